@@ -1,0 +1,59 @@
+"""What a run hands to a report: plain data that travels between processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """A point in a source.
+
+    `offset` counts characters of `Source.text` from 0; `row` and `column` count from 1, inside the cell
+    when the source is a notebook; `cell` counts a notebook's cells from 1 and is None in a `.py` file.
+    """
+
+    offset: int
+    row: int
+    column: int
+    cell: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the text from `start` up to (not including) `end` by `content`."""
+
+    start: Place
+    end: Place
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """Edits that belong together: all are applied, or none.
+
+    A fix is *safe* when the values that the program computes stay the same.
+    """
+
+    message: str
+    edits: tuple[Edit, ...]
+    safe: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One place where a rule applies.
+
+    `note` says what the message has no room for, for instance why there is no fix. `lines` are the source
+    lines from `start.row` to `end.row`. `noqa_row` is the row at whose end a `# noqa` suppresses it.
+    """
+
+    code: str
+    name: str
+    message: str
+    start: Place
+    end: Place
+    lines: tuple[str, ...]
+    noqa_row: int
+    fix: Fix | None = None
+    note: str | None = None

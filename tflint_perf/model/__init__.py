@@ -1,0 +1,1 @@
+"""What one pass over a libcst tree learns about a TensorFlow script."""

@@ -1,0 +1,98 @@
+"""What a rule is made of. A file in `rules/` imports from here, from `tflint_perf.model` and `tflint_perf.edit`."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from tflint_perf.edit import Editor
+    from tflint_perf.finding import Edit
+    from tflint_perf.model import Model
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a rule says that its slow form costs: a metric, and the least effect that proves it.
+
+    `least` is the smallest ratio of slow to fast (for `growth`, of the last quarter of the steps to the
+    first) at which the claim holds. `tolerance` is the largest relative difference allowed between the
+    losses of both scripts.
+    """
+
+    metric: Literal["step time", "traces", "live tensors", "device memory", "host memory", "time per sample"]
+    least: float
+    kind: Literal["ratio", "growth"] = "ratio"
+    tolerance: float = 1e-5
+    needs_gpu: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """A fix as a rule gives it: what it does, its edits, and whether it is safe."""
+
+    message: str
+    edits: list[Edit]
+    safe: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a rule does not fix what it found; `node` is what stands in the way."""
+
+    reason: str
+    node: cst.CSTNode | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A finding as a rule gives it: a node of the tree, and what to say about it.
+
+    `fix` is called only for findings that are shown, once positions are known.
+    """
+
+    node: cst.CSTNode
+    message: str
+    fix: Callable[[Editor], Repair | Refusal | None] | None = None
+
+
+class Rule(ABC):
+    """One rule: its docstring is its documentation.
+
+    The docstring's first line is the summary. The rest is Markdown with the headings *What it does*,
+    *Why is this bad?*, *Example* (two Python blocks, the second after "Use instead:"), *What is left alone*
+    and *Sources*.
+    """
+
+    code: ClassVar[str]
+    name: ClassVar[str]
+    # A file that contains none of these words cannot have a finding, so it is not parsed for this rule.
+    triggers: ClassVar[tuple[str, ...]]
+    fixes: ClassVar[Literal["safe", "unsafe", "both", "none"]] = "none"
+    # None marks a rule about correctness, which needs no experiment.
+    claim: ClassVar[Claim | None] = None
+    # On whatever the evidence says, because the project exists for it.
+    always_on: ClassVar[bool] = False
+
+    @abstractmethod
+    def check(self, model: Model) -> Iterator[Report]:
+        """Yield one report for each place where the rule applies."""
+
+    @classmethod
+    def summary(cls) -> str:
+        """The docstring's first line."""
+        return (cls.__doc__ or "").strip().split("\n", 1)[0]
+
+    @classmethod
+    def explanation(cls) -> str:
+        """The docstring after its first line, as Markdown without the indentation."""
+        _, _, rest = (cls.__doc__ or "").strip().partition("\n")
+        lines = rest.split("\n")
+        indents = [len(line) - len(line.lstrip()) for line in lines if line.strip()]
+        margin = min(indents, default=0)
+        return re.sub(r"\n{3,}", "\n\n", "\n".join(line[margin:] for line in lines)).strip() + "\n"

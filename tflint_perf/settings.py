@@ -1,0 +1,30 @@
+"""The settings of a run, resolved: what `config.py` and the command line come down to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What to lint, with which rules, and what to do with what is found.
+
+    Sets of rules hold full codes. Patterns are those of `.gitignore`, relative to `root`.
+    """
+
+    root: Path
+    rules: frozenset[str]
+    per_file_ignores: tuple[tuple[str, frozenset[str]], ...] = ()
+    fixable: frozenset[str] = frozenset()
+    safe_by_request: frozenset[str] = frozenset()
+    unsafe_by_request: frozenset[str] = frozenset()
+    fix: Literal["no", "apply", "diff"] = "no"
+    unsafe_fixes: bool = False
+    ignore_noqa: bool = False
+    exclude: tuple[str, ...] = ()
+    include: tuple[str, ...] = ("*.py", "*.ipynb")
+    include_tests: bool = False
+    force_exclude: bool = False
+    respect_gitignore: bool = True
