@@ -1,0 +1,73 @@
+# `make demo` and `make test` set up what they need: a machine with Python 3.10 or later and git will do.
+#
+#   make PYTHON=python3.13 test      with another Python
+#   make VENV=/elsewhere test        with the environment in another folder
+
+PYTHON ?= python3
+VENV ?= .venv
+PEERS ?= .venv-bench
+BENCH ?=
+BIN := $(VENV)/bin
+
+# The stamp carries the version, so that another PYTHON makes the environment anew.
+VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
+MADE := $(VENV)/.made-with-python-$(VERSION)
+INSTALLED := $(VENV)/.installed
+TOOLS := $(VENV)/.tools-installed
+TENSORFLOW := $(VENV)/.tensorflow-installed
+
+.PHONY: help demo test lint bench profile clean
+help:
+	@echo 'make demo      install into $(VENV), lint the slow fixtures, show what --fix would do to one'
+	@echo 'make test      install what the tests need, then run ruff, mypy and pytest'
+	@echo 'make lint      ruff and mypy alone'
+	@echo 'make bench     time the linter and its peers on six real packages (BENCH=--help for options)'
+	@echo 'make profile   where the time of one process goes'
+	@echo 'make clean     remove what these made'
+
+demo: $(INSTALLED)
+	@echo '== tflint-perf --select ALL fixtures/*/slow.py'
+	@$(BIN)/tflint-perf check --isolated --select ALL fixtures/*/slow.py || test $$? -eq 1
+	@echo
+	@echo '== tflint-perf --diff --unsafe-fixes fixtures/TFP101/slow.py'
+	@$(BIN)/tflint-perf check --isolated --select ALL --diff --unsafe-fixes fixtures/TFP101/slow.py || test $$? -eq 1
+
+test: lint $(TENSORFLOW)
+	$(BIN)/python -m pytest
+
+lint: $(TOOLS)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(INSTALLED)
+	$(BIN)/python benchmarks/bench.py --peers-venv $(PEERS) $(BENCH)
+
+profile: $(INSTALLED)
+	$(BIN)/python benchmarks/profile_check.py $(BENCH)
+
+clean:
+	rm -rf $(VENV) $(PEERS) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .tflint-perf-cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(MADE):
+	@test -n '$(VERSION)' || { echo '$(PYTHON) does not run: set PYTHON to Python 3.10 or later, as in make PYTHON=python3.12' >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+		{ echo '$(PYTHON) is Python $(VERSION): set PYTHON to 3.10 or later, as in make PYTHON=python3.12' >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' || \
+		{ echo '$(PYTHON) has no venv: install it (Debian and Ubuntu: apt install python$(VERSION)-venv)' >&2; exit 1; }
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	@touch $@
+
+$(INSTALLED): $(MADE) pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(TOOLS): $(INSTALLED) pyproject.toml
+	$(BIN)/python -m pip install --quiet --group test
+	@touch $@
+
+$(TENSORFLOW): $(INSTALLED) pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[verify]'
+	@touch $@
