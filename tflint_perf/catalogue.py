@@ -1,0 +1,41 @@
+"""Every rule there is, those of `rules/` and the engine's own, as the command line shows and selects them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Literal
+
+from tflint_perf.own_rules import OWN_RULES
+
+if TYPE_CHECKING:
+    from tflint_perf.rule import Claim
+
+
+@dataclass(frozen=True, slots=True)
+class RuleInfo:
+    """What is known of a rule without running it."""
+
+    code: str
+    name: str
+    summary: str
+    explanation: str
+    fixes: Literal["safe", "unsafe", "both", "none"]
+    claim: Claim | None = None
+    always_on: bool = False
+
+
+@cache
+def catalogue() -> Mapping[str, RuleInfo]:
+    """Every rule by its code, in the order of the codes."""
+    from tflint_perf.registry import all_rules  # imports every rule, which `--version` must not wait for
+
+    own = [RuleInfo(code, *rule) for code, rule in OWN_RULES.items()]
+    rules = [
+        RuleInfo(
+            rule.code, rule.name, rule.summary(), rule.explanation(), rule.fixes, rule.claim, rule.always_on
+        )
+        for rule in all_rules().values()
+    ]
+    return {info.code: info for info in sorted(own + rules, key=lambda info: info.code)}

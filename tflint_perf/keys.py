@@ -1,0 +1,183 @@
+"""Every key of the configuration: one table that checks what people write and that `tflint-perf config` shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+FORMATS = ("full", "concise", "json", "json-lines", "github", "sarif")
+Format = Literal["full", "concise", "json", "json-lines", "github", "sarif"]
+
+KeyType = Literal["bool", "str", "list[str]", "list[rule]", "dict[str, list[rule]]", "format"]
+
+DEFAULT_EXCLUDE = (
+    ".bzr",
+    ".direnv",
+    ".eggs",
+    ".git",
+    ".hg",
+    ".ipynb_checkpoints",
+    ".mypy_cache",
+    ".nox",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".svn",
+    ".tflint-perf-cache",
+    ".tox",
+    ".venv",
+    ".vscode",
+    "__pycache__",
+    "__pypackages__",
+    "_build",
+    "build",
+    "dist",
+    "node_modules",
+    "site-packages",
+    "venv",
+)
+DEFAULT_INCLUDE = ("*.py", "*.ipynb")
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key: its type, the default as TOML (None: not set), what it does, and an example as TOML."""
+
+    name: str
+    type: KeyType
+    default: str | None
+    description: str
+    example: str
+
+    def type_name(self) -> str:
+        """The type as shown to people: the formats by name."""
+        return " | ".join(f'"{name}"' for name in FORMATS) if self.type == "format" else self.type
+
+
+def _toml_list(values: tuple[str, ...]) -> str:
+    return "[" + ", ".join(f'"{value}"' for value in values) + "]"
+
+
+_KEYS = (
+    Key(
+        "select",
+        "list[rule]",
+        None,
+        "The rules to use, instead of the default set: codes, beginnings of codes, names, or ALL. The longest "
+        "one that fits a rule decides.",
+        'select = ["TFP1", "gc-in-loop"]',
+    ),
+    Key("extend-select", "list[rule]", "[]", "Rules to use besides the others.", 'extend-select = ["TFP5"]'),
+    Key(
+        "ignore",
+        "list[rule]",
+        "[]",
+        "Rules to leave out; wins over an equally long one in `select`.",
+        'ignore = ["TFP404"]',
+    ),
+    Key(
+        "per-file-ignores",
+        "dict[str, list[rule]]",
+        "{}",
+        "Rules to leave out in the files that match a pattern.",
+        'per-file-ignores = { "examples/*.py" = ["TFP404"] }',
+    ),
+    Key("fixable", "list[rule]", '["ALL"]', "Rules whose fixes may be applied.", 'fixable = ["TFP4"]'),
+    Key(
+        "unfixable",
+        "list[rule]",
+        "[]",
+        "Rules whose fixes are never applied, nor shown.",
+        'unfixable = ["TFP404"]',
+    ),
+    Key(
+        "extend-safe-fixes",
+        "list[rule]",
+        "[]",
+        "Rules whose unsafe fixes are taken for safe ones.",
+        'extend-safe-fixes = ["TFP404"]',
+    ),
+    Key(
+        "extend-unsafe-fixes",
+        "list[rule]",
+        "[]",
+        "Rules whose safe fixes are taken for unsafe ones; wins over `extend-safe-fixes`.",
+        'extend-unsafe-fixes = ["TFP406"]',
+    ),
+    Key("fix", "bool", "false", "Apply fixes.", "fix = true"),
+    Key(
+        "fix-only",
+        "bool",
+        "false",
+        "Apply fixes and say nothing of what remains; implies `fix`.",
+        "fix-only = true",
+    ),
+    Key(
+        "unsafe-fixes",
+        "bool",
+        "false",
+        "Apply, or mark as applicable, also the fixes that may change what the program computes.",
+        "unsafe-fixes = true",
+    ),
+    Key("show-fixes", "bool", "false", "List the fixes that were applied.", "show-fixes = true"),
+    Key(
+        "output-format",
+        "format",
+        '"full"',
+        "The format of the report; the environment variable TFLINT_PERF_OUTPUT_FORMAT goes before it.",
+        'output-format = "concise"',
+    ),
+    Key(
+        "exclude",
+        "list[str]",
+        _toml_list(DEFAULT_EXCLUDE),
+        "Files and folders to leave out, instead of the default ones: patterns as in a `.gitignore`, relative "
+        "to the file that they stand in.",
+        'exclude = ["third_party/"]',
+    ),
+    Key(
+        "extend-exclude",
+        "list[str]",
+        "[]",
+        "Files and folders to leave out besides the others.",
+        'extend-exclude = ["generated/"]',
+    ),
+    Key(
+        "include",
+        "list[str]",
+        _toml_list(DEFAULT_INCLUDE),
+        "Files to lint when a folder is given: patterns as in a `.gitignore`.",
+        'include = ["*.py"]',
+    ),
+    Key(
+        "include-tests",
+        "bool",
+        "false",
+        "Lint test files too (`test_*.py`, `*_test.py`, `conftest.py`, folders named `tests`).",
+        "include-tests = true",
+    ),
+    Key(
+        "force-exclude",
+        "bool",
+        "false",
+        "Leave out excluded files also when they are named on the command line.",
+        "force-exclude = true",
+    ),
+    Key("respect-gitignore", "bool", "true", "Leave out what git ignores.", "respect-gitignore = false"),
+    Key(
+        "extend",
+        "str",
+        None,
+        "Another configuration file to start from; what stands here goes before what stands there.",
+        'extend = "../tflint-perf.toml"',
+    ),
+    Key(
+        "required-version",
+        "str",
+        None,
+        "The versions of tflint-perf that may run with this configuration.",
+        'required-version = ">=0.1,<1"',
+    ),
+)
+
+KEYS = MappingProxyType({key.name: key for key in _KEYS})

@@ -1,0 +1,114 @@
+"""From what people write (`TFP1`, `gc-in-loop`, `ALL`) to sets of codes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tflint_perf.catalogue import RuleInfo
+from tflint_perf.evidence import Evidence
+from tflint_perf.problems import ConfigError, nearest
+
+ALL = "ALL"
+# A rule that cannot be selected or ignored: a file that does not parse has not been linted.
+INVALID_SYNTAX = "invalid-syntax"
+_MEASURED = frozenset({"confirmed", "refuted", "inconclusive"})
+_UNTOUCHED = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One place that selects rules: a configuration file, or the command line.
+
+    `where` tells for messages where a key stands.
+    """
+
+    where: Callable[[str], str]
+    select: tuple[str, ...] | None = None
+    extend_select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    # What people call the keys: "fixable" and "unfixable" are resolved in the same way.
+    select_key: str = "select"
+    ignore_key: str = "ignore"
+
+
+def default_rules(
+    rules: Mapping[str, RuleInfo], evidence: Mapping[str, tuple[Evidence, ...]]
+) -> frozenset[str]:
+    """The codes that are on when nothing is selected.
+
+    A rule is on when it is always on, or has no claim, or no device on record has measured its claim yet,
+    or at least one has confirmed it. So a rule whose every measurement refuted it, or settled nothing, is
+    off. "Not measurable" is no measurement.
+    """
+    return frozenset(rule.code for rule in rules.values() if is_default(rule, evidence.get(rule.code, ())))
+
+
+def is_default(rule: RuleInfo, evidence: Sequence[Evidence]) -> bool:
+    """Whether the rule is on when nothing is selected; see `default_rules`."""
+    measured = {record.verdict for record in evidence} & _MEASURED
+    return rule.always_on or rule.claim is None or not measured or "confirmed" in measured
+
+
+def resolve(
+    layers: Iterable[Layer], default: frozenset[str], rules: Mapping[str, RuleInfo]
+) -> frozenset[str]:
+    """The codes that remain on when each layer has had its say on the one before.
+
+    A layer with `select` starts anew; one without changes what it names. Within a layer the longest
+    selector that fits a code decides, and `ignore` where both are equally long.
+    """
+    chosen = default
+    for layer in layers:
+        base = frozenset() if layer.select is not None else chosen
+        wanted = _lengths(layer.select or (), rules, layer.where(layer.select_key))
+        for code, length in _lengths(layer.extend_select, rules, layer.where("extend-select")).items():
+            wanted[code] = max(length, wanted.get(code, _UNTOUCHED))
+        unwanted = _lengths(layer.ignore, rules, layer.where(layer.ignore_key))
+        chosen = frozenset(
+            code
+            for code in rules
+            if _is_on(wanted.get(code, _UNTOUCHED), unwanted.get(code, _UNTOUCHED), code in base)
+        )
+    return chosen
+
+
+def _is_on(wanted: int, unwanted: int, before: bool) -> bool:
+    if wanted == unwanted == _UNTOUCHED:
+        return before
+    return wanted > unwanted
+
+
+def _lengths(selectors: Iterable[str], rules: Mapping[str, RuleInfo], where: str) -> dict[str, int]:
+    """By code, the length of the longest selector that fits it."""
+    lengths: dict[str, int] = {}
+    for selector in selectors:
+        for code in codes_of(selector, rules, where):
+            # a name counts as much as the whole code
+            length = len(selector if code.startswith(selector) else code) if selector != ALL else 0
+            lengths[code] = max(length, lengths.get(code, _UNTOUCHED))
+    return lengths
+
+
+def codes_of(selector: str, rules: Mapping[str, RuleInfo], where: str) -> frozenset[str]:
+    """The codes that a selector fits: `ALL`, a rule's name, or the beginning of a code.
+
+    Raises:
+        ConfigError: it fits none.
+    """
+    if selector == ALL:
+        return frozenset(rules)
+    fitting = {
+        code for code, rule in rules.items() if rule.name == selector or code.startswith(selector or " ")
+    }
+    if fitting:
+        return frozenset(fitting)
+    if selector == INVALID_SYNTAX:
+        raise ConfigError(f"`{INVALID_SYNTAX}` is always on and cannot be selected or ignored", where)
+    known = [*rules, *(rule.name for rule in rules.values()), ALL]
+    raise ConfigError(f"unknown rule `{selector}`{nearest(selector, known)}", where)
+
+
+def all_codes_of(selectors: Iterable[str], rules: Mapping[str, RuleInfo], where: str) -> frozenset[str]:
+    """The codes that any of the selectors fits."""
+    return frozenset().union(*(codes_of(selector, rules, where) for selector in selectors))
