@@ -1,0 +1,123 @@
+"""A wheel that is built from the project works by itself, from any folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+NOT_SOURCES = (".*", "build", "dist", "*.egg-info", "__pycache__")
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """A wheel, and an environment that holds nothing but the wheel and what it needs."""
+
+    wheel: Path
+    environment: Path
+    folder: Path
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run the installed command in a folder that has nothing to do with the project."""
+        return subprocess.run(
+            [str(self.environment / "bin" / "tflint-perf"), *arguments],
+            cwd=self.folder,
+            env=bare_environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def names(self) -> set[str]:
+        with zipfile.ZipFile(self.wheel) as archive:
+            return {name for name in archive.namelist() if not name.endswith("/")}
+
+
+def bare_environment() -> dict[str, str]:
+    """The environment without what would let the project itself be found."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+
+
+def run(*command: str | Path) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=bare_environment())
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    scratch = tmp_path_factory.mktemp("wheel")
+    # A copy, because setuptools leaves a build folder behind whose old files would enter the next wheel.
+    sources, environment, folder = scratch / "sources", scratch / "environment", scratch / "elsewhere"
+    shutil.copytree(ROOT, sources, ignore=shutil.ignore_patterns(*NOT_SOURCES))
+    folder.mkdir()
+    run(sys.executable, "-m", "build", "--wheel", "--outdir", scratch / "dist", sources)
+    (wheel,) = (scratch / "dist").glob("*.whl")
+    run(sys.executable, "-m", "venv", environment)
+    run(environment / "bin" / "python", "-m", "pip", "install", "--quiet", wheel)
+    return Installed(wheel, environment, folder)
+
+
+def test_it_holds_every_module_rule_and_fixture_of_the_project(installed: Installed) -> None:
+    def installed_as(folder: str, prefix: str) -> set[str]:
+        paths = (ROOT / folder).rglob("*.py")
+        return {f"{prefix}/{path.relative_to(ROOT / folder).as_posix()}" for path in paths}
+
+    code = {name for name in installed.names() if name.endswith(".py")}
+    assert code == (
+        installed_as("tflint_perf", "tflint_perf")
+        | installed_as("rules", "tflint_perf/rules")
+        | installed_as("fixtures", "tflint_perf/fixtures")
+    )
+
+
+def test_it_is_typed_and_licensed(installed: Installed) -> None:
+    names = installed.names()
+    assert "tflint_perf/py.typed" in names
+    assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
+
+
+def test_it_holds_no_tests_and_no_benchmarks(installed: Installed) -> None:
+    assert {name.partition("/")[0] for name in installed.names() if ".dist-info/" not in name} == {
+        "tflint_perf"
+    }
+
+
+def test_it_tells_its_version(installed: Installed) -> None:
+    done = installed.run("--version")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert installed.wheel.name.split("-")[1] in done.stdout
+
+
+def test_it_explains_a_rule(installed: Installed) -> None:
+    done = installed.run("rule", "TFP101")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "eager-train-step" in done.stdout
+    assert "Why is this bad?" in done.stdout
+
+
+def test_it_finds_what_is_slow(installed: Installed) -> None:
+    script = installed.folder / "train.py"
+    shutil.copy(ROOT / "fixtures" / "TFP101" / "slow.py", script)
+    done = installed.run("check", "--isolated", "--select=TFP101", "--output-format=concise", script.name)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.startswith("train.py:")
+    assert " TFP101 " in done.stdout
+
+
+def test_it_needs_neither_tensorflow_nor_numpy(installed: Installed) -> None:
+    listed = subprocess.run(
+        [str(installed.environment / "bin" / "python"), "-m", "pip", "list", "--format=freeze"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    names = {line.partition("==")[0].lower() for line in listed.stdout.splitlines()}
+    assert "libcst" in names
+    assert not names & {"tensorflow", "keras", "numpy"}
