@@ -1,0 +1,206 @@
+"""Time the linter and its peers on six real packages, and print one table.
+
+The exit code is 1 when a limit of the project's is missed. Nothing is written but the corpus (in a cache
+outside the project) and the peers' environment.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import random
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+import corpus
+import peers
+from table import Table, megabytes, ratio, seconds
+from timing import Run, Worker, median, run
+
+PROGRAM = Path(sys.executable).with_name("tflint-perf")
+CHECK = (PROGRAM, "check", "--isolated", "--select=ALL", "--config=include-tests=true", "--quiet")
+CHUNK = 50
+STARTS = 11
+SAMPLE = 300
+
+MOST_PER_PARSE = 1.3
+MOST_VERSION = 0.1
+MOST_CLEAN_FILE = 0.2
+
+
+@dataclass(slots=True)
+class Totals:
+    """What both workers measured, added up."""
+
+    read: float = 0.0
+    screen: float = 0.0
+    parse: float = 0.0
+    check: float = 0.0
+    unparsable: int = 0
+    lines: dict[Path, int] = field(default_factory=dict)
+    passing: set[Path] = field(default_factory=set)
+    findings: dict[Path, int] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
+    parse_peak: int = 0
+    check_peak: int = 0
+
+
+def measure(files: Sequence[Path]) -> Totals:
+    """Parse and check the files in turns, a chunk at a time, each worker first every other time."""
+    totals = Totals()
+    parser, checker = Worker("parse"), Worker("check")
+    for path in files:
+        path.read_bytes()  # into the page cache, so that reading costs both the same
+    for start in range(0, len(files), CHUNK):
+        chunk = files[start : start + CHUNK]
+        first, second = (parser, checker) if start // CHUNK % 2 else (checker, parser)
+        answers = first.ask(chunk) | second.ask(chunk)
+        totals.read += answers["read"]
+        totals.screen += answers["screen"]
+        totals.parse += answers["parse"]
+        totals.check += answers["check"]
+        totals.unparsable += answers["unparsable"]
+        totals.lines.update(zip(chunk, answers["lines"], strict=True))
+        totals.passing.update(Path(path) for path in answers["passing"])
+        totals.findings.update({Path(path): count for path, count in answers["findings"].items()})
+        totals.failures += answers["failures"]
+    totals.parse_peak, totals.check_peak = parser.end(), checker.end()
+    return totals
+
+
+def show_files(table: Table, totals: Totals) -> None:
+    passing = sum(totals.lines[path] for path in totals.passing)
+    table.title("The files")
+    table.row("files", f"{len(totals.lines):,}", f"{sum(totals.lines.values()):,} lines")
+    table.row("files that pass the screen", f"{len(totals.passing):,}", f"{passing:,} lines")
+    table.row("files that libcst cannot parse", f"{totals.unparsable:,}")
+    table.row("findings", f"{sum(totals.findings.values()):,}", f"in {len(totals.findings):,} files")
+    for failure in totals.failures:
+        table.row("could not be linted", "", failure)
+
+
+def show_one_process(table: Table, totals: Totals) -> None:
+    least = totals.read + totals.parse
+    table.title("One process, all rules on")
+    table.row("reading every file", seconds(totals.read))
+    table.row("screening every file", seconds(totals.screen))
+    table.row("libcst.parse_module on what passes", seconds(totals.parse))
+    table.row("reading and parsing", seconds(least), "the least that a linter on libcst can take")
+    table.row("linting", seconds(totals.check))
+    table.limit("linting / (reading and parsing)", totals.check / least, MOST_PER_PARSE, ratio)
+    table.row("peak memory: parsing alone", megabytes(totals.parse_peak))
+    table.row("peak memory: linting", megabytes(totals.check_peak))
+
+
+def show_commands(table: Table, folder: Path) -> None:
+    table.title("The command, start-up and all")
+    for name, jobs in (("one process", ("--jobs=1",)), (f"as it comes, {os.cpu_count()} cores", ())):
+        done = succeeded(run([*CHECK, *jobs, folder]))
+        table.row(f"tflint-perf check, {name}", seconds(done.seconds))
+        table.row("  peak memory of its largest process", megabytes(done.peak))
+
+
+def show_start_up(table: Table, totals: Totals) -> None:
+    """Single files, as a commit hook runs them: those of median length of their kind."""
+    table.title(f"Start-up (median of {STARTS})")
+    clean = [path for path in totals.lines if path not in totals.findings]
+    kinds = {
+        "a clean file that is not parsed": [path for path in clean if path not in totals.passing],
+        "a clean file that is parsed": [path for path in clean if path in totals.passing],
+        "a file with findings": list(totals.findings),
+    }
+    bare = median([sys.executable, "-c", "pass"], STARTS)
+    table.row("python -c pass", seconds(bare.seconds))
+    done = succeeded(median([PROGRAM, "--version"], STARTS))
+    table.limit("tflint-perf --version", done.seconds, MOST_VERSION, seconds)
+    for kind, paths in kinds.items():
+        if not paths:
+            table.row(kind, "none")
+            continue
+        path = sorted(paths, key=lambda path: (totals.lines[path], path))[len(paths) // 2]
+        done = succeeded(median([*CHECK, path], STARTS))
+        what = f"{kind} ({totals.lines[path]} lines)"
+        if kind.startswith("a clean"):
+            table.limit(what, done.seconds, MOST_CLEAN_FILE, seconds)
+        else:
+            table.row(what, seconds(done.seconds))
+
+
+def show_peers(table: Table, files: list[Path], root: Path, venv: Path, how_many: int | None) -> None:
+    """Time the peers and ourselves on the same TensorFlow files."""
+    problem = peers.install(venv)
+    chosen = [path for path in files if b"tensorflow" in path.read_bytes()]
+    if how_many is not None and how_many < len(chosen):
+        what = f"{how_many} of the {len(chosen):,} TensorFlow files, drawn by seed 0"
+        chosen = random.Random(0).sample(chosen, how_many)
+    else:
+        what = f"all {len(chosen):,} TensorFlow files"
+    with tempfile.TemporaryDirectory() as scratch:
+        folders = peers.copy_sample(chosen, root, Path(scratch))
+        lines = sum(path.read_bytes().count(b"\n") for path in chosen)
+        table.title(f"Peers on {what}, {lines:,} lines, each with all the cores that it takes")
+        ours = succeeded(run([*CHECK, folders["tensorflow"]]))
+        table.row("tflint-perf", seconds(ours.seconds))
+        alone = succeeded(run([*CHECK, "--jobs=1", folders["tensorflow"]]))
+        table.row("tflint-perf, one process", seconds(alone.seconds), ratio(alone.seconds / ours.seconds))
+        for peer in peers.PEERS:
+            note = "" if peer.dialect == "tensorflow" else f", with {peer.dialect} for tensorflow"
+            done = peers.measure(peer, venv, folders[peer.dialect], problem)
+            if isinstance(done, peers.NotMeasured):
+                table.row(f"{peer.name}{note}", "not measured", done.reason)
+            else:
+                table.row(f"{peer.name}{note}", seconds(done.seconds), ratio(done.seconds / ours.seconds))
+
+
+def succeeded(done: Run) -> Run:
+    """The run, if it linted: a command that fails early is quick, and proves nothing."""
+    if done.status not in (0, 1):
+        raise SystemExit(f"tflint-perf failed with exit code {done.status}: {done.last_words}")
+    return done
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--into", type=Path, default=corpus.default_folder(), help="folder of the corpus")
+    parser.add_argument("--peers-venv", type=Path, default=Path(".venv-bench"), help="the peers' environment")
+    parser.add_argument("--without-peers", action="store_true")
+    parser.add_argument("--all-files", action="store_true", help=f"peers on all files, not on {SAMPLE}")
+    parser.add_argument("--files", type=int, metavar="N", help="N files of the corpus, drawn by seed 0")
+    return parser.parse_args()
+
+
+def main() -> int:
+    options = arguments()
+    root = options.into.resolve()
+    try:
+        files = corpus.python_files(corpus.ensure(root))
+    except corpus.CorpusError as error:
+        print(error, file=sys.stderr)
+        return 2
+    if options.files is not None:
+        files = sorted(random.Random(0).sample(files, options.files))
+    print(
+        f"tflint-perf {version('tflint-perf')}, libcst {version('libcst')}, Python {platform.python_version()}"
+    )
+    print(f"{platform.platform()}, {os.cpu_count()} cores; load {os.getloadavg()[0]:.1f} at the start")
+    print(", ".join(f"{name} {number}" for name, number in corpus.PACKAGES.items()))
+    table = Table()
+    totals = measure(files)
+    show_files(table, totals)
+    show_one_process(table, totals)
+    if options.files is None:
+        show_commands(table, root)
+    show_start_up(table, totals)
+    if not options.without_peers:
+        show_peers(table, files, root, options.peers_venv, None if options.all_files else SAMPLE)
+    print(f"\n{len(table.missed)} limits missed" + "".join(f"\n  {what}" for what in table.missed))
+    return 1 if table.missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

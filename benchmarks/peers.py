@@ -1,0 +1,96 @@
+"""The linters that people compare with: installed into an environment of their own, run on the same files.
+
+They have their own because one of them pins libcst. A peer that can't be installed or fails is not
+measured, and the reason stands in its place.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from timing import Run, run
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+PYPROJECT = Path(__file__).parent.parent / "pyproject.toml"
+CHEAP = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """How a linter is run. `dialect` is the framework that it knows: it does no work on files of another."""
+
+    name: str
+    package: str
+    arguments: tuple[str, ...]
+    dialect: str = "tensorflow"
+
+
+PEERS = (
+    Peer("ruff", "ruff", ("ruff", "check", "--isolated", "--no-cache", "--quiet")),
+    Peer("Fixit", "fixit", ("fixit", "--quiet", "lint")),
+    Peer("TorchFix", "torchfix", ("torchfix",), dialect="torch"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NotMeasured:
+    reason: str
+
+
+def install(venv: Path) -> str:
+    """Make the environment; return why something in it is missing, or nothing.
+
+    A peer that does not install leaves the others alone.
+    """
+    stamp = venv / ".installed"
+    if stamp.exists() and stamp.stat().st_mtime > PYPROJECT.stat().st_mtime:
+        return ""
+    pip = [str(venv / "bin" / "python"), "-m", "pip", "install", "--quiet"]
+    wanted = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["dependency-groups"]["bench"]
+    problem = _problem([sys.executable, "-m", "venv", str(venv)])
+    if problem:
+        return problem
+    if not _problem([*pip, *wanted]):
+        stamp.touch()
+        return ""
+    return "; ".join(filter(None, (_problem([*pip, requirement]) for requirement in wanted)))
+
+
+def _problem(command: list[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return ""
+    return (done.stderr.strip() or f"`{' '.join(command)}` failed").splitlines()[-1]
+
+
+def measure(peer: Peer, venv: Path, folder: Path, problem: str) -> Run | NotMeasured:
+    """Time a peer on a folder, up to three times where it is quick: the median."""
+    program = venv / "bin" / peer.arguments[0]
+    if not program.exists():
+        return NotMeasured(problem or f"{peer.package} is not in {venv}")
+    command: list[str | Path] = [program, *peer.arguments[1:], folder]
+    runs = [run(command)]
+    if runs[0].status not in (0, 1):  # 1: it found something
+        return NotMeasured(f"exit {runs[0].status}: {runs[0].last_words}")
+    if runs[0].seconds < CHEAP:
+        runs += [run(command), run(command)]
+    return sorted(runs, key=lambda each: each.seconds)[len(runs) // 2]
+
+
+def copy_sample(files: list[Path], root: Path, into: Path) -> dict[str, Path]:
+    """Copies of the files, one for each dialect, in folders as they were below `root`."""
+    folders = {dialect: into / dialect for dialect in sorted({peer.dialect for peer in PEERS})}
+    for file in files:
+        data = file.read_bytes()
+        for dialect, folder in folders.items():
+            target = folder / file.relative_to(root)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data.replace(b"tensorflow", dialect.encode()))
+    return folders
