@@ -15,10 +15,10 @@ class ConfigError(Exception):
         super().__init__(f"{where}: {message}")
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def nearest(word: str, known: Iterable[str], cutoff: float = 0.5) -> str:
     """` (did you mean …?)`, or nothing when no known word is close."""
     import difflib  # imports `re` and more; only needed when something is wrong
 
     by_folded = {name.casefold(): name for name in known}
-    close = difflib.get_close_matches(word.casefold(), by_folded, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(word.casefold(), by_folded, n=1, cutoff=cutoff)
     return f" (did you mean `{by_folded[close[0]]}`?)" if close else ""

@@ -1,0 +1,95 @@
+"""SARIF: the structure by hand, and the schema of the standard where it is at hand."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from test_report import BARE, BROKEN, GC, IN_CELL, UNSAFE, text
+
+from tflint_perf.own_rules import OWN_RULES
+
+SCHEMA = Path(__file__).parents[2] / "shared/schemas/sarif-schema-2.1.0.json"
+UNUSED = replace(GC, code="TFP001", name=OWN_RULES["TFP001"].name)
+
+
+def run_of(*findings: Any, **options: Any) -> dict[str, Any]:
+    document = json.loads(text("sarif", *findings, **options))
+    assert document["version"] == "2.1.0"
+    (run,) = document["runs"]
+    return dict(run)
+
+
+@pytest.mark.skipif(not SCHEMA.is_file(), reason=f"the schema of SARIF 2.1.0 is not at {SCHEMA}")
+@pytest.mark.parametrize(
+    "findings", [(), (GC, UNSAFE, BARE, BROKEN, UNUSED), (IN_CELL,), (replace(GC, message="50% 日本 \n"),)]
+)
+def test_sarif_is_valid_against_the_schema_of_the_standard(findings: tuple[Any, ...]) -> None:
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    jsonschema.validate(
+        json.loads(text("sarif", *findings, failures=("b.py: gone",))),
+        schema,
+        format_checker=jsonschema.FormatChecker(),
+    )
+
+
+def test_a_result_names_its_rule_its_place_and_its_fix() -> None:
+    run = run_of(GC)
+    assert run["columnKind"] == "unicodeCodePoints"
+    (result,) = run["results"]
+    assert (result["ruleId"], result["level"]) == ("TFP406", "warning")
+    location = result["locations"][0]["physicalLocation"]
+    assert location["artifactLocation"] == {"uri": "train.py", "uriBaseId": "%SRCROOT%"}
+    assert location["region"] == {"startLine": 7, "startColumn": 5, "endLine": 7, "endColumn": 17}
+    (fix,) = result["fixes"]
+    assert fix["description"]["text"] == "Remove the call"
+    (change,) = fix["artifactChanges"]
+    assert change["artifactLocation"] == location["artifactLocation"]
+    assert change["replacements"] == [
+        {
+            "deletedRegion": {"startLine": 7, "startColumn": 1, "endLine": 8, "endColumn": 1},
+            "insertedContent": {"text": ""},
+        }
+    ]
+
+
+def test_a_result_points_at_its_rule_with_the_rules_help() -> None:
+    run = run_of(BROKEN, UNUSED, UNUSED)
+    rules = run["tool"]["driver"]["rules"]
+    assert [rules[result["ruleIndex"]]["id"] for result in run["results"]] == [
+        "invalid-syntax",
+        "TFP001",
+        "TFP001",
+    ]
+    assert rules[0]["help"]["markdown"] == OWN_RULES["TFP001"].explanation
+    assert run["results"][0]["level"] == "error"
+
+
+@pytest.mark.parametrize(
+    ("path", "uri", "relative"),
+    [
+        ("a b/ä#.py", "a%20b/%C3%A4%23.py", True),
+        ("{cwd}/x.py", "x.py", True),
+        ("/elsewhere/x.py", "file:///elsewhere/x.py", False),
+        ("../x.py", "{parent}/x.py", False),
+    ],
+)
+def test_a_file_under_the_current_folder_has_a_relative_uri(
+    path: str, uri: str, relative: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = run_of(GC, path=path.format(cwd=tmp_path))
+    artifact = run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert artifact["uri"] == uri.format(parent=tmp_path.parent.as_uri())
+    assert ("uriBaseId" in artifact) is relative
+    assert run["originalUriBaseIds"]["%SRCROOT%"]["uri"] == tmp_path.as_uri() + "/"
+
+
+def test_what_could_not_be_done_is_a_notification() -> None:
+    (invocation,) = run_of(failures=("b.py: gone",))["invocations"]
+    assert not invocation["executionSuccessful"]
+    assert [note["message"]["text"] for note in invocation["toolExecutionNotifications"]] == ["b.py: gone"]

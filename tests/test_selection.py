@@ -1,0 +1,135 @@
+"""Selectors, layers and the default set."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tflint_perf.catalogue import RuleInfo, catalogue
+from tflint_perf.evidence import Evidence
+from tflint_perf.problems import ConfigError
+from tflint_perf.rule import Claim
+from tflint_perf.selection import Layer, codes_of, default_rules, resolve
+
+CLAIM = Claim("step time", 1.5)
+RULES = {
+    code: RuleInfo(code, name, "", "", "none", CLAIM)
+    for code, name in {
+        "TFP001": "unused-suppression",
+        "TFP101": "eager-train-step",
+        "TFP105": "keras-call-in-loop",
+        "TFP201": "function-created-in-loop",
+        "TFP406": "gc-in-loop",
+    }.items()
+}
+EVERY = frozenset(RULES)
+
+
+def where(key: str) -> str:
+    return f"--{key}"
+
+
+def layer(select: str | None = None, extend: str = "", ignore: str = "") -> Layer:
+    return Layer(
+        where, None if select is None else tuple(select.split()), tuple(extend.split()), tuple(ignore.split())
+    )
+
+
+@pytest.mark.parametrize(
+    ("selector", "codes"),
+    [
+        ("TFP101", "TFP101"),
+        ("TFP1", "TFP101 TFP105"),
+        ("gc-in-loop", "TFP406"),
+        ("ALL", "TFP001 TFP101 TFP105 TFP201 TFP406"),
+    ],
+)
+def test_a_selector_is_a_code_its_beginning_a_name_or_all(selector: str, codes: str) -> None:
+    assert codes_of(selector, RULES, "--select") == set(codes.split())
+
+
+@pytest.mark.parametrize(
+    ("selector", "nearest"),
+    [
+        ("tfp406", "TFP406"),
+        ("gc-in-lop", "gc-in-loop"),
+        ("all", "ALL"),
+        ("TFP1O1", "TFP101"),
+    ],
+)
+def test_an_unknown_selector_names_the_nearest_known_one(selector: str, nearest: str) -> None:
+    with pytest.raises(ConfigError, match=f"^--select: unknown rule `{selector}` .did you mean `{nearest}`"):
+        codes_of(selector, RULES, "--select")
+
+
+@pytest.mark.parametrize("selector", ["", "nothing-like-it-at-all-zzz"])
+def test_a_selector_that_is_like_nothing_is_unknown(selector: str) -> None:
+    with pytest.raises(ConfigError, match="unknown rule"):
+        codes_of(selector, RULES, "--select")
+
+
+def test_syntax_errors_can_be_neither_selected_nor_ignored() -> None:
+    with pytest.raises(ConfigError, match="always on"):
+        codes_of("invalid-syntax", RULES, "--ignore")
+
+
+@pytest.mark.parametrize(
+    ("layers", "codes"),
+    [
+        ([], "TFP101 TFP406"),
+        ([layer("TFP1")], "TFP101 TFP105"),
+        ([layer("TFP1", ignore="TFP105")], "TFP101"),
+        ([layer("TFP105", ignore="TFP1")], "TFP105"),
+        ([layer("ALL", ignore="TFP1")], "TFP001 TFP201 TFP406"),
+        ([layer("keras-call-in-loop", ignore="TFP1")], "TFP105"),
+        ([layer("TFP1", ignore="keras-call-in-loop")], "TFP101"),
+        ([layer("TFP101", ignore="TFP101")], ""),
+        ([layer("TFP1", ignore="ALL")], "TFP101 TFP105"),
+        ([layer(ignore="TFP406")], "TFP101"),
+        ([layer(ignore="ALL")], ""),
+        ([layer(extend="TFP2")], "TFP101 TFP201 TFP406"),
+        ([layer("TFP4", extend="TFP201")], "TFP201 TFP406"),
+        ([layer("TFP1"), layer(extend="TFP406")], "TFP101 TFP105 TFP406"),
+        ([layer("TFP1"), layer(ignore="TFP101")], "TFP105"),
+        ([layer("TFP1", ignore="TFP105"), layer("TFP105")], "TFP105"),
+        ([layer(ignore="TFP406"), layer("ALL")], "TFP001 TFP101 TFP105 TFP201 TFP406"),
+        ([layer(ignore="TFP101"), layer(extend="TFP2")], "TFP201 TFP406"),
+    ],
+)
+def test_the_longest_selector_decides_and_a_layer_with_select_starts_anew(
+    layers: list[Layer], codes: str
+) -> None:
+    assert resolve(layers, frozenset({"TFP101", "TFP406"}), RULES) == set(codes.split())
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "on"),
+    [
+        ([], True),
+        (["confirmed"], True),
+        (["refuted"], False),
+        (["refuted", "confirmed"], True),
+        (["inconclusive"], False),
+        (["not measurable"], True),
+        (["not measurable", "refuted"], False),
+    ],
+)
+def test_a_claim_that_was_measured_and_never_confirmed_turns_its_rule_off(
+    verdicts: list[str], on: bool
+) -> None:
+    evidence = {"TFP406": tuple(Evidence("cpu", verdict, {}) for verdict in verdicts)}
+    assert ("TFP406" in default_rules(RULES, evidence)) is on
+
+
+@pytest.mark.parametrize("exempt", [{"always_on": True}, {"claim": None}])
+def test_a_rule_that_is_always_on_or_claims_nothing_needs_no_evidence(exempt: dict[str, bool | None]) -> None:
+    rules = {"TFP406": replace(RULES["TFP406"], **exempt)}
+    evidence = {"TFP406": (Evidence("cpu", "refuted", {}),)}
+    assert default_rules(rules, evidence) == {"TFP406"}
+
+
+def test_the_catalogue_has_the_rules_about_suppressions_with_their_pages() -> None:
+    own = [rule for code, rule in catalogue().items() if code.startswith("TFP0")]
+    assert [rule.name for rule in own] == ["unused-suppression", "unknown-code-in-suppression"]
+    assert all("## Why is this bad?" in rule.explanation and rule.summary for rule in own)

@@ -1,0 +1,42 @@
+"""`tflint-perf clean`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from tflint_perf.config import nearest_config
+from tflint_perf.problems import ConfigError
+
+CACHE = ".tflint-perf-cache"
+VARIABLE = "TFLINT_PERF_CACHE_DIR"
+
+
+def cache_folder(here: Path) -> Path:
+    """TFLINT_PERF_CACHE_DIR, or a folder beside the configuration file, or in the current folder."""
+    if named := os.environ.get(VARIABLE):
+        return here / named
+    config = nearest_config(here)
+    return (config.parent if config else here) / CACHE
+
+
+def remove_cache(here: Path) -> str:
+    """Remove the cache and say what was done.
+
+    Raises:
+        ConfigError: it cannot be removed, or the folder does not look like a cache of this tool.
+    """
+    folder = cache_folder(here)
+    if not folder.is_dir():
+        return f"No cache at {folder}"
+    # A variable that names the wrong folder must not cost anyone their files.
+    if folder.name != CACHE and any(folder.iterdir()) and not (folder / CACHE).is_file():
+        raise ConfigError(
+            f"not removed, for it is not called {CACHE} and has no file of that name", str(folder)
+        )
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        raise ConfigError(f"not removed: {(error.strerror or str(error)).lower()}", str(folder)) from None
+    return f"Removed the cache at {folder}"

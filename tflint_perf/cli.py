@@ -1,0 +1,216 @@
+"""The commands. What a command needs is imported when it runs, so that `--version` and `--help` are quick."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+
+from tflint_perf.options import check_options, cores, keys_given
+from tflint_perf.problems import ConfigError, nearest
+
+COMMANDS = ("check", "rule", "config", "clean")
+_BEFORE_COMMAND = frozenset({"-q", "--quiet", "-v", "--verbose", "--isolated"})
+_INTERRUPTED = 130
+_FAILURE = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit."""
+    sys.exit(run(list(sys.argv[1:] if arguments is None else arguments)))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command line and return the exit code; everything that goes wrong is one line."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a path or a source line may hold what the terminal cannot show
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = tflint_perf.main(with_command(expand(arguments)), "tflint-perf", standalone_mode=False)
+        sys.stdout.flush()
+    except (ConfigError, click.ClickException) as error:
+        text = error.format_message() if isinstance(error, click.ClickException) else str(error)
+        return _fail(" ".join(text.split()))
+    except (KeyboardInterrupt, click.Abort):
+        return _INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the flush at exit fails again
+        return 1
+    except Exception as error:
+        if {"-v", "--verbose"} & set(arguments):
+            raise
+        return _fail(
+            f"internal error: {type(error).__name__}: {error}; please report (--verbose shows where)"
+        )
+    return int(code or 0)
+
+
+def expand(arguments: Iterable[str]) -> list[str]:
+    """Put the lines of `@argfile` in its place, one argument a line."""
+    expanded: list[str] = []
+    for argument in arguments:
+        if not argument.startswith("@") or "--" in expanded:
+            expanded.append(argument)
+            continue
+        try:
+            lines = Path(argument[1:]).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = (error.strerror or str(error)).lower() if isinstance(error, OSError) else "not UTF-8"
+            raise ConfigError(reason, argument) from None
+        expanded += [line.strip() for line in lines if line.strip()]
+    return expanded
+
+
+def with_command(arguments: list[str]) -> list[str]:
+    """The arguments beginning with a command; where none is named, it is `check`."""
+    flags = 0
+    while flags < len(arguments) and arguments[flags] in _BEFORE_COMMAND:
+        flags += 1
+    if flags < len(arguments) and arguments[flags] in COMMANDS:
+        return [arguments[flags], *arguments[:flags], *arguments[flags + 1 :]]
+    if arguments[:1] in (["--version"], ["-V"], ["--help"], ["-h"]):
+        return arguments
+    return ["check", *arguments]
+
+
+def _fail(message: str) -> int:
+    print(f"tflint-perf: {message}", file=sys.stderr)
+    return _FAILURE
+
+
+def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from tflint_perf import __version__
+
+        click.echo(f"tflint-perf {__version__}")
+        context.exit()
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="Without a command, `check` runs: `tflint-perf --fix src/`.",
+)
+@click.option(
+    "-V",
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_print_version,
+    help="Show the version.",
+)
+def tflint_perf() -> None:
+    """Find, explain and fix what makes TensorFlow training scripts slow."""
+
+
+@tflint_perf.command()
+@check_options
+def check(**options: Any) -> int:
+    """Lint files and folders, the current folder if none is named; `-` is standard input."""
+    from tflint_perf.run import Request
+    from tflint_perf.run import check as check_now
+
+    _refuse_lost_command(options["paths"])
+    if "-" in options["paths"] and len(options["paths"]) > 1:
+        raise click.UsageError("`-` stands for standard input and cannot be linted beside other paths")
+    if options["stdin_filename"] is not None and options["paths"] not in ((), ("-",)):
+        raise click.UsageError("--stdin-filename goes with the path `-` alone")
+    request = Request(
+        **{name: options[name] for name in Request.__dataclass_fields__ if name != "jobs"},
+        jobs=options["jobs"] or cores(),
+    )
+    return check_now(request, _configs(options))
+
+
+def _refuse_lost_command(paths: Sequence[str]) -> None:
+    """Tell a command in the wrong place or wrongly typed from a path that is missing."""
+    for place, path in enumerate(paths):
+        if os.path.lexists(path):
+            continue
+        if path in COMMANDS:
+            raise click.UsageError(f"the command `{path}` stands first: tflint-perf {path} ...")
+        if place == 0 and (guess := nearest(path, COMMANDS, cutoff=0.75)):
+            raise click.UsageError(f"no such command or path: {path}{guess}")
+
+
+def _configs(options: dict[str, Any]) -> Any:
+    """Where the settings come from, by --config, --isolated and the options themselves."""
+    from tflint_perf.config import Values, parse_inline
+    from tflint_perf.resolve import Configs
+
+    folder = Path.cwd()
+    files = [text for text in options["configs"] if Path(text).is_file()]
+    inline = [parse_inline(text, folder) for text in options["configs"] if text not in files]
+    if len(files) > 1:
+        raise click.UsageError(f"--config: more than one file: {', '.join(files)}")
+    if files and options["isolated"]:
+        raise click.UsageError("--config with a file and --isolated exclude each other")
+    given = (folder / files[0]).resolve() if files else None
+    return Configs(folder, [*inline, Values(folder, keys_given(options))], given, options["isolated"])
+
+
+@tflint_perf.command()
+@click.argument("wanted", metavar="CODE|NAME", required=False)
+@click.option("--all", "everything", is_flag=True, help="All rules.")
+@click.option("--output-format", type=click.Choice(["text", "json", "markdown"]), default="text")
+def rule(wanted: str | None, everything: bool, output_format: Literal["text", "json", "markdown"]) -> None:
+    """Explain a rule: what it flags, why, what it leaves alone and what it costs."""
+    import json
+
+    from tflint_perf import pages
+    from tflint_perf.catalogue import catalogue
+    from tflint_perf.evidence import all_evidence
+    from tflint_perf.report.style import style_for
+
+    if everything == (wanted is not None):
+        raise click.UsageError("give the code or the name of one rule, or --all")
+    known, evidence, style = catalogue(), all_evidence(), style_for(sys.stdout)
+    chosen = [rule for rule in known.values() if everything or wanted in (rule.code, rule.name)]
+    if not chosen:
+        names = [*known, *(rule.name for rule in known.values())]
+        raise click.UsageError(f"unknown rule `{wanted}`{nearest(wanted or '', names)}")
+    if output_format == "json":
+        objects = [pages.rule_object(rule, evidence.get(rule.code, ())) for rule in chosen]
+        print(json.dumps(objects if everything else objects[0], indent=2))
+        return
+    for number, rule in enumerate(chosen):
+        records = evidence.get(rule.code, ())
+        lines = (
+            pages.rule_markdown(rule, records)
+            if output_format == "markdown"
+            else pages.rule_text(rule, records, style)
+        )
+        print("\n" * min(number, 1) + "\n".join(lines))
+
+
+@tflint_perf.command()
+@click.argument("key", required=False)
+@click.option("--output-format", type=click.Choice(["text", "json"]), default="text")
+def config(key: str | None, output_format: Literal["text", "json"]) -> None:
+    """List every key of the configuration with its default and its type, or one of them."""
+    import json
+
+    from tflint_perf import pages
+    from tflint_perf.keys import KEYS
+    from tflint_perf.report.style import style_for
+
+    if key is not None and key not in KEYS:
+        raise click.UsageError(f"unknown key `{key}`{nearest(key, KEYS)}")
+    chosen = KEYS if key is None else {key: KEYS[key]}
+    if output_format == "json":
+        objects = {name: pages.key_object(known) for name, known in chosen.items()}
+        print(json.dumps(objects if key is None else objects[key], indent=2))
+    else:
+        print("\n".join(pages.keys_text(chosen, style_for(sys.stdout))))
+
+
+@tflint_perf.command()
+def clean() -> None:
+    """Remove the cache."""
+    from tflint_perf.clean import remove_cache
+
+    print(remove_cache(Path.cwd()))

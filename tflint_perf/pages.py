@@ -1,0 +1,133 @@
+"""What `tflint-perf rule`, `tflint-perf config` and `--show-settings` print."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tflint_perf.catalogue import RuleInfo
+from tflint_perf.evidence import Evidence
+from tflint_perf.keys import Key
+from tflint_perf.report.style import Style
+from tflint_perf.selection import is_default
+from tflint_perf.settings import Settings
+
+# The strongest thing that any device has shown decides what is said of a rule.
+_VERDICTS = ("confirmed", "refuted", "inconclusive", "not measurable")
+_FIXES = {
+    "safe": "A safe fix.",
+    "unsafe": "An unsafe fix.",
+    "both": "A fix, safe or unsafe as the code allows.",
+    "none": "No fix.",
+}
+
+
+def rule_object(rule: RuleInfo, evidence: Sequence[Evidence]) -> dict[str, Any]:
+    """A rule for machines; `evidence` are the records as they stand on file, each with its device."""
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "summary": rule.summary,
+        "explanation": rule.explanation,
+        "fix": rule.fixes,
+        "default": is_default(rule, evidence),
+        "status": status(rule, evidence),
+        "claim": asdict(rule.claim) if rule.claim else None,
+        "evidence": [{"device": record.device, **record.record} for record in evidence],
+    }
+
+
+def status(rule: RuleInfo, evidence: Sequence[Evidence]) -> str:
+    """What is known of the claim: a verdict, `not measured`, or `correctness` for a rule without a claim."""
+    if rule.claim is None:
+        return "correctness"
+    verdicts = {record.verdict for record in evidence}
+    return next((verdict for verdict in _VERDICTS if verdict in verdicts), "not measured")
+
+
+def rule_markdown(rule: RuleInfo, evidence: Sequence[Evidence]) -> Iterator[str]:
+    yield f"# {rule.name} ({rule.code})"
+    yield ""
+    yield f"{rule.summary.rstrip('.')}."
+    yield ""
+    yield from _facts(rule, evidence)
+    yield ""
+    yield rule.explanation.rstrip()
+
+
+def rule_text(rule: RuleInfo, evidence: Sequence[Evidence], style: Style) -> Iterator[str]:
+    """The same for a terminal: headings underlined, code set in."""
+    in_code = False
+    for line in "\n".join(rule_markdown(rule, evidence)).split("\n"):
+        if line.startswith("```"):
+            in_code = not in_code
+        elif in_code:
+            yield f"    {line}".rstrip()
+        elif heading := re.fullmatch(r"(#+) (.+)", line):
+            yield style.strong(heading[2])
+            yield style.frame(("=" if heading[1] == "#" else "-") * len(heading[2]))
+        else:
+            yield line
+
+
+def _facts(rule: RuleInfo, evidence: Sequence[Evidence]) -> Iterator[str]:
+    yield f"{_FIXES[rule.fixes]} {'On' if is_default(rule, evidence) else 'Off'} by default."
+    if rule.claim:
+        of = "last quarter of the steps over the first" if rule.claim.kind == "growth" else "slow over fast"
+        device = ", needs a GPU" if rule.claim.needs_gpu else ""
+        yield f"Claim: {rule.claim.metric}, {of}, at least {rule.claim.least:g}{device}; {status(rule, evidence)}."
+
+
+def key_text(key: Key, style: Style) -> Iterator[str]:
+    yield style.strong(key.name)
+    yield f"  {key.description}"
+    yield f"  Type: {key.type_name()}"
+    yield f"  Default: {'not set' if key.default is None else key.default}"
+    yield f"  Example: {key.example}"
+
+
+def keys_text(keys: Mapping[str, Key], style: Style) -> Iterator[str]:
+    for number, key in enumerate(keys.values()):
+        if number:
+            yield ""
+        yield from key_text(key, style)
+
+
+def key_object(key: Key) -> dict[str, Any]:
+    return {
+        "description": key.description,
+        "type": key.type_name(),
+        "default": key.default,
+        "example": key.example,
+    }
+
+
+def settings_page(settings: Settings, config: Path | None) -> Iterator[str]:
+    """The settings that files are linted with, as a configuration that would give them."""
+    yield f"# {config or 'no configuration file'}; paths are relative to {settings.root}"
+    values: dict[str, object] = {
+        "select": sorted(settings.rules),
+        "per-file-ignores": {pattern: sorted(codes) for pattern, codes in settings.per_file_ignores},
+        "fixable": sorted(settings.fixable),
+        "extend-safe-fixes": sorted(settings.safe_by_request),
+        "extend-unsafe-fixes": sorted(settings.unsafe_by_request),
+        "fix": settings.fix == "apply",
+        "unsafe-fixes": settings.unsafe_fixes,
+        "exclude": list(settings.exclude),
+        "include": list(settings.include),
+        "include-tests": settings.include_tests,
+        "force-exclude": settings.force_exclude,
+        "respect-gitignore": settings.respect_gitignore,
+    }
+    for name, value in values.items():
+        yield f"{name} = {_toml(value)}"
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items()) + " }"
+    return json.dumps(value, ensure_ascii=False)

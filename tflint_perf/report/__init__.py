@@ -1,0 +1,95 @@
+"""What a run found, as the formats show it: one module a format, each with `render(outcome, style)`."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from tflint_perf.applicability import applicability, is_applicable
+
+if TYPE_CHECKING:
+    from tflint_perf.applicability import Applicability
+    from tflint_perf.finding import Finding, Place
+    from tflint_perf.keys import Format
+    from tflint_perf.project import FileResult
+    from tflint_perf.report.style import Style
+    from tflint_perf.settings import Settings
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A finding in its file, with what the settings of that file say of its fix.
+
+    `fix` is None when there is no fix, or none that may be applied. `marked` says that `--fix` would apply
+    it under the present flags: `[*]`.
+    """
+
+    path: str
+    finding: Finding
+    fix: Applicability | None
+    marked: bool
+
+    @classmethod
+    def of(cls, path: str, finding: Finding, settings: Settings) -> Entry:
+        return cls(path, finding, applicability(finding, settings), is_applicable(finding, settings))
+
+    @property
+    def severity(self) -> Severity:
+        return "error" if self.finding.code == self.finding.name == "invalid-syntax" else "warning"
+
+    @property
+    def place(self) -> str:
+        """Where the finding starts: `path:row:column`, or `path:cell 2:row:column`."""
+        start = self.finding.start
+        return f"{printable(self.path)}:{in_cell(start)}{start.row}:{start.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """All that a run came to; `failures` are the lines on what could not be done."""
+
+    findings: tuple[Entry, ...]
+    fixed: tuple[Entry, ...] = ()
+    fix: Literal["no", "apply", "diff"] = "no"
+    failures: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        results: Iterable[tuple[FileResult, Settings]],
+        fix: Literal["no", "apply", "diff"],
+        failures: Iterable[str] = (),
+    ) -> Outcome:
+        """Put the results of files together, each with the settings that it was linted with."""
+        pairs = list(results)
+        return cls(
+            tuple(
+                Entry.of(result.path, finding, its) for result, its in pairs for finding in result.findings
+            ),
+            tuple(Entry.of(result.path, finding, its) for result, its in pairs for finding in result.fixed),
+            fix,
+            (*failures, *(result.failure for result, _ in pairs if result.failure)),
+        )
+
+
+def in_cell(place: Place) -> str:
+    """`cell 2:`, or nothing outside notebooks."""
+    return "" if place.cell is None else f"cell {place.cell}:"
+
+
+def printable(text: str) -> str:
+    """The text without characters that would steer a terminal or break the line."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+
+
+def render(format: Format, outcome: Outcome, style: Style) -> Iterator[str]:
+    """The lines of the report."""
+    module = importlib.import_module(f"tflint_perf.report.{format.replace('-', '_')}")
+    renderer: Callable[[Outcome, Style], Iterator[str]] = module.render
+    return renderer(outcome, style)

@@ -1,0 +1,115 @@
+"""SARIF 2.1.0 (OASIS, *Static Analysis Results Interchange Format*)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path, PurePath
+from typing import Any
+from urllib.parse import quote
+
+from tflint_perf import __version__
+from tflint_perf.catalogue import catalogue
+from tflint_perf.finding import Fix, Place
+from tflint_perf.report import Entry, Outcome
+from tflint_perf.report.style import Style
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_BASE = "%SRCROOT%"
+
+
+def render(outcome: Outcome, style: Style) -> Iterator[str]:
+    codes = sorted({entry.finding.code for entry in outcome.findings})
+    run = {
+        "tool": {
+            "driver": {
+                "name": "tflint-perf",
+                "semanticVersion" if __version__.count(".") == 2 else "version": __version__,
+                "rules": [_rule(code) for code in codes],
+            }
+        },
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {_BASE: {"uri": Path.cwd().as_uri() + "/"}},
+        "invocations": [
+            {
+                "executionSuccessful": not outcome.failures,
+                "toolExecutionNotifications": [
+                    {"level": "error", "message": {"text": failure}} for failure in outcome.failures
+                ],
+            }
+        ],
+        "results": [_result(entry, codes.index(entry.finding.code)) for entry in outcome.findings],
+    }
+    yield json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
+
+
+def _rule(code: str) -> dict[str, Any]:
+    rule = catalogue().get(code)
+    if rule is None:
+        text = "The file does not parse."
+        return {"id": code, "name": code, "shortDescription": {"text": text}, "help": {"text": text}}
+    return {
+        "id": code,
+        "name": rule.name,
+        "shortDescription": {"text": rule.summary},
+        "fullDescription": {"text": rule.summary},
+        "help": {"text": rule.explanation, "markdown": rule.explanation},
+        "defaultConfiguration": {"level": "warning"},
+    }
+
+
+def _result(entry: Entry, rule_index: int) -> dict[str, Any]:
+    finding = entry.finding
+    artifact = _artifact(entry.path)
+    location: dict[str, Any] = {
+        "physicalLocation": {"artifactLocation": artifact, "region": _region(finding.start, finding.end)}
+    }
+    message = finding.message
+    if finding.start.cell is not None:
+        cell = f"cell {finding.start.cell}"
+        location["logicalLocations"] = [{"name": cell, "fullyQualifiedName": cell}]
+        message = f"{cell}: {message}"
+    result = {
+        "ruleId": finding.code,
+        "ruleIndex": rule_index,
+        "level": entry.severity,
+        "message": {"text": message},
+        "locations": [location],
+    }
+    # In a notebook the places of edits are those of cells, which SARIF cannot say of a replacement.
+    if finding.fix is not None and entry.fix is not None and finding.start.cell is None:
+        result["fixes"] = [_fix(finding.fix, artifact)]
+        result["properties"] = {"applicability": entry.fix}
+    return result
+
+
+def _fix(fix: Fix, artifact: dict[str, str]) -> dict[str, Any]:
+    replacements = [
+        {"deletedRegion": _region(edit.start, edit.end), "insertedContent": {"text": edit.content}}
+        for edit in fix.edits
+    ]
+    return {
+        "description": {"text": fix.message},
+        "artifactChanges": [{"artifactLocation": artifact, "replacements": replacements}],
+    }
+
+
+def _region(start: Place, end: Place) -> dict[str, int]:
+    return {
+        "startLine": start.row,
+        "startColumn": start.column,
+        "endLine": end.row,
+        "endColumn": end.column,
+    }
+
+
+def _artifact(path: str) -> dict[str, str]:
+    """The file relative to the folder of the run, or by its whole URI if it lies elsewhere."""
+    pure, here = PurePath(path), Path.cwd()
+    if pure.is_absolute():
+        if not pure.is_relative_to(here):
+            return {"uri": pure.as_uri()}
+        pure = pure.relative_to(here)
+    elif ".." in pure.parts:
+        return {"uri": (here / path).resolve().as_uri()}
+    return {"uri": quote(pure.as_posix(), errors="surrogateescape"), "uriBaseId": _BASE}

@@ -1,0 +1,228 @@
+"""A run of `tflint-perf check`: what to lint, with which settings, what comes out, and the exit code."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO, TextIO, cast
+
+from tflint_perf.discover import Group, discover, excluded_stdin
+from tflint_perf.problems import ConfigError
+from tflint_perf.project import FileResult, lint_files, lint_text
+from tflint_perf.report import Outcome, render
+from tflint_perf.report.style import Style, style_for
+from tflint_perf.report.summary import fixes, statistics, statistics_json, summary
+from tflint_perf.resolve import Config, Configs
+from tflint_perf.settings import Settings
+
+CLEAN, FINDINGS, FAILURE = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the command line asks for beyond what a configuration can say."""
+
+    paths: tuple[str, ...] = ()
+    stdin_filename: str | None = None
+    output_file: Path | None = None
+    jobs: int = 1
+    diff: bool = False
+    statistics: bool = False
+    show_files: bool = False
+    show_settings: bool = False
+    exit_zero: bool = False
+    exit_non_zero_on_fix: bool = False
+    ignore_noqa: bool = False
+    quiet: bool = False
+    verbose: bool = False
+
+    @property
+    def from_stdin(self) -> bool:
+        return self.paths == ("-",) or (self.stdin_filename is not None and not self.paths)
+
+
+def say(message: str) -> None:
+    """One line for people on standard error."""
+    print(f"tflint-perf: {message}", file=sys.stderr)
+
+
+def check(request: Request, configs: Configs) -> int:
+    """Lint, report, and return the exit code."""
+    started = time.perf_counter()
+    config = _for_run(configs.of(_folder_of_run(request, configs)), request)
+    if request.statistics and config.output_format not in ("full", "concise", "json"):
+        raise ConfigError(f"not there in the format {config.output_format}", "--statistics")
+    if request.from_stdin:
+        if request.show_files:
+            print(request.stdin_filename or "-")
+            return CLEAN
+        groups, troubles = [Group(config.settings, config.path)], list[str]()
+    else:
+        groups, troubles = discover(request.paths or (".",), configs, config)
+    for trouble in troubles:
+        say(trouble)
+    files = sum(len(group.files) for group in groups)
+    if not files and not troubles and not request.from_stdin and not request.quiet:
+        say("warning: no Python files or notebooks under the given paths")
+    if request.show_files or request.show_settings:
+        show = _files if request.show_files else _settings
+        sys.stdout.writelines(f"{line}\n" for line in show(groups))
+        return FAILURE if troubles else CLEAN
+    output = _open(request.output_file) if request.output_file else None
+    try:
+        results = list(
+            _stdin(request, groups[0].settings, output) if request.from_stdin else _lint(groups, request)
+        )
+        outcome = Outcome.of(results, config.settings.fix, troubles)
+        troubled = _tell_troubles([result for result, _ in results]) or bool(troubles)
+        _write(outcome, [result.diff for result, _ in results], config, request, output)
+    finally:
+        if output:
+            output.close()
+    if request.verbose:
+        suppressed = sum(result.suppressed for result, _ in results)
+        seconds = time.perf_counter() - started
+        say(f"{len(results)} files in {seconds:.2f} s, {suppressed} findings suppressed")
+    return exit_code(outcome, request, config.fix_only, troubled)
+
+
+def exit_code(outcome: Outcome, request: Request, fix_only: bool, troubled: bool) -> int:
+    """0 clean, 1 findings, 2 something could not be done.
+
+    A file that does not parse has not been linted, so that counts also where other findings would not.
+    """
+    if troubled:
+        return FAILURE
+    if request.exit_zero:
+        return CLEAN
+    unread = any(entry.severity == "error" for entry in outcome.findings)
+    if request.diff:
+        return FINDINGS if outcome.fixed or unread else CLEAN
+    if request.exit_non_zero_on_fix and outcome.fixed:
+        return FINDINGS
+    if fix_only:
+        return FINDINGS if unread else CLEAN
+    return FINDINGS if outcome.findings else CLEAN
+
+
+def _folder_of_run(request: Request, configs: Configs) -> Path:
+    if request.from_stdin and request.stdin_filename:
+        return (configs.folder / request.stdin_filename).parent.resolve()
+    return configs.folder
+
+
+def _for_run(config: Config, request: Request) -> Config:
+    settings = replace(
+        config.settings,
+        fix="diff" if request.diff else config.settings.fix,
+        ignore_noqa=request.ignore_noqa,
+    )
+    return replace(config, settings=settings)
+
+
+def _lint(groups: Iterable[Group], request: Request) -> Iterator[tuple[FileResult, Settings]]:
+    several = []
+    for group in groups:
+        if request.verbose:
+            say(f"{len(group.files)} files with {group.config or 'no configuration file'}")
+        several += [
+            (result, group.settings) for result in lint_files(group.files, group.settings, request.jobs)
+        ]
+    yield from (
+        several if len(list(groups)) == 1 else sorted(several, key=lambda pair: Path(pair[0].path).parts)
+    )
+
+
+def _stdin(
+    request: Request, settings: Settings, output: TextIO | None
+) -> Iterator[tuple[FileResult, Settings]]:
+    """Lint standard input; with --fix the code goes to standard output, also when nothing changed."""
+    data = sys.stdin.buffer.read()
+    path = request.stdin_filename or "-"
+    if excluded_stdin(path, settings):
+        result, new = FileResult(path), data
+    else:
+        result, new = lint_text(data, path, settings)
+    if settings.fix == "apply":
+        sys.stdout.flush()
+        cast("BinaryIO", sys.stdout.buffer).write(new)
+        sys.stdout.buffer.flush()
+    yield result, settings
+
+
+def _tell_troubles(results: Iterable[FileResult]) -> bool:
+    """Say what could not be done, and whether anything could not."""
+    troubled = False
+    for result in results:
+        for line in (*([result.failure] if result.failure else ()), *result.problems):
+            troubled = True
+            say(line if line.startswith(result.path) else f"{result.path}: {line}")
+    return troubled
+
+
+def _write(
+    outcome: Outcome, diffs: Iterable[str], config: Config, request: Request, output: TextIO | None
+) -> None:
+    code_on_stdout = request.from_stdin and config.settings.fix == "apply"
+    stream = output or (sys.stderr if code_on_stdout else sys.stdout)
+    style = Style() if output else style_for(stream)
+    if config.settings.fix == "diff":
+        stream.writelines(diffs)
+        stream.flush()
+        lines = _after_diff(outcome, config, request)
+        sys.stderr.writelines(f"{line}\n" for line in lines)
+        return
+    if config.fix_only:
+        _tell_unread(outcome)
+        shown = Outcome((), outcome.fixed, outcome.fix, outcome.failures)
+    else:
+        shown = outcome
+    stream.writelines(f"{line}\n" for line in _report(shown, config, request, style))
+    stream.flush()
+
+
+def _report(outcome: Outcome, config: Config, request: Request, style: Style) -> Iterator[str]:
+    for_people = config.output_format in ("full", "concise")
+    if request.statistics:
+        yield from statistics(outcome, style) if for_people else statistics_json(outcome)
+    else:
+        yield from render(config.output_format, outcome, style)
+    if for_people and config.show_fixes:
+        yield from fixes(outcome, style)
+    if for_people and not request.quiet:
+        yield from summary(outcome, style, config.fix_only)
+
+
+def _after_diff(outcome: Outcome, config: Config, request: Request) -> Iterator[str]:
+    _tell_unread(outcome)
+    if config.show_fixes:
+        yield from fixes(outcome, style_for(sys.stderr))
+    if not request.quiet:
+        yield from summary(outcome, style_for(sys.stderr))
+
+
+def _tell_unread(outcome: Outcome) -> None:
+    for entry in outcome.findings:
+        if entry.severity == "error":
+            say(f"{entry.place}: {entry.finding.code}: {entry.finding.message}")
+
+
+def _files(groups: Iterable[Group]) -> Iterator[str]:
+    yield from map(str, sorted(file for group in groups for file in group.files))
+
+
+def _settings(groups: Iterable[Group]) -> Iterator[str]:
+    from tflint_perf.pages import settings_page
+
+    for group in groups:
+        yield from settings_page(group.settings, group.config)
+
+
+def _open(path: Path) -> TextIO:
+    try:
+        return path.open("w", encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise ConfigError(f"{path}: {(error.strerror or str(error)).lower()}", "--output-file") from None
