@@ -65,7 +65,7 @@ _KEYS = (
         None,
         "The rules to use, instead of the default set: codes, beginnings of codes, names, or ALL. The longest "
         "one that fits a rule decides.",
-        'select = ["TFP1", "gc-in-loop"]',
+        'select = ["TFP1", "unused-suppression"]',
     ),
     Key("extend-select", "list[rule]", "[]", "Rules to use besides the others.", 'extend-select = ["TFP5"]'),
     Key(
@@ -73,14 +73,14 @@ _KEYS = (
         "list[rule]",
         "[]",
         "Rules to leave out; wins over an equally long one in `select`.",
-        'ignore = ["TFP404"]',
+        'ignore = ["TFP5"]',
     ),
     Key(
         "per-file-ignores",
         "dict[str, list[rule]]",
         "{}",
         "Rules to leave out in the files that match a pattern.",
-        'per-file-ignores = { "examples/*.py" = ["TFP404"] }',
+        'per-file-ignores = { "examples/*.py" = ["TFP5"] }',
     ),
     Key("fixable", "list[rule]", '["ALL"]', "Rules whose fixes may be applied.", 'fixable = ["TFP4"]'),
     Key(
@@ -88,21 +88,21 @@ _KEYS = (
         "list[rule]",
         "[]",
         "Rules whose fixes are never applied, nor shown.",
-        'unfixable = ["TFP404"]',
+        'unfixable = ["TFP5"]',
     ),
     Key(
         "extend-safe-fixes",
         "list[rule]",
         "[]",
         "Rules whose unsafe fixes are taken for safe ones.",
-        'extend-safe-fixes = ["TFP404"]',
+        'extend-safe-fixes = ["TFP5"]',
     ),
     Key(
         "extend-unsafe-fixes",
         "list[rule]",
         "[]",
         "Rules whose safe fixes are taken for unsafe ones; wins over `extend-safe-fixes`.",
-        'extend-unsafe-fixes = ["TFP406"]',
+        'extend-unsafe-fixes = ["TFP001"]',
     ),
     Key("fix", "bool", "false", "Apply fixes.", "fix = true"),
     Key(

@@ -17,7 +17,7 @@ class OwnRule(NamedTuple):
 _UNUSED = """\
 ## What it does
 
-Reports a suppression of this tool's rules (`# noqa: TFP101`, `# tflint-perf: ignore[TFP101]`, `file-ignore`,
+Reports a suppression of this tool's rules (`# noqa: TFP1`, `# tflint-perf: ignore[TFP1]`, `file-ignore`,
 `disable`) that suppresses no finding.
 
 ## Why is this bad?
@@ -27,7 +27,7 @@ The comment outlived what it was written for. It misleads whoever reads it, and 
 ## Example
 
 ```python
-total = loss.numpy()  # noqa: TFP406
+total = loss.numpy()  # noqa: TFP4
 ```
 
 Use instead:
@@ -54,13 +54,13 @@ It is a typing error, or a code that is gone: the suppression does nothing.
 ## Example
 
 ```python
-model.predict(x)  # noqa: TFP1005
+model.predict(x)  # noqa: TFP9
 ```
 
 Use instead:
 
 ```python
-model.predict(x)  # noqa: TFP105
+model.predict(x)  # noqa: TFP1
 ```
 
 ## What is left alone
