@@ -1,11 +1,211 @@
-"""From nodes to text edits: where things stand in the text, and how a rule says what to change."""
+"""How a rule says what to change: edits made from nodes."""
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
-from tflint_perf.finding import Edit, Place
+from tflint_perf.finding import Edit
+from tflint_perf.model import Model
+from tflint_perf.model.syntax import descendants
+from tflint_perf.positions import Positions
+from tflint_perf.source import Source
+
+_COMMENT_LINE = re.compile(r"[ \t]*#")
 
 
 class Editor:
-    """Positions of nodes and edits made from them."""
+    """Makes edits for the fixes of one file."""
+
+    def __init__(self, model: Model, positions: Positions, source: Source) -> None:
+        self.model = model
+        self._positions = positions
+        self._source = source
+        self._text = source.text
+
+    # Asking
+
+    def text(self, node: cst.CSTNode) -> str:
+        """The source of a node as it stands in the file."""
+        return self._text[self._positions.start(node) : self._positions.end(node)]
+
+    def row(self, node: cst.CSTNode) -> int:
+        """The row on which a node begins, as people count it."""
+        return self._source.place(self._positions.start(node)).row
+
+    def start(self, node: cst.CSTNode) -> int:
+        """Where a node begins."""
+        return self._positions.start(node)
+
+    def end(self, node: cst.CSTNode) -> int:
+        """Where a node ends."""
+        return self._positions.end(node)
+
+    def indent(self, statement: cst.CSTNode) -> str:
+        """The white space in front of a statement."""
+        start = self._positions.start(statement)
+        line = self._text[self._line_start(start) : start]
+        return line if not line.strip() else line[: len(line) - len(line.lstrip())]
+
+    def one_indent(self) -> str:
+        """What the file indents a block by."""
+        return self.model.module.default_indent
+
+    def lines(self, first: cst.CSTNode, last: cst.CSTNode, *, comments: bool = True) -> str:
+        """The whole lines from one statement to another, with the comment lines directly above the first."""
+        start = self._line_start(self._positions.start(first))
+        if comments:
+            start = self._above_comments(start)
+        return self._text[start : self._line_end(self._positions.end(last))]
+
+    def _line_start(self, offset: int) -> int:
+        return max(self._text.rfind("\n", 0, offset), self._text.rfind("\r", 0, offset)) + 1
+
+    def _line_end(self, offset: int) -> int:
+        """The offset behind the end of the line."""
+        match = re.compile(r"\r\n|\r|\n").search(self._text, offset)
+        return match.end() if match else len(self._text)
+
+    def _above_comments(self, line_start: int) -> int:
+        """The start of the comment lines that stand directly above a line."""
+        while line_start > 0:
+            above = self._line_start(line_start - (2 if self._text[line_start - 2 : line_start] == "\r\n" else 1))
+            if not _COMMENT_LINE.match(self._text, above, line_start):
+                return line_start
+            line_start = above
+        return line_start
+
+    # Edits
+
+    def edit(self, start: int, end: int, content: str) -> Edit:
+        """Replace a stretch of text."""
+        return Edit(self._source.place(start), self._source.place(end), content)
+
+    def replace(self, node: cst.CSTNode, content: str) -> Edit:
+        """Put `content` in the place of a node."""
+        return self.edit(self._positions.start(node), self._positions.end(node), content)
+
+    def wrap(self, node: cst.CSTNode, before: str, after: str) -> list[Edit]:
+        """Put text around a node."""
+        start, end = self._positions.start(node), self._positions.end(node)
+        return [self.edit(start, start, before), self.edit(end, end, after)]
+
+    def insert_above(self, statement: cst.CSTNode, content: str, *, above_comments: bool = True) -> Edit:
+        """Insert whole lines above a statement, and above the comment lines that belong to it.
+
+        `content` holds lines without the statement's own indentation, and ends in a newline.
+        """
+        start = self._line_start(self._positions.start(statement))
+        if above_comments:
+            start = self._above_comments(start)
+        indent = self.indent(statement)
+        text = "".join(indent + line if line.strip() else line for line in content.splitlines(keepends=True))
+        return self.edit(start, start, text)
+
+    def insert_below(self, statement: cst.CSTNode, content: str) -> Edit:
+        """Insert whole lines below the line on which a statement ends, at its indentation."""
+        end = self._line_end(self._positions.end(statement))
+        indent = self.indent(statement)
+        text = "".join(indent + line if line.strip() else line for line in content.splitlines(keepends=True))
+        if end == len(self._text) and not self._text.endswith(("\n", "\r")):
+            text = "\n" + text
+        return self.edit(end, end, text)
+
+    def remove_statement(self, statement: cst.CSTNode) -> Edit:
+        """Remove a small statement: with its line when it has that for itself, else from it.
+
+        A comment behind it stays, on a line of its own. The only statement of a block becomes `pass`.
+        """
+        start, end = self._positions.start(statement), self._positions.end(statement)
+        line = self.model.parent(statement)
+        if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1:
+            if self._is_alone(line):
+                emptied = self._emptied_if(line)
+                return self.remove_lines(emptied) if emptied is not None else self.edit(start, end, "pass")
+            line_start, line_end = self._line_start(start), self._line_end(end)
+            rest = self._text[end:line_end].strip().lstrip(";").strip()
+            return self.edit(start, self._text.index("#", end), "") if rest else self.edit(line_start, line_end, "")
+        return self._remove_from_list(statement, start, end)
+
+    def remove_lines(self, statement: cst.CSTNode) -> Edit:
+        """Remove the whole lines of a statement."""
+        start, end = self._positions.start(statement), self._positions.end(statement)
+        return self.edit(self._line_start(start), self._line_end(end), "")
+
+    def _emptied_if(self, line: cst.SimpleStatementLine) -> cst.If | None:
+        """The `if` that would do nothing without `line`: no other branch, no call in its test, no comment."""
+        suite = self.model.parent(line)
+        owner = self.model.parent(suite) if suite is not None else None
+        if not isinstance(owner, cst.If) or owner.orelse is not None or "#" in self.text(owner):
+            return None
+        holder = self.model.parent(owner)
+        if not isinstance(holder, cst.IndentedBlock | cst.Module) or len(holder.body) == 1:
+            return None
+        return None if any(isinstance(node, cst.Call) for node in descendants(owner.test)) else owner
+
+    def _is_alone(self, line: cst.SimpleStatementLine) -> bool:
+        holder = self.model.parent(line)
+        return isinstance(holder, cst.IndentedBlock) and len(holder.body) == 1
+
+    def _remove_from_list(self, statement: cst.CSTNode, start: int, end: int) -> Edit:
+        """Remove one of several statements that share a line."""
+        holder = self.model.parent(statement)
+        body = list(getattr(holder, "body", ()))
+        if len(body) <= 1:
+            return self.edit(start, end, "pass")
+        index = body.index(statement)
+        if index + 1 < len(body):
+            return self.edit(start, self._positions.start(body[index + 1]), "")
+        return self.edit(self._positions.end(body[index - 1]), end, "")
+
+    def remove_argument(self, call: cst.Call, arg: cst.Arg) -> Edit:
+        """Remove one argument of a call, with the comma that goes with it."""
+        index = list(call.args).index(arg)
+        start, end = self._positions.start(arg), self._positions.end(arg)
+        if index + 1 < len(call.args):
+            return self.edit(start, self._positions.start(call.args[index + 1]), "")
+        if index > 0:
+            return self.edit(self._end_of_arg(call.args[index - 1]), max(end, self._end_of_arg(arg)), "")
+        return self.edit(start, end, "")
+
+    def _end_of_arg(self, arg: cst.Arg) -> int:
+        return self._positions.end(arg.value)
+
+    # Names
+
+    def spell(self, name: str) -> tuple[str, list[Edit]]:
+        """How this file says `tensorflow.<name>`, and the import to add when it has no way to."""
+        spelled = self.model.names.spelled(name)
+        if spelled is not None:
+            return spelled, []
+        return f"tf.{name}", [self.add_import("import tensorflow as tf")]
+
+    def add_import(self, statement: str) -> Edit:
+        """Add an import below the last one at the top of the module."""
+        last = self.last_import()
+        if last is None:
+            return self.edit(self._after_docstring(), self._after_docstring(), f"{statement}\n")
+        return self.insert_below(last, f"{statement}\n")
+
+    def last_import(self) -> cst.CSTNode | None:
+        """The last import of the module's first run of imports."""
+        last: cst.CSTNode | None = None
+        for line in self.model.module.body:
+            if isinstance(line, cst.SimpleStatementLine):
+                imports = [small for small in line.body if isinstance(small, cst.Import | cst.ImportFrom)]
+                last = imports[-1] if imports else last
+        return last
+
+    def _after_docstring(self) -> int:
+        body = self.model.module.body
+        if body and self.model.module.get_docstring() is not None:
+            return self._line_end(self._positions.end(body[0]))
+        return self._positions.start(body[0]) if body else 0
+
+    def fresh_name(self, wanted: str) -> str:
+        """`wanted`, or with a number when the file uses that name already."""
+        name, number = wanted, 2
+        while name in self.model.walk.names or any(name in s.bindings for s in self.model.walk.scopes.values()):
+            name, number = f"{wanted}_{number}", number + 1
+        return name

@@ -1,1 +1,151 @@
-"""What one pass over a libcst tree learns about a TensorFlow script."""
+"""What one pass over a libcst tree learns about a TensorFlow script, and the questions that rules ask."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import libcst as cst
+
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.guards import Guard, Guards
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.loops import Loops
+from tflint_perf.model.names import Names
+from tflint_perf.model.scopes import Class, Function, Loop
+from tflint_perf.model.steps import GradientStep, GradientSteps
+from tflint_perf.model.syntax import names_read
+from tflint_perf.model.values import Value
+from tflint_perf.model.walk import Walk
+
+
+class Model:
+    """A module and what is known of it.
+
+    The walk runs at once; everything else is worked out when a rule first asks. `text` is the module's source.
+    """
+
+    def __init__(self, module: cst.Module, text: str) -> None:
+        self.module = module
+        self.text = text
+        self.walk = Walk(module)
+        self.names = Names(self.walk)
+        self.infer = Inference(self.walk, self.names)
+
+    @cached_property
+    def calls(self) -> CallGraph:
+        """Who calls whom, and what is compiled."""
+        return CallGraph(self.infer)
+
+    @cached_property
+    def loops(self) -> Loops:
+        """Kinds of loops, and what runs per step."""
+        return Loops(self.infer, self.calls)
+
+    @cached_property
+    def guards(self) -> Guards:
+        """Conditions on counters and flags."""
+        return Guards(self.infer, self.calls, self.loops)
+
+    @cached_property
+    def steps(self) -> GradientSteps:
+        """Gradient steps."""
+        return GradientSteps(self.infer, self.calls)
+
+    # What rules ask most
+
+    def calls_named(self, *names: str) -> list[cst.Call]:
+        """Calls whose callee ends in one of `names`, in the order of the text."""
+        return [call for name in names for call in self.walk.calls.get(name, ())]
+
+    def calls_to(self, *qualified: str) -> list[cst.Call]:
+        """Calls to functions known by their qualified names, however they were imported."""
+        found = []
+        for name in qualified:
+            last = name.rsplit(".", 1)[-1]
+            # An alias may hide the last part of the name.
+            lists = [self.walk.calls.get(last, [])] + [
+                self.walk.calls.get(alias, []) for alias in self._aliases.get(name, ()) if alias != last
+            ]
+            found += [call for calls in lists for call in calls if self.names.qualified(call.func) == name]
+        return found
+
+    @cached_property
+    def _aliases(self) -> dict[str, set[str]]:
+        """Qualified names by the module-wide short names that stand for them."""
+        from tflint_perf.model.names import canonical
+
+        aliases: dict[str, set[str]] = {}
+        for scope in self.walk.scopes.values():
+            for bound, bindings in scope.bindings.items():
+                for binding in bindings:
+                    if binding.imported:
+                        aliases.setdefault(canonical(binding.imported), set()).add(bound)
+                    elif binding.kind == "assign" and isinstance(binding.value, cst.Attribute | cst.Name):
+                        name = self.names.qualified(binding.value)
+                        if name:
+                            aliases.setdefault(name, set()).add(bound)
+        return aliases
+
+    def value(self, node: cst.CSTNode) -> Value:
+        """What is known of the value of an expression."""
+        return self.infer.value(node)
+
+    def qualified(self, node: cst.CSTNode) -> str:
+        """The qualified name of an imported thing; "" for anything else."""
+        return self.names.qualified(node)
+
+    def function_at(self, node: cst.CSTNode) -> Function | None:
+        """The function whose body holds `node`."""
+        return self.calls.function_at(node)
+
+    def is_compiled(self, node: cst.CSTNode) -> bool:
+        """Whether `node` is compiled code."""
+        return self.calls.is_compiled(node)
+
+    def is_eager(self, node: cst.CSTNode) -> bool:
+        """Whether `node` surely runs in eager mode."""
+        return self.calls.is_eager(node)
+
+    def is_per_step(self, node: cst.CSTNode) -> bool:
+        """Whether `node` runs per step."""
+        return self.loops.is_per_step(node)
+
+    def guard_of(self, node: cst.CSTNode) -> Guard | None:
+        """The guard in front of `node`."""
+        return self.guards.guard_of(node)
+
+    def statement_of(self, node: cst.CSTNode) -> cst.CSTNode:
+        """The statement that holds `node`: a small statement or a compound one."""
+        current = node
+        while current not in self.walk.at:
+            current = self.walk.parents[current]
+        return current
+
+    def import_used_only_by(self, node: cst.CSTNode) -> cst.Import | None:
+        """The module's `import x` whose name nothing but `node` uses, and that imports nothing else."""
+        name = next((below.value for below in names_read(node)), "")
+        bindings = self.walk.top.bindings.get(name, [])
+        if len(bindings) != 1 or bindings[0].kind != "import" or len(self.walk.names.get(name, ())) != 1:
+            return None
+        statement = self._statement_of_import(bindings[0].node)
+        return statement if isinstance(statement, cst.Import) and len(statement.names) == 1 else None
+
+    def _statement_of_import(self, alias: cst.CSTNode) -> cst.CSTNode | None:
+        """The import statement that an alias belongs to."""
+        return next(
+            (
+                statement
+                for statement in self.walk.at
+                if isinstance(statement, cst.Import | cst.ImportFrom)
+                and not isinstance(statement.names, cst.ImportStar)
+                and alias in statement.names
+            ),
+            None,
+        )
+
+    def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """The node of code around `node`."""
+        return self.walk.parents.get(node)
+
+
+__all__ = ["Class", "Function", "GradientStep", "Guard", "Loop", "Model", "Value"]

@@ -1,0 +1,84 @@
+"""TFP406 gc-in-loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tflint_perf.edit import Editor
+from tflint_perf.model import Model
+from tflint_perf.rule import Claim, Repair, Report, Rule
+
+# So rarely, a full collection is lost in the noise.
+_RARE = 1_000
+
+
+class GcInLoop(Rule):
+    """`gc.collect()` on each training step.
+
+    ## What it does
+
+    Reports `gc.collect()` that runs per step, also behind `step % n` with a small `n`.
+
+    ## Why is this bad?
+
+    A full collection walks every Python object of the program, TensorFlow's and Keras's among them: tens to
+    hundreds of milliseconds, while the device waits. Tensors are freed as soon as nothing refers to them, by
+    reference counting; a collection frees no device memory that was not free already.
+
+    ## Example
+
+    ```python
+    for images, labels in dataset:
+        loss = train_step(images, labels)
+        gc.collect()
+    ```
+
+    Use instead:
+
+    ```python
+    for images, labels in dataset:
+        loss = train_step(images, labels)
+    ```
+
+    ## What is left alone
+
+    A collection once an epoch, at a debug flag, or behind `step % n` with `n` of 1,000 or more.
+
+    ## Sources
+
+    - Python documentation, [`gc.collect`](https://docs.python.org/3/library/gc.html#gc.collect)
+    """
+
+    code = "TFP406"
+    name = "gc-in-loop"
+    triggers = ("collect",)
+    fixes = "safe"
+    claim = Claim("step time", least=2.0)
+
+    def check(self, model: Model) -> Iterator[Report]:
+        for call in model.calls_to("gc.collect"):
+            if not model.is_per_step(call) or model.is_compiled(call):
+                continue
+            guard = model.guard_of(call)
+            if guard is None or (guard.every is not None and guard.every < _RARE):
+                message = "`gc.collect()` runs on each step"
+                if guard is not None:
+                    message = f"`gc.collect()` runs every {guard.every} steps"
+                yield Report(
+                    call,
+                    f"{message} and walks all Python objects while the device waits; remove it",
+                    lambda edit, call=call: _remove(edit, call),
+                )
+
+
+def _remove(edit: Editor, call: cst.Call) -> Repair | None:
+    statement = edit.model.statement_of(call)
+    if not isinstance(statement, cst.Expr) or statement.value is not call:
+        return None
+    edits = [edit.remove_statement(statement)]
+    unused = edit.model.import_used_only_by(call.func)
+    if unused is not None:
+        edits.append(edit.remove_statement(unused))
+    return Repair("Remove the collection", edits, safe=True)

@@ -1,0 +1,151 @@
+"""One source to findings: screen, parse, model, rules, suppressions."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+
+import libcst as cst
+
+from tflint_perf.edit import Editor
+from tflint_perf.finding import Finding, Fix
+from tflint_perf.model import Model
+from tflint_perf.own_rules import OWN_RULES
+from tflint_perf.positions import Positions
+from tflint_perf.registry import all_rules
+from tflint_perf.rule import Refusal, Report, Rule
+from tflint_perf.settings import Settings
+from tflint_perf.source import Source
+from tflint_perf.suppress import has_suppressions, suppress
+
+# Deeply nested code needs deep recursion, in the walk and in code generation.
+_RECURSION_LIMIT = 8_000
+
+
+class InternalError(Exception):
+    """A rule or the model failed on a file. The message is one line that names where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The findings of a source, sorted by place, without the `suppressed` ones."""
+
+    findings: tuple[Finding, ...]
+    suppressed: int = 0
+
+
+@cache
+def _instance(rule: type[Rule]) -> Rule:
+    return rule()
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep the garbage collector from walking a growing tree again and again: parsing is a third quicker."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def check_source(source: Source, settings: Settings) -> Checked:
+    """The findings of one source.
+
+    Raises:
+        InternalError: a rule failed on this source.
+    """
+    text = source.text
+    rules = [rule for code, rule in all_rules().items() if code in settings.rules and _may_apply(rule, text)]
+    heed = not settings.ignore_noqa and has_suppressions(text)
+    if not rules and not heed:
+        return Checked(())
+    if sys.getrecursionlimit() < _RECURSION_LIMIT:
+        sys.setrecursionlimit(_RECURSION_LIMIT)
+    with _no_collection():
+        return _check(source, settings, rules, heed)
+
+
+def _check(source: Source, settings: Settings, rules: list[type[Rule]], heed: bool) -> Checked:
+    try:
+        module = cst.parse_module(source.text)
+    except cst.ParserSyntaxError as error:
+        return Checked((_invalid_syntax(source, error),))
+    except RecursionError:
+        raise InternalError("the code is nested too deeply to be parsed") from None
+    model = _guarded("model", lambda: Model(module, source.text))
+    reports = [(rule, report) for rule in rules for report in _guarded(rule.code, lambda r=rule: _ask(r, model))]
+    if not reports and not heed:
+        return Checked(())
+    positions = _guarded("positions", lambda: Positions(module))
+    editor = Editor(model, positions, source)
+    findings = [
+        _guarded(rule.code, lambda rule=rule, report=report: _finding(rule, report, model, editor, positions, source))
+        for rule, report in reports
+    ]
+    findings.sort(key=lambda finding: (finding.start.offset, finding.code))
+    if not heed:
+        return Checked(tuple(findings))
+    statements = [positions.span(statement) for statement in model.walk.at]
+    remaining, suppressed = suppress(source, findings, statements, settings, _known_codes())
+    return Checked(tuple(remaining), suppressed)
+
+
+def _may_apply(rule: type[Rule], text: str) -> bool:
+    return any(word in text for word in rule.triggers)
+
+
+def _ask(rule: type[Rule], model: Model) -> list[Report]:
+    return list(_instance(rule).check(model))
+
+
+def _guarded(where: str, work):  # type: ignore[no-untyped-def]
+    try:
+        return work()
+    except RecursionError:
+        raise InternalError(f"{where}: the code is nested too deeply") from None
+    except Exception as error:
+        import traceback
+
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{last.filename.rsplit('/', 1)[-1]}:{last.lineno}"
+        raise InternalError(f"{where}: {type(error).__name__}: {error} ({place})".replace("\n", " ")) from error
+
+
+def _finding(
+    rule: type[Rule], report: Report, model: Model, editor: Editor, positions: Positions, source: Source
+) -> Finding:
+    node = report.node
+    fix, note = None, None
+    if report.fix is not None:
+        made = report.fix(editor)
+        if isinstance(made, Refusal):
+            where = f" (line {editor.row(made.node)})" if made.node is not None else ""
+            note = f"no fix: {made.reason}{where}"
+        elif made is not None:
+            fix = Fix(made.message, tuple(made.edits), made.safe)
+    start = source.place(positions.start(node))
+    end = source.place(positions.header_end(node))
+    statement = model.statement_of(node)
+    first, last = source.row(start.offset), source.row(end.offset)
+    noqa_row = start.row + max(source.row(positions.header_end(statement)), last) - first
+    return Finding(rule.code, rule.name, report.message, start, end, source.lines(first, last), noqa_row, fix, note)
+
+
+def _invalid_syntax(source: Source, error: cst.ParserSyntaxError) -> Finding:
+    row = max(error.raw_line, 1)
+    place = source.place(source.offset(row, error.raw_column + 1))
+    message = error.message.replace("\n", " ")
+    return Finding("invalid-syntax", "invalid-syntax", message, place, place, source.lines(row, row), place.row)
+
+
+@cache
+def _known_codes() -> dict[str, str]:
+    codes = {code: rule.name for code, rule in all_rules().items()}
+    return codes | {code: own.name for code, own in OWN_RULES.items()}

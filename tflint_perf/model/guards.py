@@ -1,0 +1,165 @@
+"""Guards: conditions that keep a statement of a step loop from running on each step."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import libcst as cst
+
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.loops import Loops
+from tflint_perf.model.syntax import descendants, integer, names_read
+
+_DEBUG_FLAG = re.compile(r"(^|_)(debug|verbose|profil\w*|trace|dry_run|log\w*|should_log|print\w*|summar\w*|visuali\w*|plot)($|_)", re.I)
+_BEST = re.compile(r"(^|_)(best|lowest|highest|max|min|record|smallest|largest)(_|$)", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A guard. `every` is the n of `counter % n`, None when it is not a number in sight or the guard is another."""
+
+    node: cst.BaseExpression
+    every: int | None = None
+
+
+class Guards:
+    """Answers behind which guard a place stands."""
+
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._loops = loops
+        self._walk = infer.walk
+
+    def guard_of(self, node: cst.CSTNode) -> Guard | None:
+        """The guard in front of `node`, in its function or at every call site of it; None when there is none."""
+        return self._guard_of(node, set())
+
+    def _guard_of(self, node: cst.CSTNode, seen: set[cst.CSTNode]) -> Guard | None:
+        here = self._guard_here(node)
+        if here is not None:
+            return here
+        function = self._calls.function_at(node)
+        if function is None or function.node in seen or self._loops.step_loop(node) is not None:
+            return None
+        seen.add(function.node)
+        guards = [self._guard_of(call, seen) for call in self._calls.sites(function)]
+        if not guards or None in guards:
+            return None
+        return guards[0]
+
+    def _guard_here(self, node: cst.CSTNode) -> Guard | None:
+        parents = self._walk.parents
+        child, current = node, parents.get(node)
+        while current is not None and not isinstance(current, cst.FunctionDef | cst.Lambda | cst.ClassDef | cst.Module):
+            guard = None
+            match current:
+                case cst.If() if child is current.body:
+                    guard = self._of_test(current.test, holds=True)
+                case cst.If() if child is not current.test:
+                    guard = self._of_test(current.test, holds=False)
+                case cst.IfExp() if child is current.body:
+                    guard = self._of_test(current.test, holds=True)
+                case cst.BooleanOperation() if child is current.right and isinstance(current.operator, cst.And):
+                    guard = self._of_test(current.left, holds=True)
+                case cst.With():
+                    guard = self._recording_guard(current)
+            guard = guard or self._skipped(child, current)
+            if guard is not None:
+                return guard
+            if isinstance(current, cst.For | cst.While) and self._loops.kind(self._walk.loops[current]) == "step":
+                return None
+            child, current = current, parents.get(current)
+        return None
+
+    def _recording_guard(self, node: cst.With) -> Guard | None:
+        for item in node.items:
+            call = item.item
+            if isinstance(call, cst.Call) and self._infer.names.qualified(call.func) == "tf.summary.record_if":
+                return Guard(call)
+        return None
+
+    def _skipped(self, child: cst.CSTNode, suite: cst.CSTNode) -> Guard | None:
+        """A guard of the form `if step % 100: continue` on a statement before `child`."""
+        if not isinstance(suite, cst.IndentedBlock):
+            return None
+        for statement in suite.body:
+            if statement is child:
+                return None
+            if isinstance(statement, cst.If) and statement.orelse is None and _ends_iteration(statement.body):
+                guard = self._of_test(statement.test, holds=False)
+                if guard is not None:
+                    return guard
+        return None
+
+    def _of_test(self, test: cst.BaseExpression, *, holds: bool) -> Guard | None:
+        """The guard that a condition is, for code that runs when it holds or when it does not."""
+        match test:
+            case cst.BooleanOperation():
+                if isinstance(test.operator, cst.And) == holds:
+                    return self._of_test(test.left, holds=holds) or self._of_test(test.right, holds=holds)
+                left, right = self._of_test(test.left, holds=holds), self._of_test(test.right, holds=holds)
+                return left if left is not None and right is not None else None
+            case cst.UnaryOperation(operator=cst.Not()):
+                return self._of_test(test.expression, holds=not holds)
+            case cst.Comparison() if len(test.comparisons) == 1:
+                return self._of_comparison(test, holds)
+            case cst.BinaryOperation(operator=cst.Modulo()):
+                return None if holds else self._modulo(test)
+            case cst.Name() | cst.Attribute() if holds:
+                name = test.attr.value if isinstance(test, cst.Attribute) else test.value
+                return Guard(test) if _DEBUG_FLAG.search(name) else None
+        return None
+
+    def _of_comparison(self, test: cst.Comparison, holds: bool) -> Guard | None:
+        comparison = test.comparisons[0]
+        operator, right = comparison.operator, comparison.comparator
+        equal = isinstance(operator, cst.Equal) if holds else isinstance(operator, cst.NotEqual)
+        if equal:
+            for side in (test.left, right):
+                if isinstance(side, cst.BinaryOperation) and isinstance(side.operator, cst.Modulo):
+                    return self._modulo(side)
+            other = right if integer(test.left) is None else test.left
+            if integer(other) is not None and self._is_counter(test.left if other is right else right):
+                return Guard(test)  # `if step == 0:` runs once
+        if isinstance(operator, cst.GreaterThan | cst.LessThan | cst.GreaterThanEqual | cst.LessThanEqual) and holds:
+            if any(_BEST.search(name) for side in (test.left, right) for name in _last_names(side)):
+                return Guard(test)
+        return None
+
+    def _is_counter(self, node: cst.BaseExpression) -> bool:
+        return isinstance(node, cst.Name | cst.Attribute) and self._infer.value(node).kind in ("number", "unknown")
+
+    def _modulo(self, node: cst.BinaryOperation) -> Guard | None:
+        """`counter % n` as a guard; None for `% 1`."""
+        every = self.number(node.right)
+        if every is not None and every < 2:
+            return None
+        return Guard(node, every)
+
+    def number(self, node: cst.BaseExpression) -> int | None:
+        """An integer that stands in the file: a literal, or a name that is only ever bound to one."""
+        literal = integer(node)
+        if literal is not None or not isinstance(node, cst.Name):
+            return literal
+        found = self._infer.bindings_reaching(node)
+        if found is None or len(found[1]) != 1:
+            return None
+        binding = found[1][0]
+        return integer(binding.value) if binding.kind in ("assign", "param") and binding.path == () else None
+
+
+def _last_names(node: cst.CSTNode) -> list[str]:
+    names = [name.value for name in names_read(node)]
+    return names + [below.attr.value for below in descendants(node) if isinstance(below, cst.Attribute)]
+
+
+def _ends_iteration(body: cst.BaseSuite) -> bool:
+    last = body.body[-1] if body.body else None
+    if isinstance(last, cst.SimpleStatementLine) and last.body:
+        last = last.body[-1]
+    return isinstance(last, cst.Continue)
+
+

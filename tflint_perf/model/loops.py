@@ -1,0 +1,383 @@
+"""What kind of loop a loop is, and what runs per step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import libcst as cst
+
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.scopes import Function, Loop
+from tflint_perf.model.syntax import (
+    COMPREHENSIONS,
+    argument,
+    callee_name,
+    descendants,
+    integer,
+    is_constant,
+    keyword_argument,
+    names_read,
+)
+from tflint_perf.model.values import Value
+
+LoopKind = Literal["step", "epoch", "none"]
+
+# A loop over so few literal items, or a short constant count inside another loop, is part of one iteration.
+_FEW = 10
+_BATCH_METHODS = frozenset("train_on_batch test_on_batch predict_on_batch".split())
+_WHOLE_RUN_METHODS = frozenset("fit predict evaluate".split())
+_DEVICE_LISTS = frozenset("tf.config.list_physical_devices tf.config.list_logical_devices glob.glob os.listdir glob.iglob "
+                          "os.walk tf.io.gfile.glob tf.io.gfile.listdir tf.gfile.Glob tf.train.checkpoints_iterator "
+                          "os.scandir tf.gfile.ListDirectory".split())  # fmt: skip
+_PARTS_OF_A_MODEL = frozenset(
+    "layers trainable_variables trainable_weights weights variables non_trainable_variables metrics losses".split()
+)
+_PER_BATCH_CALLBACKS = frozenset(
+    "on_batch_begin on_batch_end on_train_batch_begin on_train_batch_end on_test_batch_begin on_test_batch_end "
+    "on_predict_batch_begin on_predict_batch_end".split()
+)
+
+
+class Loops:
+    """Answers the kind of a loop and whether a place runs per step."""
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._walk = infer.walk
+        self._kinds: dict[Loop, LoopKind] = {}
+        self._has_loop: dict[Function, bool] = {}
+        self._acts: dict[Function, bool] = {}
+        self._per_step: dict[Function, bool] = {}
+
+    # Kinds
+
+    def kind(self, loop: Loop) -> LoopKind:
+        """ "step", "epoch", or "none" for a loop that trains nothing."""
+        known = self._kinds.get(loop)
+        if known is None:
+            self._kinds[loop] = "none"
+            known = self._kinds[loop] = self._judge(loop)
+        return known
+
+    def _judge(self, loop: Loop) -> LoopKind:
+        if self.is_part_of_one_iteration(loop):
+            return "none"
+        calls: list[cst.Call] = []
+        if self._holds_step_loop(loop, calls):
+            return "epoch"
+        if loop.iterable is not None and self.runs_over_batches(self._infer.value(loop.iterable)):
+            return "step"
+        if any(self._is_action(call) or any(map(self._function_acts, self._calls.targets(call))) for call in calls):
+            return "step"
+        if loop.yields and loop.function is not None and self._is_driven(loop.function):
+            return "step"
+        return "none"
+
+    def _holds_step_loop(self, loop: Loop, calls: list[cst.Call]) -> bool:
+        """Whether a step loop lies inside; gathers in `calls` what one iteration calls otherwise."""
+        calls += loop.calls
+        for inner in loop.inner:
+            if self.is_part_of_one_iteration(inner):
+                if self._holds_step_loop(inner, calls):
+                    return True
+            elif self.kind(inner) != "none":
+                return True
+            else:
+                calls += inner.calls
+        return any(self._has_step_loop(target) for call in loop.calls for target in self._calls.targets(call))
+
+    def is_part_of_one_iteration(self, loop: Loop) -> bool:
+        """Loops over a few literal items, layers, variables, gradients, devices or file names, and loops that run once."""
+        iterable = loop.iterable
+        if iterable is None:
+            return False
+        if isinstance(iterable, cst.List | cst.Tuple):
+            return len(iterable.elements) <= _FEW
+        if isinstance(iterable, cst.Call):
+            name = callee_name(iterable)
+            if name == "range" and iterable.args:
+                bound = integer(iterable.args[min(1, len(iterable.args) - 1)].value)
+                return bound is not None and (bound <= 1 or (bound <= _FEW and loop.parent is not None))
+            if self._infer.names.qualified(iterable.func) in _DEVICE_LISTS:
+                return True
+            if name in ("enumerate", "zip", "reversed", "list", "sorted") and iterable.args:
+                return any(self._is_part_of_model(arg.value) for arg in iterable.args)
+        return self._is_part_of_model(iterable)
+
+    def _is_part_of_model(self, node: cst.BaseExpression) -> bool:
+        if isinstance(node, cst.Attribute) and node.attr.value in _PARTS_OF_A_MODEL:
+            return True
+        if isinstance(node, cst.Call) and self._infer.names.qualified(node.func) in _DEVICE_LISTS:
+            return True
+        value = self._infer.value(node)
+        if value.kind in ("list", "tuple") and value.element is not None:
+            inner = value.element.kind
+            return inner in ("variable", "layer") or (inner == "tensor" and value.name == "gradients")
+        return False
+
+    @staticmethod
+    def runs_over_batches(value: Value) -> bool:
+        """Whether iterating over `value` takes batches or samples from a dataset."""
+        if value.kind in ("dataset", "iterator"):
+            # A bare counter or a list of file names is no training data.
+            names = {pipeline[0].name for pipeline in value.pipelines if len(pipeline) == 1}
+            return not names & {"range", "list_files"}
+        if value.kind == "generator" and value.element is not None:
+            items = value.element.items or (value.element,)
+            return any(item.kind == "tensor" and item.host for item in _flatten(items))
+        return False
+
+    # Actions
+
+    def _is_action(self, call: cst.Call) -> bool:
+        """Whether a call is a gradient step, an inference call, or takes one batch or sample."""
+        name = callee_name(call)
+        func = call.func
+        if isinstance(func, cst.Attribute):
+            if name in _BATCH_METHODS or name in ("apply_gradients",):
+                return True
+            base = self._infer.value(func.value)
+            if name == "gradient":
+                return base.kind == "tape"
+            if name == "minimize":
+                return base.kind == "optimizer" and not self._infer.value(call).known and self._calls.is_eager(call)
+            if name == "run":
+                return base.kind == "session" or _looks_like_session(func.value)
+            if name in ("get_next", "next"):
+                return base.kind == "iterator"
+            if name == "step":
+                return _looks_like_environment(func.value)
+            if name in _WHOLE_RUN_METHODS:
+                return self.takes_one_batch(call)
+        elif name == "next" and call.args:
+            return self._infer.value(call.args[0].value).kind in ("iterator", "generator")
+        if self._infer.names.dotted(func):
+            return False
+        callee = self._infer.value(func)
+        if callee.kind == "compiled":
+            return True
+        return callee.kind == "model"
+
+    def takes_one_batch(self, call: cst.Call) -> bool:
+        """Whether `predict`, `evaluate` or `fit` gets one batch or sample: what it is given changes in the loop."""
+        given = argument(call, 0, "x")
+        loop = self.innermost_loop(call)
+        if given is None or self._infer.value(given).kind in ("dataset", "iterator", "generator"):
+            return False
+        epochs = keyword_argument(call, "epochs") or keyword_argument(call, "nb_epoch")
+        if epochs is not None and integer(epochs) != 1:
+            return False
+        if any(keyword_argument(call, name) is not None for name in ("steps", "steps_per_epoch", "validation_data",
+                                                                      "validation_split", "callbacks")):  # fmt: skip
+            return False
+        if _is_single_sample(given) or self._is_single_sample_name(given):
+            return True
+        return loop is not None and self._comes_from_batch(given, loop)
+
+    def _is_single_sample_name(self, node: cst.BaseExpression) -> bool:
+        if not isinstance(node, cst.Name):
+            return False
+        found = self._infer.bindings_reaching(node)
+        values = [b.value for b in found[1] if b.kind == "assign" and b.path == ()] if found else []
+        return bool(values) and all(value is not None and _is_single_sample(value) for value in values)
+
+    def _comes_from_batch(self, node: cst.BaseExpression, loop: Loop) -> bool:
+        """Whether `node` is a slice by the loop's variable, a loop target over batches, or drawn by `next`."""
+        bound = {name.value for name in _targets(loop)}
+        for part in descendants(node):
+            if isinstance(part, cst.Subscript) and any(
+                isinstance(element.slice, cst.Slice) and any(n.value in bound for n in names_read(element))
+                for element in part.slice
+            ):
+                return True
+        if not isinstance(node, cst.Name):
+            return isinstance(node, cst.Subscript) and isinstance(node.value, cst.Name) and node.value.value in bound
+        found = self._infer.bindings_reaching(node)
+        for binding in found[1] if found else ():
+            if binding.node is not node and binding.at.order >= loop.at.order and binding.value is not None:
+                if binding.kind in ("for", "comprehension") and loop.iterable is not None:
+                    if self.runs_over_batches(self._infer.value(loop.iterable)):
+                        return True
+                elif binding.kind == "assign":
+                    if isinstance(binding.value, cst.Call) and callee_name(binding.value) in ("next", "sample", "next_batch"):
+                        return True
+                    if not isinstance(binding.value, cst.Name) and self._comes_from_batch(binding.value, loop):
+                        return True
+        return False
+
+    # Functions
+
+    def _has_step_loop(self, function: Function) -> bool:
+        known = self._has_loop.get(function)
+        if known is None:
+            self._has_loop[function] = False
+            known = self._has_loop[function] = any(self.kind(loop) != "none" for loop in function.loops) or any(
+                self._has_step_loop(target) for call in function.calls for target in self._calls.targets(call)
+            )
+        return known
+
+    def _function_acts(self, function: Function) -> bool:
+        """Whether calling a function makes a step or an inference call, outside loops of its own."""
+        known = self._acts.get(function)
+        if known is None:
+            self._acts[function] = False
+            outside = [call for call in function.calls if self._outside_loops(call)]
+            known = self._acts[function] = any(
+                self._is_action(call) or any(map(self._function_acts, self._calls.targets(call))) for call in outside
+            )
+        return known
+
+    def _outside_loops(self, call: cst.Call) -> bool:
+        loop = self.innermost_loop(call)
+        while loop is not None:
+            if not self.is_part_of_one_iteration(loop):
+                return False
+            loop = loop.parent
+        return True
+
+    # Per step
+
+    def innermost_loop(self, node: cst.CSTNode) -> Loop | None:
+        """The innermost loop of the same function whose iterations run `node`."""
+        parents, loops = self._walk.parents, self._walk.loops
+        child, current = node, parents.get(node)
+        while current is not None:
+            match current:
+                case cst.FunctionDef() | cst.Lambda() | cst.ClassDef():
+                    if child is current.body or isinstance(current, cst.ClassDef):
+                        return None
+                case cst.For() if child is current.body:
+                    return loops[current]
+                case cst.While() if child is not current.orelse:
+                    return loops[current]
+                case cst.CompFor() if child is not current.iter:
+                    return loops[current]
+            if isinstance(current, COMPREHENSIONS) and not isinstance(child, cst.CompFor):
+                part = current.for_in
+                while part.inner_for_in is not None:
+                    part = part.inner_for_in
+                return loops[part]
+            child, current = current, parents.get(current)
+        return None
+
+    def step_loop(self, node: cst.CSTNode) -> Loop | None:
+        """The step loop of the same function that runs `node`, where there is one."""
+        loop = self.innermost_loop(node)
+        while loop is not None and self.kind(loop) == "none":
+            loop = loop.parent
+        return loop if loop is not None and self.kind(loop) == "step" else None
+
+    def in_epoch_loop(self, node: cst.CSTNode) -> bool:
+        """Whether `node` runs once per iteration of an epoch loop of its function, and not per step."""
+        loop = self.innermost_loop(node)
+        while loop is not None and self.kind(loop) == "none":
+            loop = loop.parent
+        return loop is not None and self.kind(loop) == "epoch"
+
+    def is_per_step(self, node: cst.CSTNode) -> bool:
+        """Whether `node` runs per step: in a step loop, or in a function that one calls."""
+        loop = self.innermost_loop(node)
+        while loop is not None:
+            kind = self.kind(loop)
+            if kind != "none":
+                return kind == "step"
+            loop = loop.parent
+        function = self._calls.function_at(node)
+        return function is not None and self.is_function_per_step(function)
+
+    def is_function_per_step(self, function: Function) -> bool:
+        """Whether a step loop runs the function, through any number of calls."""
+        known = self._per_step.get(function)
+        if known is None:
+            self._per_step[function] = False
+            known = self._per_step[function] = (
+                self._is_batch_callback(function)
+                or any(self.is_per_step(call) for call in self._calls.sites(function) if not function.yields)
+                or (bool(function.yields) and self._is_driven(function))
+            )
+        return known
+
+    def _is_batch_callback(self, function: Function) -> bool:
+        owner = function.owner
+        return (
+            owner is not None
+            and function.name in _PER_BATCH_CALLBACKS
+            and self._infer.keras_kind(owner) == "callback"
+        )
+
+    def _is_driven(self, function: Function) -> bool:
+        """Whether a generator is driven per step, by `next()` in a step loop or by a step loop over it."""
+        for call in self._walk.calls.get("next", ()):
+            if call.args and self._infer.value(call.args[0].value).function is function and self.is_per_step(call):
+                return True
+        for loop in self._walk.loops.values():
+            if loop.iterable is None or loop.function is function:
+                continue
+            value = self._infer.value(loop.iterable)
+            if value.function is function and self.kind(loop) == "step":
+                return True
+        return False
+
+    def runs_once(self, function: Function) -> bool:
+        """Whether all known calls of a function stand outside every loop, so that it is run a few times at most."""
+        sites = self._calls.sites(function)
+        return bool(sites) and all(self.innermost_loop(call) is None and self._caller_runs_once(call) for call in sites)
+
+    def _caller_runs_once(self, call: cst.Call) -> bool:
+        caller = self._calls.function_at(call)
+        return caller is None or caller.name == "main" or self.runs_once(caller)
+
+
+def _targets(loop: Loop) -> Iterator[cst.Name]:
+    if isinstance(loop.node, cst.For | cst.CompFor):
+        yield from names_read(loop.node.target)
+
+
+def _flatten(items: tuple[Value, ...]) -> Iterator[Value]:
+    for item in items:
+        if item.items is not None:
+            yield from _flatten(item.items)
+        else:
+            yield item
+
+
+def _is_single_sample(node: cst.BaseExpression) -> bool:
+    """`np.expand_dims(x, 0)`, `x[None]`, `x[np.newaxis, :]`, `x.reshape(1, …)`, `np.array([x])`, `[x]`."""
+    match node:
+        case cst.Call():
+            name = callee_name(node)
+            if name == "expand_dims":
+                return integer(argument(node, 1, "axis")) == 0
+            if name == "reshape":
+                values = [arg.value for arg in node.args]
+                for value in values:
+                    if isinstance(value, cst.Tuple | cst.List):
+                        return bool(value.elements) and integer(value.elements[0].value) == 1
+                return bool(values) and integer(values[0]) == 1
+            if name in ("array", "asarray", "convert_to_tensor", "constant") and node.args:
+                return _is_single_sample(node.args[0].value)
+            if name == "astype" and isinstance(node.func, cst.Attribute):
+                return _is_single_sample(node.func.value)
+        case cst.List():
+            return len(node.elements) == 1 and not is_constant(node)
+        case cst.Subscript():
+            first = node.slice[0].slice
+            if isinstance(first, cst.Index):
+                inner = first.value
+                name = inner.value if isinstance(inner, cst.Name) else getattr(getattr(inner, "attr", None), "value", "")
+                return name in ("None", "newaxis")
+    return False
+
+
+def _looks_like_session(node: cst.BaseExpression) -> bool:
+    """`sess.run`, `self.session.run`: a session of unknown origin goes by its usual names."""
+    name = node.attr.value if isinstance(node, cst.Attribute) else getattr(node, "value", "")
+    return isinstance(name, str) and name.lstrip("_") in ("sess", "session")
+
+
+def _looks_like_environment(node: cst.BaseExpression) -> bool:
+    name = node.attr.value if isinstance(node, cst.Attribute) else getattr(node, "value", "")
+    return isinstance(name, str) and name.lstrip("_").lower() in ("env", "environment", "train_env", "eval_env", "envs")

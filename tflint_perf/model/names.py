@@ -1,0 +1,191 @@
+"""Qualified names: what `tf.function`, `keras.Model` or a short name for them means, through every import form."""
+
+from __future__ import annotations
+
+import builtins
+from functools import lru_cache
+
+import libcst as cst
+
+from tflint_perf.model.scopes import Binding, Scope
+from tflint_perf.model.walk import Walk
+
+# Where the same thing lives in TensorFlow's own sources, or lived before version 2.
+_ALIASES = {
+    "tf.python.eager.def_function.function": "tf.function",
+    "tf.python.eager.polymorphic_function.polymorphic_function.function": "tf.function",
+    "tf.python.eager.function.defun": "tf.function",
+    "tf.contrib.eager.defun": "tf.function",
+    "tf.contrib.eager.function": "tf.function",
+    "tf.contrib.eager.GradientTape": "tf.GradientTape",
+    "tf.python.eager.backprop.GradientTape": "tf.GradientTape",
+    "tf.contrib.eager.Variable": "tf.Variable",
+    "tf.contrib.data.Dataset": "tf.data.Dataset",
+    "tf.python.data.ops.dataset_ops.Dataset": "tf.data.Dataset",
+    "tf.python.data.ops.dataset_ops.DatasetV2": "tf.data.Dataset",
+    "tf.config.experimental.list_physical_devices": "tf.config.list_physical_devices",
+    "tf.config.experimental_run_functions_eagerly": "tf.config.run_functions_eagerly",
+    "tf.data.experimental.AUTOTUNE": "tf.data.AUTOTUNE",
+    "tf.to_float": "tf.cast",
+    "tf.to_int32": "tf.cast",
+    "tf.to_int64": "tf.cast",
+}
+
+# Names that a star import from one of several Keras modules brings.
+_KERAS_MODELS = frozenset({"Model", "Sequential", "load_model", "model_from_json", "clone_model", "save_model"})
+_KERAS_OPTIMIZERS = frozenset("SGD Adam AdamW RMSprop Adagrad Adadelta Adamax Nadam Ftrl Optimizer".split())
+_BUILTINS = frozenset(dir(builtins))
+
+
+@lru_cache(maxsize=4096)
+def canonical(dotted: str) -> str:
+    """One spelling for each name of TensorFlow and Keras.
+
+    `tensorflow.compat.v1.data.Dataset` becomes `tf.data.Dataset`; `tensorflow.keras.Model`, `tf_keras.Model`
+    and `tensorflow.python.keras.Model` become `keras.Model`. Other names stay as they are.
+    """
+    head, _, rest = dotted.partition(".")
+    if head in ("keras", "tf_keras"):
+        for inner in ("src.", "api.", "_tf_keras.keras.", "engine.", "training."):
+            rest = rest.removeprefix(inner)
+        return f"keras.{rest}" if rest else "keras"
+    if head not in ("tensorflow", "tensorflow_core"):
+        return "np" if dotted == "numpy" else f"np.{rest}" if head == "numpy" else dotted
+    for inner in ("_api.", "compat."):
+        rest = rest.removeprefix(inner)
+    for inner in ("v1.", "v2."):
+        rest = rest.removeprefix(inner)
+    if rest in ("compat", "v1", "v2", ""):
+        return "tf"
+    bare = rest.removeprefix("python.").removeprefix("contrib.")
+    if bare == "keras" or bare.startswith("keras."):
+        return canonical(bare)
+    name = f"tf.{rest}"
+    return _ALIASES.get(name, name)
+
+
+def _star_target(modules: list[str], name: str) -> str | None:
+    """Which of the star-imported TensorFlow and Keras `modules` the bare `name` comes from."""
+    if len(modules) == 1:
+        return f"{modules[0]}.{name}"
+    wanted = "models" if name in _KERAS_MODELS else "optimizers" if name in _KERAS_OPTIMIZERS else "layers"
+    for module in modules:
+        if module.rsplit(".", 1)[-1] == wanted and name[:1].isupper():
+            return f"{module}.{name}"
+    return None
+
+
+class Names:
+    """Answers what a name or dotted expression stands for."""
+
+    def __init__(self, walk: Walk) -> None:
+        self._walk = walk
+        self._known: dict[cst.CSTNode, str | None] = {}
+        self.stars = [
+            binding.imported[:-2]
+            for binding in walk.top.bindings.get("*", ())
+            if canonical(binding.imported[:-2]).split(".")[0] in ("tf", "keras")
+        ]
+
+    def scope_of(self, node: cst.CSTNode) -> Scope:
+        """The innermost scope in which `node` stands (a default or decorator stands outside its function)."""
+        parents, scopes = self._walk.parents, self._walk.scopes
+        child: cst.CSTNode | None = None
+        current: cst.CSTNode | None = node
+        while current is not None:
+            scope = scopes.get(current)
+            if scope is not None and current is not node and not self._outside(current, child):
+                return scope
+            child, current = current, parents.get(current)
+        return self._walk.top
+
+    @staticmethod
+    def _outside(holder: cst.CSTNode, child: cst.CSTNode | None) -> bool:
+        """Whether `child` of a function or class belongs to the scope around it: decorators, defaults, bases."""
+        if isinstance(holder, cst.FunctionDef | cst.ClassDef | cst.Lambda):
+            return child is not holder.body
+        if isinstance(holder, cst.Module):
+            return False
+        # The first iterable of a comprehension is evaluated outside; nobody's answer depends on it.
+        return False
+
+    def lookup(self, name: str, scope: Scope | None) -> tuple[Scope, list[Binding]] | None:
+        """The scope in which `name` is bound, seen from `scope`, and its bindings there."""
+        first = True
+        while scope is not None:
+            bindings = scope.bindings.get(name)
+            if bindings is not None and (first or scope.kind != "class"):
+                return scope, bindings
+            first = first and scope.kind == "comprehension"
+            scope = scope.parent
+        return None
+
+    def dotted(self, node: cst.CSTNode) -> str | None:
+        """The full name as imported, `tensorflow.compat.v1.Session`; None for anything but imported names."""
+        try:
+            return self._known[node]
+        except KeyError:
+            pass
+        self._known[node] = None  # a name that is assigned to itself ends here
+        self._known[node] = result = self._dotted(node)
+        return result
+
+    def qualified(self, node: cst.CSTNode) -> str:
+        """The canonical name of an imported thing, `tf.function`; "" when `node` is none."""
+        dotted = self.dotted(node)
+        return canonical(dotted) if dotted else ""
+
+    def _dotted(self, node: cst.CSTNode) -> str | None:
+        if isinstance(node, cst.Attribute):
+            base = self.dotted(node.value)
+            return f"{base}.{node.attr.value}" if base else None
+        if not isinstance(node, cst.Name):
+            return None
+        found = self.lookup(node.value, self.scope_of(node))
+        if found is None:
+            if self.stars and node.value not in _BUILTINS:
+                return _star_target(self.stars, node.value)
+            return None
+        return self._of_bindings(found[1])
+
+    def _of_bindings(self, bindings: list[Binding]) -> str | None:
+        imports = [binding.imported for binding in bindings if binding.kind == "import"]
+        if imports:
+            ours = [name for name in imports if canonical(name).split(".")[0] in ("tf", "keras")]
+            if len(imports) == len(bindings) or all(
+                binding.kind == "import" or (binding.value is not None and _is_none(binding.value))
+                for binding in bindings
+            ):
+                return (ours or imports)[0]
+            return None
+        if len(bindings) != 1:
+            return None
+        # A short name for a long one: `Dense = tf.keras.layers.Dense`.
+        binding = bindings[0]
+        if binding.kind == "assign" and binding.path == () and isinstance(binding.value, cst.Attribute | cst.Name):
+            return self.dotted(binding.value)
+        return None
+
+    def spelled(self, name: str) -> str | None:
+        """How this file can say `tensorflow.<name>` (`name` like "data.AUTOTUNE"), None where it can't.
+
+        Only imports at the top level of the module count, since a fix may stand anywhere below them.
+        """
+        for bound, bindings in self._walk.top.bindings.items():
+            if len({binding.imported for binding in bindings}) != 1 or bindings[0].kind != "import":
+                continue
+            imported = canonical(bindings[0].imported)
+            full = f"tf.{name}"
+            if imported == full:
+                return bound
+            if imported == "tf" and bound != "*":
+                return f"{bound}.{name}"
+            if full.startswith(imported + ".") and imported.startswith("tf."):
+                return f"{bound}.{full[len(imported) + 1 :]}"
+        if "tensorflow" in self.stars:
+            return name
+        return None
+
+
+def _is_none(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Name) and node.value == "None"

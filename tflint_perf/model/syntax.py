@@ -1,0 +1,175 @@
+"""The tree as the model walks it: which fields hold code, and small questions about single nodes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import libcst as cst
+
+# Fields that hold white space, punctuation or names that are no expressions. Leaving them out is what makes
+# our walk cost a twentieth of the parse.
+_NO_CODE = frozenset(
+    "annotation as_of asynchronous attr bar colon comma default_indent default_newline dot encoding equal "
+    "first_line footer from_ has_trailing_newline header indent keyword lambda_ lbrace lbracket leading_lines "
+    "lines_after_decorators lpar newline operator posonly_ind rbrace rbracket relative returns rpar semicolon "
+    "star separator leading_whitespace comment empty_lines last_line trailing_whitespace type_parameters async_ default_semicolon second_colon first_colon prefix "
+    "star_etc".split()
+)
+
+_fields: dict[type[cst.CSTNode], tuple[str, ...]] = {}
+
+Statement = cst.BaseSmallStatement | cst.BaseCompoundStatement
+FunctionNode = cst.FunctionDef | cst.Lambda
+LoopNode = cst.For | cst.While
+COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)
+
+
+def fields_of(kind: type[cst.CSTNode]) -> tuple[str, ...]:
+    """The names of the fields of a node class that can hold code, in the order of the text."""
+    known = _fields.get(kind)
+    if known is None:
+        known = tuple(
+            field.name
+            for field in dataclasses.fields(kind)
+            if field.name not in _NO_CODE and not field.name.startswith("whitespace")
+        )
+        _fields[kind] = known
+    return known
+
+
+def children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The nodes directly below `node` that are code."""
+    for name in fields_of(type(node)):
+        value = getattr(node, name)
+        if value is None or isinstance(value, str):
+            continue
+        if isinstance(value, cst.CSTNode):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            for item in value:
+                if isinstance(item, cst.CSTNode):
+                    yield item
+
+
+def descendants(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """`node` and all code below it, in the order of the text."""
+    stack = [node]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(reversed(list(children(node))))
+
+
+def descendants_here(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """Like `descendants`, without the bodies of functions, lambdas and classes defined below `node`."""
+    stack = [node]
+    first = True
+    while stack:
+        node = stack.pop()
+        yield node
+        if first or not isinstance(node, (cst.FunctionDef, cst.Lambda, cst.ClassDef)):
+            stack.extend(reversed(list(children(node))))
+        first = False
+
+
+def calls_below(node: cst.CSTNode) -> Iterator[cst.Call]:
+    """The calls in `node`, without those in functions defined below it."""
+    return (below for below in descendants_here(node) if isinstance(below, cst.Call))
+
+
+def target_names(target: cst.CSTNode) -> Iterator[cst.Name]:
+    """The names that an assignment target binds: `a`, and `b` in `(a, *b)`, not those in `c.d` or `e[f]`."""
+    match target:
+        case cst.Name():
+            yield target
+        case cst.Tuple() | cst.List():
+            for element in target.elements:
+                yield from target_names(element.value)
+        case cst.StarredElement():
+            yield from target_names(target.value)
+
+
+def names_read(node: cst.CSTNode) -> Iterator[cst.Name]:
+    """The names that an expression or statement mentions, also inside functions defined in it."""
+    return (below for below in descendants(node) if isinstance(below, cst.Name))
+
+
+def mentions(node: cst.CSTNode, names: set[str] | frozenset[str]) -> bool:
+    """Whether a name of `names` stands anywhere in `node`."""
+    return any(name.value in names for name in names_read(node))
+
+
+def callee_name(call: cst.Call) -> str:
+    """The last part of what is called: `map` in `dataset.map(f)`, "" where it has no name."""
+    function = call.func
+    if isinstance(function, cst.Attribute):
+        return function.attr.value
+    return function.value if isinstance(function, cst.Name) else ""
+
+
+def argument(call: cst.Call, position: int | None, keyword: str | None = None) -> cst.BaseExpression | None:
+    """The argument at `position` or given as `keyword`; None when it is absent or hidden in a star."""
+    for index, arg in enumerate(call.args):
+        if arg.star:
+            return None if not keyword else keyword_argument(call, keyword)
+        if arg.keyword is None:
+            if index == position:
+                return arg.value
+        elif keyword is not None and arg.keyword.value == keyword:
+            return arg.value
+    return None
+
+
+def keyword_argument(call: cst.Call, keyword: str) -> cst.BaseExpression | None:
+    """The value given as `keyword=`."""
+    for arg in call.args:
+        if arg.keyword is not None and arg.keyword.value == keyword:
+            return arg.value
+    return None
+
+
+def has_stars(call: cst.Call) -> bool:
+    """Whether the call passes `*args` or `**kwargs`, so that its arguments are not all in sight."""
+    return any(arg.star for arg in call.args)
+
+
+def integer(node: cst.CSTNode | None) -> int | None:
+    """The value of an integer literal, also of a negative one or a float without a fraction (`1e3`)."""
+    match node:
+        case cst.Integer():
+            return int(node.evaluated_value)
+        case cst.Float():
+            value = float(node.evaluated_value)
+            return int(value) if value.is_integer() else None
+        case cst.UnaryOperation(operator=cst.Minus()):
+            value_below = integer(node.expression)
+            return None if value_below is None else -value_below
+    return None
+
+
+def string(node: cst.CSTNode | None) -> str | None:
+    """The value of a plain string literal."""
+    if isinstance(node, cst.SimpleString):
+        value = node.evaluated_value
+        return value if isinstance(value, str) else None
+    return None
+
+
+def is_constant(node: cst.CSTNode) -> bool:
+    """Whether `node` is a literal: a number, string, `None`, `True`, or a tuple of those."""
+    match node:
+        case cst.Integer() | cst.Float() | cst.SimpleString() | cst.Imaginary() | cst.ConcatenatedString():
+            return True
+        case cst.Name():
+            return node.value in ("None", "True", "False")
+        case cst.UnaryOperation():
+            return is_constant(node.expression)
+        case cst.Tuple() | cst.List():
+            return all(is_constant(element.value) for element in node.elements)
+    return False
+
+
+def is_name(node: cst.CSTNode | None, value: str) -> bool:
+    """Whether `node` is the plain name `value`."""
+    return isinstance(node, cst.Name) and node.value == value

@@ -1,0 +1,138 @@
+"""Kinds of values, and how two that may stand in one place are joined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import libcst as cst
+
+from tflint_perf.model.scopes import Class, Function
+
+Kind = Literal[
+    "unknown", "never", "none", "number", "string", "list", "tuple", "dict", "array", "tensor", "variable",
+    "dataset", "iterator", "generator", "model", "layer", "optimizer", "metric", "loss", "tape", "session",
+    "compiled", "function", "class", "instance", "strategy", "object",
+]  # fmt: skip
+
+# More alternatives than this in one place are too many to say anything about.
+_MOST_PIPELINES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One step of an input pipeline: the source or a `Dataset` method, with the call that adds it.
+
+    `inputs` holds the datasets that `zip`, `concatenate` and their kin take.
+    """
+
+    name: str
+    call: cst.Call
+    inputs: tuple[Value, ...] = ()
+
+
+Pipeline = tuple[Stage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What is known of a value.
+
+    `name` is the qualified name of the class or function that made it, `dtype` a tensor's or array's type as
+    TensorFlow names it. `items` are a tuple's or list's parts, `element` what iterating gives. `host` marks
+    a value in host memory: an element of a dataset, until an op on the device makes something of it.
+    `pipelines` are the ways in which a dataset may have been built; each begins with its source.
+    """
+
+    kind: Kind
+    name: str = ""
+    dtype: str = ""
+    items: tuple[Value, ...] | None = None
+    element: Value | None = None
+    host: bool = False
+    pipelines: tuple[Pipeline, ...] = ()
+    function: Function | None = None
+    klass: Class | None = None
+    # The instance that a bound method belongs to.
+    receiver: Value | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether anything is known of the value."""
+        return self.kind not in ("unknown", "never")
+
+    def every_pipeline_has(self, *stages: str) -> bool:
+        """Whether one of `stages` occurs however this dataset was built."""
+        return bool(self.pipelines) and all(any(has_stage(p, s) for s in stages) for p in self.pipelines)
+
+    def some_pipeline_has(self, *stages: str) -> bool:
+        """Whether one of `stages` may occur in the building of this dataset."""
+        return any(has_stage(p, s) for p in self.pipelines for s in stages)
+
+
+def has_stage(pipeline: Pipeline, name: str) -> bool:
+    """Whether a pipeline, or one that flows into it, has the stage."""
+    return any(
+        stage.name == name or any(given.some_pipeline_has(name) for given in stage.inputs) for stage in pipeline
+    )
+
+
+UNKNOWN = Value("unknown")
+NEVER = Value("never")
+NONE = Value("none")
+NUMBER = Value("number")
+STRING = Value("string")
+TENSOR = Value("tensor")
+ARRAY = Value("array")
+
+
+def join(values: Iterable[Value]) -> Value:
+    """What is known of a value that is one of `values`: what they have in common.
+
+    `None` and values that are still being worked out say nothing against the others.
+    """
+    result: Value | None = None
+    saw_none = False
+    for value in values:
+        if value.kind == "never":
+            continue
+        if value.kind == "none":
+            saw_none = True
+            continue
+        result = value if result is None else _join_two(result, value)
+        if result.kind == "unknown":
+            return UNKNOWN
+    if result is not None:
+        return result
+    return NONE if saw_none else UNKNOWN
+
+
+def _join_two(one: Value, other: Value) -> Value:
+    if one is other or one == other:
+        return one
+    if one.kind != other.kind:
+        return UNKNOWN
+    match one.kind:
+        case "dataset" | "iterator":
+            pipelines = tuple(dict.fromkeys((*one.pipelines, *other.pipelines)))
+            if not one.pipelines or not other.pipelines or len(pipelines) > _MOST_PIPELINES:
+                pipelines = ()
+            return replace(one, pipelines=pipelines, element=_join_optional(one.element, other.element))
+        case "tuple" if one.items is not None and other.items is not None and len(one.items) == len(other.items):
+            return Value("tuple", items=tuple(_join_two(a, b) for a, b in zip(one.items, other.items, strict=True)))
+        case "function" | "compiled" | "class" | "instance":
+            same = one.function is other.function and one.klass is other.klass and one.name == other.name
+            return one if same else Value(one.kind) if one.kind in ("function", "compiled") else UNKNOWN
+    return Value(
+        one.kind,
+        name=one.name if one.name == other.name else "",
+        dtype=one.dtype if one.dtype == other.dtype else "",
+        element=_join_optional(one.element, other.element),
+        host=one.host and other.host,
+        klass=one.klass if one.klass is other.klass else None,
+    )
+
+
+def _join_optional(one: Value | None, other: Value | None) -> Value | None:
+    return None if one is None or other is None else _join_two(one, other)
