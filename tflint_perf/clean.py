@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 from tflint_perf.config import nearest_config
+from tflint_perf.files import reason
 from tflint_perf.problems import ConfigError
 
 CACHE = ".tflint-perf-cache"
@@ -38,5 +39,5 @@ def remove_cache(here: Path) -> str:
     try:
         shutil.rmtree(folder)
     except OSError as error:
-        raise ConfigError(f"not removed: {(error.strerror or str(error)).lower()}", str(folder)) from None
+        raise ConfigError(f"not removed: {reason(error)}", str(folder)) from None
     return f"Removed the cache at {folder}"

@@ -59,8 +59,11 @@ def expand(arguments: Iterable[str]) -> list[str]:
         try:
             lines = Path(argument[1:]).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            reason = (error.strerror or str(error)).lower() if isinstance(error, OSError) else "not UTF-8"
-            raise ConfigError(reason, argument) from None
+            from tflint_perf.files import reason
+
+            raise ConfigError(
+                reason(error) if isinstance(error, OSError) else "not UTF-8", argument
+            ) from None
         expanded += [line.strip() for line in lines if line.strip()]
     return expanded
 
@@ -111,14 +114,14 @@ def tflint_perf() -> None:
 @check_options
 def check(**options: Any) -> int:
     """Lint files and folders, the current folder if none is named; `-` is standard input."""
-    from tflint_perf.run import Request
-    from tflint_perf.run import check as check_now
-
     _refuse_lost_command(options["paths"])
     if "-" in options["paths"] and len(options["paths"]) > 1:
         raise click.UsageError("`-` stands for standard input and cannot be linted beside other paths")
     if options["stdin_filename"] is not None and options["paths"] not in ((), ("-",)):
         raise click.UsageError("--stdin-filename goes with the path `-` alone")
+    from tflint_perf.run import Request
+    from tflint_perf.run import check as check_now
+
     request = Request(
         **{name: options[name] for name in Request.__dataclass_fields__ if name != "jobs"},
         jobs=options["jobs"] or cores(),

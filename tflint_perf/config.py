@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tflint_perf.files import reason
 from tflint_perf.keys import FORMATS, KEYS, Key
 from tflint_perf.problems import ConfigError, nearest
 
@@ -177,7 +178,7 @@ def _bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise ConfigError((error.strerror or str(error)).lower(), _place(path)) from None
+        raise ConfigError(reason(error), _place(path)) from None
 
 
 def _rows(text: str, in_pyproject: bool) -> Iterator[tuple[str, int]]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
 from tflint_perf.files import find_files
+from tflint_perf.problems import nearest
 from tflint_perf.resolve import Config, Configs
 from tflint_perf.settings import Settings
 
@@ -32,12 +35,13 @@ def discover(arguments: Sequence[str], configs: Configs, of_run: Config) -> tupl
     failures: list[str] = []
     for config, arguments_here in _split(((Path(path), path) for path in arguments), configs):
         here = find_files(arguments_here, config.settings)
-        failures += here.failures
+        failures += [failure + _hint(failure, arguments_here) for failure in here.failures]
         for own, files in _split(((file.parent, file) for file in here.files), configs):
             if (
                 own.path != config.path
             ):  # a folder below has its own configuration, and with it its own excludes
-                settings = replace(own.settings, force_exclude=True)
+                # (which of the tests count was settled on the way here)
+                settings = replace(own.settings, force_exclude=True, include_tests=True)
                 files = list(find_files([str(file) for file in files], settings).files)
             found.setdefault(own.path, (own, {}))[1].update(dict.fromkeys(files))
     groups = [
@@ -45,6 +49,20 @@ def discover(arguments: Sequence[str], configs: Configs, of_run: Config) -> tupl
         for config, files in found.values()
     ]
     return groups, failures
+
+
+def excluded_stdin(path: str, settings: Settings) -> bool:
+    """Whether code from standard input belongs to a file that is to be left out also when it is named."""
+    return settings.force_exclude and Path(path).is_file() and not find_files([path], settings).files
+
+
+def _hint(failure: str, arguments: Iterable[str]) -> str:
+    """The nearest name beside a path that is missing."""
+    for path in map(Path, arguments):
+        if failure.startswith(f"{path}: ") and not os.path.lexists(path):
+            with suppress(OSError):
+                return nearest(path.name, os.listdir(path.parent), cutoff=0.6)
+    return ""
 
 
 def _split(items: Iterable[tuple[Path, T]], configs: Configs) -> list[tuple[Config, list[T]]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
 from tflint_perf.discover import Group, discover, excluded_stdin
+from tflint_perf.files import reason
 from tflint_perf.problems import ConfigError
 from tflint_perf.project import FileResult, lint_files, lint_text
 from tflint_perf.report import Outcome, render
@@ -225,4 +226,4 @@ def _open(path: Path) -> TextIO:
     try:
         return path.open("w", encoding="utf-8", errors="backslashreplace")
     except OSError as error:
-        raise ConfigError(f"{path}: {(error.strerror or str(error)).lower()}", "--output-file") from None
+        raise ConfigError(f"{path}: {reason(error)}", "--output-file") from None

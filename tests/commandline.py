@@ -1,0 +1,70 @@
+"""Runs the command line in this process."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tflint_perf.cli import run
+
+# One finding of TFP406 with a safe fix; a program of its own, so TFP404 (unsafe fix) applies too.
+SLOW = """\
+import gc
+
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile(loss="mse")
+for batch in tf.data.Dataset.range(100).batch(10):
+    model.train_on_batch(batch, batch)
+    gc.collect()
+"""
+FIXED = SLOW.replace("    gc.collect()\n", "")
+GC_FINDING = "9:5: TFP406 [*] "
+CLEAN = "import tensorflow as tf\n\nprint(tf.__version__)\n"
+BROKEN = "import tensorflow as tf\ndef f(:\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    code: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLine:
+    """The command line with a scratch folder as the current one and no colours."""
+
+    folder: Path
+    monkeypatch: pytest.MonkeyPatch
+
+    def __call__(self, *arguments: str, stdin: bytes = b"") -> Ran:
+        streams = [io.TextIOWrapper(io.BytesIO(data), encoding="utf-8") for data in (stdin, b"", b"")]
+        with self.monkeypatch.context() as patch:
+            for name, stream in zip(("stdin", "stdout", "stderr"), streams, strict=True):
+                patch.setattr(f"sys.{name}", stream)
+            code = run(list(arguments))
+        return Ran(code, *(text_of(stream) for stream in streams[1:]))
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+        return path
+
+    def found(self, *arguments: str) -> Sequence[str]:
+        """`path: CODE` of each finding."""
+        lines = self(*arguments, "--output-format=concise", "--quiet").out.splitlines()
+        return [f"{line.split(':')[0]}: {line.split(': ', 1)[1].split()[0].rstrip(':')}" for line in lines]
+
+
+def text_of(stream: io.TextIOWrapper) -> str:
+    stream.flush()
+    buffer = stream.buffer
+    assert isinstance(buffer, io.BytesIO)
+    return buffer.getvalue().decode()

@@ -1,0 +1,109 @@
+"""Where the report goes, in which format and with which colours."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from commandline import BROKEN, GC_FINDING, SLOW, CommandLine
+
+SELECT = "--select=TFP406"
+
+
+@pytest.fixture
+def train(tflint_perf: CommandLine) -> CommandLine:
+    """The command line in a folder with one script that has one finding."""
+    tflint_perf.write("train.py", SLOW)
+    return tflint_perf
+
+
+def test_full_is_the_default(train: CommandLine) -> None:
+    lines = train(SELECT).out.splitlines()
+    assert lines[0].startswith("TFP406 [*] ")
+    assert lines[1:5] == [" --> train.py:9:5", "  |", "9 |     gc.collect()", "  |     ^^^^^^^^^^^^"]
+    assert lines[-3:] == ["", "Found 1 finding.", "[*] 1 fixable with the --fix option."]
+
+
+@pytest.mark.parametrize("format", ["json", "json-lines", "github", "sarif"])
+def test_formats_for_machines_hold_nothing_else(train: CommandLine, format: str) -> None:
+    out = train(SELECT, "--output-format", format).out
+    assert "Found 1 finding" not in out
+    if format == "github":
+        assert out.startswith("::error title=tflint-perf (TFP406),file=train.py,line=9,col=5,")
+    else:
+        assert "TFP406" in json.dumps(json.loads(out))
+
+
+def test_a_clean_run_is_an_empty_list(tflint_perf: CommandLine) -> None:
+    tflint_perf.write("train.py", "")
+    assert tflint_perf("--output-format=json").out == "[]\n"
+
+
+def test_the_format_comes_from_the_command_line_the_environment_or_the_configuration(
+    train: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train.write("tflint-perf.toml", "output-format = 'json'\n")
+    assert train(SELECT).out.startswith("[")
+    monkeypatch.setenv("TFLINT_PERF_OUTPUT_FORMAT", "concise")
+    assert train(SELECT).out.startswith(f"train.py:{GC_FINDING}")
+    assert train(SELECT, "--output-format=github").out.startswith("::error ")
+
+
+def test_the_report_can_be_written_to_a_file(train: CommandLine) -> None:
+    ran = train(SELECT, "-o", "report.txt", "--output-format=concise")
+    assert (ran.code, ran.out, ran.err) == (1, "", "")
+    assert (train.folder / "report.txt").read_text().startswith(f"train.py:{GC_FINDING}")
+
+
+def test_quiet_shows_the_findings_alone(train: CommandLine) -> None:
+    assert train(SELECT, "-q", "--output-format=concise").out.count("\n") == 1
+    train.write("train.py", "")
+    assert train(SELECT, "-q") == train(SELECT, "--quiet")
+    assert train(SELECT, "-q").out == ""
+
+
+def test_statistics_count_findings(train: CommandLine) -> None:
+    train.write("more.py", SLOW)
+    assert train(SELECT, "--statistics").out.splitlines() == [
+        "2\tTFP406\t[*] gc-in-loop",
+        "Found 2 findings.",
+        "[*] 2 fixable with the --fix option.",
+    ]
+    (counted,) = json.loads(train(SELECT, "--statistics", "--output-format=json").out)
+    assert counted == {
+        "code": "TFP406",
+        "name": "gc-in-loop",
+        "count": 2,
+        "fixable": True,
+        "fixable_count": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("variables", "colored"),
+    [
+        ({}, False),
+        ({"FORCE_COLOR": "1"}, True),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+        ({"FORCE_COLOR": ""}, False),
+    ],
+)
+def test_colours_follow_the_environment(
+    train: CommandLine, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], colored: bool
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert ("\x1b[" in train(SELECT).out) is colored
+
+
+def test_a_file_gets_no_colours(train: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    train(SELECT, "-o", "report.txt")
+    assert "\x1b[" not in (train.folder / "report.txt").read_text()
+
+
+def test_a_syntax_error_is_shown_with_its_place(tflint_perf: CommandLine) -> None:
+    tflint_perf.write("train.py", BROKEN)
+    (finding,) = json.loads(tflint_perf("--output-format=json").out)
+    assert (finding["code"], finding["severity"], finding["fix"]) == ("invalid-syntax", "error", None)
+    assert finding["location"]["row"] >= 2
