@@ -52,12 +52,17 @@ class Editor:
         """What the file indents a block by."""
         return self.model.module.default_indent
 
-    def lines(self, first: cst.CSTNode, last: cst.CSTNode, *, comments: bool = True) -> str:
+    def lines(self, first: cst.CSTNode, last: cst.CSTNode) -> str:
         """The whole lines from one statement to another, with the comment lines directly above the first."""
-        start = self._line_start(self._positions.start(first))
-        if comments:
-            start = self._above_comments(start)
-        return self._text[start : self._line_end(self._positions.end(last))]
+        return self._text[self.lines_start(first) : self.lines_end(last)]
+
+    def lines_start(self, statement: cst.CSTNode) -> int:
+        """Where the lines of a statement begin, with the comment lines directly above it."""
+        return self._above_comments(self._line_start(self._positions.start(statement)))
+
+    def lines_end(self, statement: cst.CSTNode) -> int:
+        """Where the line on which a statement ends has its own end."""
+        return self._line_end(self._positions.end(statement))
 
     def _line_start(self, offset: int) -> int:
         return max(self._text.rfind("\n", 0, offset), self._text.rfind("\r", 0, offset)) + 1
@@ -102,6 +107,13 @@ class Editor:
         indent = self.indent(statement)
         text = "".join(indent + line if line.strip() else line for line in content.splitlines(keepends=True))
         return self.edit(start, start, text)
+
+    def insert_above_def(self, function: cst.CSTNode, content: str) -> Edit:
+        """Insert a line directly above the `def` itself, below other decorators and comments."""
+        start = self._line_start(self._positions.def_start(function))
+        line = self._text[start:]
+        indent = line[: len(line) - len(line.lstrip())]
+        return self.edit(start, start, indent + content)
 
     def insert_below(self, statement: cst.CSTNode, content: str) -> Edit:
         """Insert whole lines below the line on which a statement ends, at its indentation."""

@@ -78,6 +78,10 @@ class Positions:
             return self._spans[node.decorators[0]][0] + self._indent_before(node.decorators[0])
         return self._spans[node][0]
 
+    def def_start(self, node: cst.CSTNode) -> int:
+        """Where the `def` of a function begins, behind its decorators."""
+        return self._spans[node][0]
+
     def _indent_before(self, decorator: cst.Decorator) -> int:
         # A decorator's own extent takes in the comments and the indentation in front of it.
         inner = self._spans[decorator.decorator][0]

@@ -77,6 +77,13 @@ class Source:
             return Place(offset, row, column, 1)
         return Place(offset, row - self.row(cell.start) + 1, column, cell.number)
 
+    def offset(self, row: int, column: int) -> int:
+        """The offset of a row and column of `text`, both from 1; past the end of the row, its end."""
+        rows = self._rows()
+        row = min(max(row, 1), len(rows))
+        end = rows[row] - 1 if row < len(rows) else len(self.text)
+        return max(min(rows[row - 1] + column - 1, end), rows[row - 1])
+
     def lines(self, first_row: int, last_row: int) -> tuple[str, ...]:
         """Rows of `text` from first to last, both included, as the user wrote them, without line ends."""
         rows = self._rows()

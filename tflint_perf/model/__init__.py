@@ -14,6 +14,7 @@ from tflint_perf.model.names import Names
 from tflint_perf.model.scopes import Class, Function, Loop
 from tflint_perf.model.steps import GradientStep, GradientSteps
 from tflint_perf.model.syntax import names_read
+from tflint_perf.model.tracing import Tracing
 from tflint_perf.model.values import Value
 from tflint_perf.model.walk import Walk
 
@@ -50,6 +51,11 @@ class Model:
     def steps(self) -> GradientSteps:
         """Gradient steps."""
         return GradientSteps(self.infer, self.calls)
+
+    @cached_property
+    def tracing(self) -> Tracing:
+        """What stands in the way of compiling eager code."""
+        return Tracing(self.infer, self.calls)
 
     # What rules ask most
 

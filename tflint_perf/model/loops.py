@@ -321,14 +321,45 @@ class Loops:
                 return True
         return False
 
-    def runs_once(self, function: Function) -> bool:
-        """Whether all known calls of a function stand outside every loop, so that it is run a few times at most."""
-        sites = self._calls.sites(function)
-        return bool(sites) and all(self.innermost_loop(call) is None and self._caller_runs_once(call) for call in sites)
+    def sees_varying_shapes(self, function: Function) -> bool:
+        """Whether a loop that calls the function runs over batches of varying shape: padded or ragged ones."""
+        for call in self._calls.sites(function):
+            loop = self.innermost_loop(call)
+            if loop is not None and loop.iterable is not None:
+                for part in descendants(loop.iterable):
+                    value = self._infer.value(part) if isinstance(part, cst.Name | cst.Call | cst.Attribute) else None
+                    if value is not None and value.kind == "dataset":
+                        if value.some_pipeline_has("padded_batch", "ragged_batch", "dense_to_ragged_batch"):
+                            return True
+        return False
 
-    def _caller_runs_once(self, call: cst.Call) -> bool:
-        caller = self._calls.function_at(call)
-        return caller is None or caller.name == "main" or self.runs_once(caller)
+    def may_be_per_step(self, node: cst.CSTNode) -> bool:
+        """Whether `node` runs per step, or in a function that nobody here calls and that is judged by itself."""
+        loop = self.innermost_loop(node)
+        while loop is not None:
+            if self.kind(loop) != "none":
+                return self.kind(loop) == "step"
+            loop = loop.parent
+        function = self._calls.function_at(node)
+        return function is not None and self._is_own_judge(function, set())
+
+    def _is_own_judge(self, function: Function, seen: set[Function]) -> bool:
+        if function in seen:
+            return False
+        seen.add(function)
+        sites = self._calls.sites(function)
+        if not sites:
+            return function.name != "main"
+        for call in sites:
+            loop = self.innermost_loop(call)
+            if loop is not None:
+                if self.is_per_step(call):
+                    return True
+                continue
+            caller = self._calls.function_at(call)
+            if caller is not None and (self.is_function_per_step(caller) or self._is_own_judge(caller, seen)):
+                return True
+        return False
 
 
 def _targets(loop: Loop) -> Iterator[cst.Name]:

@@ -154,6 +154,8 @@ class GradientSteps:
         return names, returned
 
     def _holds(self, node: cst.CSTNode, names: set[str], gradient: cst.CSTNode) -> bool:
+        if isinstance(node, cst.Call) and node is not gradient and callee_name(node) in _GRADIENTS:
+            return False  # a gradient of something computed from ours is another tape's
         return (bool(names) and mentions(node, names)) or self._lies_in(gradient, node)
 
     def _lies_in(self, inner: cst.CSTNode, outer: cst.CSTNode) -> bool:
