@@ -17,6 +17,7 @@ import gc
 
 import tensorflow as tf
 
+gc.set_threshold(50_000)
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 model.compile(loss="mse")
 for batch in tf.data.Dataset.range(100).batch(10):
@@ -24,9 +25,9 @@ for batch in tf.data.Dataset.range(100).batch(10):
     gc.collect()
 """
 FIXED = SLOW.replace("    gc.collect()\n", "")
-GC_FINDING = "9:5: TFP406 [*] "
+GC_FINDING = "10:5: TFP406 [*] "
 CLEAN = "import tensorflow as tf\n\nprint(tf.__version__)\n"
-BROKEN = "import tensorflow as tf\ndef f(:\n"
+BROKEN = "import tensorflow as tf\nimport gc\ndef f(:\n    gc.collect()\n"
 
 
 @dataclass(frozen=True, slots=True)

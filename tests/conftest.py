@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from commandline import CommandLine
+
+from tests.commandline import CommandLine
 
 
 @pytest.fixture

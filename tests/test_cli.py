@@ -9,8 +9,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from commandline import CommandLine
 
+from tests.commandline import CommandLine
 from tflint_perf.catalogue import catalogue
 from tflint_perf.cli import COMMANDS, expand, with_command
 from tflint_perf.keys import KEYS
@@ -51,7 +51,7 @@ def test_an_argument_after_two_dashes_is_no_argument_file() -> None:
         (["--fxi"], "No such option"),
         (["--select"], "Option '--select' requires an argument"),
         (["--select", ","], "Invalid value for '--select': is empty"),
-        (["--output-format", "jsn"], "Invalid value for '--output-format': 'jsn' is not one of 'full'"),
+        (["--output-format", "jsn"], "'jsn' is not one of 'full', 'concise', "),
         (["--jobs", "0"], "Invalid value for '-j' / '--jobs': 0 is not in the range"),
         (["--per-file-ignores", "a.py"], "--per-file-ignores: not of the form PATTERN:RULE: a.py"),
         (["--select", "TFP00x"], "--select: unknown rule `TFP00x` (did you mean `TFP00"),

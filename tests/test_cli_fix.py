@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from commandline import BROKEN, CLEAN, FIXED, SLOW, CommandLine
+
+from tests.commandline import BROKEN, CLEAN, FIXED, SLOW, CommandLine
 
 SELECT = "--select=TFP406"
 
@@ -96,12 +97,12 @@ def test_standard_input_is_linted(tflint_perf: CommandLine) -> None:
         SELECT, "-", "--stdin-filename=a/train.py", "--output-format=concise", stdin=SLOW.encode()
     )
     assert ran.code == 1
-    assert ran.out.startswith("a/train.py:9:5: TFP406 [*] ")
+    assert ran.out.startswith("a/train.py:10:5: TFP406 [*] ")
 
 
 def test_standard_input_without_a_name_is_a_dash(tflint_perf: CommandLine) -> None:
     ran = tflint_perf(SELECT, "-", "--output-format=concise", stdin=SLOW.encode())
-    assert ran.out.startswith("-:9:5: TFP406 [*] ")
+    assert ran.out.startswith("-:10:5: TFP406 [*] ")
 
 
 @pytest.mark.parametrize(("code", "fixed"), [(SLOW, FIXED), (CLEAN, CLEAN), (BROKEN, BROKEN), ("", "")])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from commandline import BROKEN, GC_FINDING, SLOW, CommandLine
+
+from tests.commandline import BROKEN, GC_FINDING, SLOW, CommandLine
 
 SELECT = "--select=TFP406"
 
@@ -20,7 +21,7 @@ def train(tflint_perf: CommandLine) -> CommandLine:
 def test_full_is_the_default(train: CommandLine) -> None:
     lines = train(SELECT).out.splitlines()
     assert lines[0].startswith("TFP406 [*] ")
-    assert lines[1:5] == [" --> train.py:9:5", "  |", "9 |     gc.collect()", "  |     ^^^^^^^^^^^^"]
+    assert lines[1:5] == ["  --> train.py:10:5", "   |", "10 |     gc.collect()", "   |     ^^^^^^^^^^^^"]
     assert lines[-3:] == ["", "Found 1 finding.", "[*] 1 fixable with the --fix option."]
 
 
@@ -29,7 +30,7 @@ def test_formats_for_machines_hold_nothing_else(train: CommandLine, format: str)
     out = train(SELECT, "--output-format", format).out
     assert "Found 1 finding" not in out
     if format == "github":
-        assert out.startswith("::error title=tflint-perf (TFP406),file=train.py,line=9,col=5,")
+        assert out.startswith("::error title=tflint-perf (TFP406),file=train.py,line=10,col=5,")
     else:
         assert "TFP406" in json.dumps(json.loads(out))
 

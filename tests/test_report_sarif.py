@@ -9,8 +9,8 @@ from typing import Any
 
 import jsonschema
 import pytest
-from test_report import BARE, BROKEN, GC, IN_CELL, UNSAFE, text
 
+from tests.test_report import BARE, BROKEN, GC, IN_CELL, UNSAFE, text
 from tflint_perf.own_rules import OWN_RULES
 
 SCHEMA = Path(__file__).parents[2] / "shared/schemas/sarif-schema-2.1.0.json"
