@@ -176,7 +176,7 @@ def test_ignore_noqa_shows_what_is_suppressed(tflint_perf: CommandLine) -> None:
 def test_verbose_says_which_configuration_counts(tflint_perf: CommandLine) -> None:
     tflint_perf.write("train.py", FIXED)
     config = tflint_perf.write("tflint-perf.toml", "")
-    assert f"1 files with {config}\n" in tflint_perf("-v").err
+    assert f"1 file with {config}\n" in tflint_perf("-v").err
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO, TextIO, cast
+from typing import TextIO
 
 from tflint_perf.discover import Group, discover, excluded_stdin
 from tflint_perf.files import reason
@@ -15,7 +16,7 @@ from tflint_perf.problems import ConfigError
 from tflint_perf.project import FileResult, lint_files, lint_text
 from tflint_perf.report import Outcome, render
 from tflint_perf.report.style import Style, style_for
-from tflint_perf.report.summary import fixes, statistics, statistics_json, summary
+from tflint_perf.report.summary import counted, fixes, statistics, statistics_json, summary
 from tflint_perf.resolve import Config, Configs
 from tflint_perf.settings import Settings
 
@@ -52,41 +53,40 @@ def say(message: str) -> None:
 
 def check(request: Request, configs: Configs) -> int:
     """Lint, report, and return the exit code."""
-    started = time.perf_counter()
     config = _for_run(configs.of(_folder_of_run(request, configs)), request)
     if request.statistics and config.output_format not in ("full", "concise", "json"):
         raise ConfigError(f"not there in the format {config.output_format}", "--statistics")
     if request.from_stdin:
-        if request.show_files:
-            print(request.stdin_filename or "-")
-            return CLEAN
-        groups, troubles = [Group(config.settings, config.path)], list[str]()
+        groups = [Group(config.settings, config.path, (Path(request.stdin_filename or "-"),))]
+        troubles: list[str] = []
     else:
         groups, troubles = discover(request.paths or (".",), configs, config)
-    for trouble in troubles:
-        say(trouble)
-    files = sum(len(group.files) for group in groups)
-    if not files and not troubles and not request.from_stdin and not request.quiet:
-        say("warning: no Python files or notebooks under the given paths")
     if request.show_files or request.show_settings:
         show = _files if request.show_files else _settings
         sys.stdout.writelines(f"{line}\n" for line in show(groups))
+        _tell(troubles)
         return FAILURE if troubles else CLEAN
-    output = _open(request.output_file) if request.output_file else None
-    try:
-        results = list(
-            _stdin(request, groups[0].settings, output) if request.from_stdin else _lint(groups, request)
-        )
-        outcome = Outcome.of(results, config.settings.fix, troubles)
-        troubled = _tell_troubles([result for result, _ in results]) or bool(troubles)
-        _write(outcome, [result.diff for result, _ in results], config, request, output)
-    finally:
-        if output:
-            output.close()
+    with _output(request) as output:
+        _tell(troubles)
+        if not (groups or troubles or request.quiet):
+            say("warning: no Python files or notebooks under the given paths")
+        return _lint_and_report(request, config, groups, troubles, output)
+
+
+def _lint_and_report(
+    request: Request, config: Config, groups: list[Group], troubles: list[str], output: TextIO | None
+) -> int:
+    started = time.perf_counter()
+    results = [_stdin(request, config.settings)] if request.from_stdin else _lint(groups, request)
+    troubled = _tell(_troubles(result for result, _ in results)) or bool(troubles)
+    outcome = Outcome.of(results, config.settings.fix, troubles)
+    _write(outcome, [result.diff for result, _ in results], config, request, output)
     if request.verbose:
         suppressed = sum(result.suppressed for result, _ in results)
         seconds = time.perf_counter() - started
-        say(f"{len(results)} files in {seconds:.2f} s, {suppressed} findings suppressed")
+        say(
+            f"{counted(len(results), 'file')} in {seconds:.2f} s, {counted(suppressed, 'finding')} suppressed"
+        )
     return exit_code(outcome, request, config.fix_only, troubled)
 
 
@@ -124,22 +124,19 @@ def _for_run(config: Config, request: Request) -> Config:
     return replace(config, settings=settings)
 
 
-def _lint(groups: Iterable[Group], request: Request) -> Iterator[tuple[FileResult, Settings]]:
-    several = []
+def _lint(groups: list[Group], request: Request) -> list[tuple[FileResult, Settings]]:
+    results: list[tuple[FileResult, Settings]] = []
     for group in groups:
         if request.verbose:
-            say(f"{len(group.files)} files with {group.config or 'no configuration file'}")
-        several += [
-            (result, group.settings) for result in lint_files(group.files, group.settings, request.jobs)
-        ]
-    yield from (
-        several if len(list(groups)) == 1 else sorted(several, key=lambda pair: Path(pair[0].path).parts)
-    )
+            say(f"{counted(len(group.files), 'file')} with {group.config or 'no configuration file'}")
+        linted = lint_files(group.files, group.settings, request.jobs)
+        results += [(result, group.settings) for result in linted]
+    if len(groups) > 1:
+        results.sort(key=lambda pair: Path(pair[0].path).parts)
+    return results
 
 
-def _stdin(
-    request: Request, settings: Settings, output: TextIO | None
-) -> Iterator[tuple[FileResult, Settings]]:
+def _stdin(request: Request, settings: Settings) -> tuple[FileResult, Settings]:
     """Lint standard input; with --fix the code goes to standard output, also when nothing changed."""
     data = sys.stdin.buffer.read()
     path = request.stdin_filename or "-"
@@ -148,20 +145,24 @@ def _stdin(
     else:
         result, new = lint_text(data, path, settings)
     if settings.fix == "apply":
-        sys.stdout.flush()
-        cast("BinaryIO", sys.stdout.buffer).write(new)
+        sys.stdout.buffer.write(new)
         sys.stdout.buffer.flush()
-    yield result, settings
+    return result, settings
 
 
-def _tell_troubles(results: Iterable[FileResult]) -> bool:
-    """Say what could not be done, and whether anything could not."""
-    troubled = False
+def _troubles(results: Iterable[FileResult]) -> Iterator[str]:
     for result in results:
         for line in (*([result.failure] if result.failure else ()), *result.problems):
-            troubled = True
-            say(line if line.startswith(result.path) else f"{result.path}: {line}")
-    return troubled
+            yield line if line.startswith(result.path) else f"{result.path}: {line}"
+
+
+def _tell(troubles: Iterable[str]) -> bool:
+    """Say what could not be done, and whether there was anything."""
+    told = False
+    for trouble in troubles:
+        say(trouble)
+        told = True
+    return told
 
 
 def _write(
@@ -222,7 +223,11 @@ def _settings(groups: Iterable[Group]) -> Iterator[str]:
         yield from settings_page(group.settings, group.config)
 
 
-def _open(path: Path) -> TextIO:
+def _output(request: Request) -> AbstractContextManager[TextIO | None]:
+    """The file of --output-file, opened before the work so that its path can't be wrong afterwards."""
+    path = request.output_file
+    if path is None:
+        return nullcontext()
     try:
         return path.open("w", encoding="utf-8", errors="backslashreplace")
     except OSError as error:

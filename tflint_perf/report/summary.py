@@ -83,5 +83,10 @@ def _counts(outcome: Outcome) -> list[tuple[str, str, int, int]]:
     ]
 
 
+def counted(count: int, thing: str) -> str:
+    """The number with the word: `1 finding`, `2 findings`."""
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
 def _findings(count: int) -> str:
-    return "1 finding" if count == 1 else f"{count} findings"
+    return counted(count, "finding")
