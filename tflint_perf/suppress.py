@@ -1,0 +1,165 @@
+"""Suppressions: `# noqa`, and `# tflint-perf:` with `ignore`, `file-ignore`, `disable` and `enable`."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tflint_perf.comments import Directive, Mark, directives
+from tflint_perf.finding import Finding
+from tflint_perf.settings import Settings
+from tflint_perf.source import Source
+
+# Codes of other tools are none of our business; a bare `# noqa` only when there is something to suppress.
+_OURS = r"#\s*(?:tflint-perf\s*:|noqa\s*:[^\r\n]*\bTFP)"
+_NAMES_US = re.compile(_OURS, re.IGNORECASE)
+_NAMES_US_IN_BYTES = re.compile(_OURS.encode(), re.IGNORECASE)
+_COUNTS_FOR_US = re.compile(_OURS + r"|#\s*noqa(?![\w-])(?!\s*:)", re.IGNORECASE)
+_NEVER = frozenset({"invalid-syntax"})
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One statement, by offsets into `Source.text`, beginning at its first decorator.
+
+    `header_end` is where a compound statement's first line ends, for a simple one its end.
+    """
+
+    start: int
+    header_end: int
+    end: int
+
+
+def has_suppressions(text: str) -> bool:
+    """Whether the text may hold a suppression that counts for this tool's findings."""
+    return _COUNTS_FOR_US.search(text) is not None
+
+
+def names_us(text: str | bytes) -> bool:
+    """Whether the text may hold a suppression that can be unused: one that names this tool or its codes."""
+    pattern = _NAMES_US_IN_BYTES if isinstance(text, bytes) else _NAMES_US
+    return pattern.search(text) is not None  # type: ignore[arg-type]  # of the text's type
+
+
+def suppress(
+    source: Source,
+    findings: Sequence[Finding],
+    statements: Sequence[Span],
+    settings: Settings,
+    known_codes: Mapping[str, str],
+) -> tuple[list[Finding], int]:
+    """The findings that remain, and how many were suppressed.
+
+    Among those that remain are findings about suppressions: TFP001 for unused ones, TFP002 for unknown codes.
+    """
+    quick = has_suppressions if findings else names_us
+    if settings.ignore_noqa or not quick(source.text):
+        return list(findings), 0
+    from tflint_perf.unused import about_suppressions
+
+    scopes = _Scopes(source, statements, known_codes, directives(source.text))
+    used: set[Mark] = set()
+    remaining = scopes.unsuppressed([(finding, frozenset()) for finding in findings], used)
+    # What is said about suppressions can itself be suppressed, which makes use of one.
+    first = about_suppressions(source, scopes.directives, used, settings, known_codes, with_own=False)
+    scopes.unsuppressed(first, used)
+    about = about_suppressions(source, scopes.directives, used, settings, known_codes, with_own=True)
+    shown = scopes.unsuppressed(about, used)
+    count = len(findings) - len(remaining) + len(about) - len(shown)
+    return sorted([*remaining, *shown], key=lambda finding: (finding.start.offset, finding.code)), count
+
+
+class _Scopes:
+    """What each suppression covers."""
+
+    def __init__(
+        self, source: Source, statements: Sequence[Span], known: Mapping[str, str], found: list[Directive]
+    ) -> None:
+        self.directives = found
+        self._source = source
+        self._known = known
+        # Behind a statement come those in it; the outer one of two that begin together comes first.
+        self._spans = sorted(statements, key=lambda span: (span.start, -span.end))
+        self._starts = [span.start for span in self._spans]
+        self._on_row: dict[int, list[Directive]] = defaultdict(list)
+        self._over: list[tuple[Directive, Span]] = []
+        self._of_file: list[Directive] = []
+        self._ranges: list[Directive] = []
+        for directive in found:
+            self._place(directive)
+
+    def _place(self, directive: Directive) -> None:
+        if directive.on_line:
+            self._on_row[directive.comment.row].append(directive)
+        elif directive.verb == "ignore":
+            if (span := self._next_statement(directive.comment.start)) is not None:
+                self._over.append((directive, span))
+        elif directive.verb == "file-ignore" and not directive.comment.indented:
+            self._of_file.append(directive)
+        elif directive.verb in ("disable", "enable"):
+            self._ranges.append(directive)
+
+    def unsuppressed(
+        self, findings: Sequence[tuple[Finding, frozenset[Mark]]], used: set[Mark]
+    ) -> list[Finding]:
+        """The findings that nothing suppresses; what suppresses the others is added to `used`.
+
+        Beside each stand the suppressions that it is about: they don't suppress it.
+        """
+        remaining = []
+        for finding, subject in findings:
+            marks = set() if finding.code in _NEVER else set(self._marks(finding)) - subject
+            used |= marks
+            if not marks:
+                remaining.append(finding)
+        return remaining
+
+    def _marks(self, finding: Finding) -> list[Mark]:
+        at = finding.start.offset
+        covering = [
+            *self._of_file,
+            *(directive for directive, span in self._over if span.start <= at < span.end),
+            *(directive for row in self._rows(finding) for directive in self._on_row.get(row, ())),
+        ]
+        marks = [mark for directive in covering for mark in self._matching(directive, finding.code)]
+        disabled: list[Mark] = []
+        for directive in self._ranges:
+            if directive.start > at:
+                break
+            if matching := self._matching(directive, finding.code):
+                disabled = matching if directive.verb == "disable" else []
+        return marks + disabled
+
+    def _matching(self, directive: Directive, code: str) -> list[Mark]:
+        if directive.items is None:
+            return [(directive, None)]
+        return [(directive, item) for item in directive.own if code in item.selects(self._known)]
+
+    def _rows(self, finding: Finding) -> set[int]:
+        """The rows of the finding, and of the statement that it is in, of a compound one the header's."""
+        extents = [(finding.start.offset, finding.end.offset)]
+        span = self._statement_at(finding.start.offset)
+        # Behind the header it would be in a later clause of a compound statement.
+        if span is not None and finding.start.offset < span.header_end:
+            extents.append((span.start, span.header_end))
+        return {
+            row
+            for start, end in extents
+            for row in range(self._source.row(start), self._source.row(max(end - 1, start)) + 1)
+        }
+
+    def _statement_at(self, offset: int) -> Span | None:
+        for index in reversed(range(bisect_right(self._starts, offset))):
+            if offset < self._spans[index].end:
+                return self._spans[index]
+        return None
+
+    def _next_statement(self, offset: int) -> Span | None:
+        around = self._statement_at(offset)
+        if around is not None and offset < around.header_end:  # between its brackets or its decorators
+            return around
+        following = bisect_left(self._starts, offset)
+        return self._spans[following] if following < len(self._spans) else None
