@@ -61,6 +61,8 @@ def test_an_argument_after_two_dashes_is_no_argument_file() -> None:
             "unknown rule `unused-supression` (did you mean `unused-suppression`?)",
         ),
         (["--config", "slect = []"], "--config: unknown key `slect` (did you mean `select`?)"),
+        (["--config", "select = ['TFP00x']"], "--config: unknown rule `TFP00x`"),
+        (["--config", "x" * 300], "--config: neither a file nor `key = value`"),
         (["--config", "no.toml"], "--config: no such file: no.toml"),
         (["@no-such-file"], "@no-such-file: no such file or folder"),
         (["-", "a.py"], "`-` stands for standard input"),

@@ -272,6 +272,11 @@ UNSAFE_ALLOWED = replace(SETTINGS, unsafe_fixes=True)
         ),
         (outcome(BARE, fix="diff", fixed=outcome(GC, GC).findings), ["Would fix 2 findings."]),
         (outcome(BARE, fix="diff"), []),
+        (
+            outcome(UNSAFE, fix="diff", fixed=outcome(GC).findings),
+            ["Would fix 1 finding (1 more with --unsafe-fixes)."],
+        ),
+        (outcome(UNSAFE, fix="diff"), ["1 fixable with the --fix and --unsafe-fixes options."]),
     ],
 )
 def test_the_last_lines_say_what_was_found_and_what_can_be_fixed(run: Outcome, lines: list[str]) -> None:

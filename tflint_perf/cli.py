@@ -142,11 +142,11 @@ def _refuse_lost_command(paths: Sequence[str]) -> None:
 
 def _configs(options: dict[str, Any]) -> Any:
     """Where the settings come from, by --config, --isolated and the options themselves."""
-    from tflint_perf.config import Values, parse_inline
+    from tflint_perf.config import Values, is_file, parse_inline
     from tflint_perf.resolve import Configs
 
     folder = Path.cwd()
-    files = [text for text in options["configs"] if Path(text).is_file()]
+    files = [text for text in options["configs"] if is_file(Path(text))]
     inline = [parse_inline(text, folder) for text in options["configs"] if text not in files]
     if len(files) > 1:
         raise click.UsageError(f"--config: more than one file: {', '.join(files)}")

@@ -22,18 +22,20 @@ PYPROJECT = "pyproject.toml"
 class Values:
     """Checked keys from one place; paths in them are relative to `folder`.
 
-    `path` is None for keys that come from the command line. `rows` tells where in the file a key stands.
+    `path` is None for keys that come from the command line: from `option`, or each from its own. `rows`
+    tells where in the file a key stands.
     """
 
     folder: Path
     values: Mapping[str, Any]
     path: Path | None = None
     rows: Mapping[str, int] | None = None
+    option: str | None = None
 
     def where(self, key: str) -> str:
         """The place of a key, for messages."""
         if self.path is None:
-            return f"--{key}"
+            return self.option or f"--{key}"
         return _place(self.path, (self.rows or {}).get(key))
 
 
@@ -45,10 +47,10 @@ def nearest_config(folder: Path) -> Path | None:
     """
     for candidate in (folder, *folder.parents):
         own = candidate / OWN_FILE
-        if _is_file(own):
+        if is_file(own):
             return own
         pyproject = candidate / PYPROJECT
-        if _is_file(pyproject) and _has_table(pyproject):
+        if is_file(pyproject) and _has_table(pyproject):
             return pyproject
     return None
 
@@ -89,7 +91,7 @@ def parse_inline(text: str, folder: Path) -> Values:
         if key in table:
             raise ConfigError(f"`{key}` has a meaning only in a file", where)
     check(table, {}, lambda row: where)
-    return Values(folder, table)
+    return Values(folder, table, option=where)
 
 
 def check(table: Mapping[str, Any], rows: Mapping[str, int], place: Callable[[int | None], str]) -> None:
@@ -138,7 +140,7 @@ def _read_one(path: Path) -> Values:
 
 def _extended(values: Values, extended: str) -> Path:
     path = (values.folder / Path(extended).expanduser()).resolve()
-    if not _is_file(path):
+    if not is_file(path):
         raise ConfigError(f"`extend`: no such file: {extended}", values.where("extend"))
     return path
 
@@ -167,10 +169,11 @@ def _parse(path: Path) -> tuple[str, dict[str, Any]]:
         raise ConfigError(f"not TOML: {message if numbers else error}", where) from None
 
 
-def _is_file(path: Path) -> bool:
+def is_file(path: Path) -> bool:
+    """Whether there is a file that can be asked about."""
     try:
         return path.is_file()
-    except OSError:  # before Python 3.14 it raises for a file in a folder without permission
+    except (OSError, ValueError):  # a folder without permission, a name that is too long or holds a NUL
         return False
 
 

@@ -16,29 +16,42 @@ def summary(outcome: Outcome, style: Style, fix_only: bool = False) -> Iterator[
     fixed, remaining = len(outcome.fixed), len(outcome.findings)
     if outcome.fix == "diff":
         if fixed:
-            yield f"Would fix {_findings(fixed)}."
+            yield f"Would fix {_findings(fixed)}{_more(outcome)}."
+        elif _hidden(outcome):
+            yield _only_hidden(outcome)
     elif fix_only:
         if fixed:
             yield f"Fixed {_findings(fixed)}."
-    elif fixed:
-        yield f"Found {_findings(fixed + remaining)} ({fixed} fixed, {remaining} remaining)."
-    elif remaining:
-        yield f"Found {_findings(remaining)}."
-    elif not outcome.failures:
-        yield style.strong("All checks passed!")
-    if outcome.fix != "diff" and not fix_only:
+    else:
+        if fixed:
+            yield f"Found {_findings(fixed + remaining)} ({fixed} fixed, {remaining} remaining)."
+        elif remaining:
+            yield f"Found {_findings(remaining)}."
+        elif not outcome.failures:
+            yield style.strong("All checks passed!")
         yield from _fixable(outcome, style)
 
 
 def _fixable(outcome: Outcome, style: Style) -> Iterator[str]:
     # After --fix, what is still marked could not be applied, so it is no promise.
     marked = 0 if outcome.fix == "apply" else sum(entry.marked for entry in outcome.findings)
-    hidden = sum(entry.fix == "unsafe" and not entry.marked for entry in outcome.findings)
-    more = f" ({hidden} more with --unsafe-fixes)" if hidden else ""
     if marked:
-        yield f"{style.fixable('[*]')} {marked} fixable with the --fix option{more}."
-    elif hidden:
-        yield f"{hidden} fixable with the --fix and --unsafe-fixes options."
+        yield f"{style.fixable('[*]')} {marked} fixable with the --fix option{_more(outcome)}."
+    elif _hidden(outcome):
+        yield _only_hidden(outcome)
+
+
+def _hidden(outcome: Outcome) -> int:
+    return sum(entry.fix == "unsafe" and not entry.marked for entry in outcome.findings)
+
+
+def _more(outcome: Outcome) -> str:
+    hidden = _hidden(outcome)
+    return f" ({hidden} more with --unsafe-fixes)" if hidden else ""
+
+
+def _only_hidden(outcome: Outcome) -> str:
+    return f"{_hidden(outcome)} fixable with the --fix and --unsafe-fixes options."
 
 
 def fixes(outcome: Outcome, style: Style) -> Iterator[str]:
