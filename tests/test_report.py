@@ -4,46 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.sample_findings import BARE, BROKEN, GC, IN_CELL, SETTINGS, UNSAFE, outcome, text
 from tflint_perf.applicability import applicability, is_applicable
-from tflint_perf.finding import Edit, Finding, Fix, Place
+from tflint_perf.finding import Finding, Place
 from tflint_perf.keys import FORMATS
-from tflint_perf.report import Entry, Outcome, render
+from tflint_perf.report import render
 from tflint_perf.report.style import Style
-from tflint_perf.report.summary import fixes, statistics, statistics_json, summary
-from tflint_perf.settings import Settings
-
-SETTINGS = Settings(Path("/p"), frozenset(), fixable=frozenset({"TFP406", "TFP404"}))
-GC = Finding(
-    code="TFP406",
-    name="gc-in-loop",
-    message="`gc.collect()` runs each step; remove it",
-    start=Place(100, 7, 5),
-    end=Place(112, 7, 17),
-    lines=("    gc.collect()",),
-    noqa_row=7,
-    fix=Fix("Remove the call", (Edit(Place(96, 7, 1), Place(113, 8, 1), ""),), safe=True),
-)
-UNSAFE = replace(GC, code="TFP404", name="missing-memory-growth", fix=replace(GC.fix, safe=False))
-BARE = replace(GC, code="TFP402", name="tape-spans-loop", fix=None, note="`x` is read later")
-BROKEN = Finding(
-    "invalid-syntax", "invalid-syntax", "unexpected indent", Place(0, 1, 1), Place(1, 1, 2), (" x",), 1
-)
-IN_CELL = replace(GC, start=Place(100, 3, 9, 2), end=Place(112, 3, 21, 2), lines=("        gc.collect()",))
-
-
-def outcome(
-    *findings: Finding, path: str = "train.py", settings: Settings = SETTINGS, **options: Any
-) -> Outcome:
-    return Outcome(tuple(Entry.of(path, finding, settings) for finding in findings), **options)
-
-
-def text(format: Any, *findings: Finding, **options: Any) -> str:
-    return "\n".join(render(format, outcome(*findings, **options), Style()))
 
 
 @pytest.mark.parametrize(
@@ -237,82 +207,3 @@ def test_colours_are_put_in_only_when_asked_for() -> None:
     assert not any("\x1b" in line for line in plain)
     assert any("\x1b" in line for line in colored)
     assert [click.unstyle(line) for line in colored] == plain
-
-
-UNSAFE_ALLOWED = replace(SETTINGS, unsafe_fixes=True)
-
-
-@pytest.mark.parametrize(
-    ("run", "lines"),
-    [
-        (outcome(), ["All checks passed!"]),
-        (outcome(failures=("a.py: gone",)), []),
-        (outcome(BARE), ["Found 1 finding."]),
-        (outcome(GC, BARE), ["Found 2 findings.", "[*] 1 fixable with the --fix option."]),
-        (
-            outcome(GC, UNSAFE, UNSAFE),
-            ["Found 3 findings.", "[*] 1 fixable with the --fix option (2 more with --unsafe-fixes)."],
-        ),
-        (outcome(UNSAFE), ["Found 1 finding.", "1 fixable with the --fix and --unsafe-fixes options."]),
-        (
-            outcome(GC, UNSAFE, settings=UNSAFE_ALLOWED),
-            ["Found 2 findings.", "[*] 2 fixable with the --fix option."],
-        ),
-        (
-            outcome(BARE, BARE, fix="apply", fixed=outcome(GC).findings),
-            ["Found 3 findings (1 fixed, 2 remaining)."],
-        ),
-        (outcome(fix="apply", fixed=outcome(GC).findings), ["Found 1 finding (1 fixed, 0 remaining)."]),
-        (
-            outcome(UNSAFE, fix="apply", fixed=outcome(GC).findings),
-            [
-                "Found 2 findings (1 fixed, 1 remaining).",
-                "1 fixable with the --fix and --unsafe-fixes options.",
-            ],
-        ),
-        (outcome(BARE, fix="diff", fixed=outcome(GC, GC).findings), ["Would fix 2 findings."]),
-        (outcome(BARE, fix="diff"), []),
-        (
-            outcome(UNSAFE, fix="diff", fixed=outcome(GC).findings),
-            ["Would fix 1 finding (1 more with --unsafe-fixes)."],
-        ),
-        (outcome(UNSAFE, fix="diff"), ["1 fixable with the --fix and --unsafe-fixes options."]),
-    ],
-)
-def test_the_last_lines_say_what_was_found_and_what_can_be_fixed(run: Outcome, lines: list[str]) -> None:
-    assert list(summary(run, Style())) == lines
-
-
-def test_fix_only_says_nothing_of_what_remains() -> None:
-    run = outcome(BARE, fix="apply", fixed=outcome(GC).findings)
-    assert list(summary(run, Style(), fix_only=True)) == ["Fixed 1 finding."]
-
-
-def test_show_fixes_counts_them_by_file_and_rule() -> None:
-    run = outcome(fix="apply", fixed=outcome(UNSAFE, GC, GC).findings + outcome(GC, path="b.py").findings)
-    assert list(fixes(run, Style())) == [
-        "Fixed 4 findings:",
-        "- train.py:",
-        "    1 \N{MULTIPLICATION SIGN} TFP404 (missing-memory-growth)",
-        "    2 \N{MULTIPLICATION SIGN} TFP406 (gc-in-loop)",
-        "- b.py:",
-        "    1 \N{MULTIPLICATION SIGN} TFP406 (gc-in-loop)",
-        "",
-    ]
-
-
-def test_statistics_count_by_rule_the_most_frequent_first() -> None:
-    partly = replace(GC, fix=None)
-    run = outcome(BARE, GC, GC, partly, UNSAFE)
-    assert list(statistics(run, Style())) == [
-        "3\tTFP406\t[-] gc-in-loop",
-        "1\tTFP402\t[ ] tape-spans-loop",
-        "1\tTFP404\t[ ] missing-memory-growth",
-    ]
-    assert json.loads("".join(statistics_json(run)))[0] == {
-        "code": "TFP406",
-        "name": "gc-in-loop",
-        "count": 3,
-        "fixable": True,
-        "fixable_count": 2,
-    }

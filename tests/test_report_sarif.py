@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from tests.test_report import BARE, BROKEN, GC, IN_CELL, UNSAFE, text
+from tests.sample_findings import BARE, BROKEN, GC, IN_CELL, UNSAFE, text
 from tflint_perf.own_rules import OWN_RULES
 
 SCHEMA = Path(__file__).parents[2] / "shared/schemas/sarif-schema-2.1.0.json"
