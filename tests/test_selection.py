@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from tflint_perf.catalogue import RuleInfo, catalogue
-from tflint_perf.evidence import Evidence
+from tflint_perf.evidence import Evidence, all_evidence
+from tflint_perf.pages import rule_object, status
 from tflint_perf.problems import ConfigError
 from tflint_perf.rule import Claim
 from tflint_perf.selection import Layer, codes_of, default_rules, resolve
@@ -133,3 +136,37 @@ def test_the_catalogue_has_the_rules_about_suppressions_with_their_pages() -> No
     own = [rule for code, rule in catalogue().items() if code.startswith("TFP0")]
     assert [rule.name for rule in own] == ["unused-suppression", "unknown-code-in-suppression"]
     assert all("## Why is this bad?" in rule.explanation and rule.summary for rule in own)
+
+
+def test_evidence_is_read_device_by_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "evidence").mkdir()
+    for name, device, verdict in (("b", {"name": "H200"}, "confirmed"), ("a", "two CPU cores", "refuted")):
+        document = {"device": device, "results": {"TFP406": {"verdict": verdict, "ratio": 300}}}
+        (tmp_path / f"evidence/{name}.json").write_text(json.dumps(document))
+    (tmp_path / "evidence/notes.txt").write_text("no evidence")
+    monkeypatch.setattr("tflint_perf.evidence.files", lambda package: tmp_path)
+    records = all_evidence.__wrapped__()["TFP406"]
+    assert [(record.device, record.verdict) for record in records] == [
+        ("two CPU cores", "refuted"),
+        ("H200", "confirmed"),
+    ]
+    page = rule_object(RULES["TFP406"], records)
+    assert (page["status"], page["default"]) == ("confirmed", True)
+    assert page["evidence"][1] == {"device": "H200", "verdict": "confirmed", "ratio": 300}
+
+
+def test_without_a_folder_there_is_no_evidence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tflint_perf.evidence.files", lambda package: tmp_path)
+    assert all_evidence.__wrapped__() == {}
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [([], "not measured"), (["refuted"], "refuted"), (["refuted", "confirmed"], "confirmed")],
+)
+def test_the_status_of_a_rule_is_the_strongest_verdict(verdicts: list[str], expected: str) -> None:
+    assert status(RULES["TFP406"], [Evidence("cpu", verdict, {}) for verdict in verdicts]) == expected
+
+
+def test_a_rule_without_a_claim_is_about_correctness() -> None:
+    assert status(replace(RULES["TFP406"], claim=None), []) == "correctness"
