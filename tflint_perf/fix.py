@@ -1,0 +1,167 @@
+"""Findings to new text, again until nothing changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from tflint_perf.applicability import is_applicable
+from tflint_perf.errors import EditError
+from tflint_perf.finding import Edit, Finding, Place
+from tflint_perf.guards import damage
+from tflint_perf.settings import Settings
+from tflint_perf.source import Source
+
+_ROUNDS = 10
+# To remove a comment is what its fix is for.
+_REMOVES_COMMENTS = frozenset({"TFP001"})
+
+# A fix by what it does, which stays the same when text around it moves.
+_Key = tuple[str, tuple[str, ...], tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A source after its fixes.
+
+    `source` is the same object when nothing changed. `applied` are the findings whose fix was made;
+    `remaining` those that are left. `problems` are lines about fixes that were not made by our fault.
+    """
+
+    source: Source
+    applied: tuple[Finding, ...]
+    remaining: tuple[Finding, ...]
+    problems: tuple[str, ...]
+    suppressed: int
+
+
+def fix_source(source: Source, settings: Settings) -> Fixed:
+    """Make all fixes that the settings allow, in rounds: what a fix brings about may have one, too.
+
+    Raises:
+        tflint_perf.check.InternalError: a rule failed.
+    """
+    from tflint_perf.check import check_source  # imports libcst
+
+    work = _Work(source)
+    for _ in range(_ROUNDS):
+        checked = check_source(work.source, settings)
+        if not work.make(work.possible(checked.findings, settings)):
+            break
+    else:
+        checked = check_source(work.source, settings)
+        if work.possible(checked.findings, settings):
+            work.problems.append(f"{source.path}: fixes did not settle in {_ROUNDS} rounds; please report it")
+    remaining = tuple(work.without_barred_fix(finding) for finding in checked.findings)
+    return Fixed(work.source, tuple(work.applied), remaining, tuple(work.problems), checked.suppressed)
+
+
+@dataclass(slots=True)
+class _Work:
+    source: Source
+    applied: list[Finding] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    barred: dict[_Key, str] = field(default_factory=dict)
+
+    def possible(self, findings: Iterable[Finding], settings: Settings) -> list[Finding]:
+        """Those whose fix the settings allow and that has not failed."""
+        return [
+            finding
+            for finding in findings
+            if is_applicable(finding, settings) and _key(finding) not in self.barred
+        ]
+
+    def make(self, findings: Sequence[Finding]) -> bool:
+        """Make the fixes of one round that don't stand in each other's way; whether there was any."""
+        # Those that may lose a comment go last and alone, so that the others are held to keep them.
+        others = [finding for finding in findings if finding.code not in _REMOVES_COMMENTS]
+        chosen = _apart(others or findings)
+        if not chosen:
+            return False
+        new, harm = self._tried(chosen)
+        if new is None and len(chosen) == 1:
+            self._bar(chosen[0], harm)
+            return True  # the others may still be possible
+        if new is None:
+            chosen, new = self._one_by_one(chosen)
+        if new is not None:
+            self.source = new
+            self.applied += chosen
+        return True
+
+    def _one_by_one(self, findings: Sequence[Finding]) -> tuple[list[Finding], Source | None]:
+        """The fixes that go well together, and the source with them.
+
+        One that fails only in company waits for the next round; one that fails by itself is barred.
+        """
+        together: list[Finding] = []
+        best = None
+        for finding in findings:
+            new, _ = self._tried([*together, finding])
+            if new is not None:
+                together.append(finding)
+                best = new
+            else:
+                alone, harm = self._tried([finding])
+                if alone is None:
+                    self._bar(finding, harm)
+        return together, best
+
+    def _tried(self, findings: Sequence[Finding]) -> tuple[Source | None, str]:
+        edits = {edit for finding in findings for edit in _edits(finding)}
+        try:
+            new = self.source.apply(edits)
+        except EditError as error:
+            return None, str(error)
+        may_lose = all(finding.code in _REMOVES_COMMENTS for finding in findings)
+        harm = damage(self.source, new, may_lose)
+        return (new, "") if harm is None else (None, harm)
+
+    def _bar(self, finding: Finding, harm: str) -> None:
+        self.barred[_key(finding)] = harm
+        if harm.startswith("would"):  # else it is the file that stands in the way, not our fix
+            self.problems.append(
+                f"{self.source.path}: the fix of {finding.code} at {_shown(finding.start)} {harm}; "
+                "it was not made; please report it"
+            )
+
+    def without_barred_fix(self, finding: Finding) -> Finding:
+        """The finding, without its fix and with the reason if it could not be made."""
+        harm = self.barred.get(_key(finding)) if finding.fix else None
+        return finding if harm is None else replace(finding, fix=None, note=f"no fix: {harm}")
+
+
+def _apart(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings, first come first served, whose fixes don't overlap.
+
+    Fixes may share an edit, the same import for instance: it is made once.
+    """
+    chosen: list[Finding] = []
+    made: set[Edit] = set()
+    for finding in findings:
+        edits = _edits(finding)
+        new = [edit for edit in edits if edit not in made]
+        if edits and not any(_overlap(edit, other) for edit in new for other in made):
+            chosen.append(finding)
+            made.update(new)
+    return chosen
+
+
+def _overlap(one: Edit, other: Edit) -> bool:
+    # What is inserted at the edge of another edit would have to be put before or behind its text: let it wait.
+    if one.start.offset == one.end.offset or other.start.offset == other.end.offset:
+        return one.start.offset <= other.end.offset and other.start.offset <= one.end.offset
+    return one.start.offset < other.end.offset and other.start.offset < one.end.offset
+
+
+def _edits(finding: Finding) -> tuple[Edit, ...]:
+    return finding.fix.edits if finding.fix else ()
+
+
+def _key(finding: Finding) -> _Key:
+    return finding.code, finding.lines, tuple(edit.content for edit in _edits(finding))
+
+
+def _shown(place: Place) -> str:
+    cell = f"cell {place.cell}:" if place.cell is not None else ""
+    return f"{cell}{place.row}:{place.column}"

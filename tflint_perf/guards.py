@@ -1,0 +1,48 @@
+"""What a fix must not do to a file: make it unparsable, or lose a comment."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections import Counter
+
+from tflint_perf.comments import comments
+from tflint_perf.source import Source
+
+
+def damage(before: Source, after: Source, may_lose_comments: bool) -> str | None:
+    """What the new source has that a fix may not cause, said in a few words; None if it is well."""
+    if not _parses(after.text) or (_compiles(before.text) and not _compiles(after.text)):
+        return "would leave a file that does not parse"
+    if not may_lose_comments and _comments(before.text) - _comments(after.text):
+        return "would lose a comment"
+    return None
+
+
+def _parses(text: str) -> bool:
+    import libcst as cst
+
+    try:
+        cst.parse_module(text)
+    except (cst.ParserSyntaxError, RecursionError):
+        return False
+    return True
+
+
+def _compiles(text: str) -> bool:
+    """Whether this Python takes the text; it sees more than a parser, a lost `return`'s function for instance.
+
+    Nothing of the text runs.
+    """
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # as notebooks do
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(text, "<text>", "exec", flags=flags, dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
+        return False
+    return True
+
+
+def _comments(text: str) -> Counter[str]:
+    return Counter(comment.text.rstrip() for comment in comments(text))
