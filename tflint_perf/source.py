@@ -105,7 +105,7 @@ class Source:
         )
         for (start, end, _), (following, _, _) in pairwise(pieces):
             if following < end or following == start == end:
-                raise EditError("edits overlap")
+                raise EditError("would make edits that overlap")
         if not pieces:
             return self
         file = self._file.replaced(pieces)
