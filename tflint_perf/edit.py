@@ -81,6 +81,15 @@ class Editor:
             line_start = above
         return line_start
 
+    def blank_lines_above(self, statement: cst.CSTNode) -> int:
+        """How many blank lines stand above a statement and its comments; many at the start of a block."""
+        start = self.lines_start(statement)
+        before = self._text[:start].rstrip(" \t")
+        blank = len(before) - len(before.rstrip("\r\n"))
+        blank = before[len(before) - blank :].count("\n") - 1
+        opens = before.rstrip().endswith(":")
+        return 9 if opens or not before.strip() else max(blank, 0)
+
     # Edits
 
     def edit(self, start: int, end: int, content: str) -> Edit:

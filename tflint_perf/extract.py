@@ -190,8 +190,11 @@ def _edits(edit: Editor, stretch: Stretch, name: str, parameters: list[str], ret
     if not lines[-1].endswith(("\n", "\r")):
         lines[-1] += "\n"
     results = ", ".join(returned)
-    head = f"@{decorator}\ndef {name}({', '.join(parameters)}):\n"
-    tail = f"{new}return {results}\n\n" if returned else "\n"
+    # PEP 8: two blank lines around a function of the module, one around an inner one.
+    gap = "\n" if edit.indent(stretch.loop.node) else "\n\n"
+    before = gap[edit.blank_lines_above(stretch.loop.node) :]
+    head = f"{before}@{decorator}\ndef {name}({', '.join(parameters)}):\n"
+    tail = (f"{new}return {results}\n" if returned else "") + gap
     call = f"{results} = " if returned else ""
     start = edit.lines_start(stretch.first)
     end = edit.lines_end(stretch.last)

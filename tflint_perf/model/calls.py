@@ -28,6 +28,8 @@ _TRACERS = frozenset(
 )
 # TensorFlow functions whose argument runs as ordinary Python, wherever they are called.
 _HOST = frozenset("tf.py_function tf.numpy_function tf.py_func".split())
+# Rounds of asking who is called.
+_ROUNDS = 3
 # Method names too common to find their class by.
 _COMMON = frozenset(
     "append add get update pop items keys values copy close read write save load run call fit build compile "
@@ -49,24 +51,40 @@ class CallGraph:
         self._host: set[Function] = set()
         self._used: dict[Function, list[cst.CSTNode]] = {}
         self._methods_by_name: dict[str, list[Function]] = {}
-        self._local: set[str] = set()
-        self._build()
-        # What was inferred while the callers were not known yet may know too little.
-        infer.forget()
-        infer.arguments_of = self.arguments
+        self._local_names()
+        # What a parameter is follows from the callers, and who calls a method from what a parameter is: so the
+        # calls that stay open are asked again once the others are known.
+        waiting = self._candidates()
+        for _ in range(_ROUNDS):
+            waiting = [call for call in waiting if not self._settle_targets(call)]
+            infer.forget()
+            infer.arguments_of = self.arguments
 
     # Building
 
-    def _build(self) -> None:
-        walk = self._walk
-        for klass in walk.classes.values():
+    def _local_names(self) -> None:
+        for klass in self._walk.classes.values():
             for name, method in klass.methods.items():
                 self._methods_by_name.setdefault(name, []).append(method)
-        for calls in walk.calls.values():
-            for call in calls:
-                for function in self._resolve(call):
-                    self._sites.setdefault(function, []).append(call)
-                    self._targets.setdefault(call, []).append(function)
+
+    def _candidates(self) -> list[cst.Call]:
+        """The calls that may run a function of this file, in the order of the text by name."""
+        return [
+            call
+            for calls in self._walk.calls.values()
+            for call in calls
+            if not self._names.dotted(call.func) and not self._is_builtin(call.func)
+        ]
+
+    def _is_builtin(self, func: cst.BaseExpression) -> bool:
+        return isinstance(func, cst.Name) and self._names.lookup(func.value, self._names.scope_of(func)) is None
+
+    def _settle_targets(self, call: cst.Call) -> bool:
+        functions = list(self._resolve(call))
+        for function in functions:
+            self._sites.setdefault(function, []).append(call)
+            self._targets.setdefault(call, []).append(function)
+        return bool(functions)
 
     def _resolve(self, call: cst.Call) -> Iterator[Function]:
         """The functions of this file that a call runs."""
@@ -77,8 +95,6 @@ class CallGraph:
             if given is not None and self._infer.value(func.value).kind in ("strategy", "unknown"):
                 yield given
                 return
-        if self._names.dotted(func):
-            return
         value = self._infer.value(func)
         function = self._run_by(value)
         if function is not None:

@@ -264,10 +264,10 @@ class Inference:
         """What `self.m = tf.function(self.m)` or `agent.m = tf.function(agent.m)` makes of a method."""
         given = [binding.value for binding in klass.attributes.get(name, ()) if binding.value is not None]
         for expression in (*given, *self.walk.attribute_writes.get(name, ())):
-            if isinstance(expression, cst.Call):
-                value = self.value(expression)
-                if value.kind == "compiled":
-                    return value
+            if isinstance(expression, cst.Call) and expression.args and self.compiles(expression.func):
+                wrapped = expression.args[0].value
+                if isinstance(wrapped, cst.Attribute) and wrapped.attr.value == name:
+                    return Value("compiled", function=klass.methods[name])
         return None
 
     def _subscript(self, node: cst.Subscript) -> Value:

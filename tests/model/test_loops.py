@@ -1,0 +1,167 @@
+"""Step loops, epoch loops, what runs per step, and guards."""
+
+from __future__ import annotations
+
+from textwrap import indent
+
+import pytest
+
+from tests.model.support import here, model_of
+
+PREAMBLE = """
+model = keras.Sequential()
+optimizer = keras.optimizers.Adam()
+dataset = tf.data.Dataset.from_tensor_slices(data).batch(32)
+strategy = tf.distribute.MirroredStrategy()
+@tf.function
+def train_step(x):
+    with tf.GradientTape() as tape:
+        loss = model(x)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+
+KINDS = {
+    "over a dataset": ("for x in dataset: f(x)", ["step"]),
+    "over a dataset, counted": ("for i, x in enumerate(dataset): f(x)", ["step"]),
+    "over a dataset, with a progress bar": ("from tqdm import tqdm\nfor x in tqdm(dataset): f(x)", ["step"]),
+    "over two datasets": ("for x, y in zip(dataset, dataset): f(x)", ["step"]),
+    "over a distributed dataset": ("for x in strategy.experimental_distribute_dataset(dataset): f(x)", ["step"]),
+    "named epoch, with one step inside": ("for epoch in range(100): train_step(x)", ["step"]),
+    "while with a step": ("while True: train_step(x)", ["step"]),
+    "a loop around a step loop": ("for epoch in range(10):\n  for x in dataset: train_step(x)", ["epoch", "step"]),
+    "train_on_batch": ("for i in range(n): model.train_on_batch(x, y)", ["step"]),
+    "inference": ("for i in range(n): y = model(x)", ["step"]),
+    "next of an iterator": ("it = iter(dataset)\nfor i in range(n): f(next(it))", ["step"]),
+    "session runs": ("sess = tf.compat.v1.Session()\nfor i in range(n): sess.run(op)", ["step"]),
+    "an environment": ("while not done: state = env.step(action)", ["step"]),
+    "a step in a function": ("def run(x): train_step(x)\nfor i in range(n): run(x)", ["step"]),
+    "an epoch in a function": (
+        "def run():\n  for x in dataset: train_step(x)\nfor epoch in range(n): run()",
+        ["step", "epoch"],
+    ),
+    "plain Python": ("for i in range(1000): total += i", ["none"]),
+    "over few literal items": ("for rate in [0.1, 0.01]: train_step(rate)", ["none"]),
+    "over layers": ("for layer in model.layers: x = layer(x)", ["none"]),
+    "over variables": ("for v in model.trainable_variables: v.assign(v * 2)", ["none"]),
+    "over devices": ("for gpu in tf.config.list_physical_devices('GPU'): f(gpu)", ["none"]),
+    "over file names": ("import glob\nfor name in glob.glob('*.jpg'): model(load(name))", ["none"]),
+    "that runs once": ("for i in range(1): train_step(x)", ["none"]),
+    "a short inner count": ("for step in range(n):\n  for _ in range(5): train_step(x)", ["step", "none"]),
+}
+
+
+@pytest.mark.parametrize(("source", "kinds"), KINDS.values(), ids=KINDS.keys())
+def test_a_loop_is_of_the_kind_that_its_iterations_make_it(source: str, kinds: list[str]) -> None:
+    model = model_of(PREAMBLE + source)
+    loops = sorted(model.walk.loops.values(), key=lambda loop: loop.at.order)
+    assert [model.loops.kind(loop) for loop in loops] == kinds
+
+
+NOT_PER_STEP = {
+    "before the loop": "here()\nfor x in dataset: train_step(x)",
+    "after the inner loop": "for e in range(9):\n  for x in dataset: train_step(x)\n  here()",
+    "in a function called once": "def f(): here()\nf()\nfor x in dataset: train_step(x)",
+    "in a function called once an epoch": "def f(): here()\nfor e in range(9):\n  for x in dataset: train_step(x)\n  f()",
+    "at the end of an epoch in a callback": "class C(keras.callbacks.Callback):\n  def on_epoch_end(self, e, logs): here()",
+    "in a loop over layers": "for layer in model.layers: here()",
+    "in the else of the loop": "for x in dataset:\n  train_step(x)\nelse:\n  here()",
+    "in what the loop runs over": "for x in here(dataset):\n  train_step(x)",
+}
+
+PER_STEP = {
+    "in the loop": "for x in dataset: here()",
+    "in a loop over layers inside": "for x in dataset:\n  for layer in model.layers: here()",
+    "in a comprehension over a dataset": "y = [here() for x in dataset]",
+    "in a function": "def f(): here()\nfor x in dataset: f()",
+    "through two functions": "def f(): here()\ndef g(): f()\nfor x in dataset: g()",
+    "in a method of an attribute": """
+class Actor:
+    def train(self, x): here()
+class Agent:
+    def __init__(self): self.actor = Actor()
+    def learn(self, x): self.actor.train(x)
+agent = Agent()
+for x in dataset: agent.learn(x)
+""",
+    "in a bound method that is stored": """
+class Actor:
+    def train(self, x): here()
+actor = Actor()
+step = actor.train
+for x in dataset: step(x)
+""",
+    "in a generator driven by next": "def g():\n  while True:\n    here()\n    yield 1\nit = g()\nfor x in dataset: next(it)",
+    "in the condition of while": "while here():\n  train_step(x)",
+    "on each batch in a callback": "class C(keras.callbacks.Callback):\n  def on_train_batch_end(self, b, logs): here()",
+}
+
+
+@pytest.mark.parametrize("source", NOT_PER_STEP.values(), ids=NOT_PER_STEP.keys())
+def test_what_runs_less_often_is_not_per_step(source: str) -> None:
+    model = model_of(PREAMBLE + source)
+    assert not model.is_per_step(here(model))
+
+
+@pytest.mark.parametrize("source", PER_STEP.values(), ids=PER_STEP.keys())
+def test_what_a_step_loop_runs_is_per_step(source: str) -> None:
+    model = model_of(PREAMBLE + source)
+    assert model.is_per_step(here(model))
+
+
+UNGUARDED = [
+    "here()",
+    "if step % 1 == 0: here()",
+    "if step % n == 0: pass\nhere()",
+    "if x is not None: here()",
+    "if step % 100 == 0: pass\nelse: here()",
+    "if ready: here()",
+    "if step > 10: here()",
+    "if step % 10 == 0 or ready: here()",
+]
+GUARDED = [
+    ("if step % 100 == 0: here()", 100),
+    ("if (step + 1) % 100 == 0: here()", 100),
+    ("if 0 == step % 100: here()", 100),
+    ("if not step % 100: here()", 100),
+    ("if step % 100 == 0 and ready: here()", 100),
+    ("if step and step % 100 == 0: here()", 100),
+    ("if step % every == 0: here()", 50),
+    ("if step % unknown == 0: here()", None),
+    ("if step % 100 != 0: continue\nhere()", 100),
+    ("if step % 100: pass\nelse: here()", 100),
+    ("step % 100 == 0 and here()", 100),
+    ("here() if step % 100 == 0 else None", 100),
+    ("if verbose: here()", None),
+    ("if args.debug: here()", None),
+    ("if score > best_score: here()", None),
+    ("if step == 0: here()", None),
+    ("with tf.summary.record_if(step % 100 == 0): here()", None),
+    ("log(step)", 100),
+]
+
+
+@pytest.mark.parametrize("body", UNGUARDED)
+def test_a_condition_that_may_hold_on_each_step_is_no_guard(body: str) -> None:
+    model = model_of(PREAMBLE + "for step, x in enumerate(dataset):\n" + indent(body, "  "))
+    assert model.guard_of(here(model)) is None
+
+
+@pytest.mark.parametrize(("body", "every"), GUARDED)
+def test_a_guard_says_how_seldom_it_lets_through(body: str, every: int | None) -> None:
+    helper = "def log(step):\n  if step % 100 == 0: here()\n" if body == "log(step)" else ""
+    model = model_of(PREAMBLE + "every = 50\n" + helper + "for step, x in enumerate(dataset):\n" + indent(body, "  "))
+    guard = model.guard_of(here(model))
+    assert guard is not None
+    assert guard.every == every
+
+
+def test_a_guard_at_every_call_site_guards_the_function() -> None:
+    source = "def f(): here()\nfor i, x in enumerate(dataset):\n  if i % 10 == 0: f()\n  if i % 20 == 0: f()\n"
+    model = model_of(PREAMBLE + source)
+    assert model.guard_of(here(model)) is not None
+
+
+def test_one_unguarded_call_site_leaves_the_function_unguarded() -> None:
+    source = "def f(): here()\nfor i, x in enumerate(dataset):\n  if i % 10 == 0: f()\n  f()\n"
+    model = model_of(PREAMBLE + source)
+    assert model.guard_of(here(model)) is None
