@@ -1,0 +1,83 @@
+"""Linting in several processes. Findings travel between them, trees don't."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from itertools import islice
+from pathlib import Path
+
+from tflint_perf.project import FileResult, lint_file
+from tflint_perf.settings import Settings
+
+_LARGEST_BATCH = 32
+# So many batches a process that one with large files doesn't end up alone.
+_BATCHES_A_PROCESS = 8
+_Batch = Sequence[Path]
+
+
+def in_processes(paths: Sequence[Path], settings: Settings, jobs: int) -> Iterator[FileResult]:
+    """Lint the files in `jobs` processes, and give the results in the order of the paths.
+
+    A process that dies takes only the file with it that it died of.
+    """
+    size = max(1, min(_LARGEST_BATCH, len(paths) // (jobs * _BATCHES_A_PROCESS)))
+    batches = iter([paths[at : at + size] for at in range(0, len(paths), size)])
+    pool = _pool(jobs)
+    waiting: deque[tuple[_Batch, Future[list[FileResult]] | None]] = deque()
+    try:
+        for batch in islice(batches, jobs * 4):
+            waiting.append((batch, _submit(pool, batch, settings)))
+        while waiting:
+            batch, future = waiting.popleft()
+            try:
+                yield from future.result() if future is not None else _one_by_one(batch, settings)
+            except BrokenProcessPool:
+                pool.shutdown(cancel_futures=True)
+                yield from _one_by_one(batch, settings)
+                pool = _pool(jobs)
+                waiting = deque(
+                    (batch, future if _is_done(future) else _submit(pool, batch, settings))
+                    for batch, future in waiting
+                )
+            waiting.extend((batch, _submit(pool, batch, settings)) for batch in islice(batches, 1))
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _submit(pool: ProcessPoolExecutor, batch: _Batch, settings: Settings) -> Future[list[FileResult]] | None:
+    try:
+        return pool.submit(_lint_batch, batch, settings)
+    except BrokenProcessPool:
+        return None
+
+
+def _is_done(future: Future[list[FileResult]] | None) -> bool:
+    """Whether the result came before the pool died."""
+    return future is not None and future.done() and not future.cancelled() and future.exception() is None
+
+
+def _one_by_one(batch: _Batch, settings: Settings) -> Iterator[FileResult]:
+    """Lint each file in a process of its own, to find the one that a process died of."""
+    for path in batch:
+        with _pool(1) as pool:
+            try:
+                yield from pool.submit(_lint_batch, [path], settings).result()
+            except BrokenProcessPool:
+                why = "the process that linted it died; it may be nested too deeply"
+                yield FileResult(str(path), failure=f"{path}: {why}")
+
+
+def _lint_batch(paths: _Batch, settings: Settings) -> list[FileResult]:
+    return [lint_file(path, settings) for path in paths]
+
+
+def _pool(jobs: int) -> ProcessPoolExecutor:
+    # A fork is quick and safe where nothing else runs in this process; macOS's own libraries don't bear it.
+    forks = sys.platform == "linux" and threading.active_count() == 1
+    return ProcessPoolExecutor(jobs, multiprocessing.get_context("fork" if forks else "spawn"))
