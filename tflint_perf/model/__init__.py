@@ -31,6 +31,8 @@ class Model:
         self.walk = Walk(module)
         self.names = Names(self.walk)
         self.infer = Inference(self.walk, self.names)
+        # The first question about a parameter has the calls looked through; most files never get one.
+        self.infer.arguments_of = lambda function, name: self.calls.arguments(function, name)
 
     @cached_property
     def calls(self) -> CallGraph:

@@ -42,6 +42,7 @@ class CallGraph:
 
     def __init__(self, infer: Inference) -> None:
         self._infer = infer
+        infer.arguments_of = None
         self._walk = infer.walk
         self._names = infer.names
         self._sites: dict[Function, list[cst.Call]] = {}

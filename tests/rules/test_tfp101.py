@@ -1,0 +1,257 @@
+"""TFP101 eager-train-step."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.rules.support import fixed, flagged, notes
+
+PREAMBLE = dedent("""\
+    import tensorflow as tf
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    optimizer = tf.keras.optimizers.Adam()
+    dataset = tf.data.Dataset.from_tensor_slices(data).batch(32)
+""")
+STEP = """\
+with tf.GradientTape() as tape:
+    loss = loss_fn(y, model(x))
+gradients = tape.gradient(loss, model.trainable_variables)
+optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+"""
+
+
+def inline(indent: int) -> str:
+    """The step, indented."""
+    return "".join(" " * indent + line for line in STEP.splitlines(keepends=True))
+
+
+SILENT = {
+    "compiled step": "@tf.function\ndef step(x, y):\n" + inline(4) + "for x, y in dataset: step(x, y)\n",
+    "step wrapped where it is used": "def step(x, y):\n" + inline(4) + "run = tf.function(step)\nfor x, y in dataset: run(x, y)\n",
+    "Keras train_step": "class M(tf.keras.Model):\n  def train_step(self, data):\n    x, y = data\n" + inline(4),
+    "a step that is run once": STEP,
+    "a step in a function that is run once": "def f(x, y):\n" + inline(4) + "f(a, b)\n",
+    "gradients that nothing applies": (
+        "for x, y in dataset:\n    with tf.GradientTape() as tape:\n        loss = model(x)\n    print(tape.gradient(loss, x))\n"
+    ),
+    "a method whose base is elsewhere": "from base import Agent\nclass A(Agent):\n  def train(self, x, y):\n" + inline(4),
+    "a function handed on": "def step(x, y):\n" + inline(4) + "trainer.register(step)\n",
+    "everything compiled": "@tf.function\ndef train():\n  for x, y in dataset:\n" + inline(4) + "train()\n",
+}
+FLAGGED = {
+    "inline over a dataset": ("for x, y in dataset:\n" + inline(4), 6),
+    "inline over something unknown": ("for x, y in loader:\n" + inline(4), 6),
+    "inline in a loop over epochs": ("for epoch in range(100):\n" + inline(4), 6),
+    "inline in a while": ("while True:\n" + inline(4), 6),
+    "in a function that the loop calls": ("def step(x, y):\n" + inline(4) + "for x, y in dataset: step(x, y)\n", 6),
+    "in a function that nobody here calls": ("def step(x, y):\n" + inline(4), 6),
+    "in a method of a plain class": ("class T:\n  def step(self, x, y):\n" + inline(4) + "t = T()\nfor x, y in dataset: t.step(x, y)\n", 7),
+    "gradients applied by the caller": (
+        "def grad(x):\n  with tf.GradientTape() as tape:\n    loss = model(x)\n  return tape.gradient(loss, v)\n"
+        "for x in dataset:\n  g = grad(x)\n  optimizer.apply_gradients(zip(g, v))\n",
+        6,
+    ),
+    "updates by hand": (
+        "for x in dataset:\n  with tf.GradientTape() as t:\n    loss = f(x, w)\n  dw = t.gradient(loss, w)\n  w.assign_sub(0.1 * dw)\n",
+        6,
+    ),
+    "updates by hand in a loop": (
+        "for x in dataset:\n  with tf.GradientTape() as t:\n    loss = f(x)\n  gs = t.gradient(loss, vs)\n"
+        "  for v, g in zip(vs, gs):\n    v.assign_sub(0.1 * g)\n",
+        6,
+    ),
+    "clipped gradients": (
+        "for x in dataset:\n  with tf.GradientTape() as t:\n    loss = f(x)\n  gs = t.gradient(loss, vs)\n"
+        "  gs = [tf.clip_by_norm(g, 1.0) for g in gs]\n  optimizer.apply_gradients(zip(gs, vs))\n",
+        6,
+    ),
+    "everything turned eager": (
+        "tf.config.run_functions_eagerly(True)\n@tf.function\ndef step(x, y):\n" + inline(4) + "for x, y in dataset: step(x, y)\n",
+        8,
+    ),
+}  # fmt: skip
+FORMS = [
+    ("from tensorflow import GradientTape", "GradientTape()"),
+    ("import tensorflow.compat.v2 as tf2", "tf2.GradientTape()"),
+    ("import tensorflow", "tensorflow.GradientTape(persistent=True)"),
+    ("from tensorflow.python.eager import backprop", "backprop.GradientTape()"),
+    ("from tensorflow import *", "GradientTape()"),
+]
+
+
+@pytest.mark.parametrize("source", SILENT.values(), ids=SILENT.keys())
+def test_it_stays_silent(source: str) -> None:
+    assert flagged("TFP101", PREAMBLE + source) == []
+
+
+@pytest.mark.parametrize(("source", "row"), FLAGGED.values(), ids=FLAGGED.keys())
+def test_it_flags_the_tape(source: str, row: int) -> None:
+    assert flagged("TFP101", PREAMBLE + source) == [row]
+
+
+@pytest.mark.parametrize(("imports", "tape"), FORMS)
+def test_it_knows_the_tape_through_every_import(imports: str, tape: str) -> None:
+    step = STEP.replace("tf.GradientTape()", tape)
+    source = f"{imports}\nfor x, y in loader:\n" + "".join("    " + line for line in step.splitlines(keepends=True))
+    assert flagged("TFP101", source) == [3]
+
+
+def test_two_tapes_of_one_with_are_one_finding() -> None:
+    source = """\
+import tensorflow as tf
+for x in data:
+    with tf.GradientTape() as g_tape, tf.GradientTape() as d_tape:
+        g_loss, d_loss = losses(x)
+    g_opt.apply_gradients(zip(g_tape.gradient(g_loss, g_vars), g_vars))
+    d_opt.apply_gradients(zip(d_tape.gradient(d_loss, d_vars), d_vars))
+"""
+    assert flagged("TFP101", source) == [3]
+    assert "    train_step(x)\n" in fixed("TFP101", source)
+
+
+def test_a_tape_inside_another_is_not_reported_apart() -> None:
+    source = """\
+import tensorflow as tf
+for x in data:
+    with tf.GradientTape() as tape:
+        with tf.GradientTape() as inner:
+            p = critic(x)
+        penalty = tf.norm(inner.gradient(p, x))
+        loss = p + penalty
+    optimizer.apply_gradients(zip(tape.gradient(loss, v), v))
+"""
+    assert flagged("TFP101", source) == [3]
+
+
+def test_a_function_is_decorated() -> None:
+    source = PREAMBLE + "\n# one step\ndef step(x, y):\n" + inline(4) + "\nfor x, y in dataset:\n    step(x, y)\n"
+    assert fixed("TFP101", source) == source.replace("def step", "@tf.function\ndef step")
+
+
+def test_a_method_is_decorated_below_its_other_decorators() -> None:
+    source = PREAMBLE + "class T:\n    @staticmethod\n    def step(x, y):\n" + inline(8) + "for x, y in dataset: T.step(x, y)\n"
+    assert fixed("TFP101", source) == source.replace("    def step", "    @tf.function\n    def step")
+
+
+def test_batches_of_varying_shape_ask_for_reduced_retracing() -> None:
+    source = PREAMBLE.replace(".batch(32)", ".padded_batch(32)") + "def step(x, y):\n" + inline(4) + "for x, y in dataset: step(x, y)\n"
+    assert "@tf.function(reduce_retracing=True)\ndef step" in fixed("TFP101", source)
+
+
+def test_an_import_is_added_when_there_is_no_way_to_say_tf_function() -> None:
+    source = "from tensorflow import GradientTape\n\ndef step(x):\n    with GradientTape() as tape:\n        loss = f(x)\n    o.apply_gradients(zip(tape.gradient(loss, v), v))\n"
+    assert fixed("TFP101", source) == source.replace("Tape\n\n", "Tape\nimport tensorflow as tf\n\n").replace("def", "@tf.function\ndef")
+
+
+def test_an_inline_step_is_moved_above_the_outermost_loop() -> None:
+    source = PREAMBLE + """
+# Train.
+for epoch in range(10):
+    for i, (x, y) in enumerate(dataset):
+        # One step.
+        with tf.GradientTape() as tape:
+            loss = loss_fn(y, model(x))  # the mean
+
+        gradients = tape.gradient(loss, model.trainable_variables)
+        # Apply.
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        if i % 100 == 0:
+            print(loss)
+    print("epoch", epoch, loss)
+"""
+    after = PREAMBLE + """
+
+@tf.function
+def train_step(y, x):
+    # One step.
+    with tf.GradientTape() as tape:
+        loss = loss_fn(y, model(x))  # the mean
+
+    gradients = tape.gradient(loss, model.trainable_variables)
+    # Apply.
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    return loss
+
+
+# Train.
+for epoch in range(10):
+    for i, (x, y) in enumerate(dataset):
+        loss = train_step(y, x)
+        if i % 100 == 0:
+            print(loss)
+    print("epoch", epoch, loss)
+"""
+    assert fixed("TFP101", source) == after
+
+
+def test_a_taken_name_is_not_used_again() -> None:
+    source = PREAMBLE + "train_step = 3\nfor x, y in dataset:\n" + inline(4)
+    assert "def train_step_2(y, x):" in fixed("TFP101", source)
+
+
+DECORATE_REFUSED = {
+    "`.numpy()` runs on the host": "print_loss = loss.numpy()",
+    "`np.mean` runs on the host": "m = np.mean(x)",
+    "`np.random.rand` runs on the host": "noise = np.random.rand(3)",
+    "`random.random` runs on the host": "noise = random.random()",
+    "`print()` runs on the host": "print(x)",
+    "`.predict()` runs on the host": "p = model.predict(x)",
+    "it writes to `state.count`": "state.count = 1",
+    "it writes to a container outside the step": "history[0] = x",
+    "`.append()` writes to a container outside the step": "history.append(x)",
+    "it writes to a name of another scope": "global counter",
+    "`try` does not work across traced code": "try:\n        f(x)\n    except ValueError:\n        pass",
+    "a variable is created on each call": "v = tf.Variable(1.0)",
+    "a layer is created on each call": "h = tf.keras.layers.Dense(1)(x)",
+    "`name=` is not a string": "z = tf.identity(x, name=x)",
+    "a Python counter decides on the host": "if counter % 10 == 0:\n        f(x)",
+    "`step` calls itself": "step(x, y)",
+}
+
+
+@pytest.mark.parametrize(("reason", "statement"), DECORATE_REFUSED.items(), ids=DECORATE_REFUSED.keys())
+def test_the_fix_is_refused_where_tracing_would_change_the_program(reason: str, statement: str) -> None:
+    source = "import random\nimport numpy as np\n" + PREAMBLE + "history = []\ndef step(x, y):\n    " + statement + "\n" + inline(4)
+    source += "for x, y in dataset: step(x, y)\n"
+    (note,) = notes("TFP101", source)
+    assert note.startswith(f"no fix: {reason} (line ")
+
+
+def test_the_refusal_names_the_line_on_the_call_path() -> None:
+    source = PREAMBLE + "def augment(x):\n    return flip(x.numpy())\ndef step(x, y):\n    x = augment(x)\n" + inline(4) + "for x, y in dataset: step(x, y)\n"
+    assert notes("TFP101", source) == ["no fix: `.numpy()` runs on the host (line 6)"]
+
+
+EXTRACT_REFUSED = {
+    "a counter in the step": "for i, (x, y) in enumerate(dataset):\n" + inline(4).replace("model(x)", "model(x) * i"),
+    "a sum carried on": "total = 0.0\nfor x, y in dataset:\n" + inline(4).replace("gradients =", "total += loss\n    gradients ="),
+    "a break inside": "for x, y in dataset:\n" + inline(4).replace("gradients =", "if bad: break\n    gradients ="),
+    "a model made in a loop": "for trial in range(9):\n  model = tf.keras.Sequential()\n  for x, y in dataset:\n" + inline(4),
+    "a text of several lines": "for x, y in dataset:\n" + inline(4).replace("gradients =", "s = '''a\n    b'''\n    gradients ="),
+    "applied only now and then": "for i, (x, y) in enumerate(dataset):\n" + inline(4).replace("optimizer.apply", "if i % 4 == 0: optimizer.apply"),
+}
+
+
+@pytest.mark.parametrize("source", EXTRACT_REFUSED.values(), ids=EXTRACT_REFUSED.keys())
+def test_an_inline_step_that_depends_on_the_host_is_left(source: str) -> None:
+    assert len(notes("TFP101", PREAMBLE + source)) == 1
+
+
+def test_a_changing_attribute_is_named() -> None:
+    source = PREAMBLE + """
+class Trainer:
+    def __init__(self):
+        self.rate = 0.1
+    def decay(self):
+        self.rate = self.rate * 0.9
+    def step(self, x, y):
+        with tf.GradientTape() as tape:
+            loss = loss_fn(y, model(x)) * self.rate
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+trainer = Trainer()
+for x, y in dataset:
+    trainer.step(x, y)
+"""
+    assert notes("TFP101", source) == ["no fix: `self.rate` is reassigned between calls (line 13)"]
