@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tflint_perf.catalogue import RuleInfo, catalogue
-from tflint_perf.evidence import Evidence, all_evidence
+from tflint_perf.evidence import Evidence, read_evidence
 from tflint_perf.pages import rule_object, status
 from tflint_perf.problems import ConfigError
 from tflint_perf.rule import Claim
@@ -138,14 +138,12 @@ def test_the_catalogue_has_the_rules_about_suppressions_with_their_pages() -> No
     assert all("## Why is this bad?" in rule.explanation and rule.summary for rule in own)
 
 
-def test_evidence_is_read_device_by_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "evidence").mkdir()
+def test_evidence_is_read_device_by_device(tmp_path: Path) -> None:
     for name, device, verdict in (("b", {"name": "H200"}, "confirmed"), ("a", "two CPU cores", "refuted")):
         document = {"device": device, "results": {"TFP406": {"verdict": verdict, "ratio": 300}}}
-        (tmp_path / f"evidence/{name}.json").write_text(json.dumps(document))
-    (tmp_path / "evidence/notes.txt").write_text("no evidence")
-    monkeypatch.setattr("tflint_perf.evidence.files", lambda package: tmp_path)
-    records = all_evidence.__wrapped__()["TFP406"]
+        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+    (tmp_path / "notes.txt").write_text("no evidence")
+    records = read_evidence(tmp_path)["TFP406"]
     assert [(record.device, record.verdict) for record in records] == [
         ("two CPU cores", "refuted"),
         ("H200", "confirmed"),
@@ -155,9 +153,8 @@ def test_evidence_is_read_device_by_device(tmp_path: Path, monkeypatch: pytest.M
     assert page["evidence"][1] == {"device": "H200", "verdict": "confirmed", "ratio": 300}
 
 
-def test_without_a_folder_there_is_no_evidence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tflint_perf.evidence.files", lambda package: tmp_path)
-    assert all_evidence.__wrapped__() == {}
+def test_without_a_folder_there_is_no_evidence(tmp_path: Path) -> None:
+    assert read_evidence(tmp_path / "evidence") == {}
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import importlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Literal
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from tflint_perf.own_rules import OWN_RULES
 
 if TYPE_CHECKING:
-    from tflint_perf.rule import Claim
+    from tflint_perf.rule import Claim, Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,18 +25,35 @@ class RuleInfo:
     fixes: Literal["safe", "unsafe", "both", "none"]
     claim: Claim | None = None
     always_on: bool = False
+    triggers: tuple[str, ...] = ()
 
 
 @cache
 def catalogue() -> Mapping[str, RuleInfo]:
     """Every rule by its code, in the order of the codes."""
-    from tflint_perf.registry import all_rules  # imports every rule, which `--version` must not wait for
-
     own = [RuleInfo(code, *rule) for code, rule in OWN_RULES.items()]
     rules = [
         RuleInfo(
-            rule.code, rule.name, rule.summary(), rule.explanation(), rule.fixes, rule.claim, rule.always_on
+            rule.code,
+            rule.name,
+            rule.summary(),
+            rule.explanation(),
+            rule.fixes,
+            rule.claim,
+            rule.always_on,
+            rule.triggers,
         )
-        for rule in all_rules().values()
+        for rule in _rules()
     ]
     return {info.code: info for info in sorted(own + rules, key=lambda info: info.code)}
+
+
+def _rules() -> Iterable[type[Rule]]:
+    from tflint_perf.declared import NotDeclaredError, declared_rules
+
+    try:
+        return declared_rules(importlib.import_module("tflint_perf.rules").__path__)
+    except NotDeclaredError:
+        from tflint_perf.registry import all_rules  # imports every rule, and with them libcst
+
+        return all_rules().values()

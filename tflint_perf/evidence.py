@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 
@@ -22,13 +23,13 @@ class Evidence:
 @cache
 def all_evidence() -> Mapping[str, tuple[Evidence, ...]]:
     """The evidence on record by code, device by device in the order of the file names."""
-    folder = files("tflint_perf.fixtures") / "evidence"
+    return read_evidence(Path(importlib.import_module("tflint_perf.fixtures").__path__[0]) / "evidence")
+
+
+def read_evidence(folder: Path) -> Mapping[str, tuple[Evidence, ...]]:
+    """The evidence in the files of a folder; none if it is not there."""
     found: dict[str, list[Evidence]] = {}
-    if not folder.is_dir():
-        return {}
-    for file in sorted(folder.iterdir(), key=lambda file: file.name):
-        if not file.name.endswith(".json"):
-            continue
+    for file in sorted(folder.glob("*.json")):
         document = json.loads(file.read_text(encoding="utf-8"))
         for code, record in document["results"].items():
             found.setdefault(code, []).append(

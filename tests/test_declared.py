@@ -1,0 +1,64 @@
+"""Rules read without running them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tflint_perf import rules
+from tflint_perf.declared import NotDeclaredError, declared_rules
+from tflint_perf.registry import all_rules
+from tflint_perf.rule import Claim
+
+ATTRIBUTES = ("code", "name", "triggers", "fixes", "claim", "always_on", "__doc__")
+RULE = '''
+class Slow(Rule):
+    """A summary.
+
+    ## Example
+
+    def train(): ...
+    """
+
+    code = "TFP999"
+    name = "slow"
+    triggers = {triggers}
+    claim = Claim("traces", least=2.0, kind="growth")
+
+    def check(self, model):
+        code = "not this"
+'''
+
+
+def test_reading_a_rule_gives_what_running_it_gives() -> None:
+    read = {
+        rule.code: [getattr(rule, name) for name in ATTRIBUTES] for rule in declared_rules(rules.__path__)
+    }
+    run = {code: [getattr(rule, name) for name in ATTRIBUTES] for code, rule in all_rules().items()}
+    assert read == run
+
+
+def test_what_a_rule_leaves_out_is_the_default(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(RULE.format(triggers="('a', 'b')"))
+    (tmp_path / "__init__.py").write_text("")
+    (rule,) = declared_rules([str(tmp_path)])
+    assert (rule.code, rule.triggers, rule.fixes, rule.always_on) == ("TFP999", ("a", "b"), "none", False)
+    assert rule.claim == Claim("traces", 2.0, "growth")
+    assert rule.summary() == "A summary."
+
+
+@pytest.mark.parametrize(
+    "text", [RULE.format(triggers="TRIGGERS"), "", RULE.format(triggers="()") * 2, "class X(Rule):\n"]
+)
+def test_a_file_of_another_form_is_not_guessed_at(tmp_path: Path, text: str) -> None:
+    (tmp_path / "slow.py").write_text(text)
+    with pytest.raises(NotDeclaredError):
+        declared_rules([str(tmp_path)])
+
+
+def test_rules_are_selected_and_explained_without_libcst() -> None:
+    program = "import sys; from tflint_perf.catalogue import catalogue; catalogue(); sys.exit('libcst' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
