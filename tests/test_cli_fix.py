@@ -52,7 +52,7 @@ def test_diff_prints_and_writes_nothing(tflint_perf: CommandLine) -> None:
     script = tflint_perf.write("train.py", SLOW)
     ran = tflint_perf("--diff", SELECT, "train.py")
     assert script.read_text() == SLOW
-    assert ran.out.startswith("--- train.py\n+++ train.py\n@@ ")
+    assert ran.out.startswith("--- a/train.py\n+++ b/train.py\n@@ ")
     assert "\n-    gc.collect()\n" in ran.out
     assert ran.err == "Would fix 1 finding.\n"
 
