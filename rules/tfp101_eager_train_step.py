@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import libcst as cst
 
@@ -74,12 +75,16 @@ class EagerTrainStep(Rule):
         for step in model.steps.all():
             by_tape.setdefault(step.tape, []).append(step)
         for tape, steps in by_tape.items():
-            if not model.is_eager(tape) or not model.loops.may_be_per_step(tape) or _lies_in_another(model, tape, by_tape):
+            if (
+                not model.is_eager(tape)
+                or not model.loops.may_be_per_step(tape)
+                or _lies_in_another(model, tape, by_tape)
+            ):
                 continue
             yield Report(
                 tape,
                 "the gradient step runs in eager mode, op by op, on each step; compile it with `@tf.function`",
-                lambda edit, steps=steps: _compile(edit, steps),
+                partial(_compile, steps=steps),
             )
 
 
@@ -96,7 +101,9 @@ def _compile(edit: Editor, steps: list[GradientStep]) -> Repair | Refusal | None
     model, step = edit.model, steps[0]
     if model.loops.innermost_loop(step.tape) is None and step.function is not None:
         return _decorate(edit, step.function)
-    stretch = stretch_between(model, step.tape, [call for step in steps for call in (*step.gradients, *step.applied)])
+    stretch = stretch_between(
+        model, step.tape, [call for step in steps for call in (*step.gradients, *step.applied)]
+    )
     if stretch is None:
         return Refusal("the step is spread over several blocks", step.tape)
     return extract(edit, stretch, "train_step")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import libcst as cst
 
@@ -69,7 +70,7 @@ class GcInLoop(Rule):
                 yield Report(
                     call,
                     f"{message} and walks all Python objects while the device waits; remove it",
-                    lambda edit, call=call: _remove(edit, call),
+                    partial(_remove, call=call),
                 )
 
 

@@ -80,13 +80,18 @@ def _check(source: Source, settings: Settings, rules: list[type[Rule]], heed: bo
     except RecursionError:
         raise InternalError("the code is nested too deeply to be parsed") from None
     model = _guarded("model", lambda: Model(module, source.text))
-    reports = [(rule, report) for rule in rules for report in _guarded(rule.code, lambda r=rule: _ask(r, model))]
+    reports = [
+        (rule, report) for rule in rules for report in _guarded(rule.code, lambda r=rule: _ask(r, model))
+    ]
     if not reports and not heed:
         return Checked(())
     positions = _guarded("positions", lambda: Positions(module))
     editor = Editor(model, positions, source)
     findings = [
-        _guarded(rule.code, lambda rule=rule, report=report: _finding(rule, report, model, editor, positions, source))
+        _guarded(
+            rule.code,
+            lambda rule=rule, report=report: _finding(rule, report, model, editor, positions, source),
+        )
         for rule, report in reports
     ]
     findings.sort(key=lambda finding: (finding.start.offset, finding.code))
@@ -115,7 +120,9 @@ def _guarded(where: str, work):  # type: ignore[no-untyped-def]
 
         last = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{last.filename.rsplit('/', 1)[-1]}:{last.lineno}"
-        raise InternalError(f"{where}: {type(error).__name__}: {error} ({place})".replace("\n", " ")) from error
+        raise InternalError(
+            f"{where}: {type(error).__name__}: {error} ({place})".replace("\n", " ")
+        ) from error
 
 
 def _finding(
@@ -135,14 +142,18 @@ def _finding(
     statement = model.statement_of(node)
     first, last = source.row(start.offset), source.row(end.offset)
     noqa_row = start.row + max(source.row(positions.header_end(statement)), last) - first
-    return Finding(rule.code, rule.name, report.message, start, end, source.lines(first, last), noqa_row, fix, note)
+    return Finding(
+        rule.code, rule.name, report.message, start, end, source.lines(first, last), noqa_row, fix, note
+    )
 
 
 def _invalid_syntax(source: Source, error: cst.ParserSyntaxError) -> Finding:
     row = max(error.raw_line, 1)
     place = source.place(source.offset(row, error.raw_column + 1))
     message = error.message.replace("\n", " ")
-    return Finding("invalid-syntax", "invalid-syntax", message, place, place, source.lines(row, row), place.row)
+    return Finding(
+        "invalid-syntax", "invalid-syntax", message, place, place, source.lines(row, row), place.row
+    )
 
 
 @cache

@@ -75,7 +75,9 @@ class Editor:
     def _above_comments(self, line_start: int) -> int:
         """The start of the comment lines that stand directly above a line."""
         while line_start > 0:
-            above = self._line_start(line_start - (2 if self._text[line_start - 2 : line_start] == "\r\n" else 1))
+            above = self._line_start(
+                line_start - (2 if self._text[line_start - 2 : line_start] == "\r\n" else 1)
+            )
             if not _COMMENT_LINE.match(self._text, above, line_start):
                 return line_start
             line_start = above
@@ -146,7 +148,11 @@ class Editor:
                 return self.remove_lines(emptied) if emptied is not None else self.edit(start, end, "pass")
             line_start, line_end = self._line_start(start), self._line_end(end)
             rest = self._text[end:line_end].strip().lstrip(";").strip()
-            return self.edit(start, self._text.index("#", end), "") if rest else self.edit(line_start, line_end, "")
+            return (
+                self.edit(start, self._text.index("#", end), "")
+                if rest
+                else self.edit(line_start, line_end, "")
+            )
         return self._remove_from_list(statement, start, end)
 
     def remove_lines(self, statement: cst.CSTNode) -> Edit:
@@ -227,6 +233,8 @@ class Editor:
     def fresh_name(self, wanted: str) -> str:
         """`wanted`, or with a number when the file uses that name already."""
         name, number = wanted, 2
-        while name in self.model.walk.names or any(name in s.bindings for s in self.model.walk.scopes.values()):
+        while name in self.model.walk.names or any(
+            name in s.bindings for s in self.model.walk.scopes.values()
+        ):
             name, number = f"{wanted}_{number}", number + 1
         return name

@@ -113,12 +113,13 @@ def _parameters(model: Model, stretch: Stretch) -> list[str] | Refusal:
 
 def _is_read(model: Model, node: cst.Name) -> bool:
     """Whether a name is read where it stands: not a target, and not a parameter of an inner function."""
+    child: cst.CSTNode = node
     parent = model.parent(node)
     while isinstance(parent, cst.Element | cst.Tuple | cst.List | cst.StarredElement):
-        node, parent = parent, model.parent(parent)  # type: ignore[assignment]
+        child, parent = parent, model.parent(parent)
     if isinstance(parent, cst.AssignTarget | cst.AnnAssign | cst.AsName):
-        return isinstance(parent, cst.AnnAssign) and parent.target is not node
-    return not (isinstance(parent, cst.For | cst.CompFor) and parent.target is node)
+        return isinstance(parent, cst.AnnAssign) and parent.target is not child
+    return not (isinstance(parent, cst.For | cst.CompFor) and parent.target is child)
 
 
 def _outer_bindings(model: Model, node: cst.Name, inside: set[cst.CSTNode]) -> list[Binding]:
@@ -153,10 +154,10 @@ def _returned(model: Model, stretch: Stretch) -> list[str] | Refusal:
     inside = set(_nodes(stretch))
     names: dict[str, None] = {}
     for name in _in_order(stretch):
-        for node in model.walk.names.get(name, ()):
-            if node in inside or not _is_read(model, node):
+        for use in model.walk.names.get(name, ()):
+            if use in inside or not _is_read(model, use):
                 continue
-            found = model.infer.bindings_reaching(node)
+            found = model.infer.bindings_reaching(use)
             if found is not None and any(binding.node in inside for binding in found[1]):
                 names[name] = None
     for name in names:

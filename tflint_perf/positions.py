@@ -18,7 +18,11 @@ class _Between:
     __slots__ = ("_end_node", "_node", "_start", "_start_node", "_state")
 
     def __init__(
-        self, state: _OffsetState, node: cst.CSTNode, start_node: cst.CSTNode | None, end_node: cst.CSTNode | None
+        self,
+        state: _OffsetState,
+        node: cst.CSTNode,
+        start_node: cst.CSTNode | None,
+        end_node: cst.CSTNode | None,
     ) -> None:
         self._state, self._node, self._start_node, self._end_node = state, node, start_node, end_node
 

@@ -7,7 +7,6 @@ import pkgutil
 from functools import cache
 from types import MappingProxyType
 
-from tflint_perf import rules as package
 from tflint_perf.rule import Rule
 
 
@@ -18,6 +17,7 @@ def all_rules() -> MappingProxyType[str, type[Rule]]:
     Raises:
         RuntimeError: two rules have the same code or the same name.
     """
+    package = importlib.import_module("tflint_perf.rules")
     found: list[type[Rule]] = []
     for module_info in pkgutil.iter_modules(package.__path__):
         module = importlib.import_module(f"{package.__name__}.{module_info.name}")

@@ -25,10 +25,16 @@ KINDS = {
     "over a dataset, counted": ("for i, x in enumerate(dataset): f(x)", ["step"]),
     "over a dataset, with a progress bar": ("from tqdm import tqdm\nfor x in tqdm(dataset): f(x)", ["step"]),
     "over two datasets": ("for x, y in zip(dataset, dataset): f(x)", ["step"]),
-    "over a distributed dataset": ("for x in strategy.experimental_distribute_dataset(dataset): f(x)", ["step"]),
+    "over a distributed dataset": (
+        "for x in strategy.experimental_distribute_dataset(dataset): f(x)",
+        ["step"],
+    ),
     "named epoch, with one step inside": ("for epoch in range(100): train_step(x)", ["step"]),
     "while with a step": ("while True: train_step(x)", ["step"]),
-    "a loop around a step loop": ("for epoch in range(10):\n  for x in dataset: train_step(x)", ["epoch", "step"]),
+    "a loop around a step loop": (
+        "for epoch in range(10):\n  for x in dataset: train_step(x)",
+        ["epoch", "step"],
+    ),
     "train_on_batch": ("for i in range(n): model.train_on_batch(x, y)", ["step"]),
     "inference": ("for i in range(n): y = model(x)", ["step"]),
     "next of an iterator": ("it = iter(dataset)\nfor i in range(n): f(next(it))", ["step"]),
@@ -149,14 +155,18 @@ def test_a_condition_that_may_hold_on_each_step_is_no_guard(body: str) -> None:
 @pytest.mark.parametrize(("body", "every"), GUARDED)
 def test_a_guard_says_how_seldom_it_lets_through(body: str, every: int | None) -> None:
     helper = "def log(step):\n  if step % 100 == 0: here()\n" if body == "log(step)" else ""
-    model = model_of(PREAMBLE + "every = 50\n" + helper + "for step, x in enumerate(dataset):\n" + indent(body, "  "))
+    model = model_of(
+        PREAMBLE + "every = 50\n" + helper + "for step, x in enumerate(dataset):\n" + indent(body, "  ")
+    )
     guard = model.guard_of(here(model))
     assert guard is not None
     assert guard.every == every
 
 
 def test_a_guard_at_every_call_site_guards_the_function() -> None:
-    source = "def f(): here()\nfor i, x in enumerate(dataset):\n  if i % 10 == 0: f()\n  if i % 20 == 0: f()\n"
+    source = (
+        "def f(): here()\nfor i, x in enumerate(dataset):\n  if i % 10 == 0: f()\n  if i % 20 == 0: f()\n"
+    )
     model = model_of(PREAMBLE + source)
     assert model.guard_of(here(model)) is not None
 

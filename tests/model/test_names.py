@@ -40,8 +40,14 @@ def qualified(source: str) -> str:
         ("import tensorflow as tf\nlayers = tf.keras.layers\nlayers.Dense(1)", "keras.layers.Dense"),
         ("from tensorflow import *\nfunction(f)", "tf.function"),
         ("from tensorflow.keras.layers import *\nDense(1)", "keras.layers.Dense"),
-        ("from tensorflow.keras.models import *\nfrom tensorflow.keras.layers import *\nModel()", "keras.models.Model"),
-        ("try:\n    import tensorflow.compat.v1 as tf\nexcept ImportError:\n    import tensorflow as tf\ntf.cast(x)", "tf.cast"),
+        (
+            "from tensorflow.keras.models import *\nfrom tensorflow.keras.layers import *\nModel()",
+            "keras.models.Model",
+        ),
+        (
+            "try:\n    import tensorflow.compat.v1 as tf\nexcept ImportError:\n    import tensorflow as tf\ntf.cast(x)",
+            "tf.cast",
+        ),
         ("try:\n    import tensorflow as tf\nexcept ImportError:\n    tf = None\ntf.cast(x)", "tf.cast"),
         ("def f():\n    import tensorflow as tf\n    tf.cast(x)", "tf.cast"),
         ("import numpy as np\nnp.random.rand(3)", "np.random.rand"),

@@ -31,7 +31,10 @@ VALUES = [
     ("def f(): return tf.constant(1), 3\n_, x = f()\nx", "number"),
     ("class M(keras.Model): pass\nx = M()\nx", "model"),
     ("class M(keras.Model): pass\nm = M()\nx = m(y)\nx", "tensor"),
-    ("class A:\n  def __init__(self): self.m = keras.Sequential()\n  def f(self):\n    x = self.m\n    x", "model"),
+    (
+        "class A:\n  def __init__(self): self.m = keras.Sequential()\n  def f(self):\n    x = self.m\n    x",
+        "model",
+    ),
     ("class A:\n  def __init__(self): self.m = keras.Sequential()\na = A()\nx = a.m\nx", "model"),
     ("class A:\n  def make(self): return tf.constant(1)\nx = A().make()\nx", "tensor"),
     ("a = tf.constant(1)\nx = a * 2 + 1\nx", "tensor"),

@@ -29,14 +29,18 @@ def inline(indent: int) -> str:
 
 SILENT = {
     "compiled step": "@tf.function\ndef step(x, y):\n" + inline(4) + "for x, y in dataset: step(x, y)\n",
-    "step wrapped where it is used": "def step(x, y):\n" + inline(4) + "run = tf.function(step)\nfor x, y in dataset: run(x, y)\n",
-    "Keras train_step": "class M(tf.keras.Model):\n  def train_step(self, data):\n    x, y = data\n" + inline(4),
+    "step wrapped where it is used": "def step(x, y):\n"
+    + inline(4)
+    + "run = tf.function(step)\nfor x, y in dataset: run(x, y)\n",
+    "Keras train_step": "class M(tf.keras.Model):\n  def train_step(self, data):\n    x, y = data\n"
+    + inline(4),
     "a step that is run once": STEP,
     "a step in a function that is run once": "def f(x, y):\n" + inline(4) + "f(a, b)\n",
     "gradients that nothing applies": (
         "for x, y in dataset:\n    with tf.GradientTape() as tape:\n        loss = model(x)\n    print(tape.gradient(loss, x))\n"
     ),
-    "a method whose base is elsewhere": "from base import Agent\nclass A(Agent):\n  def train(self, x, y):\n" + inline(4),
+    "a method whose base is elsewhere": "from base import Agent\nclass A(Agent):\n  def train(self, x, y):\n"
+    + inline(4),
     "a function handed on": "def step(x, y):\n" + inline(4) + "trainer.register(step)\n",
     "everything compiled": "@tf.function\ndef train():\n  for x, y in dataset:\n" + inline(4) + "train()\n",
 }
@@ -94,7 +98,9 @@ def test_it_flags_the_tape(source: str, row: int) -> None:
 @pytest.mark.parametrize(("imports", "tape"), FORMS)
 def test_it_knows_the_tape_through_every_import(imports: str, tape: str) -> None:
     step = STEP.replace("tf.GradientTape()", tape)
-    source = f"{imports}\nfor x, y in loader:\n" + "".join("    " + line for line in step.splitlines(keepends=True))
+    source = f"{imports}\nfor x, y in loader:\n" + "".join(
+        "    " + line for line in step.splitlines(keepends=True)
+    )
     assert flagged("TFP101", source) == [3]
 
 
@@ -126,27 +132,43 @@ for x in data:
 
 
 def test_a_function_is_decorated() -> None:
-    source = PREAMBLE + "\n# one step\ndef step(x, y):\n" + inline(4) + "\nfor x, y in dataset:\n    step(x, y)\n"
+    source = (
+        PREAMBLE + "\n# one step\ndef step(x, y):\n" + inline(4) + "\nfor x, y in dataset:\n    step(x, y)\n"
+    )
     assert fixed("TFP101", source) == source.replace("def step", "@tf.function\ndef step")
 
 
 def test_a_method_is_decorated_below_its_other_decorators() -> None:
-    source = PREAMBLE + "class T:\n    @staticmethod\n    def step(x, y):\n" + inline(8) + "for x, y in dataset: T.step(x, y)\n"
+    source = (
+        PREAMBLE
+        + "class T:\n    @staticmethod\n    def step(x, y):\n"
+        + inline(8)
+        + "for x, y in dataset: T.step(x, y)\n"
+    )
     assert fixed("TFP101", source) == source.replace("    def step", "    @tf.function\n    def step")
 
 
 def test_batches_of_varying_shape_ask_for_reduced_retracing() -> None:
-    source = PREAMBLE.replace(".batch(32)", ".padded_batch(32)") + "def step(x, y):\n" + inline(4) + "for x, y in dataset: step(x, y)\n"
+    source = (
+        PREAMBLE.replace(".batch(32)", ".padded_batch(32)")
+        + "def step(x, y):\n"
+        + inline(4)
+        + "for x, y in dataset: step(x, y)\n"
+    )
     assert "@tf.function(reduce_retracing=True)\ndef step" in fixed("TFP101", source)
 
 
 def test_an_import_is_added_when_there_is_no_way_to_say_tf_function() -> None:
     source = "from tensorflow import GradientTape\n\ndef step(x):\n    with GradientTape() as tape:\n        loss = f(x)\n    o.apply_gradients(zip(tape.gradient(loss, v), v))\n"
-    assert fixed("TFP101", source) == source.replace("Tape\n\n", "Tape\nimport tensorflow as tf\n\n").replace("def", "@tf.function\ndef")
+    assert fixed("TFP101", source) == source.replace("Tape\n\n", "Tape\nimport tensorflow as tf\n\n").replace(
+        "def", "@tf.function\ndef"
+    )
 
 
 def test_an_inline_step_is_moved_above_the_outermost_loop() -> None:
-    source = PREAMBLE + """
+    source = (
+        PREAMBLE
+        + """
 # Train.
 for epoch in range(10):
     for i, (x, y) in enumerate(dataset):
@@ -161,7 +183,10 @@ for epoch in range(10):
             print(loss)
     print("epoch", epoch, loss)
 """
-    after = PREAMBLE + """
+    )
+    after = (
+        PREAMBLE
+        + """
 
 @tf.function
 def train_step(y, x):
@@ -183,6 +208,7 @@ for epoch in range(10):
             print(loss)
     print("epoch", epoch, loss)
 """
+    )
     assert fixed("TFP101", source) == after
 
 
@@ -213,24 +239,42 @@ DECORATE_REFUSED = {
 
 @pytest.mark.parametrize(("reason", "statement"), DECORATE_REFUSED.items(), ids=DECORATE_REFUSED.keys())
 def test_the_fix_is_refused_where_tracing_would_change_the_program(reason: str, statement: str) -> None:
-    source = "import random\nimport numpy as np\n" + PREAMBLE + "history = []\ndef step(x, y):\n    " + statement + "\n" + inline(4)
+    source = (
+        "import random\nimport numpy as np\n"
+        + PREAMBLE
+        + "history = []\ndef step(x, y):\n    "
+        + statement
+        + "\n"
+        + inline(4)
+    )
     source += "for x, y in dataset: step(x, y)\n"
     (note,) = notes("TFP101", source)
     assert note.startswith(f"no fix: {reason} (line ")
 
 
 def test_the_refusal_names_the_line_on_the_call_path() -> None:
-    source = PREAMBLE + "def augment(x):\n    return flip(x.numpy())\ndef step(x, y):\n    x = augment(x)\n" + inline(4) + "for x, y in dataset: step(x, y)\n"
+    source = (
+        PREAMBLE
+        + "def augment(x):\n    return flip(x.numpy())\ndef step(x, y):\n    x = augment(x)\n"
+        + inline(4)
+        + "for x, y in dataset: step(x, y)\n"
+    )
     assert notes("TFP101", source) == ["no fix: `.numpy()` runs on the host (line 6)"]
 
 
 EXTRACT_REFUSED = {
-    "a counter in the step": "for i, (x, y) in enumerate(dataset):\n" + inline(4).replace("model(x)", "model(x) * i"),
-    "a sum carried on": "total = 0.0\nfor x, y in dataset:\n" + inline(4).replace("gradients =", "total += loss\n    gradients ="),
-    "a break inside": "for x, y in dataset:\n" + inline(4).replace("gradients =", "if bad: break\n    gradients ="),
-    "a model made in a loop": "for trial in range(9):\n  model = tf.keras.Sequential()\n  for x, y in dataset:\n" + inline(4),
-    "a text of several lines": "for x, y in dataset:\n" + inline(4).replace("gradients =", "s = '''a\n    b'''\n    gradients ="),
-    "applied only now and then": "for i, (x, y) in enumerate(dataset):\n" + inline(4).replace("optimizer.apply", "if i % 4 == 0: optimizer.apply"),
+    "a counter in the step": "for i, (x, y) in enumerate(dataset):\n"
+    + inline(4).replace("model(x)", "model(x) * i"),
+    "a sum carried on": "total = 0.0\nfor x, y in dataset:\n"
+    + inline(4).replace("gradients =", "total += loss\n    gradients ="),
+    "a break inside": "for x, y in dataset:\n"
+    + inline(4).replace("gradients =", "if bad: break\n    gradients ="),
+    "a model made in a loop": "for trial in range(9):\n  model = tf.keras.Sequential()\n  for x, y in dataset:\n"
+    + inline(4),
+    "a text of several lines": "for x, y in dataset:\n"
+    + inline(4).replace("gradients =", "s = '''a\n    b'''\n    gradients ="),
+    "applied only now and then": "for i, (x, y) in enumerate(dataset):\n"
+    + inline(4).replace("optimizer.apply", "if i % 4 == 0: optimizer.apply"),
 }
 
 
@@ -240,7 +284,9 @@ def test_an_inline_step_that_depends_on_the_host_is_left(source: str) -> None:
 
 
 def test_a_changing_attribute_is_named() -> None:
-    source = PREAMBLE + """
+    source = (
+        PREAMBLE
+        + """
 class Trainer:
     def __init__(self):
         self.rate = 0.1
@@ -254,4 +300,5 @@ trainer = Trainer()
 for x, y in dataset:
     trainer.step(x, y)
 """
+    )
     assert notes("TFP101", source) == ["no fix: `self.rate` is reassigned between calls (line 13)"]

@@ -4,41 +4,165 @@ from __future__ import annotations
 
 # Namespaces whose lower-case functions are ops: they give tensors.
 _OP_SPACES = frozenset(
-    "tf tf.math tf.nn tf.linalg tf.random tf.image tf.strings tf.signal tf.sparse tf.ragged tf.bitwise tf.audio "
-    "tf.quantization tf.raw_ops tf.layers keras.backend keras.ops keras.losses keras.activations keras.random".split()
+    [
+        "tf",
+        "tf.math",
+        "tf.nn",
+        "tf.linalg",
+        "tf.random",
+        "tf.image",
+        "tf.strings",
+        "tf.signal",
+        "tf.sparse",
+        "tf.ragged",
+        "tf.bitwise",
+        "tf.audio",
+        "tf.quantization",
+        "tf.raw_ops",
+        "tf.layers",
+        "keras.backend",
+        "keras.ops",
+        "keras.losses",
+        "keras.activations",
+        "keras.random",
+    ]
 )
 _NO_OPS = frozenset(
-    "tf.function tf.device tf.name_scope tf.print tf.group tf.no_op tf.is_tensor tf.executing_eagerly "
-    "tf.get_static_value tf.init_scope tf.variable_creator_scope tf.control_dependencies tf.custom_gradient "
-    "tf.recompute_grad tf.stop_recording tf.inside_function tf.get_logger tf.variable_scope tf.get_variable "
-    "tf.get_variable_scope tf.trainable_variables tf.global_variables tf.local_variables tf.model_variables "
-    "tf.get_collection tf.add_to_collection tf.get_default_graph tf.get_default_session tf.reset_default_graph "
-    "tf.global_variables_initializer tf.local_variables_initializer tf.variables_initializer tf.initialize_all_variables "
-    "tf.tables_initializer tf.set_random_seed tf.random.set_seed tf.enable_eager_execution tf.disable_eager_execution "
-    "tf.enable_v2_behavior tf.disable_v2_behavior tf.make_template tf.assert_variables_initialized "
-    "tf.numpy_function tf.py_function tf.py_func tf.while_loop tf.cond tf.case tf.switch_case tf.map_fn "
-    "tf.vectorized_map tf.scan tf.foldl tf.foldr tf.shape_n tf.required_space_to_batch_paddings tf.gradients "
-    "tf.get_seed tf.as_dtype tf.import_graph_def tf.load_op_library tf.register_tensor_conversion_function "
-    "tf.type_spec_from_value tf.random.get_global_generator tf.random.set_global_generator "
-    "tf.random.create_rng_state tf.linalg.global_norm_ tf.make_ndarray tf.make_tensor_proto "
-    "tf.nn.dynamic_rnn tf.nn.bidirectional_dynamic_rnn tf.nn.static_rnn keras.backend.clear_session "
-    "keras.backend.set_floatx keras.backend.floatx keras.backend.epsilon keras.backend.set_session "
-    "keras.backend.get_session keras.backend.function keras.backend.int_shape keras.backend.ndim "
-    "keras.backend.set_learning_phase keras.backend.learning_phase keras.backend.get_value keras.backend.set_value "
-    "keras.backend.batch_get_value keras.backend.set_image_data_format keras.backend.image_data_format "
-    "keras.backend.backend keras.backend.get_uid keras.backend.update keras.losses.get keras.losses.deserialize "
-    "keras.losses.serialize keras.activations.get keras.activations.deserialize keras.activations.serialize".split()
+    [
+        "tf.function",
+        "tf.device",
+        "tf.name_scope",
+        "tf.print",
+        "tf.group",
+        "tf.no_op",
+        "tf.is_tensor",
+        "tf.executing_eagerly",
+        "tf.get_static_value",
+        "tf.init_scope",
+        "tf.variable_creator_scope",
+        "tf.control_dependencies",
+        "tf.custom_gradient",
+        "tf.recompute_grad",
+        "tf.stop_recording",
+        "tf.inside_function",
+        "tf.get_logger",
+        "tf.variable_scope",
+        "tf.get_variable",
+        "tf.get_variable_scope",
+        "tf.trainable_variables",
+        "tf.global_variables",
+        "tf.local_variables",
+        "tf.model_variables",
+        "tf.get_collection",
+        "tf.add_to_collection",
+        "tf.get_default_graph",
+        "tf.get_default_session",
+        "tf.reset_default_graph",
+        "tf.global_variables_initializer",
+        "tf.local_variables_initializer",
+        "tf.variables_initializer",
+        "tf.initialize_all_variables",
+        "tf.tables_initializer",
+        "tf.set_random_seed",
+        "tf.random.set_seed",
+        "tf.enable_eager_execution",
+        "tf.disable_eager_execution",
+        "tf.enable_v2_behavior",
+        "tf.disable_v2_behavior",
+        "tf.make_template",
+        "tf.assert_variables_initialized",
+        "tf.numpy_function",
+        "tf.py_function",
+        "tf.py_func",
+        "tf.while_loop",
+        "tf.cond",
+        "tf.case",
+        "tf.switch_case",
+        "tf.map_fn",
+        "tf.vectorized_map",
+        "tf.scan",
+        "tf.foldl",
+        "tf.foldr",
+        "tf.shape_n",
+        "tf.required_space_to_batch_paddings",
+        "tf.gradients",
+        "tf.get_seed",
+        "tf.as_dtype",
+        "tf.import_graph_def",
+        "tf.load_op_library",
+        "tf.register_tensor_conversion_function",
+        "tf.type_spec_from_value",
+        "tf.random.get_global_generator",
+        "tf.random.set_global_generator",
+        "tf.random.create_rng_state",
+        "tf.linalg.global_norm_",
+        "tf.make_ndarray",
+        "tf.make_tensor_proto",
+        "tf.nn.dynamic_rnn",
+        "tf.nn.bidirectional_dynamic_rnn",
+        "tf.nn.static_rnn",
+        "keras.backend.clear_session",
+        "keras.backend.set_floatx",
+        "keras.backend.floatx",
+        "keras.backend.epsilon",
+        "keras.backend.set_session",
+        "keras.backend.get_session",
+        "keras.backend.function",
+        "keras.backend.int_shape",
+        "keras.backend.ndim",
+        "keras.backend.set_learning_phase",
+        "keras.backend.learning_phase",
+        "keras.backend.get_value",
+        "keras.backend.set_value",
+        "keras.backend.batch_get_value",
+        "keras.backend.set_image_data_format",
+        "keras.backend.image_data_format",
+        "keras.backend.backend",
+        "keras.backend.get_uid",
+        "keras.backend.update",
+        "keras.losses.get",
+        "keras.losses.deserialize",
+        "keras.losses.serialize",
+        "keras.activations.get",
+        "keras.activations.deserialize",
+        "keras.activations.serialize",
+    ]
 )
 # Ops that give several tensors.
 _LISTS_OF_TENSORS = frozenset(
-    "tf.unstack tf.split tf.meshgrid tf.math.top_k tf.nn.top_k tf.nn.moments tf.unique tf.unique_with_counts "
-    "tf.linalg.svd tf.linalg.qr tf.linalg.eigh tf.dynamic_partition tf.clip_by_global_norm "
-    "tf.random.experimental.stateless_split tf.math.confusion_matrix_ tf.nn.fused_batch_norm".split()
+    [
+        "tf.unstack",
+        "tf.split",
+        "tf.meshgrid",
+        "tf.math.top_k",
+        "tf.nn.top_k",
+        "tf.nn.moments",
+        "tf.unique",
+        "tf.unique_with_counts",
+        "tf.linalg.svd",
+        "tf.linalg.qr",
+        "tf.linalg.eigh",
+        "tf.dynamic_partition",
+        "tf.clip_by_global_norm",
+        "tf.random.experimental.stateless_split",
+        "tf.math.confusion_matrix_",
+        "tf.nn.fused_batch_norm",
+    ]
 )
 
 DATASET_SOURCES = frozenset(
-    "from_tensor_slices from_tensors from_generator range list_files random zip choose_from_datasets "
-    "sample_from_datasets load".split()
+    [
+        "from_tensor_slices",
+        "from_tensors",
+        "from_generator",
+        "range",
+        "list_files",
+        "random",
+        "zip",
+        "choose_from_datasets",
+        "sample_from_datasets",
+        "load",
+    ]
 )
 # Sources outside `tf.data.Dataset`'s own static methods, and whether their elements come in batches.
 DATASET_FUNCTIONS: dict[str, bool | None] = {
@@ -63,21 +187,100 @@ DATASET_FUNCTIONS: dict[str, bool | None] = {
 }
 # `Dataset` methods that give a dataset.
 DATASET_STAGES = frozenset(
-    "map filter flat_map interleave batch padded_batch ragged_batch dense_to_ragged_batch unbatch rebatch window "
-    "shuffle repeat cache prefetch take skip shard apply concatenate enumerate with_options zip take_while scan "
-    "group_by_window bucket_by_sequence_length snapshot ignore_errors unique rejection_resample fingerprint "
-    "sparse_batch counter prefetch_to_device".split()
+    [
+        "map",
+        "filter",
+        "flat_map",
+        "interleave",
+        "batch",
+        "padded_batch",
+        "ragged_batch",
+        "dense_to_ragged_batch",
+        "unbatch",
+        "rebatch",
+        "window",
+        "shuffle",
+        "repeat",
+        "cache",
+        "prefetch",
+        "take",
+        "skip",
+        "shard",
+        "apply",
+        "concatenate",
+        "enumerate",
+        "with_options",
+        "zip",
+        "take_while",
+        "scan",
+        "group_by_window",
+        "bucket_by_sequence_length",
+        "snapshot",
+        "ignore_errors",
+        "unique",
+        "rejection_resample",
+        "fingerprint",
+        "sparse_batch",
+        "counter",
+        "prefetch_to_device",
+    ]
 )
 BATCHING = ("batch", "padded_batch", "ragged_batch", "dense_to_ragged_batch", "sparse_batch")
 
 _ARRAY_MODULES = ("np.", "scipy.", "cv2.", "PIL.", "skimage.")
 _NO_ARRAYS = frozenset(
-    "np.float32 np.float64 np.int32 np.int64 np.float16 np.uint8 np.int8 np.int16 np.bool_ np.dtype np.save np.savez "
-    "np.savez_compressed np.savetxt np.random.seed np.random.set_state np.random.RandomState np.random.default_rng "
-    "np.random.Generator np.set_printoptions np.seterr np.iinfo np.finfo np.load np.isscalar np.ndim np.size np.shape "
-    "np.allclose np.array_equal np.errstate np.random.shuffle np.prod np.testing.assert_allclose".split()
+    [
+        "np.float32",
+        "np.float64",
+        "np.int32",
+        "np.int64",
+        "np.float16",
+        "np.uint8",
+        "np.int8",
+        "np.int16",
+        "np.bool_",
+        "np.dtype",
+        "np.save",
+        "np.savez",
+        "np.savez_compressed",
+        "np.savetxt",
+        "np.random.seed",
+        "np.random.set_state",
+        "np.random.RandomState",
+        "np.random.default_rng",
+        "np.random.Generator",
+        "np.set_printoptions",
+        "np.seterr",
+        "np.iinfo",
+        "np.finfo",
+        "np.load",
+        "np.isscalar",
+        "np.ndim",
+        "np.size",
+        "np.shape",
+        "np.allclose",
+        "np.array_equal",
+        "np.errstate",
+        "np.random.shuffle",
+        "np.prod",
+        "np.testing.assert_allclose",
+    ]
 )
-_SCALAR_ARRAYS = frozenset("np.mean np.sum np.max np.min np.std np.median np.argmax np.argmin np.amax np.amin np.var".split())
+_SCALAR_ARRAYS = frozenset(
+    [
+        "np.mean",
+        "np.sum",
+        "np.max",
+        "np.min",
+        "np.std",
+        "np.median",
+        "np.argmax",
+        "np.argmin",
+        "np.amax",
+        "np.amin",
+        "np.var",
+    ]
+)
 
 
 def kind_of_call(name: str) -> str:
@@ -90,7 +293,9 @@ def kind_of_call(name: str) -> str:
     if name in _EXACT:
         return _EXACT[name]
     if space == "keras.models" or space == "keras":
-        return "model" if last in ("Model", "Sequential", "load_model", "clone_model", "model_from_json") else ""
+        return (
+            "model" if last in ("Model", "Sequential", "load_model", "clone_model", "model_from_json") else ""
+        )
     if space.startswith("keras.applications"):
         return "model" if last[:1].isupper() else ""
     if space.startswith(("keras.layers", "tf.layers")) and last[:1].isupper():
@@ -172,8 +377,7 @@ _BUILTIN_CALLS = {
     "input": "string",
 }
 # Methods of tensors and variables that give tensors.
-TENSOR_METHODS = frozenset("read_value value assign assign_add assign_sub scatter_nd_update get_shape_ "
-                           "sparse_read gather_nd to_tensor".split())  # fmt: skip
+TENSOR_METHODS = frozenset(["read_value", "value", "assign", "assign_add", "assign_sub", "scatter_nd_update", "get_shape_", "sparse_read", "gather_nd", "to_tensor"])  # fmt: skip
 # Base classes: a class derived from one of these is of that kind.
 KERAS_BASES = {
     "keras.Model": "model",
@@ -196,7 +400,9 @@ KERAS_BASES = {
 }
 # The methods of those that Keras itself compiles.
 COMPILED_METHODS = {
-    "model": frozenset({"call", "train_step", "test_step", "predict_step", "compute_loss", "compute_metrics"}),
+    "model": frozenset(
+        {"call", "train_step", "test_step", "predict_step", "compute_loss", "compute_metrics"}
+    ),
     "layer": frozenset({"call", "build"}),
     "metric": frozenset({"update_state", "result"}),
     "loss": frozenset({"call"}),

@@ -17,23 +17,83 @@ State = Literal["compiled", "eager", "unknown"]
 
 # `Dataset` methods that trace the function they are given.
 _DATASET_TRACERS = frozenset(
-    "map filter flat_map interleave reduce scan take_while group_by_window bucket_by_sequence_length "
-    "rejection_resample".split()
+    [
+        "map",
+        "filter",
+        "flat_map",
+        "interleave",
+        "reduce",
+        "scan",
+        "take_while",
+        "group_by_window",
+        "bucket_by_sequence_length",
+        "rejection_resample",
+    ]
 )
 # TensorFlow functions that trace the functions they are given.
 _TRACERS = frozenset(
-    "tf.function tf.while_loop tf.cond tf.case tf.switch_case tf.map_fn tf.vectorized_map tf.scan tf.foldl tf.foldr "
-    "tf.custom_gradient tf.recompute_grad keras.layers.Lambda tf.wrap_function tf.autograph.to_graph "
-    "tf.xla.experimental.compile tf.data.experimental.map_and_batch tf.data.experimental.parallel_interleave".split()
+    [
+        "tf.function",
+        "tf.while_loop",
+        "tf.cond",
+        "tf.case",
+        "tf.switch_case",
+        "tf.map_fn",
+        "tf.vectorized_map",
+        "tf.scan",
+        "tf.foldl",
+        "tf.foldr",
+        "tf.custom_gradient",
+        "tf.recompute_grad",
+        "keras.layers.Lambda",
+        "tf.wrap_function",
+        "tf.autograph.to_graph",
+        "tf.xla.experimental.compile",
+        "tf.data.experimental.map_and_batch",
+        "tf.data.experimental.parallel_interleave",
+    ]
 )
 # TensorFlow functions whose argument runs as ordinary Python, wherever they are called.
-_HOST = frozenset("tf.py_function tf.numpy_function tf.py_func".split())
+_HOST = frozenset(["tf.py_function", "tf.numpy_function", "tf.py_func"])
 # Rounds of asking who is called.
 _ROUNDS = 3
 # Method names too common to find their class by.
 _COMMON = frozenset(
-    "append add get update pop items keys values copy close read write save load run call fit build compile "
-    "predict evaluate reset step format join split extend insert remove sort index count clear".split()
+    [
+        "append",
+        "add",
+        "get",
+        "update",
+        "pop",
+        "items",
+        "keys",
+        "values",
+        "copy",
+        "close",
+        "read",
+        "write",
+        "save",
+        "load",
+        "run",
+        "call",
+        "fit",
+        "build",
+        "compile",
+        "predict",
+        "evaluate",
+        "reset",
+        "step",
+        "format",
+        "join",
+        "split",
+        "extend",
+        "insert",
+        "remove",
+        "sort",
+        "index",
+        "count",
+        "clear",
+    ]
 )
 
 
@@ -78,7 +138,9 @@ class CallGraph:
         ]
 
     def _is_builtin(self, func: cst.BaseExpression) -> bool:
-        return isinstance(func, cst.Name) and self._names.lookup(func.value, self._names.scope_of(func)) is None
+        return (
+            isinstance(func, cst.Name) and self._names.lookup(func.value, self._names.scope_of(func)) is None
+        )
 
     def _settle_targets(self, call: cst.Call) -> bool:
         functions = list(self._resolve(call))
@@ -103,7 +165,11 @@ class CallGraph:
         elif isinstance(func, cst.Attribute) and not value.known and name not in _COMMON:
             owners = self._methods_by_name.get(name, ())
             # An object of unknown class, and one class here has a method of that name.
-            if len(owners) == 1 and not self._infer.value(func.value).known and not is_name(func.value, "super"):
+            if (
+                len(owners) == 1
+                and not self._infer.value(func.value).known
+                and not is_name(func.value, "super")
+            ):
                 yield owners[0]
 
     def _run_by(self, value: Value) -> Function | None:
@@ -112,7 +178,9 @@ class CallGraph:
             return value.function
         if value.klass is None:
             return None
-        wanted = "__init__" if value.kind == "class" else "call" if value.kind in COMPILED_METHODS else "__call__"
+        wanted = (
+            "__init__" if value.kind == "class" else "call" if value.kind in COMPILED_METHODS else "__call__"
+        )
         for klass in self._infer.lineage(value.klass):
             if wanted in klass.methods:
                 return klass.methods[wanted]
@@ -144,11 +212,15 @@ class CallGraph:
         position = positional.index(parameter) - offset if parameter in positional else None
         default = next((p.default for p in function.parameters if p.name.value == parameter), None)
         for call in self.sites(function):
-            if callee_name(call) in ("run", "experimental_run_v2") and self._function_argument_of_run(call, function):
+            if callee_name(call) in ("run", "experimental_run_v2") and self._function_argument_of_run(
+                call, function
+            ):
                 return self._run_arguments(call, position)
             if has_stars(call):
                 return []
-            found = argument(call, position if position is None or position >= 0 else None, parameter) or default
+            found = (
+                argument(call, position if position is None or position >= 0 else None, parameter) or default
+            )
             if found is None:
                 return []
             given.append(found)
@@ -207,9 +279,10 @@ class CallGraph:
         functions = list(self._walk.functions.values())
         if not self._everything_eager():
             for function in functions:
-                if any(self._infer.compiles(d.decorator) or self._is_tracer(d.decorator) for d in function.decorators):
-                    self._traced.add(function)
-                elif self._is_keras_method(function):
+                if any(
+                    self._infer.compiles(d.decorator) or self._is_tracer(d.decorator)
+                    for d in function.decorators
+                ) or self._is_keras_method(function):
                     self._traced.add(function)
         self._follow_arguments()
         if self._everything_eager():
@@ -326,6 +399,8 @@ class CallGraph:
                 sites = self.sites(function)
                 if function in states or not sites or self._used.get(function):
                     continue
-                if all(states.get(caller) == "compiled" for call in sites if (caller := self.function_at(call))):
+                if all(
+                    states.get(caller) == "compiled" for call in sites if (caller := self.function_at(call))
+                ):
                     states[function] = "compiled"
                     changed = True

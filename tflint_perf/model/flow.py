@@ -63,9 +63,15 @@ def reaching(bindings: list[Binding], use: At) -> list[Binding]:
     covered: set[int] = set()
     stopped_at: Binding | None = None
     for binding in reversed(bindings):
-        if binding.at.order > use.order or (binding.at.order == use.order and binding.kind not in ("param", "for")):
+        if binding.at.order > use.order or (
+            binding.at.order == use.order and binding.kind not in ("param", "for")
+        ):
             continue
-        if binding.kind == "for" and binding.at.order == use.order and not encloses(binding.at.block, use.block):
+        if (
+            binding.kind == "for"
+            and binding.at.order == use.order
+            and not encloses(binding.at.block, use.block)
+        ):
             continue
         if _exclusive(binding.at.block, taken):
             continue
@@ -86,7 +92,9 @@ def reaching(bindings: list[Binding], use: At) -> list[Binding]:
         later = [
             binding
             for binding in bindings
-            if binding.at.order >= use.order and loop in loops_around(binding.at.block.loop) and binding not in found
+            if binding.at.order >= use.order
+            and loop in loops_around(binding.at.block.loop)
+            and binding not in found
         ]
         found += later
     return found
@@ -97,7 +105,9 @@ def _covers(block: Block, use: Block, covered: set[int]) -> bool:
     while block.parent is not None and isinstance(block.owner, cst.If):
         covered.add(hash((id(block.owner), block.branch)))
         branches = ("body", "orelse")
-        if block.owner.orelse is None or not all(hash((id(block.owner), name)) in covered for name in branches):
+        if block.owner.orelse is None or not all(
+            hash((id(block.owner), name)) in covered for name in branches
+        ):
             return False
         block = _flow_block(block.parent)
         if encloses(block, use):

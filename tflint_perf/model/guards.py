@@ -12,7 +12,10 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.syntax import descendants, integer, names_read
 
-_DEBUG_FLAG = re.compile(r"(^|_)(debug|verbose|profil\w*|trace|dry_run|log\w*|should_log|print\w*|summar\w*|visuali\w*|plot)($|_)", re.I)
+_DEBUG_FLAG = re.compile(
+    r"(^|_)(debug|verbose|profil\w*|trace|dry_run|log\w*|should_log|print\w*|summar\w*|visuali\w*|plot)($|_)",
+    re.I,
+)
 _BEST = re.compile(r"(^|_)(best|lowest|highest|max|min|record|smallest|largest)(_|$)", re.I)
 
 
@@ -53,7 +56,9 @@ class Guards:
     def _guard_here(self, node: cst.CSTNode) -> Guard | None:
         parents = self._walk.parents
         child, current = node, parents.get(node)
-        while current is not None and not isinstance(current, cst.FunctionDef | cst.Lambda | cst.ClassDef | cst.Module):
+        while current is not None and not isinstance(
+            current, cst.FunctionDef | cst.Lambda | cst.ClassDef | cst.Module
+        ):
             guard = None
             match current:
                 case cst.If() if child is current.body:
@@ -62,14 +67,19 @@ class Guards:
                     guard = self._of_test(current.test, holds=False)
                 case cst.IfExp() if child is current.body:
                     guard = self._of_test(current.test, holds=True)
-                case cst.BooleanOperation() if child is current.right and isinstance(current.operator, cst.And):
+                case cst.BooleanOperation() if child is current.right and isinstance(
+                    current.operator, cst.And
+                ):
                     guard = self._of_test(current.left, holds=True)
                 case cst.With():
                     guard = self._recording_guard(current)
             guard = guard or self._skipped(child, current)
             if guard is not None:
                 return guard
-            if isinstance(current, cst.For | cst.While) and self._loops.kind(self._walk.loops[current]) == "step":
+            if (
+                isinstance(current, cst.For | cst.While)
+                and self._loops.kind(self._walk.loops[current]) == "step"
+            ):
                 return None
             child, current = current, parents.get(current)
         return None
@@ -77,7 +87,10 @@ class Guards:
     def _recording_guard(self, node: cst.With) -> Guard | None:
         for item in node.items:
             call = item.item
-            if isinstance(call, cst.Call) and self._infer.names.qualified(call.func) == "tf.summary.record_if":
+            if (
+                isinstance(call, cst.Call)
+                and self._infer.names.qualified(call.func) == "tf.summary.record_if"
+            ):
                 return Guard(call)
         return None
 
@@ -124,13 +137,19 @@ class Guards:
             other = right if integer(test.left) is None else test.left
             if integer(other) is not None and self._is_counter(test.left if other is right else right):
                 return Guard(test)  # `if step == 0:` runs once
-        if isinstance(operator, cst.GreaterThan | cst.LessThan | cst.GreaterThanEqual | cst.LessThanEqual) and holds:
+        if (
+            isinstance(operator, cst.GreaterThan | cst.LessThan | cst.GreaterThanEqual | cst.LessThanEqual)
+            and holds
+        ):
             if any(_BEST.search(name) for side in (test.left, right) for name in _last_names(side)):
                 return Guard(test)
         return None
 
     def _is_counter(self, node: cst.BaseExpression) -> bool:
-        return isinstance(node, cst.Name | cst.Attribute) and self._infer.value(node).kind in ("number", "unknown")
+        return isinstance(node, cst.Name | cst.Attribute) and self._infer.value(node).kind in (
+            "number",
+            "unknown",
+        )
 
     def _modulo(self, node: cst.BinaryOperation) -> Guard | None:
         """`counter % n` as a guard; None for `% 1`."""
@@ -161,5 +180,3 @@ def _ends_iteration(body: cst.BaseSuite) -> bool:
     if isinstance(last, cst.SimpleStatementLine) and last.body:
         last = last.body[-1]
     return isinstance(last, cst.Continue)
-
-

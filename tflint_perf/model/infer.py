@@ -13,7 +13,7 @@ from tflint_perf.model.flow import reaching
 from tflint_perf.model.names import Names
 from tflint_perf.model.scopes import At, Binding, Class, Function, Scope
 from tflint_perf.model.syntax import string
-from tflint_perf.model.values import NEVER, NONE, NUMBER, STRING, TENSOR, UNKNOWN, Value, join
+from tflint_perf.model.values import NEVER, NONE, NUMBER, STRING, TENSOR, UNKNOWN, Kind, Value, join
 from tflint_perf.model.walk import Walk
 
 # Deeper chains of definitions than this are not followed.
@@ -103,7 +103,9 @@ class Inference:
         return Value("list", items=items if len(items) <= 8 else None, element=join(items) if items else None)
 
     def _dict_element(self, node: cst.Dict) -> Value | None:
-        values = [self.value(element.value) for element in node.elements if isinstance(element, cst.DictElement)]
+        values = [
+            self.value(element.value) for element in node.elements if isinstance(element, cst.DictElement)
+        ]
         return join(values) if values and len(values) == len(node.elements) else None
 
     @staticmethod
@@ -191,7 +193,9 @@ class Inference:
         if isinstance(binding.node, cst.Name):
             scope = self.names.lookup(binding.name, self.names.scope_of(binding.node))
             if scope is not None:
-                earlier = [b for b in reaching(scope[1], binding.at) if b is not binding and b.kind != "augment"]
+                earlier = [
+                    b for b in reaching(scope[1], binding.at) if b is not binding and b.kind != "augment"
+                ]
                 before = join([self.of_binding(b, scope[0]) for b in earlier]) if earlier else UNKNOWN
         return before if before.kind in ("list", "tensor", "array") else self._arithmetic(before, added)
 
@@ -200,7 +204,10 @@ class Inference:
         if function is None or binding.path is None:
             return UNKNOWN
         if function.owner is not None and function.positional[:1] == [binding.name]:
-            decorators = {self.names.dotted(d.decorator) or getattr(d.decorator, "value", "") for d in function.decorators}
+            decorators = {
+                self.names.dotted(d.decorator) or getattr(d.decorator, "value", "")
+                for d in function.decorators
+            }
             if "staticmethod" not in decorators:
                 return Value("class" if "classmethod" in decorators else self._kind_of_class(function.owner),
                              klass=function.owner)  # fmt: skip
@@ -249,7 +256,10 @@ class Inference:
                 wrapped = self._wrapped(klass, name)
                 if wrapped is not None:
                     return wrapped
-                if any(getattr(d.decorator, "value", "") in ("property", "cached_property") for d in method.decorators):
+                if any(
+                    getattr(d.decorator, "value", "") in ("property", "cached_property")
+                    for d in method.decorators
+                ):
                     return self.returned(method)
                 return replace(self.function_value(method), receiver=base)
             bindings = klass.attributes.get(name)
@@ -291,8 +301,8 @@ class Inference:
 
     def function_value(self, function: Function) -> Value:
         """A function as a value: of kind "compiled" when a decorator makes a `tf.function` of it."""
-        kind = "compiled" if any(self.compiles(d.decorator) for d in function.decorators) else "function"
-        return Value(kind, function=function)  # type: ignore[arg-type]
+        compiled = any(self.compiles(d.decorator) for d in function.decorators)
+        return Value("compiled" if compiled else "function", function=function)
 
     def compiles(self, decorator: cst.BaseExpression) -> bool:
         """Whether an expression, used as a decorator or called with a function, gives a `tf.function`."""
@@ -327,7 +337,9 @@ class Inference:
             given = [self.value(y.value) for y in function.yields if isinstance(y.value, cst.BaseExpression)]
             result = Value("generator", element=join(given) if given else None, function=function)
         else:
-            result = join([self.value(r.value) if r.value is not None else NONE for r in function.returns] or [NONE])
+            result = join(
+                [self.value(r.value) if r.value is not None else NONE for r in function.returns] or [NONE]
+            )
         self._returned[function] = result
         return result
 
@@ -362,18 +374,23 @@ class Inference:
                 above, kind_above, foreign_above = self._ancestry(base.klass)
                 line += [c for c in above if c not in line]
                 kind, foreign = kind or kind_above, foreign or foreign_above
-            elif name not in _PLAIN_BASES and not (isinstance(arg.value, cst.Name) and arg.value.value == "object"):
+            elif name not in _PLAIN_BASES and not (
+                isinstance(arg.value, cst.Name) and arg.value.value == "object"
+            ):
                 foreign = True
         self._bases[klass] = line, kind, foreign
         return self._bases[klass]
 
-    def _kind_of_class(self, klass: Class) -> str:  # type: ignore[return]
+    def _kind_of_class(self, klass: Class) -> Kind:
         kind = self.keras_kind(klass)
-        return kind if kind in ("model", "layer", "metric", "loss", "optimizer") else "instance"
+        return kind if kind in _KERAS_KINDS else "instance"  # type: ignore[return-value]
 
     def instance_of(self, klass: Class) -> Value:
         """An object of a class of this file."""
-        return Value(self._kind_of_class(klass), klass=klass)  # type: ignore[arg-type]
+        return Value(self._kind_of_class(klass), klass=klass)
 
 
-_PLAIN_BASES = frozenset({"abc.ABC", "typing.Generic", "typing.NamedTuple", "tf.Module", "enum.Enum", "typing.Protocol"})
+_KERAS_KINDS = frozenset({"model", "layer", "metric", "loss", "optimizer"})
+_PLAIN_BASES = frozenset(
+    {"abc.ABC", "typing.Generic", "typing.NamedTuple", "tf.Module", "enum.Enum", "typing.Protocol"}
+)

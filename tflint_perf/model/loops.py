@@ -26,17 +26,32 @@ LoopKind = Literal["step", "epoch", "none"]
 
 # A loop over so few literal items, or a short constant count inside another loop, is part of one iteration.
 _FEW = 10
-_BATCH_METHODS = frozenset("train_on_batch test_on_batch predict_on_batch".split())
-_WHOLE_RUN_METHODS = frozenset("fit predict evaluate".split())
-_DEVICE_LISTS = frozenset("tf.config.list_physical_devices tf.config.list_logical_devices glob.glob os.listdir glob.iglob "
-                          "os.walk tf.io.gfile.glob tf.io.gfile.listdir tf.gfile.Glob tf.train.checkpoints_iterator "
-                          "os.scandir tf.gfile.ListDirectory".split())  # fmt: skip
+_BATCH_METHODS = frozenset(["train_on_batch", "test_on_batch", "predict_on_batch"])
+_WHOLE_RUN_METHODS = frozenset(["fit", "predict", "evaluate"])
+_DEVICE_LISTS = frozenset(["tf.config.list_physical_devices", "tf.config.list_logical_devices", "glob.glob", "os.listdir", "glob.iglob", "os.walk", "tf.io.gfile.glob", "tf.io.gfile.listdir", "tf.gfile.Glob", "tf.train.checkpoints_iterator", "os.scandir", "tf.gfile.ListDirectory"])  # fmt: skip
 _PARTS_OF_A_MODEL = frozenset(
-    "layers trainable_variables trainable_weights weights variables non_trainable_variables metrics losses".split()
+    [
+        "layers",
+        "trainable_variables",
+        "trainable_weights",
+        "weights",
+        "variables",
+        "non_trainable_variables",
+        "metrics",
+        "losses",
+    ]
 )
 _PER_BATCH_CALLBACKS = frozenset(
-    "on_batch_begin on_batch_end on_train_batch_begin on_train_batch_end on_test_batch_begin on_test_batch_end "
-    "on_predict_batch_begin on_predict_batch_end".split()
+    [
+        "on_batch_begin",
+        "on_batch_end",
+        "on_train_batch_begin",
+        "on_train_batch_end",
+        "on_test_batch_begin",
+        "on_test_batch_end",
+        "on_predict_batch_begin",
+        "on_predict_batch_end",
+    ]
 )
 
 
@@ -70,7 +85,10 @@ class Loops:
             return "epoch"
         if loop.iterable is not None and self.runs_over_batches(self._infer.value(loop.iterable)):
             return "step"
-        if any(self._is_action(call) or any(map(self._function_acts, self._calls.targets(call))) for call in calls):
+        if any(
+            self._is_action(call) or any(map(self._function_acts, self._calls.targets(call)))
+            for call in calls
+        ):
             return "step"
         if loop.yields and loop.function is not None and self._is_driven(loop.function):
             return "step"
@@ -143,7 +161,11 @@ class Loops:
             if name == "gradient":
                 return base.kind == "tape"
             if name == "minimize":
-                return base.kind == "optimizer" and not self._infer.value(call).known and self._calls.is_eager(call)
+                return (
+                    base.kind == "optimizer"
+                    and not self._infer.value(call).known
+                    and self._calls.is_eager(call)
+                )
             if name == "run":
                 return base.kind == "session" or _looks_like_session(func.value)
             if name in ("get_next", "next"):
@@ -194,7 +216,11 @@ class Loops:
             ):
                 return True
         if not isinstance(node, cst.Name):
-            return isinstance(node, cst.Subscript) and isinstance(node.value, cst.Name) and node.value.value in bound
+            return (
+                isinstance(node, cst.Subscript)
+                and isinstance(node.value, cst.Name)
+                and node.value.value in bound
+            )
         found = self._infer.bindings_reaching(node)
         for binding in found[1] if found else ():
             if binding.node is not node and binding.at.order >= loop.at.order and binding.value is not None:
@@ -202,9 +228,15 @@ class Loops:
                     if self.runs_over_batches(self._infer.value(loop.iterable)):
                         return True
                 elif binding.kind == "assign":
-                    if isinstance(binding.value, cst.Call) and callee_name(binding.value) in ("next", "sample", "next_batch"):
+                    if isinstance(binding.value, cst.Call) and callee_name(binding.value) in (
+                        "next",
+                        "sample",
+                        "next_batch",
+                    ):
                         return True
-                    if not isinstance(binding.value, cst.Name) and self._comes_from_batch(binding.value, loop):
+                    if not isinstance(binding.value, cst.Name) and self._comes_from_batch(
+                        binding.value, loop
+                    ):
                         return True
         return False
 
@@ -214,7 +246,9 @@ class Loops:
         known = self._has_loop.get(function)
         if known is None:
             self._has_loop[function] = False
-            known = self._has_loop[function] = any(self.kind(loop) != "none" for loop in function.loops) or any(
+            known = self._has_loop[function] = any(
+                self.kind(loop) != "none" for loop in function.loops
+            ) or any(
                 self._has_step_loop(target) for call in function.calls for target in self._calls.targets(call)
             )
         return known
@@ -226,7 +260,8 @@ class Loops:
             self._acts[function] = False
             outside = [call for call in function.calls if self._outside_loops(call)]
             known = self._acts[function] = any(
-                self._is_action(call) or any(map(self._function_acts, self._calls.targets(call))) for call in outside
+                self._is_action(call) or any(map(self._function_acts, self._calls.targets(call)))
+                for call in outside
             )
         return known
 
@@ -311,7 +346,11 @@ class Loops:
     def _is_driven(self, function: Function) -> bool:
         """Whether a generator is driven per step, by `next()` in a step loop or by a step loop over it."""
         for call in self._walk.calls.get("next", ()):
-            if call.args and self._infer.value(call.args[0].value).function is function and self.is_per_step(call):
+            if (
+                call.args
+                and self._infer.value(call.args[0].value).function is function
+                and self.is_per_step(call)
+            ):
                 return True
         for loop in self._walk.loops.values():
             if loop.iterable is None or loop.function is function:
@@ -327,7 +366,11 @@ class Loops:
             loop = self.innermost_loop(call)
             if loop is not None and loop.iterable is not None:
                 for part in descendants(loop.iterable):
-                    value = self._infer.value(part) if isinstance(part, cst.Name | cst.Call | cst.Attribute) else None
+                    value = (
+                        self._infer.value(part)
+                        if isinstance(part, cst.Name | cst.Call | cst.Attribute)
+                        else None
+                    )
                     if value is not None and value.kind == "dataset":
                         if value.some_pipeline_has("padded_batch", "ragged_batch", "dense_to_ragged_batch"):
                             return True
@@ -398,7 +441,11 @@ def _is_single_sample(node: cst.BaseExpression) -> bool:
             first = node.slice[0].slice
             if isinstance(first, cst.Index):
                 inner = first.value
-                name = inner.value if isinstance(inner, cst.Name) else getattr(getattr(inner, "attr", None), "value", "")
+                name = (
+                    inner.value
+                    if isinstance(inner, cst.Name)
+                    else getattr(getattr(inner, "attr", None), "value", "")
+                )
                 return name in ("None", "newaxis")
     return False
 
@@ -411,4 +458,10 @@ def _looks_like_session(node: cst.BaseExpression) -> bool:
 
 def _looks_like_environment(node: cst.BaseExpression) -> bool:
     name = node.attr.value if isinstance(node, cst.Attribute) else getattr(node, "value", "")
-    return isinstance(name, str) and name.lstrip("_").lower() in ("env", "environment", "train_env", "eval_env", "envs")
+    return isinstance(name, str) and name.lstrip("_").lower() in (
+        "env",
+        "environment",
+        "train_env",
+        "eval_env",
+        "envs",
+    )

@@ -18,7 +18,10 @@ from tflint_perf.model.syntax import argument, integer, keyword_argument, string
 from tflint_perf.model.values import ARRAY, NONE, NUMBER, TENSOR, UNKNOWN, Stage, Value, join
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tflint_perf.model.infer import Inference
+    from tflint_perf.model.scopes import Function
 
 _TENSORS = Value("list", element=TENSOR)
 _HOST_ELEMENT = Value("tensor", host=True)
@@ -68,7 +71,7 @@ def _called(infer: Inference, call: cst.Call, callee: Value) -> Value:
     return UNKNOWN
 
 
-def _own_method(infer: Inference, value: Value, name: str):  # type: ignore[no-untyped-def]
+def _own_method(infer: Inference, value: Value, name: str) -> Function | None:
     if value.klass is None:
         return None
     return next((c.methods[name] for c in infer.lineage(value.klass) if name in c.methods), None)
@@ -117,13 +120,19 @@ def dtype_of_call(infer: Inference, call: cst.Call, name: str) -> str:
         return "float32"
     if name == "tf.convert_to_tensor" and call.args:
         return infer.value(call.args[0].value).dtype
-    if name.startswith("np.random.") and name.rsplit(".", 1)[1] in ("rand", "randn", "normal", "uniform", "random"):
+    if name.startswith("np.random.") and name.rsplit(".", 1)[1] in (
+        "rand",
+        "randn",
+        "normal",
+        "uniform",
+        "random",
+    ):
         return "float64"
     return ""
 
 
 def dtype_name(infer: Inference, node: cst.BaseExpression) -> str:
-    """"float32" for `tf.float32`, `np.float32`, `"float32"`; "" for anything else."""
+    """ "float32" for `tf.float32`, `np.float32`, `"float32"`; "" for anything else."""
     name = infer.names.qualified(node)
     if name.startswith(("tf.", "np.")):
         return name.rsplit(".", 1)[1]
@@ -205,7 +214,10 @@ def _array_method(infer: Inference, call: cst.Call, base: Value, name: str) -> V
         return NUMBER
     if name == "tolist":
         return Value("list")
-    if name in ("mean", "sum", "max", "min", "std", "var", "argmax", "argmin", "any", "all") and not call.args:
+    if (
+        name in ("mean", "sum", "max", "min", "std", "var", "argmax", "argmin", "any", "all")
+        and not call.args
+    ):
         return NUMBER
     return Value("array", dtype=base.dtype)
 
@@ -240,7 +252,13 @@ def value_of_attribute(base: Value, name: str) -> Value:
         case "array":
             return replace(base, items=None) if name == "T" else UNKNOWN
         case "model" | "layer":
-            if name in ("trainable_variables", "trainable_weights", "weights", "variables", "non_trainable_variables"):
+            if name in (
+                "trainable_variables",
+                "trainable_weights",
+                "weights",
+                "variables",
+                "non_trainable_variables",
+            ):
                 return Value("list", element=Value("variable"))
             if name == "layers":
                 return Value("list", element=Value("layer"))
@@ -343,10 +361,12 @@ def _tfds_load(infer: Inference, call: cst.Call) -> Value:
 
 def _convert(infer: Inference, call: cst.Call) -> Value:
     # On a tensor it gives that same tensor, so an element of a dataset stays one in host memory.
-    return Value("tensor", name="tf.convert_to_tensor", dtype=dtype_of_call(infer, call, "tf.convert_to_tensor"))
+    return Value(
+        "tensor", name="tf.convert_to_tensor", dtype=dtype_of_call(infer, call, "tf.convert_to_tensor")
+    )
 
 
-_BY_NAME = {
+_BY_NAME: dict[str, Callable[[Inference, cst.Call], Value]] = {
     "enumerate": _enumerate,
     "zip": _zip,
     "iter": _iter,
@@ -358,7 +378,9 @@ _BY_NAME = {
     "range": _range,
     "tf.range": _tf_range,
     "tf.function": _compiled,
-    "tf.identity": lambda infer, call: replace(v, host=False) if (v := _first(infer, call)).kind == "tensor" else TENSOR,
+    "tf.identity": lambda infer, call: (
+        replace(v, host=False) if (v := _first(infer, call)).kind == "tensor" else TENSOR
+    ),
     "tf.convert_to_tensor": _convert,
     "functools.partial": _partial,
     "tensorflow_datasets.load": _tfds_load,

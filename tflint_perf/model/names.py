@@ -32,8 +32,12 @@ _ALIASES = {
 }
 
 # Names that a star import from one of several Keras modules brings.
-_KERAS_MODELS = frozenset({"Model", "Sequential", "load_model", "model_from_json", "clone_model", "save_model"})
-_KERAS_OPTIMIZERS = frozenset("SGD Adam AdamW RMSprop Adagrad Adadelta Adamax Nadam Ftrl Optimizer".split())
+_KERAS_MODELS = frozenset(
+    {"Model", "Sequential", "load_model", "model_from_json", "clone_model", "save_model"}
+)
+_KERAS_OPTIMIZERS = frozenset(
+    ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "Nadam", "Ftrl", "Optimizer"]
+)
 _BUILTINS = frozenset(dir(builtins))
 
 
@@ -162,7 +166,11 @@ class Names:
             return None
         # A short name for a long one: `Dense = tf.keras.layers.Dense`.
         binding = bindings[0]
-        if binding.kind == "assign" and binding.path == () and isinstance(binding.value, cst.Attribute | cst.Name):
+        if (
+            binding.kind == "assign"
+            and binding.path == ()
+            and isinstance(binding.value, cst.Attribute | cst.Name)
+        ):
             return self.dotted(binding.value)
         return None
 

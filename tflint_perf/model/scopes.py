@@ -9,7 +9,18 @@ import libcst as cst
 
 ScopeKind = Literal["module", "class", "function", "comprehension"]
 BindingKind = Literal[
-    "import", "assign", "augment", "for", "with", "def", "class", "param", "except", "delete", "pattern", "comprehension"
+    "import",
+    "assign",
+    "augment",
+    "for",
+    "with",
+    "def",
+    "class",
+    "param",
+    "except",
+    "delete",
+    "pattern",
+    "comprehension",
 ]
 
 

@@ -12,7 +12,9 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.syntax import callee_name, mentions, target_names
 
-_UPDATES = frozenset({"assign_sub", "assign_add", "assign", "scatter_nd_sub", "scatter_sub", "scatter_update"})
+_UPDATES = frozenset(
+    {"assign_sub", "assign_add", "assign", "scatter_nd_sub", "scatter_sub", "scatter_update"}
+)
 _APPLIES = frozenset({"apply_gradients", "apply", "_apply_gradients", "minimize"})
 _GRADIENTS = frozenset({"gradient", "jacobian", "batch_jacobian"})
 
@@ -54,10 +56,15 @@ class GradientSteps:
     def _tapes(self) -> Iterator[GradientStep]:
         for node in self._walk.withs:
             for item in node.items:
-                if isinstance(item.item, cst.Call) and self._infer.names.qualified(item.item.func) == "tf.GradientTape":
+                if (
+                    isinstance(item.item, cst.Call)
+                    and self._infer.names.qualified(item.item.func) == "tf.GradientTape"
+                ):
                     bound = item.asname.name if item.asname is not None else None
                     if isinstance(bound, cst.Name):
-                        yield self._with_gradients(GradientStep(node, bound.value, self._calls.function_at(node)))
+                        yield self._with_gradients(
+                            GradientStep(node, bound.value, self._calls.function_at(node))
+                        )
 
     def _with_gradients(self, step: GradientStep) -> GradientStep:
         order = self._walk.at[step.tape].order
@@ -68,7 +75,10 @@ class GradientSteps:
                 if order <= at.order < following and self._calls.function_at(call) is step.function:
                     given = call.func.value if isinstance(call.func, cst.Attribute) else None
                     if name == "minimize":
-                        given = next((arg.value for arg in call.args if arg.keyword and arg.keyword.value == "tape"), None)
+                        given = next(
+                            (arg.value for arg in call.args if arg.keyword and arg.keyword.value == "tape"),
+                            None,
+                        )
                     if isinstance(given, cst.Name) and given.value == step.name:
                         step.gradients.append(call)
         return step
@@ -80,7 +90,10 @@ class GradientSteps:
             for node in self._walk.withs
             if self._walk.at[node].order > order
             and self._calls.function_at(node) is step.function
-            and any(item.asname is not None and getattr(item.asname.name, "value", "") == step.name for item in node.items)
+            and any(
+                item.asname is not None and getattr(item.asname.name, "value", "") == step.name
+                for item in node.items
+            )
         ]
         return min(later, default=float("inf"))
 
@@ -120,7 +133,11 @@ class GradientSteps:
 
     def _updates_by_loop(self, function: Function | None, names: set[str], order: int) -> Iterator[cst.Call]:
         """`for v, g in zip(variables, gradients): v.assign_sub(rate * g)` is found by the loop's own names."""
-        loops = function.loops if function is not None else [x for x in self._walk.loops.values() if x.function is None]
+        loops = (
+            function.loops
+            if function is not None
+            else [x for x in self._walk.loops.values() if x.function is None]
+        )
         for loop in loops:
             if loop.iterable is None or loop.at.order < order or not mentions(loop.iterable, names):
                 continue
@@ -140,16 +157,22 @@ class GradientSteps:
                 case cst.Assign() if self._holds(statement.value, names, gradient):
                     for target in statement.targets:
                         names |= {name.value for name in target_names(target.target)}
-                case cst.AnnAssign() if statement.value is not None and self._holds(statement.value, names, gradient):
+                case cst.AnnAssign() if statement.value is not None and self._holds(
+                    statement.value, names, gradient
+                ):
                     names |= {name.value for name in target_names(statement.target)}
                 case cst.AugAssign() if self._holds(statement.value, names, gradient):
                     names |= {name.value for name in target_names(statement.target)}
                 case cst.For() if self._holds(statement.iter, names, gradient):
                     names |= {name.value for name in target_names(statement.target)}
-                case cst.Expr(value=cst.Call(func=cst.Attribute(value=cst.Name() as holder, attr=cst.Name("append")))):
+                case cst.Expr(
+                    value=cst.Call(func=cst.Attribute(value=cst.Name() as holder, attr=cst.Name("append")))
+                ):
                     if self._holds(statement.value, names, gradient):
                         names.add(holder.value)
-                case cst.Return() if statement.value is not None and self._holds(statement.value, names, gradient):
+                case cst.Return() if statement.value is not None and self._holds(
+                    statement.value, names, gradient
+                ):
                     returned = True
         return names, returned
 

@@ -10,11 +10,56 @@ import libcst as cst
 # Fields that hold white space, punctuation or names that are no expressions. Leaving them out is what makes
 # our walk cost a twentieth of the parse.
 _NO_CODE = frozenset(
-    "annotation as_of asynchronous attr bar colon comma default_indent default_newline dot encoding equal "
-    "first_line footer from_ has_trailing_newline header indent keyword lambda_ lbrace lbracket leading_lines "
-    "lines_after_decorators lpar newline operator posonly_ind rbrace rbracket relative returns rpar semicolon "
-    "star separator leading_whitespace comment empty_lines last_line trailing_whitespace type_parameters async_ default_semicolon second_colon first_colon prefix "
-    "star_etc".split()
+    [
+        "annotation",
+        "as_of",
+        "asynchronous",
+        "attr",
+        "bar",
+        "colon",
+        "comma",
+        "default_indent",
+        "default_newline",
+        "dot",
+        "encoding",
+        "equal",
+        "first_line",
+        "footer",
+        "from_",
+        "has_trailing_newline",
+        "header",
+        "indent",
+        "keyword",
+        "lambda_",
+        "lbrace",
+        "lbracket",
+        "leading_lines",
+        "lines_after_decorators",
+        "lpar",
+        "newline",
+        "operator",
+        "posonly_ind",
+        "rbrace",
+        "rbracket",
+        "relative",
+        "returns",
+        "rpar",
+        "semicolon",
+        "star",
+        "separator",
+        "leading_whitespace",
+        "comment",
+        "empty_lines",
+        "last_line",
+        "trailing_whitespace",
+        "type_parameters",
+        "async_",
+        "default_semicolon",
+        "second_colon",
+        "first_colon",
+        "prefix",
+        "star_etc",
+    ]
 )
 
 _fields: dict[type[cst.CSTNode], tuple[str, ...]] = {}

@@ -29,14 +29,28 @@ class Obstacle:
     reason: str
 
 
-_HOST_METHODS = frozenset("numpy item tolist fit predict evaluate train_on_batch test_on_batch predict_on_batch "
-                          "fit_generator save save_weights load_weights savefig".split())  # fmt: skip
-_HOST_BUILTINS = frozenset("print float int bool open input round id iter next".split())
-_GROWING = frozenset("append extend insert add update pop popleft appendleft remove clear setdefault put push".split())
+_HOST_METHODS = frozenset(["numpy", "item", "tolist", "fit", "predict", "evaluate", "train_on_batch", "test_on_batch", "predict_on_batch", "fit_generator", "save", "save_weights", "load_weights", "savefig"])  # fmt: skip
+_HOST_BUILTINS = frozenset(["print", "float", "int", "bool", "open", "input", "round", "id", "iter", "next"])
+_GROWING = frozenset(
+    [
+        "append",
+        "extend",
+        "insert",
+        "add",
+        "update",
+        "pop",
+        "popleft",
+        "appendleft",
+        "remove",
+        "clear",
+        "setdefault",
+        "put",
+        "push",
+    ]
+)
 _STATE = frozenset({"variable", "model", "layer", "optimizer", "metric"})
 # NumPy's constants and types mean the same at trace time.
-_NUMPY_CONSTANTS = frozenset("np.pi np.inf np.nan np.e np.newaxis np.float32 np.float64 np.int32 np.int64 np.prod np.sqrt "
-                             "np.log np.exp np.array_".split())  # fmt: skip
+_NUMPY_CONSTANTS = frozenset(["np.pi", "np.inf", "np.nan", "np.e", "np.newaxis", "np.float32", "np.float64", "np.int32", "np.int64", "np.prod", "np.sqrt", "np.log", "np.exp", "np.array_"])  # fmt: skip
 _HOST_MODULES = ("np", "scipy", "random", "time", "os", "sys", "cv2", "PIL", "pandas", "matplotlib", "datetime",
                  "logging", "pickle", "json", "math_", "wandb", "neptune", "mlflow", "tqdm", "gc")  # fmt: skip
 _TF_HOST = ("tf.summary.", "tf.io.write", "tf.io.gfile.", "tf.train.Checkpoint", "tf.saved_model.", "tf.config.",
@@ -64,12 +78,16 @@ class Tracing:
             return host
         return self._in_body(function, [function])
 
-    def obstacle_in_statements(self, statements: Iterable[cst.CSTNode], function: Function | None) -> Obstacle | None:
+    def obstacle_in_statements(
+        self, statements: Iterable[cst.CSTNode], function: Function | None
+    ) -> Obstacle | None:
         """The first obstacle to compiling some statements of one block."""
         statements = list(statements)
         self._looked_at = set(statements)
         for statement in statements:
-            found = self._in_code(statement, function, [function] if function is not None else [], inline=True)
+            found = self._in_code(
+                statement, function, [function] if function is not None else [], inline=True
+            )
             if found is not None:
                 return found
         return None
@@ -148,10 +166,19 @@ class Tracing:
                 return ""
             return f"`{last}()` runs on the host"
         made = self._infer.value(call).kind
-        if made in _STATE and not self._calls.targets(call) and self._creates(call) and not self._first_call_guard(call):
+        if (
+            made in _STATE
+            and not self._calls.targets(call)
+            and self._creates(call)
+            and not self._first_call_guard(call)
+        ):
             return f"a {made} is created on each call"
         given = keyword_argument(call, "name")
-        if given is not None and not isinstance(given, cst.SimpleString | cst.FormattedString) and not is_constant(given):
+        if (
+            given is not None
+            and not isinstance(given, cst.SimpleString | cst.FormattedString)
+            and not is_constant(given)
+        ):
             if self._infer.value(given).kind != "string":
                 return "`name=` is not a string"
         return ""
@@ -159,9 +186,16 @@ class Tracing:
     def _imported(self, call: cst.Call, name: str) -> str:
         module = name.split(".", 1)[0]
         if name in _NUMPY_CONSTANTS:
-            return "" if all(self._is_static(arg.value) for arg in call.args) else f"`{name}` runs on the host"
+            return (
+                "" if all(self._is_static(arg.value) for arg in call.args) else f"`{name}` runs on the host"
+            )
         if module in _HOST_MODULES:
-            if module == "np" and call.args and all(is_constant(arg.value) for arg in call.args) and ".random" not in name:
+            if (
+                module == "np"
+                and call.args
+                and all(is_constant(arg.value) for arg in call.args)
+                and ".random" not in name
+            ):
                 return ""
             return f"`{name}` runs on the host"
         if name.startswith(_TF_HOST):
@@ -236,7 +270,11 @@ class Tracing:
             return ""
         for klass in self._infer.lineage(function.owner):
             for binding in klass.attributes.get(node.attr.value, ()):
-                if self._changes_later(binding) and self._infer.value(node).kind not in ("tensor", "variable", "compiled"):
+                if self._changes_later(binding) and self._infer.value(node).kind not in (
+                    "tensor",
+                    "variable",
+                    "compiled",
+                ):
                     return f"`{_dotted(node)}` is reassigned between calls"
         return ""
 
@@ -244,14 +282,17 @@ class Tracing:
         holder = self._calls.function_at(binding.node)
         if binding.kind == "augment":
             return True
-        return holder is not None and holder.name not in ("__init__", "build", "setup", "compile", "__new__") and not (
-            self._called_from_constructor(holder)
+        return (
+            holder is not None
+            and holder.name not in ("__init__", "build", "setup", "compile", "__new__")
+            and not (self._called_from_constructor(holder))
         )
 
     def _called_from_constructor(self, function: Function) -> bool:
         sites = self._calls.sites(function)
         return bool(sites) and all(
-            (caller := self._calls.function_at(call)) is not None and caller.name == "__init__" for call in sites
+            (caller := self._calls.function_at(call)) is not None and caller.name == "__init__"
+            for call in sites
         )
 
     def _reassigned_global(self, node: cst.Name) -> str:
@@ -277,7 +318,9 @@ class Tracing:
             found = self._infer.names.lookup(name.value, self._infer.names.scope_of(name))
             if found is None or found[0].function is not function:
                 continue
-            if any(b.kind == "param" and b.value is None for b in found[1]) and not self._is_switch(node.test, name):
+            if any(b.kind == "param" and b.value is None for b in found[1]) and not self._is_switch(
+                node.test, name
+            ):
                 if not (function is not None and function.positional[:1] == [name.value] and function.owner):
                     return f"a condition on `{name.value}` decides on the host"
         return ""
@@ -319,8 +362,14 @@ class Tracing:
             for arg in call.args:
                 value = self._infer.value(arg.value)
                 if value.kind == "number" and not is_constant(arg.value) and not self._is_fixed(arg.value):
-                    return Obstacle(arg.value, "a Python number that changes is passed, and each would be traced anew")
-                if value.kind in ("list", "dict") and value.items is None and not self._holds_variables(value):
+                    return Obstacle(
+                        arg.value, "a Python number that changes is passed, and each would be traced anew"
+                    )
+                if (
+                    value.kind in ("list", "dict")
+                    and value.items is None
+                    and not self._holds_variables(value)
+                ):
                     return Obstacle(arg.value, "a Python container is passed, and each would be traced anew")
         return None
 
@@ -335,8 +384,11 @@ class Tracing:
         if not isinstance(node, cst.Name):
             return isinstance(node, cst.Attribute)
         found = self._infer.bindings_reaching(node)
-        return found is not None and len(found[1]) == 1 and found[1][0].kind in ("assign", "param") and (
-            found[1][0].at.block.loop is None
+        return (
+            found is not None
+            and len(found[1]) == 1
+            and found[1][0].kind in ("assign", "param")
+            and (found[1][0].at.block.loop is None)
         )
 
 

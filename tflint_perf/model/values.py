@@ -74,7 +74,8 @@ class Value:
 def has_stage(pipeline: Pipeline, name: str) -> bool:
     """Whether a pipeline, or one that flows into it, has the stage."""
     return any(
-        stage.name == name or any(given.some_pipeline_has(name) for given in stage.inputs) for stage in pipeline
+        stage.name == name or any(given.some_pipeline_has(name) for given in stage.inputs)
+        for stage in pipeline
     )
 
 
@@ -119,8 +120,12 @@ def _join_two(one: Value, other: Value) -> Value:
             if not one.pipelines or not other.pipelines or len(pipelines) > _MOST_PIPELINES:
                 pipelines = ()
             return replace(one, pipelines=pipelines, element=_join_optional(one.element, other.element))
-        case "tuple" if one.items is not None and other.items is not None and len(one.items) == len(other.items):
-            return Value("tuple", items=tuple(_join_two(a, b) for a, b in zip(one.items, other.items, strict=True)))
+        case "tuple" if (
+            one.items is not None and other.items is not None and len(one.items) == len(other.items)
+        ):
+            return Value(
+                "tuple", items=tuple(_join_two(a, b) for a, b in zip(one.items, other.items, strict=True))
+            )
         case "function" | "compiled" | "class" | "instance":
             same = one.function is other.function and one.klass is other.klass and one.name == other.name
             return one if same else Value(one.kind) if one.kind in ("function", "compiled") else UNKNOWN

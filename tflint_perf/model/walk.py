@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import libcst as cst
 
-from tflint_perf.model.scopes import At, Binding, BindingKind, Block, Class, Function, Loop, Scope
+from tflint_perf.model.bindings import bind, bind_import, bind_import_from, bind_target
+from tflint_perf.model.scopes import At, Block, Class, Function, Loop, Scope
 from tflint_perf.model.syntax import COMPREHENSIONS, fields_of
 
 _LEAVES = frozenset(
@@ -50,13 +52,14 @@ class Walk:
         self.module_calls: list[cst.Call] = []
         self.top = Scope("module", module, None)
         self.scopes[module] = self.top
-        self._scope = self.top
-        self._function: Function | None = None
+        # Where the walk is.
+        self.scope = self.top
+        self.function: Function | None = None
         self._class: Class | None = None
         self._loop: Loop | None = None
         self._order = 0
-        self._here: At = At(0, Block(module, "body", None, self.top, None, None))
-        self.body = self._here.block
+        self.here: At = At(0, Block(module, "body", None, self.top, None, None))
+        self.body = self.here.block
         self._statements(module.body, module, self.body)
 
     # Expressions
@@ -98,7 +101,7 @@ class Walk:
             self.calls.setdefault(name, []).append(node)
         else:
             self.calls.setdefault("", []).append(node)
-        (self._function.calls if self._function else self.module_calls).append(node)
+        (self.function.calls if self.function else self.module_calls).append(node)
         if self._loop is not None:
             self._loop.calls.append(node)
         self._visit(function, node)
@@ -108,12 +111,12 @@ class Walk:
 
     def _named_expression(self, node: cst.NamedExpr) -> None:
         self._visit(node.value, node)
-        self._bind_target(node.target, "assign", node.value)
+        bind_target(self, node.target, "assign", node.value)
         self._visit(node.target, node)
 
     def _yield(self, node: cst.Yield) -> None:
-        if self._function is not None:
-            self._function.yields.append(node)
+        if self.function is not None:
+            self.function.yields.append(node)
         loop = self._loop
         while loop is not None:
             loop.yields = True
@@ -127,15 +130,15 @@ class Walk:
         self._enter_function(node, "<lambda>")
 
     def _comprehension(self, node: cst.BaseComp) -> None:
-        outer_scope, outer_loop = self._scope, self._loop
-        self._scope = self.scopes[node] = Scope("comprehension", node, outer_scope, self._function)
-        part: cst.CompFor | None = node.for_in  # type: ignore[attr-defined]
+        outer_scope, outer_loop = self.scope, self._loop
+        self.scope = self.scopes[node] = Scope("comprehension", node, outer_scope, self.function)
+        part: cst.CompFor | None = node.for_in
         holder: cst.CSTNode = node
         while part is not None:
             self.parents[part] = holder
             self._visit(part.iter, part)
             self._loop = self._add_loop(part)
-            self._bind_target(part.target, "comprehension", part.iter)
+            bind_target(self, part.target, "comprehension", part.iter)
             self._visit(part.target, part)
             for condition in part.ifs:
                 self._visit(condition, part)
@@ -144,7 +147,7 @@ class Walk:
             value = getattr(node, name, None)
             if value is not None:
                 self._visit(value, node)
-        self._scope, self._loop = outer_scope, outer_loop
+        self.scope, self._loop = outer_scope, outer_loop
 
     # Statements
 
@@ -159,7 +162,7 @@ class Walk:
 
     def _statement(self, node: cst.CSTNode, holder: cst.CSTNode, block: Block) -> None:
         self._order += 1
-        self._here = self.at[node] = At(self._order, block)
+        self.here = self.at[node] = At(self._order, block)
         block.statements.append(node)
         self._visit(node, holder)
 
@@ -171,33 +174,35 @@ class Walk:
         if loop is not None:
             self._loop = loop
         self.parents[suite] = owner
-        block = Block(owner, branch, parent, self._scope, self._loop, self._function)
+        block = Block(owner, branch, parent, self.scope, self._loop, self.function)
         self._statements(suite.body, suite, block)
         self._loop = outer_loop
 
     def _if(self, node: cst.If) -> None:
-        block = self._here.block
+        block = self.here.block
         self._visit(node.test, node)
         self._suite(node.body, node, "body", block)
         if isinstance(node.orelse, cst.If):
             self.parents[node.orelse] = node
-            self._statement(node.orelse, node, Block(node, "orelse", block, self._scope, self._loop, self._function))
+            self._statement(
+                node.orelse, node, Block(node, "orelse", block, self.scope, self._loop, self.function)
+            )
         elif node.orelse is not None:
             self.parents[node.orelse] = node
             self._suite(node.orelse.body, node, "orelse", block)
             self.parents[node.orelse.body] = node.orelse
 
     def _for(self, node: cst.For) -> None:
-        block = self._here.block
+        block = self.here.block
         self._visit(node.iter, node)
         loop = self._add_loop(node)
-        self._bind_target(node.target, "for", node.iter)
+        bind_target(self, node.target, "for", node.iter)
         self._visit(node.target, node)
         self._suite(node.body, node, "body", block, loop)
         self._orelse(node, block)
 
     def _while(self, node: cst.While) -> None:
-        block = self._here.block
+        block = self.here.block
         loop = self._add_loop(node)
         outer_loop, self._loop = self._loop, loop
         self._visit(node.test, node)
@@ -212,35 +217,36 @@ class Walk:
             self.parents[node.orelse.body] = node.orelse
 
     def _add_loop(self, node: cst.For | cst.While | cst.CompFor) -> Loop:
-        loop = Loop(node, self._loop, self._function, self._here)
+        loop = Loop(node, self._loop, self.function, self.here)
         self.loops[node] = loop
-        if self._function is not None:
-            self._function.loops.append(loop)
+        if self.function is not None:
+            self.function.loops.append(loop)
         if self._loop is not None:
             self._loop.inner.append(loop)
         return loop
 
     def _with(self, node: cst.With) -> None:
-        block = self._here.block
+        block = self.here.block
         self.withs.append(node)
         for item in node.items:
             self.parents[item] = node
             self._visit(item.item, item)
             if item.asname is not None:
                 self.parents[item.asname] = item
-                self._bind_target(item.asname.name, "with", item.item)
+                bind_target(self, item.asname.name, "with", item.item)
                 self._visit(item.asname.name, item.asname)
         self._suite(node.body, node, "body", block)
 
     def _try(self, node: cst.Try | cst.TryStar) -> None:
-        block = self._here.block
+        block = self.here.block
         self._suite(node.body, node, "body", block)
-        for index, handler in enumerate(node.handlers):
+        handlers: Sequence[cst.ExceptHandler | cst.ExceptStarHandler] = node.handlers
+        for index, handler in enumerate(handlers):
             self.parents[handler] = node
             if handler.type is not None:
                 self._visit(handler.type, handler)
             if handler.name is not None:
-                self._bind_target(handler.name.name, "except", None)
+                bind_target(self, handler.name.name, "except", None)
             self._suite(handler.body, node, f"handler {index}", block)
             self.parents[handler.body] = handler
         self._orelse(node, block)
@@ -250,7 +256,7 @@ class Walk:
             self.parents[node.finalbody.body] = node.finalbody
 
     def _match(self, node: cst.Match) -> None:
-        block = self._here.block
+        block = self.here.block
         self._visit(node.subject, node)
         for index, case in enumerate(node.cases):
             self.parents[case] = node
@@ -264,11 +270,13 @@ class Walk:
         self.parents[node] = parent
         name = getattr(node, "name", None) or getattr(node, "rest", None)
         if isinstance(name, cst.Name):
-            self._bind(name.value, "pattern", name, None)
+            bind(self, name.value, "pattern", name, None)
         for field_name in fields_of(type(node)):
             value = getattr(node, field_name)
             for item in value if isinstance(value, (list, tuple)) else (value,):
-                if isinstance(item, cst.CSTNode) and not (isinstance(item, cst.Name) and field_name in ("name", "rest")):
+                if isinstance(item, cst.CSTNode) and not (
+                    isinstance(item, cst.Name) and field_name in ("name", "rest")
+                ):
                     if isinstance(item, cst.BaseExpression):
                         self._visit(item, node)
                     else:
@@ -278,53 +286,38 @@ class Walk:
         self._visit(node.value, node)
         for target in node.targets:
             self.parents[target] = node
-            self._bind_target(target.target, "assign", node.value)
+            bind_target(self, target.target, "assign", node.value)
             self._visit(target.target, target)
 
     def _annotated_assign(self, node: cst.AnnAssign) -> None:
         if node.value is not None:
             self._visit(node.value, node)
-            self._bind_target(node.target, "assign", node.value)
+            bind_target(self, node.target, "assign", node.value)
         self._visit(node.target, node)
 
     def _augmented_assign(self, node: cst.AugAssign) -> None:
         self._visit(node.value, node)
-        self._bind_target(node.target, "augment", node.value)
+        bind_target(self, node.target, "augment", node.value)
         self._visit(node.target, node)
 
     def _delete(self, node: cst.Del) -> None:
-        self._bind_target(node.target, "delete", None)
+        bind_target(self, node.target, "delete", None)
         self._visit(node.target, node)
 
     def _return(self, node: cst.Return) -> None:
-        if self._function is not None:
-            self._function.returns.append(node)
+        if self.function is not None:
+            self.function.returns.append(node)
         if node.value is not None:
             self._visit(node.value, node)
 
     def _global(self, node: cst.Global | cst.Nonlocal) -> None:
-        self._scope.elsewhere.update(item.name.value for item in node.names)
+        self.scope.elsewhere.update(item.name.value for item in node.names)
 
     def _import(self, node: cst.Import) -> None:
-        for alias in node.names:
-            full = _dotted(alias.name)
-            if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
-                self._bind(alias.asname.name.value, "import", alias, None, imported=full)
-            else:
-                first = full.split(".", 1)[0]
-                self._bind(first, "import", alias, None, imported=first)
+        bind_import(self, node)
 
     def _import_from(self, node: cst.ImportFrom) -> None:
-        module = "." * len(node.relative) + (_dotted(node.module) if node.module is not None else "")
-        if isinstance(node.names, cst.ImportStar):
-            self._bind("*", "import", node, None, imported=f"{module}.*")
-            return
-        for alias in node.names:
-            name = _dotted(alias.name)
-            bound = alias.asname.name if alias.asname is not None else alias.name
-            if isinstance(bound, cst.Name):
-                separator = "" if module.endswith(".") else "."
-                self._bind(bound.value, "import", alias, None, imported=f"{module}{separator}{name}")
+        bind_import_from(self, node)
 
     # Functions and classes
 
@@ -336,128 +329,69 @@ class Walk:
         for param in (*params.posonly_params, *params.params, *params.kwonly_params):
             if param.default is not None:
                 self._visit(param.default, node)
-        self._bind(node.name.value, "def", node, None)
+        bind(self, node.name.value, "def", node, None)
         self._enter_function(node, node.name.value)
 
     def _enter_function(self, node: cst.FunctionDef | cst.Lambda, name: str) -> None:
-        here = self._here
-        scope = self.scopes[node] = Scope("function", node, self._scope)
-        owner = self._class if self._scope.kind == "class" and isinstance(node, cst.FunctionDef) else None
-        function = Function(node, name, scope, here, self._function, owner)
+        here = self.here
+        scope = self.scopes[node] = Scope("function", node, self.scope)
+        owner = self._class if self.scope.kind == "class" and isinstance(node, cst.FunctionDef) else None
+        function = Function(node, name, scope, here, self.function, owner)
         scope.function = self.functions[node] = function
         if owner is not None:
             owner.methods[name] = function
-        saved = self._scope, self._function, self._class, self._loop
-        self._scope, self._function, self._loop = scope, function, None
+        saved = self.scope, self.function, self._class, self._loop
+        self.scope, self.function, self._loop = scope, function, None
         if owner is None:
             self._class = None
         params = node.params
-        for param in (*params.posonly_params, *params.params, *params.kwonly_params, params.star_arg, params.star_kwarg):
+        for param in (
+            *params.posonly_params,
+            *params.params,
+            *params.kwonly_params,
+            params.star_arg,
+            params.star_kwarg,
+        ):
             if isinstance(param, cst.Param):
-                path: tuple[int, ...] | None = () if param not in (params.star_arg, params.star_kwarg) else None
-                self._bind(param.name.value, "param", param, param.default, path=path)
+                path: tuple[int, ...] | None = (
+                    () if param not in (params.star_arg, params.star_kwarg) else None
+                )
+                bind(self, param.name.value, "param", param, param.default, path=path)
         if isinstance(node, cst.Lambda):
             self._visit(node.body, node)
         else:
             # A block of its own, whose parent is where the function stands, so that guards end at the function.
             self._suite(node.body, node, "body", here.block)
-        self._scope, self._function, self._class, self._loop = saved
-        self._here = here
+        self.scope, self.function, self._class, self._loop = saved
+        self.here = here
 
     def _class_def(self, node: cst.ClassDef) -> None:
-        here = self._here
+        here = self.here
         for decorator in node.decorators:
             self.parents[decorator] = node
             self._visit(decorator.decorator, decorator)
         for arg in (*node.bases, *node.keywords):
             self._visit(arg, node)
-        self._bind(node.name.value, "class", node, None)
-        scope = self.scopes[node] = Scope("class", node, self._scope, self._function)
-        klass = Class(node, node.name.value, scope, here, self._function)
+        bind(self, node.name.value, "class", node, None)
+        scope = self.scopes[node] = Scope("class", node, self.scope, self.function)
+        klass = Class(node, node.name.value, scope, here, self.function)
         self.classes[node] = klass
-        saved = self._scope, self._class, self._loop
-        self._scope, self._class, self._loop = scope, klass, None
+        saved = self.scope, self._class, self._loop
+        self.scope, self._class, self._loop = scope, klass, None
         self._suite(node.body, node, "body", here.block)
-        self._scope, self._class, self._loop = saved
-        self._here = here
-
-    # Bindings
-
-    def _bind_target(
-        self, target: cst.CSTNode, kind: BindingKind, value: cst.BaseExpression | None, path: tuple[int, ...] | None = ()
-    ) -> None:
-        if isinstance(target, cst.Name):
-            self._bind(target.value, kind, target, value, path)
-        elif isinstance(target, (cst.Tuple, cst.List)):
-            starred = False
-            for index, element in enumerate(target.elements):
-                starred = starred or isinstance(element, cst.StarredElement)
-                below = None if starred or path is None else (*path, index)
-                self._bind_target(element.value, kind, value, below)
-        elif isinstance(target, cst.Attribute) and isinstance(target.value, cst.Name):
-            self._bind_attribute(target, target.value.value, kind, value, path)
-
-    def _bind_attribute(
-        self,
-        target: cst.Attribute,
-        receiver: str,
-        kind: BindingKind,
-        value: cst.BaseExpression | None,
-        path: tuple[int, ...] | None,
-    ) -> None:
-        """Record `self.x = value` with the class, also from a function nested in the method."""
-        function = self._function
-        while function is not None:
-            if function.owner is not None and function.positional[:1] == [receiver]:
-                name = target.attr.value
-                binding = Binding(name, kind, target, value, self._here, path)
-                function.owner.attributes.setdefault(name, []).append(binding)
-                return
-            function = function.outer
-        if value is not None:
-            self.attribute_writes.setdefault(target.attr.value, []).append(value)
-
-    def _bind(
-        self,
-        name: str,
-        kind: BindingKind,
-        node: cst.CSTNode,
-        value: cst.BaseExpression | None,
-        path: tuple[int, ...] | None = (),
-        imported: str = "",
-    ) -> None:
-        scope = self._scope
-        if kind != "comprehension":
-            while scope.kind == "comprehension" and scope.parent is not None:
-                scope = scope.parent
-        if name in scope.elsewhere:
-            scope = self._home_of(name, scope)
-        scope.bindings.setdefault(name, []).append(Binding(name, kind, node, value, self._here, path, imported))
-
-    def _home_of(self, name: str, scope: Scope) -> Scope:
-        """The scope where a name declared `global` or `nonlocal` lives."""
-        outer = scope.parent
-        while outer is not None and outer.parent is not None:
-            if outer.kind == "function" and name in outer.bindings and name not in outer.elsewhere:
-                return outer
-            outer = outer.parent
-        return self.top
+        self.scope, self._class, self._loop = saved
+        self.here = here
 
 
-def _dotted(node: cst.CSTNode | None) -> str:
-    if isinstance(node, cst.Attribute):
-        return f"{_dotted(node.value)}.{node.attr.value}"
-    return node.value if isinstance(node, cst.Name) else ""
-
-
-_HANDLERS: dict[type[cst.CSTNode], Callable[[Walk, cst.CSTNode], None]] = {
+# Each handler takes the node class that it stands beside.
+_HANDLERS: dict[type[cst.CSTNode], Callable[[Walk, Any], None]] = {
     cst.Name: Walk._name,
     cst.Attribute: Walk._attribute,
     cst.Call: Walk._call,
     cst.NamedExpr: Walk._named_expression,
     cst.Yield: Walk._yield,
     cst.Lambda: Walk._lambda,
-    **{kind: Walk._comprehension for kind in COMPREHENSIONS},
+    **dict.fromkeys(COMPREHENSIONS, Walk._comprehension),
     cst.If: Walk._if,
     cst.For: Walk._for,
     cst.While: Walk._while,
@@ -476,4 +410,4 @@ _HANDLERS: dict[type[cst.CSTNode], Callable[[Walk, cst.CSTNode], None]] = {
     cst.ImportFrom: Walk._import_from,
     cst.FunctionDef: Walk._function_def,
     cst.ClassDef: Walk._class_def,
-}  # type: ignore[dict-item,unused-ignore]
+}
