@@ -11,21 +11,25 @@ import pytest
 
 from tflint_perf.cli import run
 
-# One finding of TFP406 with a safe fix; a program of its own, so TFP404 (unsafe fix) applies too.
+# Two findings: TFP101 with an unsafe fix, TFP406 with a safe one.
 SLOW = """\
 import gc
 
 import tensorflow as tf
 
 gc.set_threshold(50_000)
-model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
-model.compile(loss="mse")
-for batch in tf.data.Dataset.range(100).batch(10):
-    model.train_on_batch(batch, batch)
-    gc.collect()
+
+
+def train(model, dataset, optimizer):
+    for images, labels in dataset:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(model(images) - labels))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        gc.collect()
 """
-FIXED = SLOW.replace("    gc.collect()\n", "")
-GC_FINDING = "10:5: TFP406 [*] "
+FIXED = SLOW.replace("        gc.collect()\n", "")
+GC_FINDING = "14:9: TFP406 [*] "
 CLEAN = "import tensorflow as tf\n\nprint(tf.__version__)\n"
 BROKEN = "import tensorflow as tf\nimport gc\ndef f(:\n    gc.collect()\n"
 

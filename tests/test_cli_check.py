@@ -19,12 +19,12 @@ SELECT = "--select=TFP406"
         (SLOW, [SELECT, "--fix"], 0),
         (SLOW, [SELECT, "--fix", "--exit-non-zero-on-fix"], 1),
         (CLEAN, ["--fix", "--exit-non-zero-on-fix"], 0),
-        (SLOW, ["--select=TFP404", "--fix"], 1),
-        (SLOW, ["--select=TFP404", "--fix-only"], 0),
+        (SLOW, ["--select=TFP101", "--fix"], 1),
+        (SLOW, ["--select=TFP101", "--fix-only"], 0),
         (SLOW, [SELECT, "--fix-only"], 0),
         (SLOW, [SELECT, "--fix-only", "--exit-non-zero-on-fix"], 1),
         (SLOW, [SELECT, "--diff"], 1),
-        (SLOW, ["--select=TFP404", "--diff"], 0),
+        (SLOW, ["--select=TFP101", "--diff"], 0),
         (SLOW, [SELECT, "--diff", "--exit-zero"], 0),
         (CLEAN, ["--diff"], 0),
         (SLOW, [SELECT, "--statistics"], 1),
@@ -82,15 +82,15 @@ def test_nothing_is_said_to_have_passed_when_something_could_not_be_read(tflint_
     ("arguments", "codes"),
     [
         (["--select=TFP406"], ["TFP406"]),
-        (["--select=TFP4"], ["TFP404", "TFP406"]),
-        (["--select=gc-in-loop,missing-memory-growth"], ["TFP404", "TFP406"]),
-        (["--select=TFP406", "--select=TFP404"], ["TFP404", "TFP406"]),
-        (["--select=TFP4", "--ignore=gc-in-loop"], ["TFP404"]),
-        (["--select=TFP404", "--extend-select=TFP406"], ["TFP404", "TFP406"]),
-        (["--select=TFP4", "--per-file-ignores=*.py:TFP404"], ["TFP406"]),
-        (["--select=TFP4", "--per-file-ignores=other.py:TFP404,train.py:TFP406"], ["TFP404"]),
+        (["--select=TFP4"], ["TFP406"]),
+        (["--select=gc-in-loop,eager-train-step"], ["TFP101", "TFP406"]),
+        (["--select=TFP406", "--select=TFP101"], ["TFP101", "TFP406"]),
+        (["--select=TFP1,TFP4", "--ignore=gc-in-loop"], ["TFP101"]),
+        (["--select=TFP101", "--extend-select=TFP406"], ["TFP101", "TFP406"]),
+        (["--select=TFP1,TFP4", "--per-file-ignores=*.py:TFP101"], ["TFP406"]),
+        (["--select=TFP1,TFP4", "--per-file-ignores=other.py:TFP101,train.py:TFP406"], ["TFP101"]),
         (["--config", "select = ['TFP406']"], ["TFP406"]),
-        (["--config", "select = ['TFP404']", "--select=TFP406"], ["TFP406"]),
+        (["--config", "select = ['TFP101']", "--select=TFP406"], ["TFP406"]),
     ],
 )
 def test_rules_are_selected_on_the_command_line(
@@ -109,12 +109,12 @@ def test_each_file_has_the_settings_of_the_nearest_configuration(tflint_perf: Co
     for folder in (".", "a", "a/b", "c", "c/gen"):
         tflint_perf.write(f"{folder}/train.py", SLOW)
     tflint_perf.write("pyproject.toml", "[tool.tflint-perf]\nselect = ['TFP406']\n")
-    tflint_perf.write("a/pyproject.toml", "[tool.tflint-perf]\nselect = ['TFP404']\n")
-    tflint_perf.write("c/tflint-perf.toml", "select = ['TFP4']\nextend-exclude = ['gen/']\n")
+    tflint_perf.write("a/pyproject.toml", "[tool.tflint-perf]\nselect = ['TFP101']\n")
+    tflint_perf.write("c/tflint-perf.toml", "select = ['TFP1', 'TFP4']\nextend-exclude = ['gen/']\n")
     expected = [
-        "a/b/train.py: TFP404",
-        "a/train.py: TFP404",
-        "c/train.py: TFP404",
+        "a/b/train.py: TFP101",
+        "a/train.py: TFP101",
+        "c/train.py: TFP101",
         "c/train.py: TFP406",
         "train.py: TFP406",
     ]
@@ -159,9 +159,11 @@ def test_show_files_lists_what_would_be_linted(
 
 def test_show_settings_gives_a_configuration_with_the_same_effect(tflint_perf: CommandLine) -> None:
     tflint_perf.write("train.py", SLOW)
-    tflint_perf.write("pyproject.toml", "[tool.tflint-perf]\nselect = ['TFP4']\nignore = ['TFP404']\n")
+    tflint_perf.write(
+        "pyproject.toml", "[tool.tflint-perf]\nselect = ['TFP001', 'TFP1', 'TFP406']\nignore = ['TFP1']\n"
+    )
     shown = tflint_perf("--show-settings", "--unsafe-fixes").out
-    assert 'select = ["TFP401", "TFP406"]\n' in shown
+    assert 'select = ["TFP001", "TFP406"]\n' in shown
     assert "unsafe-fixes = true\n" in shown
     tflint_perf.write("tflint-perf.toml", shown)
     assert tflint_perf("--show-settings").out.splitlines()[1:] == shown.splitlines()[1:]

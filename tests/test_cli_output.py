@@ -21,7 +21,12 @@ def train(tflint_perf: CommandLine) -> CommandLine:
 def test_full_is_the_default(train: CommandLine) -> None:
     lines = train(SELECT).out.splitlines()
     assert lines[0].startswith("TFP406 [*] ")
-    assert lines[1:5] == ["  --> train.py:10:5", "   |", "10 |     gc.collect()", "   |     ^^^^^^^^^^^^"]
+    assert lines[1:5] == [
+        "  --> train.py:14:9",
+        "   |",
+        "14 |         gc.collect()",
+        "   |         ^^^^^^^^^^^^",
+    ]
     assert lines[-3:] == ["", "Found 1 finding.", "[*] 1 fixable with the --fix option."]
 
 
@@ -30,7 +35,7 @@ def test_formats_for_machines_hold_nothing_else(train: CommandLine, format: str)
     out = train(SELECT, "--output-format", format).out
     assert "Found 1 finding" not in out
     if format == "github":
-        assert out.startswith("::error title=tflint-perf (TFP406),file=train.py,line=10,col=5,")
+        assert out.startswith("::error title=tflint-perf (TFP406),file=train.py,line=14,col=9,")
     else:
         assert "TFP406" in json.dumps(json.loads(out))
 

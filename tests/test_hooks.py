@@ -89,7 +89,7 @@ def test_the_hook_fails_on_a_finding_and_changes_nothing(workshop: Workshop, rep
     script.write_text(SLOW)
     done = workshop.run(repository, "tflint-perf")
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "train.py:10:5: TFP406 [*] " in done.stdout
+    assert "train.py:14:9: TFP406 [*] " in done.stdout
     assert script.read_text() == SLOW
 
 

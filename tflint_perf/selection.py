@@ -1,4 +1,4 @@
-"""From what people write (`TFP1`, `gc-in-loop`, `ALL`) to sets of codes."""
+"""From what people write (`TFP1`, `unused-suppression`, `ALL`) to sets of codes."""
 
 from __future__ import annotations
 
