@@ -61,7 +61,7 @@ def _hint(failure: str, arguments: Iterable[str]) -> str:
     for path in map(Path, arguments):
         if failure.startswith(f"{path}: ") and not os.path.lexists(path):
             with suppress(OSError):
-                return nearest(path.name, os.listdir(path.parent), cutoff=0.6)
+                return nearest(path.name, [entry.name for entry in path.parent.iterdir()], cutoff=0.6)
     return ""
 
 
