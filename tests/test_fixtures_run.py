@@ -9,8 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from tests.fixture_runner import finish, start
 
+from tests.fixture_runner import finish, start
 from tflint_perf.registry import all_rules
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
