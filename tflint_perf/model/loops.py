@@ -7,18 +7,16 @@ from typing import Literal
 
 import libcst as cst
 
+from tflint_perf.model.batches import Batches
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Function, Loop
+from tflint_perf.model.size_of_calls import looks_like_environment
 from tflint_perf.model.syntax import (
     COMPREHENSIONS,
-    argument,
     callee_name,
     descendants,
     integer,
-    is_constant,
-    keyword_argument,
-    names_read,
 )
 from tflint_perf.model.values import Value
 
@@ -61,6 +59,7 @@ class Loops:
     def __init__(self, infer: Inference, calls: CallGraph) -> None:
         self._infer = infer
         self._calls = calls
+        self.batches = Batches(infer, calls, self)
         self._walk = infer.walk
         self._kinds: dict[Loop, LoopKind] = {}
         self._has_loop: dict[Function, bool] = {}
@@ -171,7 +170,7 @@ class Loops:
             if name in ("get_next", "next"):
                 return base.kind == "iterator"
             if name == "step":
-                return _looks_like_environment(func.value)
+                return looks_like_environment(func.value)
             if name in _WHOLE_RUN_METHODS:
                 return self.takes_one_batch(call)
         elif name == "next" and call.args:
@@ -184,61 +183,8 @@ class Loops:
         return callee.kind == "model"
 
     def takes_one_batch(self, call: cst.Call) -> bool:
-        """Whether `predict`, `evaluate` or `fit` gets one batch or sample: what it is given changes in the loop."""
-        given = argument(call, 0, "x")
-        loop = self.innermost_loop(call)
-        if given is None or self._infer.value(given).kind in ("dataset", "iterator", "generator"):
-            return False
-        epochs = keyword_argument(call, "epochs") or keyword_argument(call, "nb_epoch")
-        if epochs is not None and integer(epochs) != 1:
-            return False
-        if any(keyword_argument(call, name) is not None for name in ("steps", "steps_per_epoch", "validation_data",
-                                                                      "validation_split", "callbacks")):  # fmt: skip
-            return False
-        if _is_single_sample(given) or self._is_single_sample_name(given):
-            return True
-        return loop is not None and self._comes_from_batch(given, loop)
-
-    def _is_single_sample_name(self, node: cst.BaseExpression) -> bool:
-        if not isinstance(node, cst.Name):
-            return False
-        found = self._infer.bindings_reaching(node)
-        values = [b.value for b in found[1] if b.kind == "assign" and b.path == ()] if found else []
-        return bool(values) and all(value is not None and _is_single_sample(value) for value in values)
-
-    def _comes_from_batch(self, node: cst.BaseExpression, loop: Loop) -> bool:
-        """Whether `node` is a slice by the loop's variable, a loop target over batches, or drawn by `next`."""
-        bound = {name.value for name in _targets(loop)}
-        for part in descendants(node):
-            if isinstance(part, cst.Subscript) and any(
-                isinstance(element.slice, cst.Slice) and any(n.value in bound for n in names_read(element))
-                for element in part.slice
-            ):
-                return True
-        if not isinstance(node, cst.Name):
-            return (
-                isinstance(node, cst.Subscript)
-                and isinstance(node.value, cst.Name)
-                and node.value.value in bound
-            )
-        found = self._infer.bindings_reaching(node)
-        for binding in found[1] if found else ():
-            if binding.node is not node and binding.at.order >= loop.at.order and binding.value is not None:
-                if binding.kind in ("for", "comprehension") and loop.iterable is not None:
-                    if self.runs_over_batches(self._infer.value(loop.iterable)):
-                        return True
-                elif binding.kind == "assign":
-                    if isinstance(binding.value, cst.Call) and callee_name(binding.value) in (
-                        "next",
-                        "sample",
-                        "next_batch",
-                    ):
-                        return True
-                    if not isinstance(binding.value, cst.Name) and self._comes_from_batch(
-                        binding.value, loop
-                    ):
-                        return True
-        return False
+        """Whether `predict`, `evaluate` or `fit` gets one batch or sample."""
+        return self.batches.are_taken_by(call)
 
     # Functions
 
@@ -405,11 +351,6 @@ class Loops:
         return False
 
 
-def _targets(loop: Loop) -> Iterator[cst.Name]:
-    if isinstance(loop.node, cst.For | cst.CompFor):
-        yield from names_read(loop.node.target)
-
-
 def _flatten(items: tuple[Value, ...]) -> Iterator[Value]:
     for item in items:
         if item.items is not None:
@@ -418,50 +359,7 @@ def _flatten(items: tuple[Value, ...]) -> Iterator[Value]:
             yield item
 
 
-def _is_single_sample(node: cst.BaseExpression) -> bool:
-    """`np.expand_dims(x, 0)`, `x[None]`, `x[np.newaxis, :]`, `x.reshape(1, …)`, `np.array([x])`, `[x]`."""
-    match node:
-        case cst.Call():
-            name = callee_name(node)
-            if name == "expand_dims":
-                return integer(argument(node, 1, "axis")) == 0
-            if name == "reshape":
-                values = [arg.value for arg in node.args]
-                for value in values:
-                    if isinstance(value, cst.Tuple | cst.List):
-                        return bool(value.elements) and integer(value.elements[0].value) == 1
-                return bool(values) and integer(values[0]) == 1
-            if name in ("array", "asarray", "convert_to_tensor", "constant") and node.args:
-                return _is_single_sample(node.args[0].value)
-            if name == "astype" and isinstance(node.func, cst.Attribute):
-                return _is_single_sample(node.func.value)
-        case cst.List():
-            return len(node.elements) == 1 and not is_constant(node)
-        case cst.Subscript():
-            first = node.slice[0].slice
-            if isinstance(first, cst.Index):
-                inner = first.value
-                name = (
-                    inner.value
-                    if isinstance(inner, cst.Name)
-                    else getattr(getattr(inner, "attr", None), "value", "")
-                )
-                return name in ("None", "newaxis")
-    return False
-
-
 def _looks_like_session(node: cst.BaseExpression) -> bool:
     """`sess.run`, `self.session.run`: a session of unknown origin goes by its usual names."""
     name = node.attr.value if isinstance(node, cst.Attribute) else getattr(node, "value", "")
     return isinstance(name, str) and name.lstrip("_") in ("sess", "session")
-
-
-def _looks_like_environment(node: cst.BaseExpression) -> bool:
-    name = node.attr.value if isinstance(node, cst.Attribute) else getattr(node, "value", "")
-    return isinstance(name, str) and name.lstrip("_").lower() in (
-        "env",
-        "environment",
-        "train_env",
-        "eval_env",
-        "envs",
-    )

@@ -1,0 +1,81 @@
+"""What is given to a step: one batch or sample, or a whole dataset."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.flow import loops_around
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.sizes import Size, Sizes
+from tflint_perf.model.syntax import argument, callee_name, integer, keyword_argument, mentions, names_read
+
+if TYPE_CHECKING:
+    from tflint_perf.model.loops import Loops
+
+# Arguments of `fit`, `evaluate` and `predict` that only make sense for a whole dataset.
+_OF_WHOLE_DATASETS = ("steps", "steps_per_epoch", "validation_data", "validation_split", "validation_steps")
+
+
+class Batches:
+    """Answers what is one batch or sample."""
+
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
+        self._infer = infer
+        self._loops = loops
+        self._sizes = Sizes(infer, calls, loops)
+
+    def size(self, node: cst.BaseExpression) -> Size:
+        """How much data `node` holds."""
+        return self._sizes.size(node)
+
+    def are_taken_by(self, call: cst.Call) -> bool:
+        """Whether `predict`, `evaluate` or `fit` gets one batch or sample."""
+        given = argument(call, 0, "x")
+        if given is None or self._infer.value(given).kind in ("dataset", "iterator", "generator"):
+            return False
+        epochs = keyword_argument(call, "epochs") or keyword_argument(call, "nb_epoch")
+        if epochs is not None and integer(epochs) != 1:
+            return False
+        if any(keyword_argument(call, name) is not None for name in _OF_WHOLE_DATASETS):
+            return False
+        if self.size(given) not in ("sample", "batch") or self._is_trial(call):
+            return False
+        return callee_name(call) != "fit" or not self._is_cut_further(call, given)
+
+    def _is_trial(self, call: cst.Call) -> bool:
+        """Whether the loop makes the model anew: a fold or trial, whose slices are datasets."""
+        receiver = call.func.value if isinstance(call.func, cst.Attribute) else None
+        loop = self._loops.innermost_loop(call)
+        if loop is None or not isinstance(receiver, cst.Name):
+            return False
+        found = self._infer.bindings_reaching(receiver)
+        return found is not None and any(
+            loop in loops_around(binding.at.block.loop) and binding.kind == "assign" for binding in found[1]
+        )
+
+    def _is_cut_further(self, call: cst.Call, given: cst.BaseExpression) -> bool:
+        """Whether `fit` trains on a slice in batches of another size than the slice's."""
+        size = keyword_argument(call, "batch_size")
+        if size is None:
+            return False
+        cuts = [node for node in self._sources(given) if isinstance(node, cst.Subscript)]
+        cuts = [node for node in cuts if isinstance(node.slice[0].slice, cst.Slice)]
+        names = {name.value for name in names_read(size)}
+        # The slice's bounds say its size: `x[i * batch_size : (i + 1) * batch_size]`, or names made from that.
+        return bool(cuts) and not any(
+            mentions(source, names)
+            for cut in cuts
+            for name in names_read(cut.slice[0])
+            for source in self._sources(name)
+        )
+
+    def _sources(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
+        """`node`, or where it is a name the expressions that it is assigned or runs over."""
+        if not isinstance(node, cst.Name):
+            return [node]
+        found = self._infer.bindings_reaching(node)
+        values = [b.value for b in found[1] if b.value is not None] if found is not None else []
+        return [node, *values]

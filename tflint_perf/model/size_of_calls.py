@@ -1,0 +1,199 @@
+"""How much data a call gives, by what is called."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from tflint_perf.model.apis import BATCHING, DATASET_FUNCTIONS
+from tflint_perf.model.syntax import argument, callee_name, integer, is_constant, keyword_argument, names_read
+from tflint_perf.model.values import Value
+
+if TYPE_CHECKING:
+    from tflint_perf.model.sizes import Size, Sizes
+
+BATCH_SIZE = re.compile(r"batch|(^|_)bs$", re.I)
+_DRAWS_BATCH = re.compile(r"(^|_|mini)batch$|^(next|sample|get|load|generate|make|random|fetch)_(mini)?batch")
+_MEMORY = re.compile(r"memory|buffer|replay|batch", re.I)
+_ENVIRONMENT = re.compile(r"^_*(train_|eval_|test_)?envs?(ironment)?$", re.I)
+# The position of a new array's shape.
+_SHAPE_AT = {
+    "normal": 2, "uniform": 2, "randint": 2, "binomial": 2, "choice": 1, "random": 0, "random_sample": 0,
+    "standard_normal": 0, "integers": 2, "zeros": 0, "ones": 0, "empty": 0, "full": 0, "rand": 0, "randn": 0,
+}  # fmt: skip
+_TF_SHAPE_AT = {"tf.random.normal": 0, "tf.random.uniform": 0, "tf.random.truncated_normal": 0, "tf.zeros": 0,
+                "tf.ones": 0, "tf.fill": 0}  # fmt: skip
+_FROM_LIST = frozenset(
+    ["array", "asarray", "convert_to_tensor", "constant", "pad_sequences", "texts_to_sequences", "transform"]
+)
+_STACKS = frozenset(["stack", "vstack", "hstack", "concatenate", "concat"])
+_KEEPING_METHODS = frozenset(
+    ["astype", "copy", "numpy", "toarray", "reshape", "flatten", "to_numpy", "clip", "round"]
+)
+_REDUCTIONS = frozenset(["mean", "sum", "max", "min", "amax", "amin", "std", "var", "median", "argmax", "argmin", "prod", "squeeze", "any", "all", "dot", "reduce_mean", "reduce_sum", "reduce_max", "reduce_min", "shape", "size", "ndim", "len", "where"])  # fmt: skip
+
+
+def size_of_call(sizes: Sizes, call: cst.Call) -> Size | None:
+    """The size of what a call gives; None while it is being worked out."""
+    name = callee_name(call)
+    qualified = sizes.infer.names.qualified(call.func)
+    if isinstance(call.func, cst.Attribute) and not qualified:
+        of_method = _method(sizes, call, call.func.value, name)
+        if of_method is not None:
+            return of_method
+    if name == "next":
+        return _drawn(sizes, call)
+    if name == "atleast_2d" or (name == "expand_dims" and integer(argument(call, 1, "axis")) == 0):
+        return "sample"
+    if name == "reshape" and begins_with_one(argument(call, 1, "newshape") or argument(call, 1, "shape")):
+        return "sample"
+    given = argument(call, 0)
+    if name in _FROM_LIST and isinstance(given, cst.List):
+        return _of_list(sizes, given)
+    if name in _SHAPE_AT or qualified in _TF_SHAPE_AT:
+        made = _new_array(sizes, call, name, qualified)
+        if made is not None:
+            return made
+    if name in _STACKS and isinstance(given, cst.List | cst.Tuple) and len(given.elements) > 1:
+        parts = {sizes.partial(element.value) for element in given.elements}
+        return "batch" if parts & {"batch", "sample"} else "unknown"
+    if qualified in ("random.sample", "random.choices"):
+        return "sample" if integer(argument(call, 1, "k")) == 1 else "batch"
+    for target in sizes.calls.targets(call):
+        returned = sizes.of_function(target, ())
+        if returned != "unknown":
+            return returned
+    if _DRAWS_BATCH.search(name):
+        return "batch"
+    if name in ("float", "int", "len") and not qualified:
+        return "scalar"
+    return _passed_through(sizes, call, name, qualified)
+
+
+def _passed_through(sizes: Sizes, call: cst.Call, name: str, qualified: str) -> Size | None:
+    """Functions that keep their first argument's size: most of NumPy and TensorFlow, and models."""
+    if not call.args or name in _REDUCTIONS:
+        return "unknown"
+    first = call.args[0]
+    if name == "map" and len(call.args) == 2:
+        return sizes.partial(call.args[1].value)
+    if name == "zip" and first.star == "*":
+        return sizes.partial(first.value)
+    known = qualified.startswith(("np.", "tf.", "keras.")) and name[:1].islower()
+    if (
+        known
+        or name in ("list", "tuple")
+        or sizes.infer.value(call.func).kind in ("model", "layer", "compiled")
+    ):
+        return sizes.partial(first.value)
+    return "unknown"
+
+
+def _method(sizes: Sizes, call: cst.Call, receiver: cst.BaseExpression, name: str) -> Size | None:
+    """The size of what a method gives; None where its name does not tell."""
+    if name in ("reset", "step") and looks_like_environment(receiver):
+        return "sample"
+    if name == "reshape" and call.args:
+        first = call.args[0].value
+        if begins_with_one(first) or integer(first) == 1:
+            return "sample"
+    if name in _KEEPING_METHODS:
+        return sizes.partial(receiver)
+    if name == "sample" and _MEMORY.search(last_name(receiver)):
+        return "batch"
+    if name in ("predict", "predict_on_batch") and call.args:
+        return sizes.partial(call.args[0].value)
+    return _drawn(sizes, call) if name in ("get_next", "next") else None
+
+
+def _drawn(sizes: Sizes, call: cst.Call) -> Size | None:
+    """What `next(iterator)` gives."""
+    source = (
+        call.args[0].value if call.args else call.func.value if isinstance(call.func, cst.Attribute) else None
+    )
+    if source is None:
+        return "unknown"
+    value = sizes.infer.value(source)
+    if value.kind == "generator" and value.function is not None:
+        known = sizes.of_function(value.function, ())
+        return known if known != "unknown" else "batch"
+    return size_of_element(value) if value.kind in ("iterator", "dataset") else "batch"
+
+
+def _of_list(sizes: Sizes, given: cst.List) -> Size | None:
+    """`np.array([x])` adds an axis of length one; several samples in a list make a batch."""
+    if len(given.elements) == 1:
+        return "sample" if not is_constant(given) else "scalar"
+    parts = {sizes.partial(element.value) for element in given.elements}
+    if parts <= {"scalar"}:
+        return "sample"
+    return "batch" if parts <= {"sample", "batch"} else "unknown"
+
+
+def _new_array(sizes: Sizes, call: cst.Call, name: str, qualified: str) -> Size | None:
+    """The size of a new array, by its shape; None for other calls of such names."""
+    if qualified in _TF_SHAPE_AT:
+        shape = argument(call, _TF_SHAPE_AT[qualified], "shape")
+    elif qualified.startswith("np.") or keyword_argument(call, "size") is not None:
+        shape = argument(call, _SHAPE_AT[name], "size") or keyword_argument(call, "shape")
+    else:
+        return None
+    if isinstance(shape, cst.Tuple | cst.List):
+        shape = shape.elements[0].value if shape.elements else None
+    return _by_first_axis(sizes, shape, call)
+
+
+def _by_first_axis(sizes: Sizes, length: cst.BaseExpression | None, call: cst.Call) -> Size:
+    """The size by the length of the first axis: a number counts where the array is made anew in a loop."""
+    if length is None:
+        return "scalar"
+    number = integer(length)
+    if number == 1:
+        return "sample"
+    if any(BATCH_SIZE.search(last_name(part)) for part in (length, *names_read(length))):
+        return "batch"
+    return "batch" if number is not None and sizes.is_made_anew(call) else "unknown"
+
+
+def begins_with_one(shape: cst.BaseExpression | None) -> bool:
+    """Whether a shape is `(1, …)`."""
+    return (
+        isinstance(shape, cst.Tuple | cst.List)
+        and bool(shape.elements)
+        and integer(shape.elements[0].value) == 1
+    )
+
+
+def looks_like_environment(node: cst.BaseExpression) -> bool:
+    """`env`, `self.env`: an environment of reinforcement learning goes by its usual names."""
+    return bool(_ENVIRONMENT.match(last_name(node)))
+
+
+def is_of_environment(call: cst.Call) -> bool:
+    """`env.step(…)` and `env.reset()`."""
+    return (
+        callee_name(call) in ("step", "reset")
+        and isinstance(call.func, cst.Attribute)
+        and looks_like_environment(call.func.value)
+    )
+
+
+def size_of_element(value: Value) -> Size:
+    """The size of a dataset's elements: batches, unless it was surely never batched."""
+    for pipeline in value.pipelines:
+        source = pipeline[0].name
+        if DATASET_FUNCTIONS.get(source) or source.endswith("(batch_size)"):
+            return "batch"
+        if any(stage.inputs for stage in pipeline):
+            return "batch"
+    batched = any(value.some_pipeline_has(stage) for stage in (*BATCHING, "window", "apply"))
+    return "sample" if value.pipelines and not batched else "batch"
+
+
+def last_name(node: cst.CSTNode) -> str:
+    """`batch_size` for `batch_size`, `self.batch_size` and `args.batch_size`; "" for anything without a name."""
+    if isinstance(node, cst.Attribute):
+        return node.attr.value
+    return node.value if isinstance(node, cst.Name) else ""

@@ -1,0 +1,257 @@
+"""How much data an expression holds: a scalar, one sample, or a batch that is drawn anew for each step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import libcst as cst
+
+from tflint_perf.model import size_of_calls
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.scopes import Binding, Function
+from tflint_perf.model.size_of_calls import BATCH_SIZE, last_name, size_of_element
+from tflint_perf.model.syntax import callee_name, integer, names_read, string
+
+if TYPE_CHECKING:
+    from tflint_perf.model.loops import Loops
+
+Size = Literal["scalar", "sample", "batch", "unknown"]
+
+_DEEPEST = 12
+
+
+class Sizes:
+    """Answers the size of an expression; "unknown" where nothing shows it.
+
+    A batch is what one step takes: a slice of whole arrays by something that the loop changes, a random draw, an
+    element of a batched dataset. A sample is one row of it, an environment's observation, or anything given a
+    first axis of length one. Whole arrays are "unknown".
+    """
+
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
+        self.infer = infer
+        self.calls = calls
+        self._loops = loops
+        # None stands for a size that is being worked out: it says nothing against others.
+        self._sizes: dict[cst.CSTNode, Size | None] = {}
+        self._returned: dict[tuple[Function, tuple[int, ...]], Size | None] = {}
+
+    def size(self, node: cst.BaseExpression) -> Size:
+        """How much data `node` holds."""
+        return self.partial(node) or "unknown"
+
+    def partial(self, node: cst.BaseExpression) -> Size | None:
+        """Like `size`, but None for what is being worked out."""
+        if node in self._sizes:
+            return self._sizes[node]
+        self._sizes[node] = None
+        result = self._sizes[node] = self._measure(node)
+        return result
+
+    def _measure(self, node: cst.BaseExpression) -> Size | None:
+        match node:
+            case cst.Integer() | cst.Float():
+                return "scalar"
+            case cst.Name():
+                return self._name(node)
+            case cst.Attribute():
+                return self._attribute(node)
+            case cst.Call():
+                return size_of_calls.size_of_call(self, node)
+            case cst.Subscript():
+                return self._subscript(node)
+            case cst.BinaryOperation():
+                return _wider(self.partial(node.left), self.partial(node.right))
+            case cst.UnaryOperation():
+                return self.partial(node.expression)
+            case cst.Comparison():
+                return self.partial(node.left)
+            case cst.IfExp():
+                return join([self.partial(node.body), self.partial(node.orelse)])
+            case cst.List() | cst.Tuple() if node.elements:
+                return join(self.partial(element.value) for element in node.elements)
+            case cst.ListComp() | cst.GeneratorExp():
+                return "batch" if self._runs_over_batch(node.for_in.iter) else "unknown"
+        return "unknown"
+
+    def _runs_over_batch(self, iterable: cst.BaseExpression) -> bool:
+        """Whether a loop runs over the samples of one batch."""
+        if isinstance(iterable, cst.Call) and callee_name(iterable) == "range" and len(iterable.args) == 1:
+            return bool(BATCH_SIZE.search(last_name(iterable.args[0].value)))
+        return self.partial(iterable) == "batch"
+
+    # Names and attributes
+
+    def _name(self, node: cst.Name) -> Size | None:
+        found = self.infer.bindings_reaching(node)
+        if found is None or not found[1]:
+            return "unknown"
+        return join(self._binding(b) for b in found[1] if b.kind not in ("augment", "delete"))
+
+    def _attribute(self, node: cst.Attribute) -> Size | None:
+        if self.infer.names.dotted(node):
+            return "unknown"
+        if node.attr.value in ("T", "values"):
+            return self.partial(node.value)
+        klass = self.infer.value(node.value).klass
+        for above in self.infer.lineage(klass) if klass is not None else ():
+            if node.attr.value in above.attributes:
+                return join(self._binding(b) for b in above.attributes[node.attr.value] if b.kind == "assign")
+        return "unknown"
+
+    def _binding(self, binding: Binding) -> Size | None:
+        if binding.path is None:
+            return "unknown"
+        match binding.kind:
+            case "assign" if binding.value is not None:
+                return self.part(binding.value, binding.path)
+            case "for" | "comprehension" if binding.value is not None:
+                return self.element(binding.value, binding.path)
+            case "param":
+                sizes = {self.partial(given) for given in self._given(binding)}
+                # One caller that is known to pass a batch is enough.
+                return next((size for size in ("batch", "sample", "scalar") if size in sizes), "unknown")
+        return "unknown"
+
+    def _given(self, parameter: Binding) -> list[cst.BaseExpression]:
+        """What callers in the file pass as a parameter."""
+        function = self._functions.get(parameter.node)
+        return self.calls.arguments(function, parameter.name) if function is not None else []
+
+    @cached_property
+    def _functions(self) -> dict[cst.CSTNode, Function]:
+        """Functions by their parameters."""
+        return {
+            param: function
+            for function in self.infer.walk.functions.values()
+            for param in function.parameters
+        }
+
+    def part(self, value: cst.BaseExpression, path: tuple[int, ...]) -> Size | None:
+        """The size of a part of an unpacked value."""
+        if not path:
+            return self.partial(value)
+        if isinstance(value, cst.Tuple | cst.List) and path[0] < len(value.elements):
+            return self.part(value.elements[path[0]].value, path[1:])
+        if isinstance(value, cst.Call):
+            if size_of_calls.is_of_environment(value):
+                return "sample" if path == (0,) else "scalar"
+            for target in self.calls.targets(value):
+                returned = self.of_function(target, path)
+                if returned != "unknown":
+                    return returned
+        return "batch" if self.partial(value) == "batch" else "unknown"
+
+    def of_function(self, function: Function, path: tuple[int, ...]) -> Size | None:
+        """The size of what a function of this file returns, or yields."""
+        key = (function, path)
+        if key in self._returned:
+            return self._returned[key]
+        self._returned[key] = None
+        given = [y.value for y in function.yields] if function.yields else [r.value for r in function.returns]
+        if isinstance(function.node, cst.Lambda):
+            given = [function.node.body]
+        sizes = [self.part(value, path) for value in given if isinstance(value, cst.BaseExpression)]
+        result = self._returned[key] = join(sizes) if sizes else "unknown"
+        return result
+
+    def element(self, iterable: cst.BaseExpression, path: tuple[int, ...]) -> Size | None:
+        """The size of what a loop over `iterable` gives its target."""
+        value = self.infer.value(iterable)
+        if value.kind in ("dataset", "iterator"):
+            return size_of_element(value)
+        if isinstance(iterable, cst.Call):
+            name, args = callee_name(iterable), [arg.value for arg in iterable.args if arg.keyword is None]
+            if name == "enumerate" and args:
+                return "scalar" if path[:1] == (0,) else self.element(args[0], path[1:])
+            if name == "zip" and path and path[0] < len(args):
+                return self.element(args[path[0]], path[1:])
+            if name in ("tqdm", "list", "reversed", "iter") and args:
+                return self.element(args[0], path)
+            if name == "range":
+                return "scalar"
+            if name in ("array_split", "flow", "flow_from_directory", "flow_from_dataframe"):
+                return "batch"
+        if value.kind == "generator" and value.function is not None:
+            return self.of_function(value.function, path)
+        return "sample" if self.partial(iterable) == "batch" else "unknown"
+
+    # Parts of arrays
+
+    def _subscript(self, node: cst.Subscript) -> Size | None:
+        first = node.slice[0].slice
+        if isinstance(first, cst.Slice):
+            return self._slice(node.value, first)
+        index = first.value
+        if last_name(index) in ("None", "newaxis"):
+            return "sample"
+        base = self.partial(node.value)
+        if string(index) is not None or isinstance(index, cst.Ellipsis):
+            return base
+        if self.partial(index) == "batch":
+            return "batch"
+        if base == "batch":
+            # `batch[0]` may be the first part of a tuple; `batch[i]` is a row.
+            return "batch" if isinstance(index, cst.Integer) and len(node.slice) == 1 else "sample"
+        return "unknown"
+
+    def _slice(self, base: cst.BaseExpression, cut: cst.Slice) -> Size | None:
+        of_base = self.partial(base)
+        kept: Size | None = of_base if of_base in ("batch", "sample") else "unknown"
+        if cut.lower is None or cut.upper is None or cut.step is not None:
+            return kept
+        if isinstance(cut.upper, cst.BinaryOperation) and isinstance(cut.upper.operator, cst.Add):
+            if integer(cut.upper.right) == 1 and cut.upper.left.deep_equals(cut.lower):
+                return "sample"
+        return "batch" if self.varies(cut.lower) else kept
+
+    def varies(self, node: cst.BaseExpression, depth: int = 0) -> bool:
+        """Whether an expression has another value in each iteration of a loop, here or at a call site."""
+        for name in names_read(node):
+            found = self.infer.bindings_reaching(name)
+            if found is not None and any(self._binding_varies(binding, depth) for binding in found[1]):
+                return True
+        return False
+
+    def _binding_varies(self, binding: Binding, depth: int) -> bool:
+        match binding.kind:
+            case "for" | "comprehension":
+                return True
+            case "assign" | "augment" if binding.at.block.loop is not None:
+                return True
+            case "param" if depth < _DEEPEST:
+                return any(self.varies(value, depth + 1) for value in self._given(binding))
+            case "assign" if binding.value is not None and binding.path == () and depth < _DEEPEST:
+                return self.varies(binding.value, depth + 1)
+        return False
+
+    def is_made_anew(self, node: cst.CSTNode, depth: int = 0) -> bool:
+        """Whether a loop runs `node`, here or through a call."""
+        if self._loops.innermost_loop(node) is not None:
+            return True
+        function = self.calls.function_at(node)
+        return (
+            function is not None
+            and depth < _DEEPEST
+            and any(self.is_made_anew(site, depth + 1) for site in self.calls.sites(function))
+        )
+
+
+def _wider(left: Size | None, right: Size | None) -> Size | None:
+    """The size of an arithmetic result: a scalar changes nothing."""
+    if left == "scalar":
+        return right
+    return right if left in (None, "unknown") and right in ("batch", "sample") else left
+
+
+def join(sizes: Iterable[Size | None]) -> Size | None:
+    """What several possible sizes have in common; one that is being worked out says nothing."""
+    found = {size for size in sizes if size is not None}
+    if len(found) == 1:
+        return found.pop()
+    if not found:
+        return None
+    return "batch" if found == {"sample", "batch"} else "unknown"
