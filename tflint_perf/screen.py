@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from tflint_perf.registry import all_rules
+from tflint_perf.catalogue import catalogue
 
 _TENSORFLOW = re.compile(rb"tensorflow|keras")
 
 
 @lru_cache(maxsize=64)
 def _triggers(rules: frozenset[str]) -> re.Pattern[bytes] | None:
-    known = all_rules()
+    known = catalogue()
     words = {word for code in rules if code in known for word in known[code].triggers}
     return re.compile(b"|".join(re.escape(word.encode()) for word in sorted(words))) if words else None
 
