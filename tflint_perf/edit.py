@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+from itertools import groupby
 
 import libcst as cst
 
@@ -188,16 +190,31 @@ class Editor:
 
     def remove_argument(self, call: cst.Call, arg: cst.Arg) -> Edit:
         """Remove one argument of a call, with the comma that goes with it."""
-        index = list(call.args).index(arg)
-        start, end = self._positions.start(arg), self._positions.end(arg)
-        if index + 1 < len(call.args):
-            return self.edit(start, self._positions.start(call.args[index + 1]), "")
-        if index > 0:
-            return self.edit(self._end_of_arg(call.args[index - 1]), max(end, self._end_of_arg(arg)), "")
-        return self.edit(start, end, "")
+        return self.remove_arguments(call, [arg])[0]
+
+    def remove_arguments(self, call: cst.Call, args: Collection[cst.Arg]) -> list[Edit]:
+        """Remove some arguments of a call: one edit for each run of neighbours, with the commas that go with them."""
+        edits = []
+        given = list(call.args)
+        for removed, run in groupby(range(len(given)), key=lambda index: given[index] in args):
+            if not removed:
+                continue
+            indices = list(run)
+            first, last = indices[0], indices[-1]
+            start, end = self._positions.start(given[first]), self._end_of_arg(given[last])
+            if last + 1 < len(given):
+                end = self._positions.start(given[last + 1])
+            elif first > 0:
+                start = self._end_of_arg(given[first - 1])
+            edits.append(self.edit(start, end, ""))
+        return edits
 
     def _end_of_arg(self, arg: cst.Arg) -> int:
-        return self._positions.end(arg.value)
+        """Where an argument ends, the parentheses around it included."""
+        end = self._positions.end(arg.value)
+        for _ in arg.value.rpar if isinstance(arg.value, cst.BaseExpression) else ():
+            end = self._text.index(")", end) + 1
+        return end
 
     # Names
 
