@@ -6,11 +6,13 @@ from functools import cached_property
 
 import libcst as cst
 
+from tflint_perf.model.batching import Batching
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.guards import Guard, Guards
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.names import Names
+from tflint_perf.model.pipelines import Pipelines
 from tflint_perf.model.scopes import Class, Function, Loop
 from tflint_perf.model.steps import GradientStep, GradientSteps
 from tflint_perf.model.syntax import names_read
@@ -53,6 +55,16 @@ class Model:
     def steps(self) -> GradientSteps:
         """Gradient steps."""
         return GradientSteps(self.infer, self.calls)
+
+    @cached_property
+    def pipelines(self) -> Pipelines:
+        """Where datasets are consumed."""
+        return Pipelines(self.infer, self.calls, self.loops, self.steps)
+
+    @cached_property
+    def batching(self) -> Batching:
+        """Whether datasets come in batches."""
+        return Batching(self.infer, self.calls)
 
     @cached_property
     def tracing(self) -> Tracing:

@@ -1,0 +1,115 @@
+"""Moving one call of a chain of method calls behind another: `a.map(f).batch(n)` to `a.batch(n).map(f)`."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from tflint_perf.edit import Editor
+from tflint_perf.finding import Edit
+from tflint_perf.model.scopes import Block
+from tflint_perf.model.syntax import is_name
+from tflint_perf.rule import Refusal
+
+# What may stand between two links of a chain, and what may end the line behind one.
+_GAP = re.compile(r"(?:\s|\\\r?\n|#[^\r\n]*)*")
+_LINE_END = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?:\r\n|\r|\n)")
+
+
+def move_behind(edit: Editor, call: cst.Call, target: cst.Call) -> list[Edit] | Refusal:
+    """Edits that move `call`'s link behind that of `target`, which comes after it in the same chain or in one of
+    the next statements."""
+    if call in _links(target):
+        return _move_in_chain(edit, call, target)
+    return _move_to_statement(edit, call, target)
+
+
+def _links(call: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """The calls that a chain is made of, and what it begins with, last link first."""
+    links = [call]
+    while isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute):
+        call = call.func.value
+        links.append(call)
+    return links
+
+
+def _move_in_chain(edit: Editor, call: cst.Call, target: cst.Call) -> list[Edit] | Refusal:
+    text, start, end = edit.model.text, _receiver_end(call, edit), edit.end(call)
+    links = _links(target)
+    if any(link.lpar for link in links[1 : links.index(call) + 2]):
+        return Refusal("it stands in parentheses")
+    gap = _gap(text, start)
+    tail, target_tail = _LINE_END.match(text, end), _LINE_END.match(text, edit.end(target))
+    if "\n" in gap and "\\" not in gap and tail is not None and target_tail is not None:
+        # Each link on a line of its own: its comments go with it.
+        first = text.index("\n", start) + 1
+        moved = text[first : tail.end()]
+        return [edit.edit(first, tail.end(), ""), edit.edit(target_tail.end(), target_tail.end(), moved)]
+    if "#" in gap or (tail is not None and "#" in tail[0]):
+        return Refusal("a comment stands behind it", call)
+    return [edit.edit(start, end, ""), edit.edit(edit.end(target), edit.end(target), text[start:end])]
+
+
+def _receiver_end(call: cst.Call, edit: Editor) -> int:
+    assert isinstance(call.func, cst.Attribute)
+    return edit.end(call.func.value)
+
+
+def _gap(text: str, start: int) -> str:
+    """The white space and comments behind a link."""
+    match = _GAP.match(text, start)
+    return match[0] if match is not None else ""
+
+
+def _move_to_statement(edit: Editor, call: cst.Call, target: cst.Call) -> list[Edit] | Refusal:
+    """Move a link that ends a statement `x = ….map(f)` into the later one `x = x.batch(n)`."""
+    model = edit.model
+    first, last = model.statement_of(call), model.statement_of(target)
+    name = _assigned_name(first)
+    block = model.walk.at[first].block
+    if name is None or not isinstance(first, cst.Assign) or first.value is not call or call.lpar:
+        return Refusal("the two stand too far apart")
+    if not _only_goes_on(block, first, last, name):
+        return Refusal("the two stand too far apart")
+    assert isinstance(last, cst.Assign)
+    text, start, end = model.text, _receiver_end(call, edit), edit.end(call)
+    gap = _gap(text, start)
+    receiver = call.func.value if isinstance(call.func, cst.Attribute) else None
+    becomes_nothing = is_name(receiver, name)
+    if becomes_nothing and last.value is target and _has_own_line(edit, first) and _has_own_line(edit, last):
+        moved = (edit.lines_start(first), edit.lines_end(first))
+        return [
+            edit.edit(*moved, ""),
+            edit.edit(edit.lines_end(last), edit.lines_end(last), text[slice(*moved)]),
+        ]
+    if "#" in gap or (receiver is not None and receiver.lpar):
+        return Refusal("a comment stands in front of it", call)
+    insertion = edit.edit(edit.end(target), edit.end(target), text[start + len(gap) : end])
+    return [edit.remove_statement(first) if becomes_nothing else edit.edit(start, end, ""), insertion]
+
+
+def _assigned_name(statement: cst.CSTNode) -> str | None:
+    match statement:
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
+            return name
+    return None
+
+
+def _only_goes_on(block: Block, first: cst.CSTNode, last: cst.CSTNode, name: str) -> bool:
+    """Whether all statements behind `first` up to `last` have the form `x = x.stage(…)`."""
+    if last not in block.statements:
+        return False
+    between = block.statements[block.statements.index(first) + 1 : block.statements.index(last) + 1]
+    return bool(between) and all(
+        _assigned_name(statement) == name
+        and isinstance(statement, cst.Assign)
+        and is_name(_links(statement.value)[-1], name)
+        for statement in between
+    )
+
+
+def _has_own_line(edit: Editor, statement: cst.CSTNode) -> bool:
+    line = edit.model.parent(statement)
+    alone = isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1
+    return alone and edit.model.text[: edit.lines_end(statement)].endswith(("\n", "\r"))

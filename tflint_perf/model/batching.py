@@ -1,0 +1,225 @@
+"""Whether a dataset's elements come in batches, and what the file calls its batch size."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+import libcst as cst
+
+from tflint_perf.model.apis import BATCHING, DATASET_FUNCTIONS
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.elementwise import mapped_function
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.pipelines import NEUTRAL, adds_batch_axis
+from tflint_perf.model.scopes import Function
+from tflint_perf.model.syntax import argument, descendants, integer, string
+from tflint_perf.model.values import Pipeline, Stage, Value
+
+# "ones": batches of one, asked for by a literal 1.
+Elements = Literal["single", "ones", "batches", "unknown"]
+
+_SINGLE_SOURCES = frozenset({"from_tensor_slices", "tfds.load", "list_files"})
+_KEEPING = NEUTRAL | {
+    "filter",
+    "shard",
+    "with_options",
+    "enumerate",
+    "take_while",
+    "snapshot",
+    "ignore_errors",
+    "unique",
+}
+_MAKING_BATCHES = frozenset((*BATCHING, "window", "group_by_window", "bucket_by_sequence_length", "rebatch"))
+_BATCH_SIZE = re.compile(r"^(train_?|training_?|global_?)?batch_?size$", re.I)
+_BATCHED_NAME = re.compile(r"batch", re.I)
+# A pipeline that takes no more elements than this is looked at, not trained on.
+_FEW = 10
+
+
+class Batching:
+    """Follows datasets from their source to where they are consumed."""
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._walk = infer.walk
+
+    def elements(self, value: Value) -> Elements:
+        """What a dataset's elements are, however it was built; "unknown" where that differs or is not known."""
+        states = {self.along(pipeline) for pipeline in value.pipelines}
+        return states.pop() if len(states) == 1 else "unknown"
+
+    def along(self, pipeline: Pipeline) -> Elements:
+        """What the elements are at the end of one way in which a dataset is built."""
+        if not pipeline:
+            return "unknown"
+        state = self._at_source(pipeline[0])
+        for stage in pipeline[1:]:
+            state = self._after(stage, state)
+        return state
+
+    def _at_source(self, source: Stage) -> Elements:
+        if source.name == "zip":
+            return self._zipped([self.elements(given) for given in source.inputs])
+        if source.name.endswith("(batch_size)") or DATASET_FUNCTIONS.get(source.name):
+            return "batches"
+        if source.name == "from_tensor_slices" and self._holds_batches(source.call):
+            return "unknown"
+        if source.name in _SINGLE_SOURCES or DATASET_FUNCTIONS.get(source.name) is False:
+            return "single"
+        return "unknown"
+
+    @staticmethod
+    def _holds_batches(call: cst.Call) -> bool:
+        """Whether what is sliced may have batches as its rows: by its name, or by an axis put in front."""
+        for arg in call.args:
+            if adds_batch_axis(arg):
+                return True
+            for node in descendants(arg):
+                name = node.attr.value if isinstance(node, cst.Attribute) else getattr(node, "value", "")
+                if isinstance(node, cst.Name | cst.Attribute) and _BATCHED_NAME.search(str(name)):
+                    return True
+        return False
+
+    def _after(self, stage: Stage, state: Elements) -> Elements:
+        name = stage.name
+        if name == "take" and integer(argument(stage.call, 0, "count")) in range(_FEW + 1):
+            return "unknown"
+        if name in _KEEPING:
+            return state
+        if name == "batch" and integer(argument(stage.call, 0, "batch_size")) == 1 and state == "single":
+            return "ones"
+        if name in _MAKING_BATCHES:
+            return "batches"
+        if name == "unbatch":
+            return "single" if state in ("batches", "ones") else "unknown"
+        if name in ("zip", "concatenate"):
+            return self._zipped([state, *(self.elements(given) for given in stage.inputs)])
+        if name == "map":
+            return state if state == "batches" or self._keeps_rank(stage.call) else "unknown"
+        if name in ("flat_map", "interleave"):
+            return self._of_inner(stage.call)
+        return "unknown"
+
+    @staticmethod
+    def _zipped(states: list[Elements]) -> Elements:
+        return states[0] if states and len(set(states)) == 1 else "unknown"
+
+    def _of_inner(self, call: cst.Call) -> Elements:
+        """What `flat_map` and `interleave` give: the elements of the datasets that their function makes."""
+        given = argument(call, 0, "map_func")
+        if given is None:
+            return "unknown"
+        if DATASET_FUNCTIONS.get(self._infer.names.qualified(given)) is False:
+            return "single"
+        function = mapped_function(self._infer, given)
+        return self.elements(self._infer.returned(function)) if function is not None else "unknown"
+
+    def _keeps_rank(self, call: cst.Call) -> bool:
+        """Whether a mapped function surely makes no batch: all of it is in sight, and it adds no axis in front."""
+        given = argument(call, 0, "map_func")
+        if given is None:
+            return False
+        if self._infer.value(given).kind in ("model", "layer"):
+            return True
+        function = self._infer.value(given).function
+        return function is not None and self._is_plain(function, set())
+
+    def _is_plain(self, function: Function, seen: set[Function]) -> bool:
+        if function in seen:
+            return True
+        seen.add(function)
+        if adds_batch_axis(function.node.body):
+            return False
+        return all(self._is_plain_call(call, seen) for call in function.calls)
+
+    def _is_plain_call(self, call: cst.Call, seen: set[Function]) -> bool:
+        name = self._infer.names.qualified(call.func)
+        if name:
+            hidden = ("tf.py_function", "tf.numpy_function", "tf.py_func", "tf.stack", "tf.io.parse_example")
+            return name.startswith(("tf.", "keras.", "np.", "functools.")) and name not in hidden
+        targets = self._calls.targets(call)
+        if targets:
+            return all(self._is_plain(target, seen) for target in targets)
+        if isinstance(call.func, cst.Name):
+            return self._infer.names.lookup(call.func.value, self._infer.names.scope_of(call.func)) is None
+        return isinstance(call.func, cst.Attribute)
+
+    # The batch size
+
+    def names_size_above_one(self) -> bool:
+        """Whether the file gives something named like a batch size an integer above 1."""
+        return any((number := integer(value)) is not None and number > 1 for value in self._sizes_given())
+
+    def _sizes_given(self) -> Iterator[cst.BaseExpression | None]:
+        for scope in self._walk.scopes.values():
+            for name, bindings in scope.bindings.items():
+                if _BATCH_SIZE.match(name):
+                    yield from (binding.value for binding in bindings)
+        for klass in self._walk.classes.values():
+            for name, bindings in klass.attributes.items():
+                if _BATCH_SIZE.match(name):
+                    yield from (binding.value for binding in bindings)
+        for name in ("add_argument", "DEFINE_integer"):
+            for call in self._walk.calls.get(name, ()):
+                words = [
+                    (string(arg.value) or "").lstrip("-").replace("-", "_")
+                    for arg in call.args
+                    if arg.keyword is None
+                ]
+                if any(map(_BATCH_SIZE.match, words)):
+                    yield argument(call, 1 if name == "DEFINE_integer" else None, "default")
+
+    def size_in_reach(self, node: cst.CSTNode) -> str | None:
+        """How code at `node` can say the file's batch size: `batch_size`, `args.batch_size`; None where it can't."""
+        for name in self._walk.names:
+            if _BATCH_SIZE.match(name) and self._is_bound_before(name, node):
+                return name
+        for attr, uses in self._walk.attributes.items():
+            if _BATCH_SIZE.match(attr):
+                for use in uses:
+                    if isinstance(use.value, cst.Name) and self._same_name(use.value, node):
+                        return f"{use.value.value}.{attr}"
+        return None
+
+    def _is_bound_before(self, name: str, node: cst.CSTNode) -> bool:
+        scope = self._infer.names.scope_of(node)
+        found = self._infer.names.lookup(name, scope)
+        if found is None:
+            return False
+        home, bindings = found
+        if any(integer(binding.value) == 1 for binding in bindings):
+            return False
+        order = self._infer.place(node).order
+        return home is not scope or any(
+            binding.kind == "param"
+            or (binding.at.order < order and binding.at.block in self._blocks_around(node))
+            for binding in bindings
+        )
+
+    def _blocks_around(self, node: cst.CSTNode) -> Iterator[object]:
+        block = self._infer.place(node).block
+        while block is not None:
+            yield block
+            block = block.parent  # type: ignore[assignment]
+
+    def _same_name(self, use: cst.Name, node: cst.CSTNode) -> bool:
+        """Whether the name in `use` stands for the same thing at `node`, and is bound there."""
+        names = self._infer.names
+        there = names.lookup(use.value, names.scope_of(use))
+        here = names.lookup(use.value, names.scope_of(node))
+        if there is None or here is None or there[0] is not here[0]:
+            # `self` of another method of the same class.
+            owner, other = (getattr(names.scope_of(n).function, "owner", None) for n in (use, node))
+            return use.value == "self" and here is not None and owner is not None and owner is other
+        return self._is_bound_before(use.value, node)
+
+
+def replaceable_size(pipeline: Pipeline) -> cst.BaseExpression | None:
+    """The literal 1 of the last `batch(1)` of a pipeline."""
+    for stage in reversed(pipeline):
+        if stage.name == "batch":
+            return argument(stage.call, 0, "batch_size")
+    return None

@@ -1,0 +1,283 @@
+"""Input pipelines: where a dataset is consumed, and what lies between two of its stages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import libcst as cst
+
+from tflint_perf.model.apis import DATASET_STAGES
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.elementwise import arity, is_elementwise, mapped_function
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.loops import Loops
+from tflint_perf.model.scopes import Function, Loop
+from tflint_perf.model.steps import GradientSteps
+from tflint_perf.model.syntax import (
+    argument,
+    callee_name,
+    descendants,
+    descendants_here,
+    integer,
+    is_name,
+    keyword_argument,
+    mentions,
+    target_names,
+)
+from tflint_perf.model.values import Pipeline, Stage, Value
+
+Use = Literal["train", "infer"]
+
+_MODEL_NAME = re.compile(r"(^|_)model$")
+_STEP_NAME = re.compile(r"(^|_)(train|step|fit)")
+# Wrappers that hand on the elements of what they are given first.
+_WRAPPERS = frozenset({"enumerate", "iter", "tqdm", "trange", "as_numpy", "progress_bar", "track"})
+# Stages that keep a dataset's elements as they are and where they are in a batch.
+NEUTRAL = frozenset(["take", "skip", "shuffle", "repeat", "cache", "prefetch"])
+# A loop that takes no more elements than this looks at them.
+_FEW = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Consumption:
+    """A place that takes a dataset's elements to train or to infer: `node` is the dataset there.
+
+    `loop` is the step loop that runs over it; None when a Keras method is given it.
+    """
+
+    node: cst.BaseExpression
+    value: Value
+    use: Use
+    loop: Loop | None = None
+
+
+class Pipelines:
+    """Answers what becomes of a file's datasets."""
+
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, steps: GradientSteps) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._loops = loops
+        self._steps = steps
+        self._walk = infer.walk
+        self._uses: dict[Function, Use | None] = {}
+        self._consumptions: list[Consumption] | None = None
+
+    # Consumption
+
+    def consumptions(self) -> list[Consumption]:
+        """Every place where a dataset is given to a Keras model or iterated into a step."""
+        if self._consumptions is None:
+            self._consumptions = [*self._given_to_keras(), *self._iterated()]
+        return self._consumptions
+
+    def _given_to_keras(self) -> Iterator[Consumption]:
+        for name in ("fit", "evaluate", "predict"):
+            for call in self._walk.calls.get(name, ()):
+                if not self._is_keras_method(call):
+                    continue
+                given = [argument(call, 0, "x")]
+                if name == "fit":
+                    given.append(keyword_argument(call, "validation_data"))
+                for node in given:
+                    if node is not None and self._infer.value(node).kind == "dataset":
+                        yield Consumption(
+                            node, self._infer.value(node), "train" if name == "fit" else "infer"
+                        )
+
+    def _is_keras_method(self, call: cst.Call) -> bool:
+        """Whether a call runs a method of a Keras model, and not one that the file defines."""
+        if not isinstance(call.func, cst.Attribute) or self._calls.targets(call):
+            return False
+        receiver = call.func.value
+        value = self._infer.value(receiver)
+        if value.known:
+            return value.kind == "model" and not (
+                value.klass is not None and self._infer.has_foreign_base(value.klass)
+            )
+        name = receiver.attr.value if isinstance(receiver, cst.Attribute) else getattr(receiver, "value", "")
+        # AutoKeras batches what it is given.
+        foreign = any(
+            "autokeras" in binding.imported
+            for bindings in self._walk.top.bindings.values()
+            for binding in bindings
+        )
+        return isinstance(name, str) and _MODEL_NAME.search(name) is not None and not foreign
+
+    def _iterated(self) -> Iterator[Consumption]:
+        for node, loop in self._walk.loops.items():
+            if not isinstance(node, cst.For) or self.only_inspects(loop):
+                continue
+            for dataset, target in _iterated_with(node.iter, node.target):
+                value = self._infer.value(dataset)
+                if value.kind in ("dataset", "iterator") and target is not None:
+                    use = self._use_in(loop, {name.value for name in target_names(target)})
+                    if use is not None:
+                        yield Consumption(dataset, value, use, loop)
+
+    def only_inspects(self, loop: Loop) -> bool:
+        """Whether a loop ends in a `break`, or breaks after a few elements."""
+        body = loop.node.body.body if isinstance(loop.node, cst.For | cst.While) else ()
+        for line in body:
+            if isinstance(line, cst.If) and _breaks(line.body):
+                bounds = [integer(part.comparator) for part in getattr(line.test, "comparisons", ())]
+                if any(bound is not None and bound <= _FEW for bound in bounds):
+                    return True
+        return bool(body) and _breaks(loop.node.body)  # type: ignore[union-attr]
+
+    # What becomes of an element
+
+    def _use_in(self, loop: Loop, names: set[str]) -> Use | None:
+        """How a loop's body uses what `names` hold: in a step, for inference, or in none of these."""
+        assert isinstance(loop.node, cst.For)
+        for node in descendants_here(loop.node.body):
+            if isinstance(node, cst.Assign) and mentions(node.value, names):
+                names |= {name.value for target in node.targets for name in target_names(target.target)}
+        for step in self._steps.all():
+            if _lies_in(self._walk.parents, step.tape, loop.node) and mentions(step.tape.body, names):
+                return "train"
+        found: Use | None = None
+        for call in descendants_here(loop.node.body):
+            if isinstance(call, cst.Call) and any(mentions(arg, names) for arg in call.args):
+                use = self._use_of_call(call)
+                if use == "train":
+                    return use
+                found = found or use
+        return found
+
+    def _use_of_call(self, call: cst.Call) -> Use | None:
+        name = callee_name(call)
+        if isinstance(call.func, cst.Attribute):
+            if name == "train_on_batch":
+                return "train"
+            if name in ("test_on_batch", "predict_on_batch"):
+                return "infer"
+        targets = self._calls.targets(call)
+        found = [self._use_in_function(function) for function in targets]
+        if "train" in found:
+            return "train"
+        value = self._infer.value(call.func)
+        if value.kind == "model" or "infer" in found:
+            return "infer"
+        if value.kind == "compiled" and not targets and _STEP_NAME.search(name):
+            return "train"
+        return None
+
+    def _use_in_function(self, function: Function) -> Use | None:
+        """Whether calling a function of this file makes a gradient step or asks a model, itself or further down."""
+        if function not in self._uses:
+            self._uses[function] = None
+            if any(step.function is function for step in self._steps.all()):
+                self._uses[function] = "train"
+            else:
+                below = [self._use_of_call(call) for call in function.calls]
+                self._uses[function] = "train" if "train" in below else "infer" if "infer" in below else None
+        return self._uses[function]
+
+    def functions_fed(self, consumption: Consumption) -> Iterator[Function]:
+        """The functions of this file that the loop of a consumption calls directly."""
+        if consumption.loop is not None:
+            for node in descendants_here(consumption.loop.node):
+                if isinstance(node, cst.Call):
+                    yield from self._calls.targets(node)
+
+    # Stages
+
+    def stages_before(self, call: cst.Call) -> list[Pipeline]:
+        """The ways in which the dataset that a stage's call gives was built, that stage included."""
+        found = list(self._infer.value(call).pipelines)
+        if found:
+            return found
+        # A dataset of unknown origin: as far back as one expression goes.
+        chain: list[Stage] = []
+        node: cst.BaseExpression = call
+        while (
+            isinstance(node, cst.Call)
+            and isinstance(node.func, cst.Attribute)
+            and callee_name(node) in DATASET_STAGES
+        ):
+            chain.insert(0, Stage(callee_name(node), node))
+            node = node.func.value
+        return [tuple(chain)] if self._infer.value(node).kind == "dataset" and chain else []
+
+    def is_elementwise(self, given: cst.BaseExpression, before: Pipeline) -> bool:
+        """Whether a function given to `map` gives the same on a batch, at the end of `before`."""
+        function = mapped_function(self._infer, given)
+        if function is None:
+            return False
+        parts = _parts_of_element(before)
+        return parts in (None, arity(function)) and is_elementwise(self._infer, function)
+
+    def goes_on(self, stage: cst.Call) -> Iterator[cst.Call]:
+        """The stages that are put directly behind a stage."""
+        for name in DATASET_STAGES:
+            for call in self._walk.calls.get(name, ()):
+                for pipeline in self.stages_before(call):
+                    if len(pipeline) > 1 and pipeline[-1].call is call and pipeline[-2].call is stage:
+                        yield call
+                        break
+
+
+def _iterated_with(
+    iterable: cst.BaseExpression, target: cst.BaseExpression | None
+) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression | None]]:
+    """The expressions that a loop takes elements from, each with the target that gets them."""
+    if isinstance(iterable, cst.Call) and iterable.args:
+        name = callee_name(iterable)
+        first = iterable.args[0].value
+        items = [element.value for element in target.elements] if isinstance(target, cst.Tuple) else []
+        if name == "zip" and isinstance(iterable.func, cst.Name):
+            for index, arg in enumerate(iterable.args):
+                yield from _iterated_with(arg.value, items[index] if index < len(items) else None)
+            return
+        if name in _WRAPPERS:
+            inner = target if name != "enumerate" else items[1] if len(items) == 2 else None
+            yield from _iterated_with(first, inner)
+            return
+    if isinstance(iterable, cst.Call) and callee_name(iterable) == "as_numpy_iterator":
+        assert isinstance(iterable.func, cst.Attribute)
+        iterable = iterable.func.value
+    yield iterable, target
+
+
+def _parts_of_element(pipeline: Pipeline) -> int | None:
+    """How many arguments a mapped function gets; None where the elements' structure is not in sight."""
+    if not pipeline or any(stage.name not in NEUTRAL | {"filter", "batch"} for stage in pipeline[1:]):
+        return 2 if pipeline and pipeline[-1].name == "enumerate" else None
+    source = pipeline[0]
+    if source.name == "zip":
+        return len(source.inputs) or None
+    given = source.call.args[0].value if source.call.args else None
+    return (
+        len(given.elements) if source.name == "from_tensor_slices" and isinstance(given, cst.Tuple) else None
+    )
+
+
+def _breaks(body: cst.BaseSuite) -> bool:
+    last = body.body[-1] if body.body else None
+    return isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], cst.Break)
+
+
+def _lies_in(parents: dict[cst.CSTNode, cst.CSTNode], node: cst.CSTNode, outer: cst.CSTNode) -> bool:
+    current: cst.CSTNode | None = node
+    while current is not None and current is not outer:
+        if isinstance(current, cst.FunctionDef | cst.Lambda):
+            return False
+        current = parents.get(current)
+    return current is outer
+
+
+def adds_batch_axis(node: cst.CSTNode) -> bool:
+    """Whether code makes a batch of one by hand: `tf.expand_dims(x, 0)`, `x[None]`, `x[tf.newaxis, …]`."""
+    for below in descendants(node):
+        if isinstance(below, cst.Call) and callee_name(below) == "expand_dims":
+            if integer(argument(below, 1, "axis")) in (0, None):
+                return True
+        elif isinstance(below, cst.Subscript) and isinstance(below.slice[0].slice, cst.Index):
+            index = below.slice[0].slice.value
+            if is_name(index, "None") or getattr(getattr(index, "attr", index), "value", "") == "newaxis":
+                return True
+    return False
