@@ -11,9 +11,10 @@ from tflint_perf.model.batches import Batches
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Function, Loop
-from tflint_perf.model.size_of_calls import looks_like_environment
+from tflint_perf.model.size_of_calls import is_of_environment
 from tflint_perf.model.syntax import (
     COMPREHENSIONS,
+    argument,
     callee_name,
     descendants,
     integer,
@@ -80,6 +81,9 @@ class Loops:
         if self.is_part_of_one_iteration(loop):
             return "none"
         calls: list[cst.Call] = []
+        # A step of an environment is a step, also where it ends in a loop over a few remembered ones.
+        if any(is_of_environment(call) and callee_name(call) == "step" for call in loop.calls):
+            return "step"
         if self._holds_step_loop(loop, calls):
             return "epoch"
         if loop.iterable is not None and self.runs_over_batches(self._infer.value(loop.iterable)):
@@ -107,8 +111,10 @@ class Loops:
         return any(self._has_step_loop(target) for call in loop.calls for target in self._calls.targets(call))
 
     def is_part_of_one_iteration(self, loop: Loop) -> bool:
-        """Loops over a few literal items, layers, variables, gradients, devices or file names, and loops that run once."""
+        """Loops over a few literal items, elements, layers, variables, devices or file names; loops that run once."""
         iterable = loop.iterable
+        if _ends_in_break(loop):
+            return True
         if iterable is None:
             return False
         if isinstance(iterable, cst.List | cst.Tuple):
@@ -118,6 +124,9 @@ class Loops:
             if name == "range" and iterable.args:
                 bound = integer(iterable.args[min(1, len(iterable.args) - 1)].value)
                 return bound is not None and (bound <= 1 or (bound <= _FEW and loop.parent is not None))
+            if name == "take":
+                count = integer(argument(iterable, 0, "count"))
+                return count is not None and 0 <= count <= _FEW
             if self._infer.names.qualified(iterable.func) in _DEVICE_LISTS:
                 return True
             if name in ("enumerate", "zip", "reversed", "list", "sorted") and iterable.args:
@@ -170,7 +179,7 @@ class Loops:
             if name in ("get_next", "next"):
                 return base.kind == "iterator"
             if name == "step":
-                return looks_like_environment(func.value)
+                return is_of_environment(call)
             if name in _WHOLE_RUN_METHODS:
                 return self.takes_one_batch(call)
         elif name == "next" and call.args:
@@ -349,6 +358,17 @@ class Loops:
             if caller is not None and (self.is_function_per_step(caller) or self._is_own_judge(caller, seen)):
                 return True
         return False
+
+
+def _ends_in_break(loop: Loop) -> bool:
+    """Whether a loop runs once: its last statement leaves it, and nothing goes on before that."""
+    body = loop.node.body if isinstance(loop.node, cst.For | cst.While) else None
+    last = body.body[-1] if body is not None and body.body else None
+    if isinstance(last, cst.SimpleStatementLine):
+        last = last.body[-1]
+    return isinstance(last, cst.Break) and not any(
+        isinstance(node, cst.Continue) for node in descendants(loop.node)
+    )
 
 
 def _flatten(items: tuple[Value, ...]) -> Iterator[Value]:

@@ -1,0 +1,121 @@
+"""TFP105 keras-call-in-loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tflint_perf.edit import Editor
+from tflint_perf.model import Model
+from tflint_perf.model.syntax import callee_name, has_stars
+from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
+
+_ON_BATCH = {"predict": "predict_on_batch", "evaluate": "test_on_batch", "fit": "train_on_batch"}
+# How many of the first arguments may be given by position, and which keywords mean the same in both calls.
+_POSITIONAL = {"predict": 1, "evaluate": 2, "fit": 2}
+_KEPT = {
+    "predict": {"x"},
+    "evaluate": {"x", "y", "sample_weight", "return_dict"},
+    "fit": {"x", "y", "sample_weight", "class_weight"},
+}
+# With a single batch these change nothing.
+_DROPPED = {"verbose", "batch_size", "shuffle", "epochs", "nb_epoch"}
+
+
+class KerasCallInLoop(Rule):
+    """`predict`, `evaluate` or `fit` of a Keras model, called for one batch on each step.
+
+    ## What it does
+
+    Reports `predict`, `evaluate` and `fit` per step on one batch or one sample.
+
+    ## Why is this bad?
+
+    Each call wraps its arrays in a `tf.data` pipeline, makes an iterator, runs the callbacks, and looks for the
+    function to run. That pays for itself over a dataset; for one batch it takes many times the work proper.
+    `predict_on_batch`, `test_on_batch` and `train_on_batch` do that work and nothing else.
+
+    ## Example
+
+    ```python
+    for images in dataset:
+        answers = teacher.predict(images, verbose=0)
+        train_step(images, answers)
+    ```
+
+    Use instead:
+
+    ```python
+    for images in dataset:
+        answers = teacher.predict_on_batch(images)
+        train_step(images, answers)
+    ```
+
+    ## What is left alone
+
+    Calls on a whole dataset, also once an epoch, calls behind `step % n`, a model made anew for each fold or
+    trial, and a class's own `predict`. The fix is refused, and the finding says why, where an argument has no
+    counterpart (`callbacks`, several epochs), or where the history that `fit` returns is used.
+
+    ## Sources
+
+    - Keras documentation, [Model training APIs](https://keras.io/api/models/model_training_apis/): "`predict` …
+      is designed for batch processing of large numbers of inputs. It is not intended for use inside of loops"
+    """
+
+    code = "TFP105"
+    name = "keras-call-in-loop"
+    triggers = ("predict", "evaluate", "fit")
+    fixes = "unsafe"
+    claim = Claim("step time", least=2.0)
+
+    def check(self, model: Model) -> Iterator[Report]:
+        for call in model.calls_named(*_ON_BATCH):
+            if not _is_of_keras_model(model, call) or not model.loops.takes_one_batch(call):
+                continue
+            if not model.is_per_step(call) or model.is_compiled(call) or model.guard_of(call) is not None:
+                continue
+            name = callee_name(call)
+            yield Report(
+                call,
+                f"`{name}` sets up an input pipeline for one batch on each step; call `{_ON_BATCH[name]}`",
+                lambda edit, call=call: _call_on_batch(edit, call),
+            )
+
+
+def _is_of_keras_model(model: Model, call: cst.Call) -> bool:
+    if not isinstance(call.func, cst.Attribute) or model.calls.targets(call):
+        return False
+    return model.value(call.func.value).kind == "model"
+
+
+def _call_on_batch(edit: Editor, call: cst.Call) -> Repair | Refusal:
+    assert isinstance(call.func, cst.Attribute)
+    name = callee_name(call)
+    if has_stars(call):
+        return Refusal("its arguments are not all in sight", call)
+    dropped: list[cst.Arg] = []
+    for index, arg in enumerate(call.args):
+        if arg.keyword is None:
+            if index >= _POSITIONAL[name]:
+                return Refusal(f"`{edit.text(arg.value)}` is passed by position", arg.value)
+        elif arg.keyword.value in _DROPPED:
+            dropped.append(arg)
+        elif arg.keyword.value not in _KEPT[name]:
+            return Refusal(f"`{_ON_BATCH[name]}` has no `{arg.keyword.value}`", arg.value)
+    if name == "fit" and _is_used(edit.model, call):
+        return Refusal("the history that `fit` returns is used", call)
+    edits = [edit.replace(call.func.attr, _ON_BATCH[name]), *edit.remove_arguments(call, dropped)]
+    return Repair(f"Call `{_ON_BATCH[name]}`", edits, safe=False)
+
+
+def _is_used(model: Model, call: cst.Call) -> bool:
+    """Whether the program does anything with what a call returns."""
+    statement = model.statement_of(call)
+    if isinstance(statement, cst.Expr) and statement.value is call:
+        return False
+    match statement:
+        case cst.Assign(value=value, targets=[cst.AssignTarget(target=cst.Name(name))]) if value is call:
+            return len(model.walk.names.get(name, ())) > 1
+    return True
