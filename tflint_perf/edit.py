@@ -25,12 +25,18 @@ class Editor:
         self._positions = positions
         self._source = source
         self._text = source.text
+        self._given: set[str] = set()
 
     # Asking
 
     def text(self, node: cst.CSTNode) -> str:
         """The source of a node as it stands in the file."""
         return self._text[self._positions.start(node) : self._positions.end(node)]
+
+    @property
+    def whole_text(self) -> str:
+        """The whole text of the file."""
+        return self._text
 
     def row(self, node: cst.CSTNode) -> int:
         """The row on which a node begins, as people count it."""
@@ -248,10 +254,13 @@ class Editor:
         return self._positions.start(body[0]) if body else 0
 
     def fresh_name(self, wanted: str) -> str:
-        """`wanted`, or with a number when the file uses that name already."""
+        """`wanted`, or with a number when the file uses that name already or another fix was given it."""
         name, number = wanted, 2
-        while name in self.model.walk.names or any(
-            name in s.bindings for s in self.model.walk.scopes.values()
+        while (
+            name in self._given
+            or name in self.model.walk.names
+            or any(name in s.bindings for s in self.model.walk.scopes.values())
         ):
             name, number = f"{wanted}_{number}", number + 1
+        self._given.add(name)
         return name

@@ -10,8 +10,10 @@ from tflint_perf.model.batching import Batching
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.guards import Guard, Guards
 from tflint_perf.model.infer import Inference
+from tflint_perf.model.invariance import Invariance
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.names import Names
+from tflint_perf.model.once import Once
 from tflint_perf.model.pipelines import Pipelines
 from tflint_perf.model.scopes import Class, Function, Loop
 from tflint_perf.model.steps import GradientStep, GradientSteps
@@ -65,6 +67,16 @@ class Model:
     def batching(self) -> Batching:
         """Whether datasets come in batches."""
         return Batching(self.infer, self.calls)
+
+    @cached_property
+    def invariance(self) -> Invariance:
+        """What changes from one iteration of a loop to the next."""
+        return Invariance(self.infer, self.calls)
+
+    @cached_property
+    def once(self) -> Once:
+        """What a step loop reaches but runs once, or seldom."""
+        return Once(self.infer, self.calls, self.loops)
 
     @cached_property
     def tracing(self) -> Tracing:

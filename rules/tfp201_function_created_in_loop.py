@@ -1,0 +1,137 @@
+"""TFP201 function-created-in-loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import libcst as cst
+
+from tflint_perf.edit import Editor
+from tflint_perf.hoist import hoist
+from tflint_perf.model import Loop, Model
+from tflint_perf.model.apis import kind_of_call
+from tflint_perf.model.scopes import Function
+from tflint_perf.model.syntax import argument, calls_below
+from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
+
+_KINDS_WITH_STATE = frozenset({"variable", "layer", "model", "optimizer", "metric"})
+
+
+class FunctionCreatedInLoop(Rule):
+    """A `tf.function` that is made anew on each training step.
+
+    ## What it does
+
+    Reports a function that is decorated with `tf.function`, or given to it, in a step loop or in a function that
+    a step loop calls.
+
+    ## Why is this bad?
+
+    A `tf.function` keeps its traces to itself. One that is made on each step has none: TensorFlow runs its Python
+    code again, builds the graph, optimizes it, and throws it away after one call. That costs more than running
+    the same code in eager mode.
+
+    ## Example
+
+    ```python
+    for images, labels in dataset:
+
+        @tf.function
+        def train_step(images, labels):
+            ...
+
+        train_step(images, labels)
+    ```
+
+    Use instead:
+
+    ```python
+    @tf.function
+    def train_step(images, labels):
+        ...
+
+    for images, labels in dataset:
+        train_step(images, labels)
+    ```
+
+    ## What is left alone
+
+    A factory that is called once, a function that a cache or an attribute keeps (`if self._step is None:`), and
+    one that is made behind a guard. The fix is refused where the function reads what the loop changes; it is
+    unsafe where the function draws random numbers, since each new function begins the same sequence again.
+
+    ## Sources
+
+    - TensorFlow guide, [Better performance with tf.function](https://www.tensorflow.org/guide/function)
+    """
+
+    code = "TFP201"
+    name = "function-created-in-loop"
+    triggers = (".function", "@function", "function(", "function as", "defun")
+    fixes = "both"
+    claim = Claim("step time", least=2.0)
+
+    def check(self, model: Model) -> Iterator[Report]:
+        for made in _functions_made(model):
+            if model.is_compiled(made) or not model.is_per_step(made):
+                continue
+            if model.once.runs_seldom(made) or model.guard_of(made) is not None:
+                continue
+            yield Report(
+                made,
+                "a `tf.function` is made on each step, and traced anew each time; make it once, above the loop",
+                partial(_make_once, made),
+            )
+
+
+def _functions_made(model: Model) -> Iterator[cst.FunctionDef | cst.Call]:
+    """Decorated functions, and calls that make a `tf.function` of one."""
+    for node, function in model.walk.functions.items():
+        if isinstance(node, cst.FunctionDef) and any(
+            model.infer.compiles(decorator.decorator) for decorator in function.decorators
+        ):
+            yield node
+    for call in model.calls_to("tf.function"):
+        parent = model.parent(call)
+        if isinstance(parent, cst.Decorator):
+            continue
+        if argument(call, 0, "func") is not None:
+            yield call
+        elif isinstance(parent, cst.Call) and parent.func is call and parent.args:
+            yield parent  # tf.function(jit_compile=True)(f)
+
+
+def _make_once(made: cst.FunctionDef | cst.Call, edit: Editor) -> Repair | Refusal:
+    model = edit.model
+    statement = model.statement_of(made)
+    if model.loops.innermost_loop(made) is None:
+        return Refusal("it is made in a function that the loop calls")
+    if isinstance(statement, cst.Assign | cst.AnnAssign) and statement.value is not made:
+        return Refusal("it is used where it is made", made)
+    edits = hoist(edit, statement, lambda loop: _objection(model, made, loop))
+    if isinstance(edits, Refusal):
+        return edits
+    traced = _traced(model, made)
+    safe = traced is not None and not model.invariance.draws_random_numbers(traced.node)
+    return Repair("Make the `tf.function` once, above the loop", edits, safe)
+
+
+def _traced(model: Model, made: cst.FunctionDef | cst.Call) -> Function | None:
+    """The function of this file that is traced."""
+    return model.walk.functions.get(made) if isinstance(made, cst.FunctionDef) else model.value(made).function
+
+
+def _objection(model: Model, made: cst.FunctionDef | cst.Call, loop: Loop) -> Refusal | None:
+    """Why one trace is not the same as a trace on each step."""
+    traced = _traced(model, made)
+    if traced is None:
+        return None
+    changed = model.invariance.change(traced.node, loop)
+    if changed is not None:
+        return Refusal(changed.reason, changed.node)
+    for call in calls_below(traced.node.body):
+        if kind_of_call(model.qualified(call.func)) in _KINDS_WITH_STATE:
+            return Refusal("what it creates would outlive the step", call)
+    obstacle = model.tracing.obstacle_in_function(traced)
+    return Refusal(obstacle.reason, obstacle.node) if obstacle is not None else None

@@ -1,0 +1,186 @@
+"""Moving code that a loop does not change above that loop."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import libcst as cst
+
+from tflint_perf.edit import Editor
+from tflint_perf.finding import Edit
+from tflint_perf.model import Loop, Model
+from tflint_perf.model.invariance import bound_names
+from tflint_perf.model.scopes import Binding
+from tflint_perf.model.syntax import descendants
+from tflint_perf.rule import Refusal
+
+_BLANK = re.compile(r"[ \t]*(?:\r\n|\r|\n)")
+_COMMENT = re.compile(r"([ \t]*)#[^\r\n]*(?:\r\n|\r|\n|$)")
+
+Objection = Callable[[Loop], Refusal | None]
+
+
+def hoist(edit: Editor, statement: cst.CSTNode, objection: Objection | None = None) -> list[Edit] | Refusal:
+    """Move a statement, with its comments, above the outermost loop of its function in which it is invariant.
+
+    `objection` may refuse a loop for a reason of the rule's own. A `def` gets a blank line behind it.
+    """
+    model = edit.model
+    loop = model.loops.innermost_loop(statement)
+    if loop is None:
+        return Refusal("it stands in no loop of its function")
+    refusal = _stays(edit, statement, loop) or _obstacle(model, statement, loop, objection)
+    if refusal is not None:
+        return refusal
+    while loop.parent is not None and _is_direct(model, loop.node, loop.parent):
+        if _obstacle(model, statement, loop.parent, objection) is not None:
+            break
+        loop = loop.parent
+    return _move(edit, statement, loop)
+
+
+def hoist_expression(
+    edit: Editor, node: cst.BaseExpression, name: str, loop: Loop, content: str | None = None
+) -> list[Edit]:
+    """Give an invariant expression a fresh name above a loop, and use that in its place."""
+    text = edit.text(node) if content is None else content
+    fresh = edit.fresh_name(name)
+    return [edit.insert_above(loop.node, f"{fresh} = {text}\n"), edit.replace(node, fresh)]
+
+
+def change(model: Model, node: cst.CSTNode, loop: Loop) -> Refusal | None:
+    """Why `node` means something else in each iteration of `loop`."""
+    found = model.invariance.change(node, loop)
+    return Refusal(found.reason, found.node) if found is not None else None
+
+
+def _stays(edit: Editor, statement: cst.CSTNode, loop: Loop) -> Refusal | None:
+    """Why a statement can't be moved, wherever to."""
+    model = edit.model
+    if isinstance(loop.node, cst.CompFor) or not _is_direct(model, statement, loop):
+        return Refusal(
+            "it stands under a condition or in a block of the loop", model.walk.at[statement].block.owner
+        )
+    line = model.parent(statement)
+    if isinstance(line, cst.SimpleStatementLine):
+        if len(line.body) != 1:
+            return Refusal("it shares its line with other statements", statement)
+        line = model.parent(line)
+    if not isinstance(line, cst.IndentedBlock):
+        return Refusal("it stands on the line of the loop", statement)
+    if len(line.body) == 1:
+        return Refusal("nothing would be left in the loop", loop.node)
+    for node in descendants(statement):
+        if isinstance(node, cst.SimpleString | cst.FormattedString) and not _is_docstring(model, node):
+            if "\n" in edit.text(node):
+                return Refusal("a string of several lines can't be moved", node)
+    return None
+
+
+def _is_docstring(model: Model, node: cst.CSTNode) -> bool:
+    statement = model.parent(node)
+    if not isinstance(statement, cst.Expr):
+        return False
+    line = model.parent(statement)
+    body = model.parent(line) if line is not None else None
+    return isinstance(body, cst.IndentedBlock) and body.body[0] is line
+
+
+def _is_direct(model: Model, statement: cst.CSTNode, loop: Loop) -> bool:
+    """Whether a statement stands in the body of a loop itself, in no block inside it."""
+    block = model.walk.at[statement].block
+    return block.owner is loop.node and block.branch == "body"
+
+
+def _obstacle(
+    model: Model, statement: cst.CSTNode, loop: Loop, objection: Objection | None
+) -> Refusal | None:
+    names = bound_names(statement)
+    if names is None:
+        return Refusal("only what is given a plain name can be moved", statement)
+    changed = change(model, statement, loop)
+    if changed is not None:
+        return changed
+    for name in names:
+        other = _other_binding(model, statement, name, loop)
+        if other is not None:
+            return Refusal(f"`{name.value}` is bound in another place, too", other.node)
+    return objection(loop) if objection is not None else None
+
+
+def _other_binding(model: Model, statement: cst.CSTNode, name: cst.Name, loop: Loop) -> Binding | None:
+    """A binding of the name that would meet the moved one: in the loop, or seen by the same reader."""
+    inside = set(descendants(statement))
+    scope = model.walk.at[statement].block.scope
+    bindings = scope.bindings.get(name.value, [])
+    ours = [binding for binding in bindings if binding.node in inside]
+    for binding in bindings:
+        if binding not in ours and model.invariance.is_bound_in(binding, loop):
+            return binding
+    for node in model.walk.names.get(name.value, ()) if len(bindings) > len(ours) else ():
+        reaching = model.infer.bindings_reaching(node)
+        if reaching is not None and reaching[0] is scope and any(binding in ours for binding in reaching[1]):
+            for binding in reaching[1]:
+                if binding not in ours:
+                    return binding
+    return None
+
+
+def _move(edit: Editor, statement: cst.CSTNode, loop: Loop) -> list[Edit]:
+    text = edit.whole_text
+    start, end = edit.lines_start(statement), _end_with_comments(edit, statement)
+    old = edit.indent(statement)
+    lines = text[start:end].splitlines(keepends=True)
+    content = "".join(line.removeprefix(old) for line in lines)
+    if not content.endswith(("\n", "\r")):
+        content += "\n"
+    is_def = isinstance(statement, cst.FunctionDef)
+    if is_def:
+        content += "\n"
+        above = edit.lines_start(loop.node)
+        if not _is_first(edit.model, loop.node) and _before_blank_lines(text, above) == above:
+            content = "\n" + content
+    first = _is_first(edit.model, statement)
+    if is_def or first:
+        end = _past_blank_lines(text, end)
+    if first:
+        start = _before_blank_lines(text, start)
+    return [edit.insert_above(loop.node, content), edit.edit(start, end, "")]
+
+
+def _is_first(model: Model, statement: cst.CSTNode) -> bool:
+    """Whether a statement is the first of its block."""
+    return model.walk.at[statement].block.statements[0] is statement
+
+
+def _end_with_comments(edit: Editor, statement: cst.CSTNode) -> int:
+    """The end of a statement's lines, and of comments below a `def` that are indented as its body is."""
+    end = edit.lines_end(statement)
+    if not isinstance(statement, cst.FunctionDef):
+        return end
+    text, indent = edit.whole_text, len(edit.indent(statement))
+    at = end
+    while True:
+        after = _past_blank_lines(text, at)
+        comment = _COMMENT.match(text, after)
+        if comment is None or len(comment[1]) <= indent or comment.end() == after:
+            return end
+        end = at = comment.end()
+
+
+def _past_blank_lines(text: str, offset: int) -> int:
+    while (match := _BLANK.match(text, offset)) is not None:
+        offset = match.end()
+    return offset
+
+
+def _before_blank_lines(text: str, offset: int) -> int:
+    """The start of the blank lines that end at `offset`."""
+    while offset > 0:
+        before = offset - (2 if text.endswith("\r\n", 0, offset) else 1)
+        above = max(text.rfind("\n", 0, before), text.rfind("\r", 0, before)) + 1
+        if text[above:offset].strip():
+            return offset
+        offset = above
+    return offset

@@ -1,0 +1,283 @@
+"""What changes from one iteration of a loop to the next, and what stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.randomness import changes_by_itself, is_random_op
+from tflint_perf.model.scopes import Binding, Function, Loop, Scope
+from tflint_perf.model.syntax import callee_name, descendants, string, target_names
+
+# Methods that change the container that they are called on.
+_MUTATING = frozenset(
+    [
+        "append",
+        "appendleft",
+        "add",
+        "clear",
+        "discard",
+        "extend",
+        "extendleft",
+        "insert",
+        "pop",
+        "popitem",
+        "popleft",
+        "put",
+        "push",
+        "remove",
+        "reverse",
+        "setdefault",
+        "sort",
+        "update",
+        "fill",
+        "resize",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Something that a loop changes, and where."""
+
+    node: cst.CSTNode
+    reason: str
+
+
+class Invariance:
+    """Answers whether code means the same in each iteration of a loop."""
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._walk = infer.walk
+
+    def change(self, node: cst.CSTNode, loop: Loop) -> Change | None:
+        """What `loop` changes of what `node` reads, also in functions of this file that it calls; None for nothing.
+
+        `node` is an expression or a statement in the loop. Values that TensorFlow changes in place, variables
+        for instance, are no change: a graph reads them when it runs.
+        """
+        inside = set(descendants(node))
+        written = self._written(loop, inside)
+        for holder in (
+            node,
+            *(function.node for function in self._reached([node]) if function.node not in inside),
+        ):
+            within = inside if holder is node else set(descendants(holder))
+            for part in within:
+                found = self._change_of(part, within, loop, written)
+                if found is not None:
+                    return found
+        return None
+
+    def varies(self, node: cst.CSTNode, loop: Loop) -> bool:
+        """Whether a value may differ between iterations of `loop`, also where the loop computes it each time anew.
+
+        `x` does not vary in `x = a + b`, made in a loop that changes neither `a` nor `b`.
+        """
+        return self._varies(node, loop, set())
+
+    def draws_random_numbers(self, node: cst.CSTNode) -> bool:
+        """Whether `node`, or a function of this file that it calls, has TensorFlow draw random numbers."""
+        return any(
+            is_random_op(self._infer.names.qualified(call.func)) or callee_name(call) == "sample"
+            for call in self._all_calls([node])
+        )
+
+    def asks_the_host(self, node: cst.CSTNode) -> bool:
+        """Whether `node`, or a function of this file that it calls, asks Python for random numbers or the time."""
+        return any(
+            changes_by_itself(self._infer.names.qualified(call.func)) for call in self._all_calls([node])
+        )
+
+    # Names
+
+    def _change_of(
+        self, node: cst.CSTNode, inside: set[cst.CSTNode], loop: Loop, written: dict[str, cst.CSTNode]
+    ) -> Change | None:
+        if isinstance(node, cst.Attribute):
+            place = written.get(node.attr.value)
+            if place is None or self._infer.names.dotted(node) or self._is_method_call(node):
+                return None
+            return Change(place, f"`.{node.attr.value}` changes in the loop")
+        if not isinstance(node, cst.Name) or node not in self._walk.parents or self._is_target(node):
+            return None
+        found = self._infer.names.lookup(node.value, self._infer.names.scope_of(node))
+        if found is None or found[0].node in inside:
+            return None
+        home, bindings = found
+        for binding in bindings:
+            if binding.node not in inside or isinstance(binding.node, cst.Name):
+                if self.is_bound_in(binding, loop) or self._is_bound_by_call(binding, home):
+                    return Change(binding.node, f"`{node.value}` changes in the loop")
+        if node.value in written and not any(binding.kind == "import" for binding in bindings):
+            return Change(written[node.value], f"`{node.value}` changes in the loop")
+        return None
+
+    def _is_method_call(self, node: cst.Attribute) -> bool:
+        parent = self._walk.parents.get(node)
+        return isinstance(parent, cst.Call) and parent.func is node
+
+    def _is_target(self, node: cst.Name) -> bool:
+        current: cst.CSTNode = node
+        parent = self._walk.parents.get(node)
+        while isinstance(parent, cst.Element | cst.Tuple | cst.List | cst.StarredElement):
+            current, parent = parent, self._walk.parents.get(parent)
+        return isinstance(parent, cst.AssignTarget) or (
+            isinstance(parent, cst.AnnAssign) and parent.target is current
+        )
+
+    @staticmethod
+    def is_bound_in(binding: Binding, loop: Loop) -> bool:
+        """Whether a binding lies in the loop, its target and its condition included."""
+        if binding.at is loop.at and binding.kind != "import":
+            return True
+        around = binding.at.block.loop
+        while around is not None:
+            if around is loop:
+                return True
+            around = around.parent
+        return False
+
+    @staticmethod
+    def _is_bound_by_call(binding: Binding, home: Scope) -> bool:
+        """Whether a binding stands in another function than its name's: some call may change it."""
+        return binding.at.block.function is not home.function and binding.kind in (
+            "assign",
+            "augment",
+            "delete",
+            "for",
+        )
+
+    # What an iteration writes to
+
+    def _written(self, loop: Loop, leaving_out: set[cst.CSTNode]) -> dict[str, cst.CSTNode]:
+        """Attributes and containers that an iteration of `loop` changes, by the last part of their name."""
+        written: dict[str, cst.CSTNode] = {}
+        body = [loop.node] if isinstance(loop.node, cst.CompFor) else [loop.node.body]
+        for holder in (
+            *body,
+            *(function.node for function in self._reached(body) if function.node not in leaving_out),
+        ):
+            for node in descendants(holder):
+                if node not in leaving_out:
+                    for target in places_changed(node):
+                        name = last_name(target)
+                        if name:
+                            written.setdefault(name, target)
+        return written
+
+    def _reached(self, nodes: Iterable[cst.CSTNode]) -> list[Function]:
+        """The functions of this file that code calls, through any number of calls."""
+        reached: dict[Function, None] = {}
+        waiting = [call for node in nodes for call in descendants(node) if isinstance(call, cst.Call)]
+        while waiting:
+            call = waiting.pop()
+            given = [
+                self._infer.value(arg.value).function
+                for arg in call.args
+                if isinstance(arg.value, cst.Name | cst.Attribute)
+            ]
+            for target in (*self._calls.targets(call), *given):
+                if target is not None and target not in reached:
+                    reached[target] = None
+                    waiting += target.calls
+        return list(reached)
+
+    def _all_calls(self, nodes: list[cst.CSTNode]) -> Iterator[cst.Call]:
+        for node in (*nodes, *(function.node for function in self._reached(nodes))):
+            for below in descendants(node):
+                if isinstance(below, cst.Call):
+                    yield below
+
+    # Values made anew
+
+    def _varies(self, node: cst.CSTNode, loop: Loop, seen: set[Binding]) -> bool:
+        if self.asks_the_host(node):
+            return True
+        found = self.change(node, loop)
+        if found is None:
+            return False
+        for part in descendants(node):
+            if isinstance(part, cst.Attribute) and self._change_of(
+                part, set(), loop, self._written(loop, set())
+            ):
+                return True
+            if (
+                isinstance(part, cst.Name)
+                and part in self._walk.parents
+                and self._name_varies(part, loop, seen)
+            ):
+                return True
+        return False
+
+    def _name_varies(self, name: cst.Name, loop: Loop, seen: set[Binding]) -> bool:
+        reaching = self._infer.bindings_reaching(name)
+        for binding in reaching[1] if reaching is not None else ():
+            if binding.kind == "import" or not self.is_bound_in(binding, loop):
+                continue
+            if binding in seen or binding.kind != "assign" or binding.value is None:
+                return True
+            if self._varies(binding.value, loop, seen | {binding}):
+                return True
+        return False
+
+
+def places_changed(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """What a node changes in place: `x.y` in `x.y = 1`, `x` in `x[0] = 1` and in `x.append(1)`."""
+    match node:
+        case cst.AssignTarget() | cst.AnnAssign() | cst.AugAssign() | cst.For() | cst.Del():
+            yield from _places(node.target)
+        case cst.Call(func=cst.Attribute(value=holder, attr=cst.Name(value=method))) if method in _MUTATING:
+            yield holder
+        case cst.Call(func=cst.Name("setattr"), args=[_, cst.Arg(value=name), *_]) if string(name):
+            yield name
+
+
+def _places(target: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    match target:
+        case cst.Attribute():
+            yield target
+        case cst.Subscript():
+            yield target.value
+        case cst.Tuple() | cst.List():
+            for element in target.elements:
+                yield from _places(element.value)
+        case cst.StarredElement():
+            yield from _places(target.value)
+
+
+def last_name(node: cst.CSTNode) -> str:
+    while isinstance(node, cst.Subscript):
+        node = node.value
+    match node:
+        case cst.Name():
+            return node.value
+        case cst.Attribute():
+            return node.attr.value
+    return string(node) or ""
+
+
+def bound_names(statement: cst.CSTNode) -> list[cst.Name] | None:
+    """The names that a statement binds: a `def`, or an assignment to plain names; None for any other."""
+    match statement:
+        case cst.FunctionDef():
+            return [statement.name]
+        case cst.Assign():
+            names = [name for target in statement.targets for name in target_names(target.target)]
+            plain = all(_is_plain(target.target) for target in statement.targets)
+            return names if plain and names else None
+        case cst.AnnAssign() if isinstance(statement.target, cst.Name) and statement.value is not None:
+            return [statement.target]
+    return None
+
+
+def _is_plain(target: cst.CSTNode) -> bool:
+    if isinstance(target, cst.Tuple | cst.List):
+        return all(_is_plain(element.value) for element in target.elements)
+    return isinstance(target, cst.Name)

@@ -1,0 +1,142 @@
+"""Code that a step loop reaches but does not run on each step: caches, first calls, restarts, ways out of the loop."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.invariance import last_name, places_changed
+from tflint_perf.model.loops import Loops
+from tflint_perf.model.scopes import Function, Loop
+from tflint_perf.model.syntax import callee_name, descendants
+from tflint_perf.model.tracing import names_written
+
+_CACHING_DECORATORS = frozenset(
+    ["lru_cache", "cache", "cached_property", "memoize", "cached", "functools_cache"]
+)
+# Keras asks for these once and keeps what they give.
+_KERAS_FACTORIES = frozenset(["make_train_function", "make_test_function", "make_predict_function"])
+
+
+class Once:
+    """Answers whether code in a step loop runs once, or seldom, because what it makes is kept."""
+
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._loops = loops
+        self._walk = infer.walk
+
+    def runs_seldom(self, node: cst.CSTNode) -> bool:
+        """Whether `node` stands behind a cache or a first-call test, handles an exception, or ends its loop."""
+        return self._runs_seldom(node, set())
+
+    def _runs_seldom(self, node: cst.CSTNode, seen: set[Function]) -> bool:
+        if self._here(node):
+            return True
+        function = self._calls.function_at(node)
+        if function is None or self._loops.innermost_loop(node) is not None:
+            return False
+        if function.name in _KERAS_FACTORIES or any(self._caches(d.decorator) for d in function.decorators):
+            return True
+        if function in seen:
+            return False
+        sites = [call for call in self._calls.sites(function) if self._loops.is_per_step(call)]
+        return bool(sites) and all(self._runs_seldom(call, seen | {function}) for call in sites)
+
+    def _caches(self, decorator: cst.BaseExpression) -> bool:
+        func = decorator.func if isinstance(decorator, cst.Call) else decorator
+        last = func.attr.value if isinstance(func, cst.Attribute) else getattr(func, "value", "")
+        return last in _CACHING_DECORATORS
+
+    def _here(self, node: cst.CSTNode) -> bool:
+        """Whether something between `node` and the loop or function around it keeps it from running each time."""
+        loop = self._loops.innermost_loop(node)
+        child, current = node, self._walk.parents.get(node)
+        while current is not None and not isinstance(
+            current, cst.FunctionDef | cst.Lambda | cst.ClassDef | cst.Module
+        ):
+            match current:
+                case cst.If() if child is not current.test and _makes_what_it_asks_for(current.test, current):
+                    return True
+                case cst.IfExp() if child is not current.test and self._is_kept_choice(current):
+                    return True
+                case cst.ExceptHandler():
+                    return True
+                case cst.Call() if callee_name(current) == "setdefault":
+                    return True
+                case cst.IndentedBlock() if self._left_at_end(current, loop) or _answered_before(
+                    child, current
+                ):
+                    return True
+            if loop is not None and current is loop.node:
+                return False
+            child, current = current, self._walk.parents.get(current)
+        return False
+
+    def _is_kept_choice(self, choice: cst.IfExp) -> bool:
+        """`fn = tf.function(f) if fn is None else fn`."""
+        return _makes_what_it_asks_for(choice.test, self._walk.parents[choice])
+
+    @staticmethod
+    def _left_at_end(block: cst.IndentedBlock, loop: Loop | None) -> bool:
+        """Whether the loop is left at the end of a block in it."""
+        return loop is not None and isinstance(_last_statement(block), cst.Return | cst.Break | cst.Raise)
+
+
+def _makes_what_it_asks_for(test: cst.BaseExpression, maker: cst.CSTNode) -> bool:
+    """`if x is None: x = …`, `if key not in cache: cache[key] = …`, `if not hasattr(self, "fn"): self.fn = …`."""
+    asked = _asked_for(test)
+    return bool(asked) and not asked.isdisjoint(_written(maker))
+
+
+def _asked_for(test: cst.BaseExpression) -> set[str]:
+    """The names of what a condition asks to be there."""
+    names: set[str] = set()
+    for part in descendants(test):
+        match part:
+            case cst.Comparison(
+                comparisons=[
+                    cst.ComparisonTarget(operator=cst.Is() | cst.IsNot(), comparator=cst.Name("None"))
+                ]
+            ):
+                names |= _mentioned(part.left)
+            case cst.ComparisonTarget(operator=cst.In() | cst.NotIn()):
+                names |= _mentioned(part.comparator)
+            case cst.UnaryOperation(operator=cst.Not(), expression=cst.Name() | cst.Attribute()):
+                names.add(last_name(part.expression))
+            case cst.Call(func=cst.Name("hasattr"), args=[_, cst.Arg(value=name)]):
+                names.add(last_name(name))
+    if isinstance(test, cst.Name | cst.Attribute):
+        names.add(last_name(test))
+    return names
+
+
+def _mentioned(node: cst.CSTNode) -> set[str]:
+    return {last_name(part) for part in descendants(node) if isinstance(part, cst.Name | cst.Attribute)} - {
+        "self"
+    }
+
+
+def _written(node: cst.CSTNode) -> set[str]:
+    changed = {last_name(place) for part in descendants(node) for place in places_changed(part)}
+    return changed | names_written([node])
+
+
+def _answered_before(child: cst.CSTNode, block: cst.IndentedBlock) -> bool:
+    """Whether an earlier statement of the block returns what is there already: `if self.fn: return self.fn`."""
+    for statement in block.body:
+        if statement is child:
+            return False
+        if isinstance(statement, cst.If) and statement.orelse is None:
+            last = _last_statement(statement.body)
+            if isinstance(last, cst.Return) and last.value is not None:
+                if not _asked_for(statement.test).isdisjoint(_mentioned(last.value)):
+                    return True
+    return False
+
+
+def _last_statement(suite: cst.BaseSuite) -> cst.CSTNode | None:
+    last: cst.CSTNode | None = suite.body[-1] if suite.body else None
+    return last.body[-1] if isinstance(last, cst.SimpleStatementLine) else last
