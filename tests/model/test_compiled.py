@@ -74,6 +74,8 @@ UNKNOWN = {
     "handed to something unknown": "def f(): here()\nregister(f)",
     "returned": "def make():\n    def f(): here()\n    return f",
     "a method whose base is elsewhere": "from base import Base\nclass A(Base):\n    def train(self): here()",
+    "a method of a tf.Module that nobody here calls": "class A(tf.Module):\n    def learn(self): here()",
+    "a function that asks for the mode": "def f():\n    if not tf.executing_eagerly(): return\n    here()",
     "a method of a model that nobody here calls": "class A(keras.Model):\n    def learn(self): here()",
     "py_function": "def f(x): here()\ny = tf.py_function(f, [x], tf.float32)",
     "map on something that may be no dataset": "def f(x): here()\npool.map(f, xs)",

@@ -57,6 +57,8 @@ _TRACERS = frozenset(
 _HOST = frozenset(["tf.py_function", "tf.numpy_function", "tf.py_func"])
 # Rounds of asking who is called.
 _ROUNDS = 3
+# A function that asks in which mode it runs is written for both.
+_ASKS_THE_MODE = frozenset({"tf.executing_eagerly", "tf.inside_function"})
 # Method names too common to find their class by.
 _COMMON = frozenset(
     [
@@ -384,6 +386,8 @@ class CallGraph:
     def _may_be_entry(self, function: Function) -> bool:
         """Whether a function is judged by itself: nobody here calls it, and nobody else is known to wrap it."""
         if self.sites(function) or self._used.get(function) or isinstance(function.node, cst.Lambda):
+            return False
+        if any(self._names.qualified(call.func) in _ASKS_THE_MODE for call in function.calls):
             return False
         if function.owner is None:
             return True

@@ -392,5 +392,5 @@ class Inference:
 
 _KERAS_KINDS = frozenset({"model", "layer", "metric", "loss", "optimizer"})
 _PLAIN_BASES = frozenset(
-    {"abc.ABC", "typing.Generic", "typing.NamedTuple", "tf.Module", "enum.Enum", "typing.Protocol"}
+    {"abc.ABC", "typing.Generic", "typing.NamedTuple", "enum.Enum", "typing.Protocol"}
 )
