@@ -1,0 +1,243 @@
+"""TFP105: what is flagged, what is left alone, and what the fix makes of it."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.rules.support import fixed, flagged, notes
+
+_HEAD = """\
+import numpy as np
+import random
+import tensorflow as tf
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+"""
+
+SILENT = {
+    "once": "model.predict(np.zeros((1, 3)))",
+    "a whole dataset once an epoch": """
+        for epoch in range(10):
+            for x, y in dataset:
+                model.train_on_batch(x, y)
+            model.evaluate(x_test, y_test)
+            answers = model.predict(x_test)
+        """,
+    "fit on whole arrays in a loop": """
+        x_train = np.random.random((1000, 20))
+        for epoch in range(10):
+            model.fit(x_train, y_train, batch_size=128)
+            samples = model.predict(x_train)
+        """,
+    "a tf.data.Dataset": """
+        data = tf.data.Dataset.from_tensor_slices(x).batch(32)
+        for epoch in range(10):
+            model.fit(data)
+            model.evaluate(data)
+        """,
+    "folds, each with a model of its own": """
+        def build():
+            return tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        for i in range(4):
+            model = build()
+            val_data = x[i * n : (i + 1) * n]
+            model.evaluate(val_data, y[i * n : (i + 1) * n])
+        """,
+    "several epochs on a chunk": """
+        for i in range(0, len(x), 10_000):
+            model.fit(x[i : i + 10_000], y[i : i + 10_000], epochs=5)
+        """,
+    "a chunk that fit cuts into batches": """
+        for i in range(0, len(x), chunk):
+            model.fit(x[i : i + chunk], y[i : i + chunk], batch_size=batch_size)
+        """,
+    "behind a counter": """
+        for step, (x, y) in enumerate(dataset):
+            model.train_on_batch(x, y)
+            if step % 100 == 0:
+                noise = np.random.normal(size=(batch_size, 3))
+                model.predict(noise)
+        """,
+    "a look at a few elements": """
+        data = tf.data.Dataset.from_tensor_slices(x).batch(32)
+        for images in data.take(1):
+            print(model.predict(images))
+        for images in data:
+            print(model.predict(images))
+            break
+        """,
+    "a class's own predict": """
+        class Agent:
+            def predict(self, state):
+                return self.net(state[None])
+        agent = Agent()
+        while True:
+            action = agent.predict(env.reset())
+        """,
+    "another library's predict": """
+        from sklearn.linear_model import LinearRegression
+        line = LinearRegression()
+        for row in rows:
+            line.predict(np.array([row]))
+        """,
+    "an object of unknown kind": """
+        def act(agent, state):
+            return agent.predict(state[None])
+        for state in states:
+            act(make_agent(), state)
+        """,
+    "one of several inputs of unknown size": """
+        for name in names:
+            model.predict([x_test])
+        """,
+}
+
+FLAGGED = {
+    "batches of a dataset": (
+        """
+        data = tf.data.Dataset.from_tensor_slices(x).batch(32)
+        for images in data:
+            answers = model.predict(images)
+        """,
+        [4],
+    ),
+    "a sample with an axis added": (
+        """
+        for image in images:
+            model.predict(np.expand_dims(image, axis=0))
+            model.predict(image[np.newaxis])
+            model.predict(image.reshape(1, 28, 28))
+            model.predict(np.array([image]))
+        """,
+        [3, 4, 5, 6],
+    ),
+    "slices of whole arrays": (
+        """
+        for i in range(0, len(x), n):
+            model.fit(x[i : i + n], y[i : i + n], verbose=0)
+            model.evaluate(x[i : i + n], y[i : i + n])
+        """,
+        [3, 4],
+    ),
+    "noise made on each step": (
+        """
+        for epoch in range(10_000):
+            noise = np.random.normal(0, 1, (batch_size, 100))
+            images = model.predict(noise)
+            critic.train_on_batch(images, labels)
+        """,
+        [4],
+    ),
+    "elements of a random draw": (
+        """
+        def replay(memory):
+            for state, target in random.sample(memory, 32):
+                model.fit(state, target, epochs=1)
+        """,
+        [4],
+    ),
+    "a comprehension": (
+        """
+        answers = [model.predict(row[None]) for row in rows]
+        """,
+        [2],
+    ),
+    "a method that an episode loop calls": (
+        """
+        class Agent:
+            def __init__(self):
+                self.model = self.build()
+            def build(self):
+                model = tf.keras.Sequential()
+                return model
+            def act(self, state):
+                return np.argmax(self.model.predict(state)[0])
+            def replay(self):
+                for state, target in random.sample(self.memory, 32):
+                    self.model.fit(state, target)
+        agent = Agent()
+        for episode in range(100):
+            state = np.reshape(env.reset(), [1, 4])
+            for time in range(500):
+                action = agent.act(state)
+                next_state, reward, done, _ = env.step(action)
+                state = np.reshape(next_state, [1, 4])
+                agent.replay()
+        """,
+        [9, 12],
+    ),
+    "batches that a generator of this file cuts": (
+        """
+        def batches(x, y, size):
+            for start in range(0, len(x), size):
+                yield x[start : start + size], y[start : start + size]
+        for features, labels in batches(x, y, 32):
+            model.evaluate(features, labels)
+        """,
+        [6],
+    ),
+    "a Keras class of this file": (
+        """
+        class Net(tf.keras.Model):
+            def call(self, x):
+                return x
+        net = Net()
+        for x in tf.data.Dataset.range(10).map(f).batch(2):
+            net.predict(x)
+        """,
+        [7],
+    ),
+}
+
+FIXED = {
+    "predict loses what only matters for datasets": (
+        "y = model.predict(row[None], batch_size=1, verbose=0)[0]",
+        "y = model.predict_on_batch(row[None])[0]",
+    ),
+    "parentheses and a last comma stay": (
+        "y = model.predict((row[None]), verbose=0,)",
+        "y = model.predict_on_batch((row[None]),)",
+    ),
+    "keywords before the data": (
+        "y = model.predict(verbose=0, x=row[None])",
+        "y = model.predict_on_batch(x=row[None])",
+    ),
+    "fit keeps weights": (
+        "model.fit(row[None], target, epochs=1, sample_weight=w, verbose=0)",
+        "model.train_on_batch(row[None], target, sample_weight=w)",
+    ),
+    "evaluate keeps its result's form": (
+        "loss = model.evaluate(row[None], target, verbose=0, return_dict=True)",
+        "loss = model.test_on_batch(row[None], target, return_dict=True)",
+    ),
+}
+
+REFUSED = {
+    "history": ("h = model.fit(row[None], t)\n    print(h)", "no fix: the history that `fit` returns is used"),
+    "losses": ("l.append(model.fit(row[None], t).history)", "no fix: the history that `fit` returns is used"),
+    "callbacks": ("model.fit(row[None], t, callbacks=[c])", "no fix: `train_on_batch` has no `callbacks`"),
+    "positions": ("model.predict(row[None], 32)", "no fix: `32` is passed by position"),
+    "stars": ("model.predict(row[None], **options)", "no fix: its arguments are not all in sight"),
+}
+
+
+@pytest.mark.parametrize("source", SILENT.values(), ids=SILENT)
+def test_leaves_alone(source: str) -> None:
+    assert flagged("TFP105", _HEAD + dedent(source)) == []
+
+
+@pytest.mark.parametrize(("source", "rows"), FLAGGED.values(), ids=FLAGGED)
+def test_flags(source: str, rows: list[int]) -> None:
+    assert flagged("TFP105", _HEAD + dedent(source)) == [row + 4 for row in rows]
+
+
+@pytest.mark.parametrize(("before", "after"), FIXED.values(), ids=FIXED)
+def test_fix_calls_the_method_for_one_batch(before: str, after: str) -> None:
+    assert fixed("TFP105", f"{_HEAD}for row in rows:\n    {before}\n") == f"{_HEAD}for row in rows:\n    {after}\n"
+
+
+@pytest.mark.parametrize(("source", "note"), REFUSED.values(), ids=REFUSED)
+def test_says_why_it_does_not_fix(source: str, note: str) -> None:
+    (said,) = notes("TFP105", f"{_HEAD}for row in rows:\n    {source}\n")
+    assert said.startswith(note)
