@@ -1,4 +1,4 @@
-"""Moving one call of a chain of method calls behind another: `a.map(f).batch(n)` to `a.batch(n).map(f)`."""
+"""Changing chains of method calls: `a.map(f).batch(n)` to `a.batch(n).map(f)`, `a.prefetch(n)` to `a.batch(m).prefetch(n)`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,16 @@ from tflint_perf.rule import Refusal
 # What may stand between two links of a chain, and what may end the line behind one.
 _GAP = re.compile(r"(?:\s|\\\r?\n|#[^\r\n]*)*")
 _LINE_END = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?:\r\n|\r|\n)")
+
+
+def insert_in_front(edit: Editor, call: cst.Call, link: str) -> Edit:
+    """Put a link like `.batch(n)` in front of that of `call`, on a line of its own where that has one."""
+    start = _receiver_end(call, edit)
+    gap = _gap(edit.model.text, start)
+    dot = start + len(gap)
+    if "\n" in gap:
+        link += (" \\" if "\\" in gap else "") + gap[gap.rindex("\n") :]
+    return edit.edit(dot, dot, link)
 
 
 def move_behind(edit: Editor, call: cst.Call, target: cst.Call) -> list[Edit] | Refusal:
@@ -52,8 +62,13 @@ def _move_in_chain(edit: Editor, call: cst.Call, target: cst.Call) -> list[Edit]
 
 
 def _receiver_end(call: cst.Call, edit: Editor) -> int:
+    """Where the link of `call` begins, behind what it is called on and the parentheses around that."""
     assert isinstance(call.func, cst.Attribute)
-    return edit.end(call.func.value)
+    receiver = call.func.value
+    end = edit.end(receiver)
+    for _ in receiver.rpar:
+        end = edit.model.text.index(")", end) + 1
+    return end
 
 
 def _gap(text: str, start: int) -> str:

@@ -13,7 +13,7 @@ from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.elementwise import mapped_function
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.pipelines import NEUTRAL, adds_batch_axis
-from tflint_perf.model.scopes import Function
+from tflint_perf.model.scopes import Block, Function, Scope
 from tflint_perf.model.syntax import argument, descendants, integer, string
 from tflint_perf.model.values import Pipeline, Stage, Value
 
@@ -174,9 +174,12 @@ class Batching:
 
     def size_in_reach(self, node: cst.CSTNode) -> str | None:
         """How code at `node` can say the file's batch size: `batch_size`, `args.batch_size`; None where it can't."""
-        for name in self._walk.names:
-            if _BATCH_SIZE.match(name) and self._is_bound_before(name, node):
-                return name
+        scope: Scope | None = self._infer.names.scope_of(node)
+        while scope is not None:
+            for name in scope.bindings:
+                if _BATCH_SIZE.match(name) and self._is_bound_before(name, node):
+                    return name
+            scope = scope.parent
         for attr, uses in self._walk.attributes.items():
             if _BATCH_SIZE.match(attr):
                 for use in uses:
@@ -199,11 +202,11 @@ class Batching:
             for binding in bindings
         )
 
-    def _blocks_around(self, node: cst.CSTNode) -> Iterator[object]:
-        block = self._infer.place(node).block
+    def _blocks_around(self, node: cst.CSTNode) -> Iterator[Block]:
+        block: Block | None = self._infer.place(node).block
         while block is not None:
             yield block
-            block = block.parent  # type: ignore[assignment]
+            block = block.parent
 
     def _same_name(self, use: cst.Name, node: cst.CSTNode) -> bool:
         """Whether the name in `use` stands for the same thing at `node`, and is bound there."""
@@ -217,8 +220,8 @@ class Batching:
         return self._is_bound_before(use.value, node)
 
 
-def replaceable_size(pipeline: Pipeline) -> cst.BaseExpression | None:
-    """The literal 1 of the last `batch(1)` of a pipeline."""
+def batch_of_one(pipeline: Pipeline) -> cst.BaseExpression | None:
+    """The literal 1 of the `batch(1)` that makes a pipeline's elements batches of one."""
     for stage in reversed(pipeline):
         if stage.name == "batch":
             return argument(stage.call, 0, "batch_size")

@@ -11,95 +11,47 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.syntax import argument, has_stars, string
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def _in_math(names: frozenset[str]) -> frozenset[str]:
+    """Ops by their names in `tf.math` and by the short names of some of them."""
+    return frozenset(f"{space}.{name}" for space in ("tf", "tf.math") for name in names)
+
+
+_CASTS = _words(
+    "tf.cast tf.dtypes.cast tf.saturate_cast tf.dtypes.saturate_cast keras.backend.cast keras.ops.cast"
+)
 # Ops of one tensor that keep its shape, and work on each number by itself.
-_UNARY_NAMES = frozenset(
-    [
-        "abs",
-        "acos",
-        "acosh",
-        "asin",
-        "asinh",
-        "atan",
-        "atanh",
-        "ceil",
-        "conj",
-        "cos",
-        "cosh",
-        "digamma",
-        "erf",
-        "erfc",
-        "exp",
-        "expm1",
-        "floor",
-        "imag",
-        "is_finite",
-        "is_inf",
-        "is_nan",
-        "lgamma",
-        "log",
-        "log1p",
-        "log_sigmoid",
-        "logical_not",
-        "negative",
-        "real",
-        "reciprocal",
-        "reciprocal_no_nan",
-        "rint",
-        "round",
-        "rsqrt",
-        "sigmoid",
-        "sign",
-        "sin",
-        "sinh",
-        "softplus",
-        "softsign",
-        "sqrt",
-        "square",
-        "tan",
-        "tanh",
-    ]
-)
 _UNARY = (
-    frozenset(f"{space}.{name}" for space in ("tf", "tf.math") for name in _UNARY_NAMES)
-    | frozenset(f"tf.nn.{name}" for name in ["elu", "gelu", "leaky_relu", "relu", "relu6", "selu", "sigmoid", "silu", "softplus", "swish", "tanh"])
-    | frozenset(["tf.identity", "tf.stop_gradient", "tf.zeros_like", "tf.ones_like", "tf.cast", "tf.dtypes.cast", "tf.saturate_cast", "tf.dtypes.saturate_cast", "tf.keras.backend.cast", "keras.backend.cast", "keras.ops.cast"])
-)  # fmt: skip
-_BINARY_NAMES = frozenset(
-    [
-        "add",
-        "atan2",
-        "divide",
-        "divide_no_nan",
-        "equal",
-        "floordiv",
-        "floormod",
-        "greater",
-        "greater_equal",
-        "less",
-        "less_equal",
-        "logical_and",
-        "logical_or",
-        "logical_xor",
-        "maximum",
-        "minimum",
-        "mod",
-        "multiply",
-        "multiply_no_nan",
-        "not_equal",
-        "pow",
-        "squared_difference",
-        "subtract",
-        "truediv",
-    ]
+    _CASTS
+    | _words(
+        "tf.identity tf.stop_gradient tf.zeros_like tf.ones_like tf.nn.elu tf.nn.gelu tf.nn.leaky_relu tf.nn.relu"
+    )
+    | _words(
+        "tf.nn.relu6 tf.nn.selu tf.nn.sigmoid tf.nn.silu tf.nn.softplus tf.nn.softsign tf.nn.swish tf.nn.tanh"
+    )
+    | _in_math(
+        _words(
+            "abs acos acosh asin asinh atan atanh ceil conj cos cosh digamma erf erfc exp expm1 floor imag is_finite "
+            "is_inf is_nan lgamma log log1p log_sigmoid logical_not negative real reciprocal reciprocal_no_nan rint "
+            "round rsqrt sigmoid sign sin sinh softplus softsign sqrt square tan tanh"
+        )
+    )
 )
-_BINARY = frozenset(f"{space}.{name}" for space in ("tf", "tf.math") for name in _BINARY_NAMES)
+_BINARY = _in_math(
+    _words(
+        "add atan2 divide divide_no_nan equal floordiv floormod greater greater_equal less less_equal logical_and "
+        "logical_or logical_xor maximum minimum mod multiply multiply_no_nan not_equal pow squared_difference subtract "
+        "truediv"
+    )
+)
 _OPERATORS = (cst.Add, cst.Subtract, cst.Multiply, cst.Divide, cst.FloorDivide, cst.Modulo, cst.Power)
 # Makers of one number of one number.
-_SCALARS = frozenset(
-    ["tf.constant", "float", "int", "np.float32", "np.float64", "np.int32", "np.int64", "np.float16"]
-)
-_NUMBERS = frozenset({"np.pi", "math.pi", "math.e", "np.e"})
-_CASTS = frozenset(name for name in _UNARY if name.endswith("cast"))
+_SCALARS = _words("tf.constant float int np.float16 np.float32 np.float64 np.int32 np.int64")
+_NUMBERS = _words("np.pi np.e math.pi math.e")
 # Functions that call functions, no deeper than this.
 _DEEPEST = 5
 

@@ -53,6 +53,11 @@ class Consumption:
     use: Use
     loop: Loop | None = None
 
+    @property
+    def infers_in_loop(self) -> bool:
+        """Whether a loop asks a model for its results one by one, as it does to show or to write them."""
+        return self.use == "infer" and self.loop is not None
+
 
 class Pipelines:
     """Answers what becomes of a file's datasets."""
@@ -177,12 +182,39 @@ class Pipelines:
                 self._uses[function] = "train" if "train" in below else "infer" if "infer" in below else None
         return self._uses[function]
 
-    def functions_fed(self, consumption: Consumption) -> Iterator[Function]:
-        """The functions of this file that the loop of a consumption calls directly."""
-        if consumption.loop is not None:
-            for node in descendants_here(consumption.loop.node):
-                if isinstance(node, cst.Call):
-                    yield from self._calls.targets(node)
+    def makes_batches_itself(self, consumption: Consumption) -> bool:
+        """Whether the loop, or a function that it calls directly, gives each element a batch axis by hand."""
+        if consumption.loop is None:
+            return False
+        body = consumption.loop.node.body  # type: ignore[union-attr]
+        if adds_batch_axis(body):
+            return True
+        calls = (node for node in descendants_here(body) if isinstance(node, cst.Call))
+        return any(
+            adds_batch_axis(target.node.body) for call in calls for target in self._calls.targets(call)
+        )
+
+    def is_distributed(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression is what a strategy made of a dataset: it has no `Dataset` methods."""
+        if isinstance(node, cst.Name):
+            found = self._infer.bindings_reaching(node)
+            return any(
+                binding.value is not None
+                and not isinstance(binding.value, cst.Name)
+                and self.is_distributed(binding.value)
+                for binding in (found[1] if found is not None else ())
+            )
+        return isinstance(node, cst.Call) and "distribute" in callee_name(node)
+
+    def is_used_otherwise(self, stage: cst.Call) -> bool:
+        """Whether what a stage gives goes into further stages, or into loops that neither train nor infer."""
+        consumed = [consumption.loop for consumption in self.consumptions()]
+        for loop in self._walk.loops.values():
+            for node, _ in _iterated_with(loop.iterable, None) if loop.iterable is not None else ():
+                ends = (pipeline[-1].call for pipeline in self._infer.value(node).pipelines)
+                if stage in ends and loop not in consumed:
+                    return True
+        return any(self.goes_on(stage))
 
     # Stages
 
