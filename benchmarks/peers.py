@@ -11,7 +11,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from timing import Run, run
+from timing import Run, up_to_three
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -19,7 +19,6 @@ else:
     import tomli as tomllib
 
 PYPROJECT = Path(__file__).parent.parent / "pyproject.toml"
-CHEAP = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +70,15 @@ def _problem(command: list[str]) -> str:
 
 
 def measure(peer: Peer, venv: Path, folder: Path, problem: str) -> Run | NotMeasured:
-    """Time a peer on a folder, up to three times where it is quick: the median."""
+    """Time a peer on a folder."""
     program = venv / "bin" / peer.arguments[0]
     if not program.exists():
         return NotMeasured(problem or f"{peer.package} is not in {venv}")
     command: list[str | Path] = [program, *peer.arguments[1:], folder]
-    runs = [run(command)]
-    if runs[0].status not in (0, 1):  # 1: it found something
-        return NotMeasured(f"exit {runs[0].status}: {runs[0].last_words}")
-    if runs[0].seconds < CHEAP:
-        runs += [run(command), run(command)]
-    return sorted(runs, key=lambda each: each.seconds)[len(runs) // 2]
+    done = up_to_three(command)
+    if done.status not in (0, 1):  # 1: it found something
+        return NotMeasured(f"exit {done.status}: {done.last_words}")
+    return done
 
 
 def copy_sample(files: list[Path], root: Path, into: Path) -> dict[str, Path]:

@@ -32,9 +32,12 @@ class Table:
     def row(self, what: str, figure: str, remark: str = "") -> None:
         print(f"{what:<{WIDTH}} {figure:>12}   {remark}".rstrip(), flush=True)
 
-    def limit(self, what: str, value: float, most: float, show: Callable[[float], str]) -> None:
+    def limit(
+        self, what: str, value: float, most: float, show: Callable[[float], str], remark: str = ""
+    ) -> None:
         """A row that is held against a limit."""
         held = value <= most
-        self.row(what, show(value), f"at most {show(most)}: {'held' if held else 'MISSED'}")
+        verdict = f"at most {show(most)}: {'held' if held else 'MISSED'}"
+        self.row(what, show(value), f"{verdict}   {remark}")
         if not held:
             self.missed.append(what)
