@@ -86,7 +86,7 @@ def show_files(table: Table, totals: Totals) -> None:
 
 def show_one_process(table: Table, totals: Totals) -> None:
     least = totals.read + totals.parse
-    table.title("One process, all rules on")
+    table.title("One process, all rules on (processor time)")
     table.row("reading every file", seconds(totals.read))
     table.row("screening every file", seconds(totals.screen))
     table.row("libcst.parse_module on what passes", seconds(totals.parse))
