@@ -15,6 +15,7 @@ from tflint_perf.model.loops import Loops
 from tflint_perf.model.names import Names
 from tflint_perf.model.once import Once
 from tflint_perf.model.pipelines import Pipelines
+from tflint_perf.model.restarts import Restarts
 from tflint_perf.model.scopes import Class, Function, Loop
 from tflint_perf.model.steps import GradientStep, GradientSteps
 from tflint_perf.model.syntax import names_read
@@ -77,6 +78,11 @@ class Model:
     def once(self) -> Once:
         """What a step loop reaches but runs once, or seldom."""
         return Once(self.infer, self.calls, self.loops)
+
+    @cached_property
+    def restarts(self) -> Restarts:
+        """Where a pipeline is started for one element."""
+        return Restarts(self.infer, self.calls, self.loops, self.invariance)
 
     @cached_property
     def tracing(self) -> Tracing:
