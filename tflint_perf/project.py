@@ -65,7 +65,7 @@ def lint_file(path: Path, settings: Settings) -> FileResult:
 def lint_text(data: bytes, path: str, settings: Settings) -> tuple[FileResult, bytes]:
     """Lint the bytes of a file; the second is what they are after the fixes."""
     try:
-        return _lint(data, path, settings_for(path, settings))
+        return _screened(data, path, settings_for(path, settings))
     except SourceError as error:
         return FileResult(path, failure=str(error)), data
     except Exception as error:
@@ -76,7 +76,7 @@ def lint_text(data: bytes, path: str, settings: Settings) -> tuple[FileResult, b
         return FileResult(path, failure=f"{path}: internal error in {what}; please report it"), data
 
 
-def _lint(data: bytes, path: str, settings: Settings) -> tuple[FileResult, bytes]:
+def _screened(data: bytes, path: str, settings: Settings) -> tuple[FileResult, bytes]:
     from tflint_perf.screen import passes
     from tflint_perf.suppress import names_us
 
@@ -84,11 +84,19 @@ def _lint(data: bytes, path: str, settings: Settings) -> tuple[FileResult, bytes
     if not passes(data, settings.rules) and not names_us(data):
         return FileResult(path), data
     source = Source.from_bytes(data, path)
+    from tflint_perf.stack import on_deep_stack
+
+    result, new = on_deep_stack(lambda: _lint(source, settings))
+    return result, new.encode()
+
+
+def _lint(source: Source, settings: Settings) -> tuple[FileResult, Source]:
+    path = source.path
     if settings.fix == "no":
         from tflint_perf.check import check_source
 
         checked = check_source(source, settings)
-        return FileResult(path, checked.findings, suppressed=checked.suppressed), data
+        return FileResult(path, checked.findings, suppressed=checked.suppressed), source
     from tflint_perf.fix import fix_source
 
     fixed = fix_source(source, settings)
@@ -98,4 +106,4 @@ def _lint(data: bytes, path: str, settings: Settings) -> tuple[FileResult, bytes
 
         diff = unified_diff(source, fixed.source)
     result = FileResult(path, fixed.remaining, fixed.applied, None, fixed.problems, diff, fixed.suppressed)
-    return result, fixed.source.encode()
+    return result, fixed.source
