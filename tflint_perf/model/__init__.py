@@ -8,6 +8,7 @@ import libcst as cst
 
 from tflint_perf.model.batching import Batching
 from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.containers import Addition, Containers
 from tflint_perf.model.guards import Guard, Guards
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.invariance import Invariance
@@ -15,8 +16,11 @@ from tflint_perf.model.loops import Loops
 from tflint_perf.model.names import Names
 from tflint_perf.model.once import Once
 from tflint_perf.model.pipelines import Pipelines
+from tflint_perf.model.programs import Programs
 from tflint_perf.model.restarts import Restarts
+from tflint_perf.model.scalars import Scalars
 from tflint_perf.model.scopes import Class, Function, Loop
+from tflint_perf.model.sessions import Sessions
 from tflint_perf.model.steps import GradientStep, GradientSteps
 from tflint_perf.model.syntax import names_read
 from tflint_perf.model.tracing import Tracing
@@ -60,6 +64,21 @@ class Model:
         return GradientSteps(self.infer, self.calls)
 
     @cached_property
+    def containers(self) -> Containers:
+        """Lists and dicts that grow in loops."""
+        return Containers(self.infer, self.calls, self.loops)
+
+    @cached_property
+    def scalars(self) -> Scalars:
+        """Which tensors are scalars."""
+        return Scalars(self.infer, self.calls)
+
+    @cached_property
+    def programs(self) -> Programs:
+        """What running the file does."""
+        return Programs(self.infer, self.calls, self.steps, self.text)
+
+    @cached_property
     def pipelines(self) -> Pipelines:
         """Where datasets are consumed."""
         return Pipelines(self.infer, self.calls, self.loops, self.steps)
@@ -83,6 +102,11 @@ class Model:
     def restarts(self) -> Restarts:
         """Where a pipeline is started for one element."""
         return Restarts(self.infer, self.calls, self.loops, self.invariance)
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        """Loops that run a session, and what they add to its graph."""
+        return Sessions(self.infer, self.calls, self.loops, self.once)
 
     @cached_property
     def tracing(self) -> Tracing:
@@ -186,4 +210,4 @@ class Model:
         return self.walk.parents.get(node)
 
 
-__all__ = ["Class", "Function", "GradientStep", "Guard", "Loop", "Model", "Value"]
+__all__ = ["Addition", "Class", "Function", "GradientStep", "Guard", "Loop", "Model", "Value"]

@@ -31,6 +31,10 @@ class Batches:
         """How much data `node` holds."""
         return self._sizes.size(node)
 
+    def is_made_anew(self, node: cst.CSTNode) -> bool:
+        """Whether a loop runs `node`, here or through a call."""
+        return self._sizes.is_made_anew(node)
+
     def are_taken_by(self, call: cst.Call) -> bool:
         """Whether `predict`, `evaluate` or `fit` gets one batch or sample."""
         given = argument(call, 0, "x")

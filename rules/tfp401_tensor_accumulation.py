@@ -1,0 +1,131 @@
+"""TFP401 tensor-accumulation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tflint_perf.edit import Editor
+from tflint_perf.model import Addition, Model
+from tflint_perf.model.values import Value
+from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
+
+
+class TensorAccumulation(Rule):
+    """A list or dict that keeps a tensor of each step.
+
+    ## What it does
+
+    Reports tensors that are added per step to a container that outlives the loop: `losses.append(loss)`,
+    `history["loss"].append(loss)`, `predictions += [logits]`, `self.losses.append(loss)`.
+
+    ## Why is this bad?
+
+    A tensor that something refers to keeps its memory, on a GPU the device's. A list that gets one more on each
+    step grows until the memory is full, and no limit on the batch size helps. A number costs a few bytes.
+
+    ## Example
+
+    ```python
+    losses = []
+    for images, labels in dataset:
+        loss = train_step(images, labels)
+        losses.append(loss)
+    ```
+
+    Use instead:
+
+    ```python
+    losses = []
+    for images, labels in dataset:
+        loss = train_step(images, labels)
+        losses.append(loss.numpy())
+    ```
+
+    Each `.numpy()` waits for the device. Where that matters, a `tf.keras.metrics.Mean` adds up on the device.
+
+    ## What is left alone
+
+    Numbers and NumPy values, `tf.TensorArray`, compiled code, a `deque` with a greatest length, containers that
+    are made anew or emptied each epoch and hold scalars, tensors that a gradient needs, and what is kept behind
+    `step % n`. There is no fix where what is kept is no scalar, or is used as a tensor later.
+
+    ## Sources
+
+    - TensorFlow guide, [Use a GPU](https://www.tensorflow.org/guide/gpu)
+    - TensorFlow API, [`tf.keras.metrics.Mean`](https://www.tensorflow.org/api_docs/python/tf/keras/metrics/Mean)
+    """
+
+    code = "TFP401"
+    name = "tensor-accumulation"
+    triggers = ("append", "extend", "+= [")
+    fixes = "unsafe"
+    claim = Claim("live tensors", least=1.5, kind="growth")
+    always_on = True
+
+    def check(self, model: Model) -> Iterator[Report]:
+        for addition in model.containers.additions():
+            if not model.is_eager(addition.node) or not _tensors(model, addition):
+                continue
+            if not _accumulates(model, addition):
+                continue
+            name = _text(model, addition.container)
+            yield Report(
+                addition.node,
+                f"`{name}` keeps a tensor of each step, with its memory; keep a number or a NumPy value of it",
+                lambda edit, addition=addition: _keep_numbers(edit, addition),
+            )
+
+
+def _accumulates(model: Model, addition: Addition) -> bool:
+    if not model.is_per_step(addition.node):
+        return model.containers.life(addition) == "run" and model.containers.is_store(addition)
+    if model.guard_of(addition.node) is not None or model.containers.feeds_gradient(addition):
+        return False
+    if model.containers.is_bounded(addition):
+        return False
+    match model.containers.life(addition):
+        case "run":
+            return True
+        case "round":
+            return any(model.scalars.is_scalar(kept) is False for kept in _tensors(model, addition))
+    return False
+
+
+def _tensors(model: Model, addition: Addition) -> list[cst.BaseExpression]:
+    """The parts of what is added that are tensors."""
+    return [kept for kept in addition.added if _is_tensor(model.value(kept))]
+
+
+def _is_tensor(value: Value) -> bool:
+    if value.kind in ("list", "tuple"):
+        parts = value.items or ((value.element,) if value.element is not None else ())
+        return any(_is_tensor(part) for part in parts)
+    return value.kind == "tensor"
+
+
+def _text(model: Model, node: cst.BaseExpression) -> str:
+    return model.module.code_for_node(node)
+
+
+def _keep_numbers(edit: Editor, addition: Addition) -> Repair | Refusal:
+    model = edit.model
+    kept = _tensors(model, addition)
+    for value in kept:
+        if model.value(value).kind != "tensor" or not model.scalars.may_be_scalar(value):
+            return Refusal("what is kept is not known to be a scalar", value)
+    obstacle = model.containers.use_as_tensor(addition)
+    if obstacle is not None:
+        return Refusal("what is kept is used as a tensor", obstacle)
+    edits = []
+    for value in kept:
+        if isinstance(value, cst.Name | cst.Attribute | cst.Call | cst.Subscript) or value.lpar:
+            edits.append(edit.edit(_end(edit, value), _end(edit, value), ".numpy()"))
+        else:
+            edits += edit.wrap(value, "(", ").numpy()")
+    return Repair("Keep the number", edits, safe=False)
+
+
+def _end(edit: Editor, value: cst.BaseExpression) -> int:
+    return edit.end(value)

@@ -1,0 +1,323 @@
+"""Lists and dicts that are added to in a loop: how long they live, and what becomes of what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import libcst as cst
+
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.loops import Loops
+from tflint_perf.model.scopes import Binding, Loop
+from tflint_perf.model.syntax import (
+    argument,
+    callee_name,
+    descendants,
+    integer,
+    keyword_argument,
+    target_names,
+)
+
+# "step": emptied or made anew per step, or bounded; "round": per iteration of an outer loop, an epoch or episode
+# for instance; "run": never.
+Life = Literal["step", "round", "run", "unknown"]
+
+_GROWING = ("append", "appendleft", "extend")
+_SHRINKING = frozenset(["clear", "pop", "popleft", "popitem", "remove"])
+_MAKERS = frozenset(
+    ["list", "dict", "collections.deque", "collections.defaultdict", "collections.OrderedDict"]
+)
+_GRADIENT = ("gradient", "gradients", "apply_gradients")
+# A loop of so few iterations keeps next to nothing.
+_FEW = 16
+_DEEPEST = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """One place where a container grows: `losses.append(loss)`, `history["loss"].append(x)`, `losses += [loss]`.
+
+    `container` is the name or attribute that holds it all, `added` what one run of `node` adds.
+    """
+
+    node: cst.Call | cst.AugAssign
+    container: cst.Name | cst.Attribute
+    added: tuple[cst.BaseExpression, ...]
+
+
+class Containers:
+    """Finds where containers grow, and answers how long they live."""
+
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._loops = loops
+        self._walk = infer.walk
+
+    def additions(self) -> Iterator[Addition]:
+        """Every place where a list, deque or dict of lists grows."""
+        for method in _GROWING:
+            for call in self._walk.calls.get(method, ()):
+                if (
+                    isinstance(call.func, cst.Attribute)
+                    and len(call.args) == 1
+                    and not self._calls.targets(call)
+                ):
+                    container = _base(call.func.value)
+                    if container is not None:
+                        yield Addition(call, container, _items(call.args[0].value, method))
+        for statement in self._walk.at:
+            if isinstance(statement, cst.AugAssign) and isinstance(statement.operator, cst.AddAssign):
+                container = _base(statement.target)
+                if container is not None and isinstance(statement.value, cst.List):
+                    yield Addition(statement, container, _items(statement.value, "extend"))
+
+    def life(self, addition: Addition) -> Life:
+        """How long the container lives."""
+        return self._life(addition.container, addition.node, 0)
+
+    def _life(self, container: cst.BaseExpression, node: cst.CSTNode, depth: int) -> Life:
+        bindings = self._bindings(container)
+        if not bindings or depth > _DEEPEST:
+            return "unknown"
+        lives = {self._life_from(binding, node, depth) for binding in bindings}
+        lives |= {self._life_at(place) for place in self._shrinkings(container)}
+        return next((life for life in ("unknown", "step", "round") if life in lives), "run")  # type: ignore[return-value]
+
+    def _bindings(self, container: cst.BaseExpression) -> list[Binding]:
+        if isinstance(container, cst.Name):
+            found = self._infer.bindings_reaching(container)
+            return [b for b in found[1] if b.kind != "augment"] if found is not None else []
+        if isinstance(container, cst.Attribute):
+            klass = self._infer.value(container.value).klass
+            for above in self._infer.lineage(klass) if klass is not None else ():
+                if container.attr.value in above.attributes:
+                    return [b for b in above.attributes[container.attr.value] if b.kind != "augment"]
+        return []
+
+    def _life_from(self, binding: Binding, node: cst.CSTNode, depth: int) -> Life:
+        """How long a container lives that a binding makes."""
+        if binding.kind == "param":
+            function = self._calls.function_at(node)
+            given = self._calls.arguments(function, binding.name) if function is not None else []
+            lives = {self._life(value, value, depth + 1) for value in given}
+            return lives.pop() if len(lives) == 1 else "unknown"
+        if binding.kind != "assign" or binding.value is None or not self._is_new_container(binding):
+            return "unknown"
+        if isinstance(binding.node, cst.Attribute) and self._is_in_constructor(binding):
+            return "run"
+        return self._life_at(binding.node)
+
+    def _is_in_constructor(self, binding: Binding) -> bool:
+        function = self._calls.function_at(binding.node)
+        return function is not None and function.name in ("__init__", "build", "setup")
+
+    def _is_new_container(self, binding: Binding) -> bool:
+        """`[]`, `{}`, `list()`, `defaultdict(list)`, `deque()`; a deque with a greatest length is none."""
+        value = binding.value
+        if binding.path:
+            parts = value.elements if isinstance(value, cst.Tuple | cst.List) else ()
+            value = (
+                parts[binding.path[0]].value
+                if len(binding.path) == 1 and binding.path[0] < len(parts)
+                else None
+            )
+        if isinstance(value, cst.Call):
+            name = self._infer.names.qualified(value.func) or callee_name(value)
+            bound = keyword_argument(value, "maxlen") or argument(value, 1)
+            return name in _MAKERS and (bound is None or not name.endswith("deque"))
+        return isinstance(value, cst.List | cst.Dict | cst.ListComp | cst.DictComp)
+
+    def _life_at(self, place: cst.CSTNode) -> Life:
+        """How long a container lives that is made or emptied at `place`."""
+        if self._loops.is_per_step(place):
+            return "step"
+        return "round" if self._loops.batches.is_made_anew(place) else "run"
+
+    def _shrinkings(self, container: cst.BaseExpression) -> list[cst.CSTNode]:
+        """Where the container loses what it holds: `clear()`, `pop()`, `del c[:]`, `c = c[-n:]`."""
+        found: list[cst.CSTNode] = []
+        for use in self.uses(container):
+            parent = self._walk.parents.get(use)
+            if isinstance(parent, cst.Attribute) and parent.attr.value in _SHRINKING:
+                found.append(parent)
+            while isinstance(parent, cst.Subscript):
+                use, parent = parent, self._walk.parents.get(parent)
+                if isinstance(parent, cst.Del) or (
+                    isinstance(parent, cst.AssignTarget) and isinstance(use.slice[0].slice, cst.Slice)  # type: ignore[attr-defined]
+                ):
+                    found.append(parent)
+        return found
+
+    # What becomes of it
+
+    def uses(self, container: cst.BaseExpression) -> list[cst.BaseExpression]:
+        """Every mention of a container that is no assignment to it."""
+        if isinstance(container, cst.Attribute):
+            nodes: list[cst.BaseExpression] = list(self._walk.attributes.get(container.attr.value, ()))
+            return [node for node in nodes if not isinstance(self._walk.parents.get(node), cst.AssignTarget)]
+        if not isinstance(container, cst.Name):
+            return []
+        home = self._infer.names.lookup(container.value, self._infer.names.scope_of(container))
+        return [
+            node
+            for node in self._walk.names.get(container.value, ())
+            if not isinstance(self._walk.parents.get(node), cst.AssignTarget)
+            and home is not None
+            and self._infer.names.lookup(node.value, self._infer.names.scope_of(node)) == home
+        ]
+
+    def reads(self, addition: Addition) -> Iterator[cst.BaseExpression]:
+        """Every use of the container that does not make it grow."""
+        for use in self.uses(addition.container):
+            outer = use
+            parent = self._walk.parents.get(outer)
+            while isinstance(parent, cst.Subscript):
+                outer, parent = parent, self._walk.parents.get(parent)
+            if isinstance(parent, cst.Attribute) and parent.attr.value in (*_GROWING, *_SHRINKING):
+                continue
+            if not isinstance(parent, cst.AugAssign):
+                yield use
+
+    def feeds_gradient(self, addition: Addition) -> bool:
+        """Whether the container grows, or is read, under a gradient tape: the gradient needs its tensors."""
+        return any(self._is_under_tape(place, 0) for place in (addition.node, *self.reads(addition)))
+
+    def _is_under_tape(self, node: cst.CSTNode, depth: int) -> bool:
+        current: cst.CSTNode | None = node
+        while current is not None:
+            if current in self._tapes or (
+                isinstance(current, cst.Call) and callee_name(current) in _GRADIENT
+            ):
+                return True
+            current = self._walk.parents.get(current)
+        function = self._calls.function_at(node)
+        return (
+            function is not None
+            and depth < _DEEPEST
+            and any(self._is_under_tape(site, depth + 1) for site in self._calls.sites(function))
+        )
+
+    @cached_property
+    def _tapes(self) -> set[cst.CSTNode]:
+        """Statements under which a gradient tape records."""
+        return {
+            node
+            for node in self._walk.withs
+            for item in node.items
+            if isinstance(item.item, cst.Call)
+            and self._infer.names.qualified(item.item.func) == "tf.GradientTape"
+        }
+
+    def use_as_tensor(self, addition: Addition) -> cst.CSTNode | None:
+        """Where something asks of what is held what only a tensor can do."""
+        for read in self.reads(addition):
+            outer: cst.CSTNode = read
+            parent = self._walk.parents.get(outer)
+            while isinstance(parent, cst.Subscript) and parent.value is outer:
+                outer, parent = parent, self._walk.parents.get(parent)
+            if outer is not read and isinstance(parent, cst.Attribute):
+                return parent
+            while parent is not None and outer not in self._walk.at:
+                found = self._asks_for_tensor(outer, parent)
+                if found is not None:
+                    return found
+                outer, parent = parent, self._walk.parents.get(parent)
+        return None
+
+    def _asks_for_tensor(self, node: cst.CSTNode, parent: cst.CSTNode) -> cst.CSTNode | None:
+        match parent:
+            case cst.For() | cst.CompFor() if parent.iter is node:
+                names = {name.value for name in target_names(parent.target)}
+                scope = self._walk.parents[parent] if isinstance(parent, cst.CompFor) else parent
+                for below in descendants(scope):
+                    if isinstance(below, cst.Attribute) and getattr(below.value, "value", "") in names:
+                        return below
+            case cst.Call() if node is not parent.func:
+                if self._infer.names.qualified(parent.func).startswith(("tf.", "keras.")):
+                    return parent
+                if self._infer.value(parent.func).kind in ("model", "layer", "compiled", "loss", "metric"):
+                    return parent
+                for target in self._calls.targets(parent):
+                    if any(
+                        getattr(n.attr, "value", "") == "numpy"
+                        for n in descendants(target.node)
+                        if isinstance(n, cst.Attribute)
+                    ):
+                        return parent
+            case cst.Return() if "numpy" in self._walk.attributes:
+                return parent
+        return None
+
+    def is_bounded(self, addition: Addition) -> bool:
+        """Whether the loop looks at a number of elements that stands in the code: `dataset.take(50)`."""
+        loop = self._loops.innermost_loop(addition.node)
+        iterable = loop.iterable if loop is not None else None
+        while (
+            isinstance(iterable, cst.Call)
+            and callee_name(iterable) in ("enumerate", "tqdm")
+            and iterable.args
+        ):
+            iterable = iterable.args[0].value
+        return (
+            isinstance(iterable, cst.Call)
+            and callee_name(iterable) == "take"
+            and integer(argument(iterable, 0, "count")) is not None
+        )
+
+    # Loops that are no step loops
+
+    def is_store(self, addition: Addition) -> bool:
+        """Whether a loop that trains nothing fills a container with tensors that it makes, for other loops to read.
+
+        Containers that are passed on or returned are none: layers of a model and time steps end in `tf.concat`.
+        """
+        loop = self._loops.innermost_loop(addition.node)
+        if loop is None or loop.parent is not None or not self._is_long(loop) or not self._is_eager_file():
+            return False
+        made = all(
+            isinstance(value, cst.Call) and self._infer.names.qualified(value.func).startswith("tf.")
+            for value in addition.added
+        )
+        reads = list(self.reads(addition))
+        return (
+            made
+            and bool(reads)
+            and all(isinstance(self._walk.parents.get(read), cst.For | cst.Subscript) for read in reads)
+        )
+
+    def _is_long(self, loop: Loop) -> bool:
+        """Whether a loop counts to an unknown number, or to more than a few."""
+        iterable = loop.iterable
+        if not isinstance(iterable, cst.Call) or callee_name(iterable) != "range" or not iterable.args:
+            return False
+        bound = iterable.args[min(1, len(iterable.args) - 1)].value
+        number = integer(bound)
+        if number is None and isinstance(bound, cst.Name):
+            found = self._infer.bindings_reaching(bound)
+            numbers = [integer(b.value) for b in found[1] if b.kind == "assign"] if found is not None else []
+            number = max((n for n in numbers if n is not None), default=None)
+        return number is None or number > _FEW
+
+    def _is_eager_file(self) -> bool:
+        return not any(
+            self._walk.calls.get(name) for name in ("Session", "placeholder", "InteractiveSession", "Graph")
+        )
+
+
+def _base(node: cst.BaseExpression) -> cst.Name | cst.Attribute | None:
+    """`d` for `d[k][j]`: what holds the container that grows."""
+    while isinstance(node, cst.Subscript):
+        node = node.value
+    return node if isinstance(node, cst.Name | cst.Attribute) else None
+
+
+def _items(value: cst.BaseExpression, method: str) -> tuple[cst.BaseExpression, ...]:
+    """What is kept: the parts of a tuple or list one by one."""
+    if isinstance(value, cst.Tuple) or (method == "extend" and isinstance(value, cst.List)):
+        return tuple(element.value for element in value.elements)
+    return (value,)
