@@ -1,0 +1,257 @@
+"""TFP404 missing-memory-growth."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.rules.support import fixed, flagged, notes
+from tflint_perf.check import check_source
+from tflint_perf.settings import Settings
+from tflint_perf.source import Source
+
+TF = "import tensorflow as tf\n"
+FIT = "model = tf.keras.Sequential()\nmodel.fit(tf.zeros((9, 9)), tf.zeros(9), epochs=3)\n"
+STEP = """\
+def train_step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - y) ** 2)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+BUILD = "model = tf.keras.Sequential()\noptimizer = tf.keras.optimizers.Adam()\n"
+GUARD = "if __name__ == '__main__':\n    "
+SESSION = """\
+import tensorflow.compat.v1 as tf
+loss = tf.reduce_mean(tf.get_variable('w', (3,)))
+train_op = tf.train.AdamOptimizer().minimize(loss)
+"""
+
+SILENT = {
+    "a library module": TF + BUILD + STEP,
+    "a library module whose functions train": TF + "def train(data):\n    model = tf.keras.Sequential()\n    model.fit(data)\n",
+    "a library module with a demonstration": TF + BUILD + STEP + GUARD + "model.summary()\n",
+    "a script that only infers": TF + "model = tf.keras.models.load_model('m')\nmodel.predict(tf.zeros((9, 9)))\n",
+    "a fit of another library": TF + "from sklearn.svm import SVC\nSVC().fit(x, y)\n",
+    "an excerpt whose model is defined nowhere": TF + STEP + "train_step(1, 2)\n",
+    "an excerpt that fits": TF + "model.fit(data, epochs=3)\n",
+    "an excerpt with a loop": TF + "for x, y in dataset:\n    model.train_on_batch(x, y)\n",
+    "memory growth": TF + "for g in tf.config.list_physical_devices('GPU'):\n"
+    "    tf.config.experimental.set_memory_growth(g, True)\n" + FIT,
+    "memory growth in a function": TF + "def setup():\n    gpus = tf.config.experimental.list_physical_devices('GPU')\n"
+    "    tf.config.experimental.set_memory_growth(gpus[0], True)\nsetup()\n" + FIT,
+    "a memory limit": TF + "tf.config.set_logical_device_configuration(gpu, [tf.config.LogicalDeviceConfiguration(9)])\n" + FIT,
+    "the environment variable": TF + "import os\nos.environ['TF_FORCE_GPU_ALLOW_GROWTH'] = 'true'\n" + FIT,
+    "session options": SESSION + "config = tf.ConfigProto(gpu_options=tf.GPUOptions(allow_growth=True))\n"
+    "sess = tf.Session(config=config)\nsess.run(train_op)\n",
+    "session options by attribute": SESSION + "config = tf.ConfigProto()\nconfig.gpu_options.allow_growth = True\n"
+    "sess = tf.Session(config=config)\nsess.run(train_op)\n",
+    "a session without a GPU": SESSION + "tf.Session(config=tf.ConfigProto(device_count={'GPU': 0})).run(train_op)\n",
+    "GPUs hidden": "import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '-1'\n" + TF + FIT,
+    "GPUs hidden by an empty list": "import os\nos.environ.setdefault('CUDA_VISIBLE_DEVICES', '')\n" + TF + FIT,
+    "GPUs hidden by an update": "import os\nos.environ.update({'CUDA_VISIBLE_DEVICES': '-1'})\n" + TF + FIT,
+    "GPUs hidden by a call": TF + "tf.config.set_visible_devices([], 'GPU')\n" + FIT,
+    "another backend": "import os\nos.environ['KERAS_BACKEND'] = 'jax'\n" + TF + FIT,
+    "a TPU alone": TF + "strategy = tf.distribute.TPUStrategy(tf.distribute.cluster_resolver.TPUClusterResolver())\n" + FIT,
+    "a helper of another file": TF + "from utils import set_gpu\nset_gpu(0)\n" + FIT,
+    "a module for devices": TF + "import helpers\nhelpers.configure_devices()\n" + FIT,
+    "a module about GPUs": TF + "import gpu_config\n" + FIT,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("source", SILENT.values(), ids=SILENT.keys())
+def test_what_is_no_program_or_settles_the_memory_is_left_alone(source: str) -> None:
+    assert flagged("TFP404", source) == []
+
+
+FLAGGED = {
+    "fit at module level": (TF + FIT, [1]),
+    "fit behind a main guard": (TF + "model = tf.keras.Sequential()\n" + GUARD + "model.fit(tf.zeros(9))\n", [1]),
+    "fit in what a main guard calls": (
+        TF + "def main():\n    model = tf.keras.Sequential()\n    model.fit(data())\n" + GUARD + "main()\n",
+        [1],
+    ),
+    "a model from another file": (TF + "from zoo import build\nmodel = build()\nmodel.fit(build(), epochs=3)\n", [1]),
+    "a model of the file's own": (
+        TF + "class Net(tf.keras.Model):\n    pass\nnet = Net()\nnet.fit(tf.zeros(9))\n",
+        [1],
+    ),
+    "train_on_batch in a loop": (TF + BUILD + "for i in range(9):\n    model.train_on_batch(tf.zeros(9), tf.zeros(9))\n", [1]),
+    "a gradient step in a loop": (TF + BUILD + STEP + "for i in range(9):\n    train_step(i, i)\n", [1]),
+    "an inline gradient step": (
+        TF + BUILD + "for x in range(9):\n    with tf.GradientTape() as tape:\n        loss = model(x)\n"
+        "    gradients = tape.gradient(loss, model.trainable_variables)\n"
+        "    optimizer.apply_gradients(zip(gradients, model.trainable_variables))\n",
+        [1],
+    ),
+    "a gradient step in a method": (
+        TF + "class Trainer:\n    def __init__(self):\n        self.model = tf.keras.Sequential()\n    def run(self):\n"
+        "        with tf.GradientTape() as tape:\n            loss = self.model(1)\n"
+        "        variables = self.model.trainable_variables\n"
+        "        optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))\n"
+        + GUARD + "Trainer().run()\n",
+        [1],
+    ),
+    "a step given to a strategy": (
+        TF + "strategy = tf.distribute.MirroredStrategy()\n" + BUILD + STEP + "strategy.run(train_step, args=(1, 2))\n",
+        [1],
+    ),
+    "absl": ("from absl import app\n" + TF + BUILD + STEP + "def main(argv):\n    train_step(1, 2)\n" + GUARD + "app.run(main)\n", [2]),
+    "tf.app.run": (
+        SESSION.replace("loss = ", "def main(_):\n  loss = ").replace("train_op", "  train_op") + "  tf.Session().run(train_op)\n"
+        + GUARD + "tf.app.run()\n",
+        [1],
+    ),
+    "a session": (SESSION + "sess = tf.Session()\nsess.run(train_op)\n", [1]),
+    "growth that is set to false": (
+        TF + "for g in tf.config.list_physical_devices('GPU'):\n    tf.config.experimental.set_memory_growth(g, False)\n" + FIT,
+        [1],
+    ),
+    "one GPU made visible": ("import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '0'\n" + TF + FIT, [3]),
+    "a TPU or GPUs": (
+        TF + "strategy = tf.distribute.TPUStrategy(resolver) if tpu else tf.distribute.MirroredStrategy()\n" + FIT,
+        [1],
+    ),
+    "the first of several imports": ("import os\nfrom tensorflow import keras\n" + TF + FIT, [2]),
+    "Keras alone": ("from keras.models import Sequential\nmodel = Sequential()\nmodel.fit([1], [2])\n", [1]),
+    "an import behind a try": ("try:\n    import tensorflow as tf\nexcept ImportError:\n    raise\n" + FIT, [2]),
+    "a growth that is only in a comment": (TF + "# tf.config.experimental.set_memory_growth(gpu, True)\n" + FIT, [1]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "expected"), FLAGGED.values(), ids=FLAGGED.keys())
+def test_a_training_program_is_flagged_once_at_its_first_import_of_tensorflow(
+    source: str, expected: list[int]
+) -> None:
+    assert flagged("TFP404", source) == expected
+
+
+GROWTH = """
+for gpu in tf.config.list_physical_devices("GPU"):
+    tf.config.experimental.set_memory_growth(gpu, True)
+"""
+KERAS = "keras.Sequential().fit(data())\n"
+FIXES = {
+    "behind the last import": (
+        "import tensorflow as tf\nimport numpy as np\n\nmodel = tf.keras.Sequential()\n",
+        f"import tensorflow as tf\nimport numpy as np\n{GROWTH}\nmodel = tf.keras.Sequential()\n",
+    ),
+    "with a blank line in front of code": (
+        "import tensorflow as tf\nmodel = tf.keras.Sequential()\n",
+        f"import tensorflow as tf\n{GROWTH}\nmodel = tf.keras.Sequential()\n",
+    ),
+    "behind a comment on the line": (
+        "import tensorflow as tf  # the library\n\nmodel = tf.keras.Sequential()\n",
+        f"import tensorflow as tf  # the library\n{GROWTH}\nmodel = tf.keras.Sequential()\n",
+    ),
+    "behind a docstring and a future import": (
+        '"""Train."""\nfrom __future__ import annotations\nimport tensorflow as tf\n\nmodel = tf.keras.Sequential()\n',
+        f'"""Train."""\nfrom __future__ import annotations\nimport tensorflow as tf\n{GROWTH}\nmodel = tf.keras.Sequential()\n',
+    ),
+    "behind a try around an import": (
+        "import tensorflow as tf\ntry:\n    import wandb\nexcept ImportError:\n    wandb = None\n\nmodel = tf.keras.Sequential()\n",
+        "import tensorflow as tf\ntry:\n    import wandb\nexcept ImportError:\n    wandb = None\n"
+        f"{GROWTH}\nmodel = tf.keras.Sequential()\n",
+    ),
+    "behind an import of several lines": (
+        "import tensorflow as tf\nfrom os import (\n    path,\n)\n\nmodel = tf.keras.Sequential()\n",
+        f"import tensorflow as tf\nfrom os import (\n    path,\n)\n{GROWTH}\nmodel = tf.keras.Sequential()\n",
+    ),
+    "behind imports after settings": (
+        "import os\nos.environ['A'] = '1'\nimport tensorflow as tf\nimport sys\nsys.path.append('..')\nimport json\n\n"
+        "model = tf.keras.Sequential()\n",
+        "import os\nos.environ['A'] = '1'\nimport tensorflow as tf\nimport sys\nsys.path.append('..')\nimport json\n"
+        f"{GROWTH}\nmodel = tf.keras.Sequential()\n",
+    ),
+    "in front of an op, even if imports follow": (
+        "import tensorflow as tf\n\nseed = tf.zeros(3)\nimport json\nmodel = tf.keras.Sequential()\n",
+        f"import tensorflow as tf\n{GROWTH}\nseed = tf.zeros(3)\nimport json\nmodel = tf.keras.Sequential()\n",
+    ),
+    "with another name for the device": (
+        "import tensorflow as tf\n\ngpu = 0\nmodel = tf.keras.Sequential()\n",
+        "import tensorflow as tf\n"
+        + GROWTH.replace("gpu", "gpu_2")
+        + "\ngpu = 0\nmodel = tf.keras.Sequential()\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), FIXES.values(), ids=FIXES.keys())
+def test_memory_growth_is_set_after_the_imports_and_before_any_op(before: str, after: str) -> None:
+    train = "model.fit(data())\n"
+    before, after = (f"{text}{train}".replace("data()", "tf.zeros(3)") for text in (before, after))
+    assert fixed("TFP404", before) == after
+    assert flagged("TFP404", after) == []
+
+
+SPELLINGS = {
+    "TensorFlow by its name": (
+        "import tensorflow\nfrom tensorflow import keras\n",
+        GROWTH.replace("tf.", "tensorflow."),
+    ),
+    "its config": ("from tensorflow import config, keras\n", GROWTH.replace("tf.", "")),
+    "Keras alone": ("from tensorflow import keras\n", "import tensorflow as tf\n" + GROWTH),
+    "the compatibility module": (
+        "import tensorflow.compat.v2 as tf2\nimport keras\n",
+        GROWTH.replace("tf.", "tf2."),
+    ),
+}
+
+
+@pytest.mark.parametrize(("imports", "added"), SPELLINGS.values(), ids=SPELLINGS.keys())
+def test_names_are_spelled_as_the_file_does(imports: str, added: str) -> None:
+    assert fixed("TFP404", f"{imports}\n{KERAS}") == f"{imports}{added}\n{KERAS}"
+
+
+def test_an_import_further_down_is_not_relied_on() -> None:
+    before = f"from tensorflow import keras\n\ndef f():\n    pass\n\nimport tensorflow as tf\n{KERAS}"
+    after = before.replace("keras\n", f"keras\nimport tensorflow as tf\n{GROWTH}", 1)
+    assert fixed("TFP404", before) == after
+
+
+REFUSED = {
+    "TensorFlow 1 graph code": (
+        SESSION + "sess = tf.Session()\nsess.run(train_op)\n",
+        "no fix: in TensorFlow 1 graph code the `ConfigProto` of the session decides",
+    ),
+    "an import in a function": (
+        "def main():\n    import tensorflow as tf\n    tf.keras.Sequential().fit(tf.zeros(3))\nmain()\n",
+        "no fix: TensorFlow is not imported on a line of its own at the top of the file (line 2)",
+    ),
+    "code on the same line": (
+        "import tensorflow as tf; x = tf.zeros(3)\ntf.keras.Sequential().fit(x)\n",
+        "no fix: TensorFlow is not imported on a line of its own at the top of the file (line 1)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "note"), REFUSED.values(), ids=REFUSED.keys())
+def test_the_fix_is_withheld_where_it_would_not_help(source: str, note: str) -> None:
+    assert notes("TFP404", source) == [note]
+
+
+def notebook(*cells: str) -> Source:
+    content = {
+        "cells": [
+            {"cell_type": "code", "metadata": {}, "execution_count": None, "outputs": [], "source": cell.splitlines(True)}
+            for cell in cells
+        ],
+        "metadata": {},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }  # fmt: skip
+    return Source.from_bytes(json.dumps(content).encode(), "train.ipynb")
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_in_a_notebook_the_fix_stays_in_the_cell_of_the_imports(end: str) -> None:
+    source = notebook(f"%matplotlib inline\nimport tensorflow as tf{end}", FIT)
+    settings = Settings(root=Path(), rules=frozenset({"TFP404"}), fixable=frozenset({"TFP404"}))
+    (finding,) = check_source(source, settings).findings
+    assert finding.fix is not None
+    cells = [text for _, text in source.apply(finding.fix.edits).cells()]
+    assert [cell.strip() for cell in cells] == [
+        f"%matplotlib inline\nimport tensorflow as tf\n{GROWTH}".strip(),
+        FIT.strip(),
+    ]

@@ -1,0 +1,303 @@
+"""Programs: scripts that train when they are run, and what they say about the memory of GPUs."""
+
+from __future__ import annotations
+
+import builtins
+import re
+import sys
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.names import canonical
+from tflint_perf.model.scopes import Function
+from tflint_perf.model.steps import GradientSteps
+from tflint_perf.model.syntax import argument, callee_name, descendants, is_name, names_read, string
+
+# Calls that decide how much memory TensorFlow takes of a GPU, or whether it takes any.
+_SETTERS = frozenset(
+    {
+        "set_memory_growth",
+        "set_virtual_device_configuration",
+        "set_logical_device_configuration",
+        "LogicalDeviceConfiguration",
+        "VirtualDeviceConfiguration",
+        "GPUOptions",
+    }
+)
+_SESSION_OPTIONS = frozenset(
+    {"gpu_options", "allow_growth", "per_process_gpu_memory_fraction", "device_count"}
+)
+_VARIABLE = "TF_FORCE_GPU_ALLOW_GROWTH"
+# A helper or module of another file that, by its name, may be what sets up the devices.
+_MAY_SET_UP_DEVICES = re.compile(
+    r"gpu|cuda|memory_?growth|allow_?growth|limit_?mem|"
+    r"(config|set|init|select|pick|prepare)\w*_?(devices?|sess(ion)?|hardware|accelerators?)(_|$)",
+    re.I,
+)
+_BUILTINS = frozenset((*dir(builtins), "__file__"))
+_RUNNERS = frozenset({"absl.app.run", "tf.app.run", "fire.Fire", "typer.run"})
+_FIT_METHODS = frozenset({"fit", "fit_generator", "train_on_batch"})
+_KERAS_WORDS = frozenset({"epochs", "validation_data", "steps_per_epoch", "validation_split", "nb_epoch"})
+_GRAPH_CODE = ("tf.Session", "tf.placeholder", "tf.disable_eager_execution", "tf.disable_v2_behavior",
+               "tf.InteractiveSession", "tf.train.MonitoredTrainingSession", "tf.global_variables_initializer",
+               "tf.initialize_all_variables", "tf.get_default_graph", "tf.reset_default_graph")  # fmt: skip
+# Modules whose functions run no op of TensorFlow.
+_PLAIN_MODULES = sys.stdlib_module_names | {"numpy", "matplotlib", "pandas", "seaborn", "dotenv", "absl"}
+_DOING = (cst.For, cst.While, cst.With, cst.FunctionDef, cst.ClassDef, cst.Return, cst.Await)
+_TPU = ("TPUStrategy", "TPUClusterResolver", "initialize_tpu_system")
+
+
+class Programs:
+    """Answers what running a file as a program does."""
+
+    def __init__(self, infer: Inference, calls: CallGraph, steps: GradientSteps, text: str) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._steps = steps
+        self._walk = infer.walk
+        self._text = text
+
+    # Training
+
+    def trains(self) -> bool:
+        """Whether running the file trains a model: at module level, or in what that or a main guard calls.
+
+        An excerpt that gets its model from nowhere is no program.
+        """
+        reached = self._reached()
+        for step in self._steps.all():
+            if (step.function is None or step.function in reached) and self._is_whole(step.tape):
+                return True
+        return any(
+            self._is_training_call(call) and self._is_whole(call.func)
+            for function in (None, *reached)
+            for call in (function.calls if function is not None else self._walk.module_calls)
+        )
+
+    def _reached(self) -> set[Function]:
+        """The functions that run when the file is run."""
+        reached: set[Function] = set()
+        waiting = list(self._walk.module_calls)
+        while waiting:
+            call = waiting.pop()
+            for function in (*self._calls.targets(call), *self._handed_over(call)):
+                if function not in reached:
+                    reached.add(function)
+                    waiting += function.calls
+        return reached
+
+    def _handed_over(self, call: cst.Call) -> Iterator[Function]:
+        """The functions of this file that a call is given: `app.run(main)`; `tf.app.run()` runs `main`."""
+        for arg in call.args:
+            if not isinstance(arg.value, cst.Name | cst.Attribute | cst.Lambda):
+                continue
+            value = self._infer.value(arg.value)
+            if value.kind in ("function", "compiled") and value.function is not None:
+                yield value.function
+        if not call.args and self._infer.names.qualified(call.func) in _RUNNERS:
+            for binding in self._walk.top.bindings.get("main", ()):
+                function = self._walk.functions.get(binding.node)
+                if function is not None:
+                    yield function
+
+    def _is_training_call(self, call: cst.Call) -> bool:
+        if not isinstance(call.func, cst.Attribute):
+            return False
+        name, receiver = callee_name(call), self._infer.value(call.func.value)
+        if name in ("minimize", "apply_gradients"):
+            return receiver.kind == "optimizer" and self.is_graph_code()
+        if name not in _FIT_METHODS or self._calls.targets(call):
+            return False
+        if receiver.known:
+            return receiver.kind == "model"
+        words = {arg.keyword.value for arg in call.args if arg.keyword is not None}
+        return name != "fit" or bool(words & _KERAS_WORDS)
+
+    def _is_whole(self, node: cst.CSTNode) -> bool:
+        """Whether every name in `node` comes from somewhere."""
+        names = self._infer.names
+        if "*" in self._walk.top.bindings:
+            return True
+        return all(
+            name.value in _BUILTINS or names.lookup(name.value, names.scope_of(name)) is not None
+            for name in names_read(node)
+        )
+
+    # Devices
+
+    def settles_gpu_memory(self) -> bool:
+        """Whether the file says how much memory TensorFlow takes of a GPU, or may leave that to a helper."""
+        walk = self._walk
+        if any(self._sets(call) for name in _SETTERS for call in walk.calls.get(name, ())):
+            return True
+        if any(name in walk.attributes or self._is_keyword(name) for name in _SESSION_OPTIONS):
+            return True
+        return self._sets_variable() or self._may_leave_it_to_another_file()
+
+    @staticmethod
+    def _sets(call: cst.Call) -> bool:
+        return not (
+            callee_name(call) == "set_memory_growth" and is_name(argument(call, 1, "enable"), "False")
+        )
+
+    def _is_keyword(self, name: str) -> bool:
+        return any(
+            arg.keyword is not None and arg.keyword.value == name
+            for call in self._walk.calls.get("ConfigProto", ())
+            for arg in call.args
+        )
+
+    def _sets_variable(self) -> bool:
+        return _VARIABLE in self._text and any(
+            string(node) == _VARIABLE
+            for node in descendants(self._walk.module)
+            if isinstance(node, cst.SimpleString)
+        )
+
+    def _may_leave_it_to_another_file(self) -> bool:
+        imported = {
+            binding.imported
+            for scope in self._walk.scopes.values()
+            for bindings in scope.bindings.values()
+            for binding in bindings
+            if binding.imported and not imports_tensorflow(binding.imported)
+        }
+        return any(map(_MAY_SET_UP_DEVICES.search, imported)) or any(
+            _MAY_SET_UP_DEVICES.search(name) and any(map(self._is_foreign, calls))
+            for name, calls in self._walk.calls.items()
+        )
+
+    def _is_foreign(self, call: cst.Call) -> bool:
+        """Whether a call runs a function that is neither in this file nor TensorFlow's."""
+        dotted = self._infer.names.dotted(call.func)
+        return not imports_tensorflow(dotted) if dotted else not self._calls.targets(call)
+
+    def uses_no_gpu(self) -> bool:
+        """Whether the file hides all GPUs from TensorFlow, runs on a TPU alone, or trains with another library."""
+        return self._hides_by_variable() or self._hides_by_call() or self._uses_tpu_alone()
+
+    def _hides_by_variable(self) -> bool:
+        """`os.environ["CUDA_VISIBLE_DEVICES"] = "-1"`, and the same by `setdefault`, `putenv` or `update`.
+        Also `KERAS_BACKEND` set to anything but TensorFlow."""
+        for statement in self._walk.at:
+            if isinstance(statement, cst.Assign) and isinstance(statement.targets[0].target, cst.Subscript):
+                index = statement.targets[0].target.slice[0].slice
+                if isinstance(index, cst.Index) and _hides(string(index.value), string(statement.value)):
+                    return True
+        for name in ("setdefault", "putenv"):
+            for call in self._walk.calls.get(name, ()):
+                if _hides(string(argument(call, 0)), string(argument(call, 1))):
+                    return True
+        return any(
+            isinstance(element, cst.DictElement) and _hides(string(element.key), string(element.value))
+            for call in self._walk.calls.get("update", ())
+            for node in descendants(call)
+            if isinstance(node, cst.Dict)
+            for element in node.elements
+        )
+
+    def _hides_by_call(self) -> bool:
+        for call in self._walk.calls.get("set_visible_devices", ()):
+            given = argument(call, 0, "devices")
+            if isinstance(given, cst.List) and not given.elements:
+                kind = string(argument(call, 1, "device_type"))
+                if kind is None or kind.upper() == "GPU":
+                    return True
+        return False
+
+    def _uses_tpu_alone(self) -> bool:
+        return any(name in self._walk.calls for name in _TPU) and "MirroredStrategy" not in self._walk.calls
+
+    def is_graph_code(self) -> bool:
+        """Whether the file is written for the graphs and sessions of TensorFlow 1."""
+        return any(
+            self._infer.names.qualified(call.func) == name
+            for name in _GRAPH_CODE
+            for call in self._walk.calls.get(name.rsplit(".", 1)[1], ())
+        )
+
+    # Imports
+
+    def first_import(self) -> cst.Import | cst.ImportFrom | None:
+        """The import that brings TensorFlow in: the first of TensorFlow or Keras, else the first of a module that
+        is not Python's own and mentions them."""
+        imports = [node for node in self._walk.at if isinstance(node, cst.Import | cst.ImportFrom)]
+        for node in imports:
+            if any(imports_tensorflow(name) for name in imported_modules(node)):
+                return node
+        return next(
+            (node for node in imports if any("keras" in n or "tf" in n for n in imported_modules(node))), None
+        )
+
+    def end_of_imports(self, first: cst.Import | cst.ImportFrom) -> cst.CSTNode | None:
+        """The last of the imports around `first` at the top of the module, before which no op can have run.
+
+        None where `first` is not among them, or shares its line with other code.
+        """
+        last: cst.CSTNode | None = None
+        for line in self._walk.module.body:
+            if self._is_import(line):
+                if last is not None or any(node is first for node in descendants(line)):
+                    last = line
+            elif last is not None and not self._is_harmless(line):
+                break
+        return last
+
+    def _is_import(self, line: cst.CSTNode) -> bool:
+        """Whether a line imports, with a `try` or `if` around it or not, and does nothing with TensorFlow."""
+        if isinstance(line, cst.SimpleStatementLine):
+            return all(isinstance(small, cst.Import | cst.ImportFrom) for small in line.body)
+        if not isinstance(line, cst.Try | cst.If):
+            return False
+        return self._is_harmless(line) and any(
+            isinstance(n, cst.Import | cst.ImportFrom) for n in descendants(line)
+        )
+
+    def _is_harmless(self, line: cst.CSTNode) -> bool:
+        """Whether a line surely runs no op: it defines nothing, loops over nothing, and calls only builtins and
+        modules that know nothing of TensorFlow."""
+        if not isinstance(line, cst.SimpleStatementLine | cst.Try | cst.If):
+            return False
+        return all(
+            not isinstance(node, _DOING) and (not isinstance(node, cst.Call) or self._is_plain(node.func))
+            for node in descendants(line)
+        )
+
+    def _is_plain(self, function: cst.BaseExpression) -> bool:
+        dotted = self._infer.names.dotted(function)
+        if dotted is not None:
+            return dotted.split(".")[0] in _PLAIN_MODULES
+        while isinstance(function, cst.Attribute):
+            function = function.value
+        if isinstance(function, cst.Call):
+            return self._is_plain(function.func)
+        return isinstance(function, cst.SimpleString) or (
+            isinstance(function, cst.Name) and function.value in _BUILTINS
+        )
+
+
+def imported_modules(node: cst.Import | cst.ImportFrom) -> list[str]:
+    """The modules that an import statement runs, dotted; "" for the package of the file itself."""
+    if isinstance(node, cst.ImportFrom):
+        return [_dotted(node.module)] if not node.relative else [f".{_dotted(node.module)}"]
+    return [_dotted(alias.name) for alias in node.names]
+
+
+def imports_tensorflow(module: str) -> bool:
+    """Whether a module is TensorFlow's or Keras's own."""
+    return canonical(module).split(".")[0] in ("tf", "keras")
+
+
+def _dotted(node: cst.CSTNode | None) -> str:
+    if isinstance(node, cst.Attribute):
+        return f"{_dotted(node.value)}.{node.attr.value}"
+    return node.value if isinstance(node, cst.Name) else ""
+
+
+def _hides(variable: str | None, value: str | None) -> bool:
+    if variable == "CUDA_VISIBLE_DEVICES":
+        return value is not None and value.strip() in ("", "-1")
+    return variable == "KERAS_BACKEND" and value is not None and value != "tensorflow"
