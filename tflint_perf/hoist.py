@@ -40,11 +40,15 @@ def hoist(edit: Editor, statement: cst.CSTNode, objection: Objection | None = No
     return _move(edit, statement, loop)
 
 
-def hoist_expression(
-    edit: Editor, node: cst.BaseExpression, name: str, loop: Loop, content: str | None = None
-) -> list[Edit]:
-    """Give an invariant expression a fresh name above a loop, and use that in its place."""
-    text = edit.text(node) if content is None else content
+def hoist_expression(edit: Editor, node: cst.BaseExpression, name: str, loop: Loop) -> list[Edit] | Refusal:
+    """Give an invariant expression of a statement in a loop a fresh name above it, and use that in its place."""
+    model = edit.model
+    statement = model.statement_of(node)
+    refusal = _in_block(model, statement, loop) or _long_string(edit, node) or change(model, node, loop)
+    if refusal is not None:
+        return refusal
+    first, *others = edit.text(node).splitlines(keepends=True)
+    text = "".join([first, *(line.removeprefix(edit.indent(statement)) for line in others)])
     fresh = edit.fresh_name(name)
     return [edit.insert_above(loop.node, f"{fresh} = {text}\n"), edit.replace(node, fresh)]
 
@@ -58,10 +62,9 @@ def change(model: Model, node: cst.CSTNode, loop: Loop) -> Refusal | None:
 def _stays(edit: Editor, statement: cst.CSTNode, loop: Loop) -> Refusal | None:
     """Why a statement can't be moved, wherever to."""
     model = edit.model
-    if isinstance(loop.node, cst.CompFor) or not _is_direct(model, statement, loop):
-        return Refusal(
-            "it stands under a condition or in a block of the loop", model.walk.at[statement].block.owner
-        )
+    refusal = _in_block(model, statement, loop)
+    if refusal is not None:
+        return refusal
     line = model.parent(statement)
     if isinstance(line, cst.SimpleStatementLine):
         if len(line.body) != 1:
@@ -71,10 +74,22 @@ def _stays(edit: Editor, statement: cst.CSTNode, loop: Loop) -> Refusal | None:
         return Refusal("it stands on the line of the loop", statement)
     if len(line.body) == 1:
         return Refusal("nothing would be left in the loop", loop.node)
-    for node in descendants(statement):
-        if isinstance(node, cst.SimpleString | cst.FormattedString) and not _is_docstring(model, node):
-            if "\n" in edit.text(node):
-                return Refusal("a string of several lines can't be moved", node)
+    return _long_string(edit, statement)
+
+
+def _in_block(model: Model, statement: cst.CSTNode, loop: Loop) -> Refusal | None:
+    """Why a statement does not run in each iteration, in the context of the loop itself."""
+    if isinstance(loop.node, cst.CompFor) or not _is_direct(model, statement, loop):
+        owner = model.walk.at[statement].block.owner
+        return Refusal("it stands under a condition or in a block of the loop", owner)
+    return None
+
+
+def _long_string(edit: Editor, node: cst.CSTNode) -> Refusal | None:
+    for part in descendants(node):
+        if isinstance(part, cst.SimpleString | cst.FormattedString) and not _is_docstring(edit.model, part):
+            if "\n" in edit.text(part):
+                return Refusal("a string of several lines can't be moved", part)
     return None
 
 

@@ -1,0 +1,134 @@
+"""TFP203 graph-op-in-session-loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import libcst as cst
+
+from tflint_perf.edit import Editor
+from tflint_perf.hoist import hoist, hoist_expression
+from tflint_perf.model import Loop, Model
+from tflint_perf.model import graph_ops as ops
+from tflint_perf.model.flow import loops_around
+from tflint_perf.model.syntax import callee_name, calls_below
+from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
+
+_REMEDY = "make it once, above the loop"
+
+
+class GraphOpInSessionLoop(Rule):
+    """An op that is added to the graph in each iteration of a loop that runs a session.
+
+    ## What it does
+
+    Reports ops, `Saver`, `global_variables_initializer`, `merge_all`, `assign` and `minimize` in TensorFlow 1
+    style code that are made inside a loop that runs a session, or in a function that such a loop calls.
+
+    ## Why is this bad?
+
+    A graph only grows. Each iteration adds the same ops again, and since the graph has changed, the session
+    takes it apart anew before it runs: every step is slower than the one before, and memory grows.
+
+    ## Example
+
+    ```python
+    for step in range(steps):
+        accuracy = tf.reduce_mean(tf.cast(correct, tf.float32))
+        sess.run([train_op, accuracy])
+    ```
+
+    Use instead:
+
+    ```python
+    accuracy = tf.reduce_mean(tf.cast(correct, tf.float32))
+    for step in range(steps):
+        sess.run([train_op, accuracy])
+    ```
+
+    ## What is left alone
+
+    Ops made before the loop, a loop that builds a graph and runs nothing, and a fresh graph per iteration
+    (`with tf.Graph().as_default():` in the loop, or `reset_default_graph()`). The fix is refused where the loop
+    changes what the op is made from, and for variables; it is unsafe for random ops, for optimizers, for what
+    takes in all that the graph holds (`merge_all`, initializers), and for `Saver`, which deletes old checkpoints
+    once it is the same one all along.
+
+    ## Sources
+
+    - TensorFlow API, [`tf.Graph.finalize`](https://www.tensorflow.org/api_docs/python/tf/Graph#finalize), which
+      makes such a loop fail instead
+    """
+
+    code = "TFP203"
+    name = "graph-op-in-session-loop"
+    triggers = ("sess.", "session", "Session")
+    fixes = "both"
+    claim = Claim("step time", least=2.0, kind="growth")
+
+    def check(self, model: Model) -> Iterator[Report]:
+        for call, loop in model.sessions.ops_in_loops():
+            if (guard := model.guard_of(call)) is not None and guard.every is None:
+                continue
+            yield Report(
+                call,
+                f"{_shown(model, call)} adds to the graph in each iteration of a loop that runs a session; {_REMEDY}",
+                partial(_make_once, call, loop),
+            )
+
+
+def _shown(model: Model, call: cst.Call) -> str:
+    """What is called, as the file says it."""
+    if model.qualified(call.func):
+        return f"`{model.module.code_for_node(call.func)}`"
+    return f"`.{callee_name(call)}()`" if callee_name(call) else "a layer"
+
+
+def _make_once(call: cst.Call, loop: Loop, edit: Editor) -> Repair | Refusal:
+    model = edit.model
+    if model.loops.innermost_loop(call) is None or model.function_at(call) is not loop.function:
+        return Refusal("it is made in a function that the loop calls", loop.node)
+    statement = model.statement_of(call)
+    assigned = statement.value if isinstance(statement, cst.Assign | cst.AnnAssign) else None
+    whole = assigned is not None and not any(model.sessions.is_run(below) for below in calls_below(assigned))
+    moved = assigned if whole and assigned is not None else call
+    refusal = next((r for below in calls_below(moved) if (r := _stays(model, below, statement, loop))), None)
+    if refusal is not None:
+        return refusal
+    if whole:
+        edits = hoist(edit, statement)
+    else:
+        edits = hoist_expression(edit, call, f"{callee_name(call)}_op".lower(), loop)
+    if isinstance(edits, Refusal):
+        return edits
+    return Repair("Make it once, above the loop", edits, _is_safe(model, moved))
+
+
+def _is_safe(model: Model, moved: cst.BaseExpression) -> bool:
+    """Whether one op gives what a new one in each iteration gives."""
+    if model.invariance.draws_random_numbers(moved):
+        return False
+    return not any(
+        ops.trains(model.infer, call) or model.qualified(call.func) == "tf.train.Saver"
+        for call in calls_below(moved)
+    )
+
+
+def _stays(model: Model, call: cst.Call, statement: cst.CSTNode, loop: Loop) -> Refusal | None:
+    """Why a call, in what would be moved, has to stay in the loop."""
+    if ops.makes_state(model.infer, call):
+        return Refusal("it makes variables, which would keep their values from step to step", call)
+    if ops.makes_iterator(call):
+        return Refusal("the iterator would go on where it now begins anew", call)
+    if model.qualified(call.func) in ops.OF_COLLECTIONS:
+        for other, other_loop in model.sessions.ops_in_loops():
+            if (
+                loop in loops_around(other_loop)
+                and model.statement_of(other) is not statement
+                and ops.adds_to_collections(model.infer, other)
+            ):
+                return Refusal("it takes in what else the loop adds to the graph", other)
+    if not model.sessions.is_pure(call):
+        return Refusal(f"what `{callee_name(call)}()` does is not in sight", call)
+    return None

@@ -1,0 +1,190 @@
+"""TensorFlow 1's sessions: loops that run them, and ops that such loops add to the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.graph_ops import adds_to_graph, assigned
+from tflint_perf.model.graphs import Graphs
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.loops import Loops
+from tflint_perf.model.methods import builtin_or_qualified
+from tflint_perf.model.once import Once
+from tflint_perf.model.randomness import changes_by_itself
+from tflint_perf.model.scopes import Function, Loop
+from tflint_perf.model.syntax import (
+    COMPREHENSIONS,
+    callee_name,
+    descendants,
+    keyword_argument,
+    names_read,
+)
+
+_PURE = frozenset(
+    {
+        "len",
+        "int",
+        "float",
+        "str",
+        "range",
+        "list",
+        "tuple",
+        "dict",
+        "zip",
+        "max",
+        "min",
+        "sum",
+        "sorted",
+        "abs",
+    }
+)
+_PURE_METHODS = frozenset(
+    {"get_shape", "as_list", "format", "items", "keys", "values", "astype", "reshape", "with_rank"}
+)
+_VARIABLES = frozenset(
+    {
+        "tf.trainable_variables",
+        "tf.global_variables",
+        "tf.local_variables",
+        "tf.all_variables",
+        "tf.get_collection",
+    }
+)
+
+
+class Sessions:
+    """Finds ops made in loops that run a session."""
+
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, once: Once) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._loops = loops
+        self._once = once
+        self._walk = infer.walk
+        self._running: dict[Loop | Function, bool] = {}
+        self._graphs = Graphs(infer, calls, loops)
+        self._ops: list[tuple[cst.Call, Loop]] | None = None
+
+    def ops_in_loops(self) -> list[tuple[cst.Call, Loop]]:
+        """Calls that add to the graph in each iteration of a loop that runs a session, with that loop.
+
+        Of calls inside one another the outermost is given.
+        """
+        if self._ops is None:
+            self._ops = list(self._find_ops())
+        return self._ops
+
+    def _find_ops(self) -> Iterator[tuple[cst.Call, Loop]]:
+        if not any(self.is_run(call) for name in ("run", "eval") for call in self._walk.calls.get(name, ())):
+            return
+        for calls in list(self._walk.calls.values()):
+            for call in calls:
+                if adds_to_graph(self._infer, call) and not self._is_part_of_op(call):
+                    loop = self.growing_loop(call)
+                    if loop is not None and self._graphs.is_graph_code(call):
+                        yield call, loop
+
+    def is_run(self, call: cst.Call) -> bool:
+        """`sess.run(…)`, `tensor.eval()`, `op.run(session=…)`."""
+        func = call.func
+        if not isinstance(func, cst.Attribute):
+            return False
+        name = func.attr.value
+        given = (
+            keyword_argument(call, "session") is not None or keyword_argument(call, "feed_dict") is not None
+        )
+        if name == "eval":
+            return given or self._infer.value(func.value).kind in ("tensor", "variable")
+        return name in ("run", "partial_run") and (given or self._graphs.is_session(func.value))
+
+    def is_pure(self, call: cst.Call) -> bool:
+        """Whether a call, made while a graph is built, gives the same for the same arguments and does nothing else."""
+        name = builtin_or_qualified(self._infer, call.func)
+        if name.startswith("np."):
+            return not changes_by_itself(name)
+        if name.startswith(("tf.", "keras.")) or name in _PURE:
+            return True
+        return adds_to_graph(self._infer, call) or (not name and callee_name(call) in _PURE_METHODS)
+
+    # Loops
+
+    def growing_loop(self, node: cst.CSTNode) -> Loop | None:
+        """The innermost loop that runs a session, and `node`, in each iteration, all on one graph."""
+        return self._growing_loop(node, set())
+
+    def _growing_loop(self, node: cst.CSTNode, seen: set[Function]) -> Loop | None:
+        if self._once.runs_seldom(node):
+            return None
+        loop = self._loops.innermost_loop(node)
+        function = self._calls.function_at(node)
+        if self._graphs.has_own_graph(node, loop.node if loop is not None else None):
+            return None
+        if loop is not None:
+            if self._runs_session(loop) and not self._is_part_of_one_iteration(loop):
+                return None if self._graphs.resets_graph(loop.node) else loop
+            return self._growing_loop(loop.node, seen)
+        if (
+            function is None
+            or function in seen
+            or self._graphs.resets_graph(function.node)
+            or _is_test(function)
+        ):
+            return None
+        seen.add(function)
+        found = (self._growing_loop(call, seen) for call in self._calls.sites(function))
+        return next((loop for loop in found if loop is not None), None)
+
+    def _is_part_of_one_iteration(self, loop: Loop) -> bool:
+        """Loops of a bounded length, over variables for instance: they make one op for each."""
+        if self._loops.is_part_of_one_iteration(loop):
+            return True
+        if loop.iterable is None or isinstance(loop.node, cst.While):
+            return False
+        targets = {name.value for name in names_read(loop.node.target)}
+        variables = (assigned(self._infer, call) for call in loop.calls)
+        if any(isinstance(variable, cst.Name) and variable.value in targets for variable in variables):
+            return True
+        return any(self._gives_variables(part) for part in descendants(loop.iterable))
+
+    def _gives_variables(self, node: cst.CSTNode) -> bool:
+        if isinstance(node, cst.Name):
+            found = self._infer.bindings_reaching(node)
+            return found is not None and any(
+                isinstance(b.value, cst.Call) and self._gives_variables(b.value)
+                for b in found[1]
+                if b.kind == "assign"
+            )
+        return isinstance(node, cst.Call) and self._infer.names.qualified(node.func) in _VARIABLES
+
+    def _runs_session(self, holder: Loop | Function) -> bool:
+        known = self._running.get(holder)
+        if known is None:
+            self._running[holder] = False
+            known = self._running[holder] = any(
+                self.is_run(call) or any(map(self._runs_session, self._calls.targets(call)))
+                for call in holder.calls
+            ) or (isinstance(holder, Loop) and any(map(self._runs_session, holder.inner)))
+        return known
+
+    def _is_part_of_op(self, call: cst.Call) -> bool:
+        """Whether a call stands in another one that adds to the graph, in the same statement."""
+        current = self._walk.parents.get(call)
+        while (
+            current is not None
+            and current not in self._walk.at
+            and not isinstance(current, (cst.Lambda, *COMPREHENSIONS))
+        ):
+            if isinstance(current, cst.Call) and adds_to_graph(self._infer, current):
+                return True
+            current = self._walk.parents.get(current)
+        return False
+
+
+def _is_test(function: Function) -> bool:
+    """Whether a method belongs to a test case: those get a fresh graph for each test."""
+    bases = function.owner.node.bases if function.owner is not None else ()
+    names = [getattr(base.value, "attr", base.value) for base in bases]
+    return any(isinstance(name, cst.Name) and name.value.endswith("TestCase") for name in names)
