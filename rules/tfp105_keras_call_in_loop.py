@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import libcst as cst
 
@@ -80,7 +81,7 @@ class KerasCallInLoop(Rule):
             yield Report(
                 call,
                 f"`{name}` sets up an input pipeline for one batch on each step; call `{_ON_BATCH[name]}`",
-                lambda edit, call=call: _call_on_batch(edit, call),
+                partial(_call_on_batch, call=call),
             )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import libcst as cst
 
@@ -70,11 +71,11 @@ class TensorAccumulation(Rule):
                 continue
             if not _accumulates(model, addition):
                 continue
-            name = _text(model, addition.container)
+            name = model.module.code_for_node(addition.container)
             yield Report(
                 addition.node,
                 f"`{name}` keeps a tensor of each step, with its memory; keep a number or a NumPy value of it",
-                lambda edit, addition=addition: _keep_numbers(edit, addition),
+                partial(_keep_numbers, addition=addition),
             )
 
 
@@ -88,7 +89,7 @@ def _accumulates(model: Model, addition: Addition) -> bool:
     match model.containers.life(addition):
         case "run":
             return True
-        case "round":
+        case "round" if model.containers.use_as_tensor(addition) is None:
             return any(model.scalars.is_scalar(kept) is False for kept in _tensors(model, addition))
     return False
 
@@ -105,10 +106,6 @@ def _is_tensor(value: Value) -> bool:
     return value.kind == "tensor"
 
 
-def _text(model: Model, node: cst.BaseExpression) -> str:
-    return model.module.code_for_node(node)
-
-
 def _keep_numbers(edit: Editor, addition: Addition) -> Repair | Refusal:
     model = edit.model
     kept = _tensors(model, addition)
@@ -120,12 +117,8 @@ def _keep_numbers(edit: Editor, addition: Addition) -> Repair | Refusal:
         return Refusal("what is kept is used as a tensor", obstacle)
     edits = []
     for value in kept:
-        if isinstance(value, cst.Name | cst.Attribute | cst.Call | cst.Subscript) or value.lpar:
-            edits.append(edit.edit(_end(edit, value), _end(edit, value), ".numpy()"))
+        if isinstance(value, cst.Name | cst.Attribute | cst.Call | cst.Subscript):
+            edits.append(edit.edit(edit.end(value), edit.end(value), ".numpy()"))
         else:
             edits += edit.wrap(value, "(", ").numpy()")
     return Repair("Keep the number", edits, safe=False)
-
-
-def _end(edit: Editor, value: cst.BaseExpression) -> int:
-    return edit.end(value)

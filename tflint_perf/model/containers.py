@@ -86,7 +86,7 @@ class Containers:
             return "unknown"
         lives = {self._life_from(binding, node, depth) for binding in bindings}
         lives |= {self._life_at(place) for place in self._shrinkings(container)}
-        return next((life for life in ("unknown", "step", "round") if life in lives), "run")  # type: ignore[return-value]
+        return next((life for life in ("unknown", "step", "round") if life in lives), "run")
 
     def _bindings(self, container: cst.BaseExpression) -> list[Binding]:
         if isinstance(container, cst.Name):
@@ -148,7 +148,7 @@ class Containers:
             while isinstance(parent, cst.Subscript):
                 use, parent = parent, self._walk.parents.get(parent)
                 if isinstance(parent, cst.Del) or (
-                    isinstance(parent, cst.AssignTarget) and isinstance(use.slice[0].slice, cst.Slice)  # type: ignore[attr-defined]
+                    isinstance(parent, cst.AssignTarget) and isinstance(use.slice[0].slice, cst.Slice)
                 ):
                     found.append(parent)
         return found
@@ -159,17 +159,23 @@ class Containers:
         """Every mention of a container that is no assignment to it."""
         if isinstance(container, cst.Attribute):
             nodes: list[cst.BaseExpression] = list(self._walk.attributes.get(container.attr.value, ()))
-            return [node for node in nodes if not isinstance(self._walk.parents.get(node), cst.AssignTarget)]
+            return [node for node in nodes if not self._is_target(node)]
         if not isinstance(container, cst.Name):
             return []
         home = self._infer.names.lookup(container.value, self._infer.names.scope_of(container))
         return [
             node
             for node in self._walk.names.get(container.value, ())
-            if not isinstance(self._walk.parents.get(node), cst.AssignTarget)
-            and home is not None
+            if home is not None
+            and not self._is_target(node)
             and self._infer.names.lookup(node.value, self._infer.names.scope_of(node)) == home
         ]
+
+    def _is_target(self, node: cst.CSTNode) -> bool:
+        parent = self._walk.parents.get(node)
+        while isinstance(parent, cst.Element | cst.Tuple | cst.List):
+            parent = self._walk.parents.get(parent)
+        return isinstance(parent, cst.AssignTarget)
 
     def reads(self, addition: Addition) -> Iterator[cst.BaseExpression]:
         """Every use of the container that does not make it grow."""

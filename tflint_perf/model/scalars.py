@@ -10,7 +10,7 @@ import libcst as cst
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Binding, Function
-from tflint_perf.model.syntax import callee_name, keyword_argument
+from tflint_perf.model.syntax import callee_name, keyword_argument, string
 
 _REDUCTIONS = re.compile(
     r"tf\.(math\.)?(reduce_\w+|norm|global_norm)|tf\.linalg\.(global_)?norm|tf\.(math\.)?add_n"
@@ -42,8 +42,7 @@ class Scalars:
         known = self.is_scalar(node)
         if known is not None:
             return known
-        name = node.attr.value if isinstance(node, cst.Attribute) else getattr(node, "value", "")
-        return isinstance(name, str) and bool(_USUAL_NAMES.search(name))
+        return bool(_USUAL_NAMES.search(_name(node)))
 
     def _ask(self, node: cst.BaseExpression, path: tuple[int, ...], depth: int) -> bool | None:
         """Whether the part of `node` that `path` leads to is a scalar."""
@@ -115,6 +114,18 @@ class Scalars:
             isinstance(b.value, cst.Call) and keyword_argument(b.value, "reduction") is not None
             for b in found[1]
         )
+
+
+def _name(node: cst.BaseExpression) -> str:
+    """What a value goes by: its name, its attribute's, or the key that it has in a dict."""
+    match node:
+        case cst.Attribute():
+            return node.attr.value
+        case cst.Name():
+            return node.value
+        case cst.Subscript(slice=[cst.SubscriptElement(cst.Index(key))]):
+            return string(key) or ""
+    return ""
 
 
 def _all(answers: Iterable[bool | None]) -> bool | None:

@@ -151,7 +151,7 @@ class Sizes:
         if key in self._returned:
             return self._returned[key]
         self._returned[key] = None
-        given = [y.value for y in function.yields] if function.yields else [r.value for r in function.returns]
+        given: list[cst.CSTNode | None] = [given.value for given in function.yields or function.returns]
         if isinstance(function.node, cst.Lambda):
             given = [function.node.body]
         sizes = [self.part(value, path) for value in given if isinstance(value, cst.BaseExpression)]
@@ -185,6 +185,8 @@ class Sizes:
         first = node.slice[0].slice
         if isinstance(first, cst.Slice):
             return self._slice(node.value, first)
+        if not isinstance(first, cst.Index):
+            return "unknown"
         index = first.value
         if last_name(index) in ("None", "newaxis"):
             return "sample"

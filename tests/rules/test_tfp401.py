@@ -1,0 +1,312 @@
+"""TFP401: what is flagged, what is left alone, and what the fix makes of it."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.rules.support import fixed, flagged, notes
+
+_HEAD = """\
+import collections
+import numpy as np
+import tensorflow as tf
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+dataset = tf.data.Dataset.from_tensor_slices(data).batch(32)
+@tf.function
+def train_step(x, y):
+    return tf.reduce_mean(model(x) - y)
+"""
+_ROWS = _HEAD.count("\n")
+
+SILENT = {
+    "numbers and NumPy values": """
+        losses, means = [], []
+        for x, y in dataset:
+            loss = train_step(x, y)
+            losses.append(loss.numpy())
+            losses.append(float(loss))
+            means += [np.mean(loss)]
+        """,
+    "what train_on_batch returns": """
+        losses = []
+        for x, y in dataset:
+            losses.append(model.train_on_batch(x, y))
+        """,
+    "a list of each epoch's scalars": """
+        for epoch in range(10):
+            losses = []
+            for x, y in dataset:
+                losses.append(train_step(x, y))
+            print(np.mean(losses))
+        """,
+    "a list that each epoch empties": """
+        losses = []
+        for epoch in range(10):
+            for x, y in dataset:
+                losses.append(train_step(x, y))
+            losses.clear()
+        """,
+    "a list of scalars in a function that the epoch loop calls": """
+        def run_epoch():
+            losses = []
+            for x, y in dataset:
+                losses.append(train_step(x, y))
+            return np.mean(losses)
+        for epoch in range(10):
+            run_epoch()
+        """,
+    "a list of one step": """
+        for x, y in dataset:
+            parts = []
+            for part in tf.split(x, 4):
+                parts.append(model(part))
+            train_step(tf.concat(parts, 0), y)
+        """,
+    "a deque with a greatest length": """
+        last = collections.deque(maxlen=100)
+        for x, y in dataset:
+            last.append(train_step(x, y))
+        """,
+    "a TensorArray": """
+        losses = tf.TensorArray(tf.float32, size=0, dynamic_size=True)
+        for step, (x, y) in enumerate(dataset):
+            losses = losses.write(step, train_step(x, y))
+        """,
+    "compiled code": """
+        @tf.function
+        def run(batches):
+            losses = []
+            for x, y in dataset:
+                losses.append(train_step(x, y))
+        run(dataset)
+        """,
+    "behind a counter": """
+        losses = []
+        for step, (x, y) in enumerate(dataset):
+            loss = train_step(x, y)
+            if step % 100 == 0:
+                losses.append(loss)
+        """,
+    "time steps under a tape": """
+        for x, y in dataset:
+            outputs = []
+            with tf.GradientTape() as tape:
+                for t in range(x.shape[1]):
+                    outputs.append(model(x[:, t]))
+                loss = tf.reduce_mean(tf.stack(outputs) - y)
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        """,
+    "a trajectory that the gradient needs": """
+        for episode in range(100):
+            state, rewards, chances = env.reset(), [], []
+            with tf.GradientTape() as tape:
+                while True:
+                    chance = tf.math.log(model(state))
+                    state, reward, done, _ = env.step(chance)
+                    chances.append(chance)
+                    if done:
+                        break
+                loss = tf.reduce_sum(chances)
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        """,
+    "heads of attention": """
+        def attend(x, heads):
+            results = []
+            for head in range(heads):
+                results.append(tf.matmul(x, x))
+            return tf.concat(results, -1)
+        attend(a, 8)
+        """,
+    "layers of a model": """
+        def build(depth):
+            outputs, x = [], tf.keras.Input((3,))
+            for level in range(depth):
+                x = tf.keras.layers.Dense(3)(x)
+                outputs.append(x)
+            return tf.keras.Model(x, outputs)
+        build(depth)
+        """,
+    "a few tensors for another loop": """
+        scales = []
+        for power in range(4):
+            scales.append(tf.constant(2.0**power))
+        for scale in scales:
+            print(scale)
+        """,
+    "a look at a few elements": """
+        shown = []
+        for x, y in dataset.take(9):
+            shown.append(x)
+        """,
+    "an object with a method of that name": """
+        class Memory:
+            def __init__(self):
+                self.losses = []
+            def append(self, loss):
+                self.losses = (self.losses + [loss])[-100:]
+        memory = Memory()
+        for x, y in dataset:
+            memory.append(train_step(x, y))
+        """,
+    "a container of unknown kind": """
+        log = make_log()
+        for x, y in dataset:
+            log.append(train_step(x, y))
+        """,
+    "values of unknown kind": """
+        losses = []
+        for x, y in dataset:
+            losses.append(trainer.step(x, y))
+        """,
+}
+
+FLAGGED = {
+    "losses": (
+        """
+        losses = []
+        for x, y in dataset:
+            loss = train_step(x, y)
+            losses.append(loss)
+        """,
+        [5],
+    ),
+    "a dict of lists": (
+        """
+        history = {"loss": []}
+        series = collections.defaultdict(list)
+        for x, y in dataset:
+            history["loss"].append(train_step(x, y))
+            series["loss"].append(train_step(x, y))
+        """,
+        [5, 6],
+    ),
+    "added with a plus": (
+        """
+        answers = []
+        for x, y in dataset:
+            answers += [model(x)]
+        """,
+        [4],
+    ),
+    "a tuple with a tensor": (
+        """
+        kept = []
+        for step, (x, y) in enumerate(dataset):
+            kept.append((step, train_step(x, y)))
+        """,
+        [4],
+    ),
+    "an attribute": (
+        """
+        class Trainer:
+            def __init__(self):
+                self.history = []
+            def step(self, x, y):
+                self.history.append(train_step(x, y))
+            def run(self):
+                for x, y in dataset:
+                    self.step(x, y)
+        Trainer().run()
+        """,
+        [6],
+    ),
+    "a list above the epochs": (
+        """
+        losses = []
+        for epoch in range(10):
+            for x, y in dataset:
+                losses.append(train_step(x, y))
+        """,
+        [5],
+    ),
+    "a list that is passed on": (
+        """
+        def run(losses):
+            for x, y in dataset:
+                losses.append(train_step(x, y))
+        kept = []
+        for epoch in range(10):
+            run(kept)
+        """,
+        [4],
+    ),
+    "whole batches of each epoch": (
+        """
+        for epoch in range(10):
+            answers = []
+            for x, y in dataset:
+                answers.append(model(x))
+            score(np.concatenate(answers))
+        """,
+        [5],
+    ),
+    "tensors made for a later loop": (
+        """
+        def run(iterations):
+            factors, x = [], tf.constant(1.0)
+            for _ in range(iterations):
+                factors.append(tf.constant(2.0))
+            for factor in factors:
+                x = x * factor
+            return x
+        run(1000)
+        """,
+        [5],
+    ),
+}
+
+FIXED = {
+    "a name": ("losses.append(loss)", "losses.append(loss.numpy())"),
+    "a call": ("losses.append(train_step(x, y))", "losses.append(train_step(x, y).numpy())"),
+    "a sum": ("losses.append(loss + loss)", "losses.append((loss + loss).numpy())"),
+    "a tuple": ("losses.append((0, loss))", "losses.append((0, loss.numpy()))"),
+    "a plus": ("losses += [loss]", "losses += [loss.numpy()]"),
+}
+
+REFUSED = {
+    "batches": ("losses.append(model(x))", "", "no fix: what is kept is not known to be a scalar"),
+    "stacked": (
+        "losses.append(loss)",
+        "total = tf.add_n(losses)",
+        "no fix: what is kept is used as a tensor",
+    ),
+    "asked of": (
+        "losses.append(loss)",
+        "print(losses[-1].numpy())",
+        "no fix: what is kept is used as a tensor",
+    ),
+    "asked of each": (
+        "losses.append(loss)",
+        "print([one.numpy() for one in losses])",
+        "no fix: what is kept is used as a tensor",
+    ),
+}
+
+
+def _loop(body: str, rest: str = "") -> str:
+    return f"{_HEAD}losses = []\nfor x, y in dataset:\n    loss = train_step(x, y)\n    {body}\n{rest}\n"
+
+
+@pytest.mark.parametrize("source", SILENT.values(), ids=SILENT)
+def test_leaves_alone(source: str) -> None:
+    assert flagged("TFP401", _HEAD + dedent(source)) == []
+
+
+@pytest.mark.parametrize(("source", "rows"), FLAGGED.values(), ids=FLAGGED)
+def test_flags(source: str, rows: list[int]) -> None:
+    assert flagged("TFP401", _HEAD + dedent(source)) == [row + _ROWS for row in rows]
+
+
+@pytest.mark.parametrize(("before", "after"), FIXED.values(), ids=FIXED)
+def test_fix_keeps_the_number(before: str, after: str) -> None:
+    assert fixed("TFP401", _loop(before)) == _loop(after)
+
+
+@pytest.mark.parametrize(("body", "rest", "note"), REFUSED.values(), ids=REFUSED)
+def test_says_why_it_does_not_fix(body: str, rest: str, note: str) -> None:
+    (said,) = notes("TFP401", _loop(body, rest))
+    assert said.startswith(note)
