@@ -68,6 +68,7 @@ MAGICS = {
     "%time model.fit(x)": "pass;  model.fit(x)"[:6] + "model.fit(x)",
     "%time %run x.py": "pass#          ",
     "%timeit f()": "pass#      ",
+    "pip install tensorflow": "pass#                 ",
     "?name": "pass#",
     "name?": "pass#",
     "np.array??": "pass#     ",
@@ -87,6 +88,7 @@ UNTOUCHED = [
     "get_ipython().run_line_magic('matplotlib', 'inline')",
     "x: str = 'a = !b'",
     "f(x=1, y='!')",
+    "pip = install",
 ]
 
 

@@ -14,7 +14,8 @@ _CELL_MAGIC = re.compile(r"[ \t]*%%(\w+)")
 _NO_CODE = re.compile(r"[ \t]*(?:#.*)?$")
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|$)")
 # `%magic`, `!command`, `?name`, and the calls without parentheses: none can begin a Python statement.
-_LINE_MAGIC = re.compile(r"[ \t]*(?=[%!?,;/])")
+# Of magics without their `%`, only the usual one: the others could be names.
+_LINE_MAGIC = re.compile(r"[ \t]*(?=[%!?,;/]|(?:pip|conda)[ \t]+(?:un)?install\b)")
 _TIMED = re.compile(r"%time[ \t]+(?=[^\s\-!%])")
 _HELP = re.compile(r"[ \t]*(?=[^#'\"]*\?[ \t]*$)")
 _ASSIGNED_MAGIC = re.compile(r"=[ \t]*(?=[%!](?!=))")
