@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from typing import TypeVar
 
 import libcst as cst
 
@@ -21,6 +22,9 @@ from tflint_perf.rule import Refusal, Report, Rule
 from tflint_perf.settings import Settings
 from tflint_perf.source import Source
 from tflint_perf.suppress import has_suppressions, suppress
+from tflint_perf.syntax import invalid_syntax
+
+T = TypeVar("T")
 
 # Deeply nested code needs deep recursion, in the walk and in code generation.
 _RECURSION_LIMIT = 8_000
@@ -45,7 +49,10 @@ def _instance(rule: type[Rule]) -> Rule:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Keep the garbage collector from walking a growing tree again and again: parsing is a third quicker."""
+    """Keep the garbage collector from walking a growing tree again and again: parsing is a third quicker.
+
+    The tree is let go before it is switched on again (`Model.release`), so that it finds nothing to do.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -76,22 +83,26 @@ def _check(source: Source, settings: Settings, rules: list[type[Rule]], heed: bo
     try:
         module = cst.parse_module(source.text)
     except cst.ParserSyntaxError as error:
-        return Checked((_invalid_syntax(source, error),))
+        return Checked((invalid_syntax(source, error.raw_line, error.raw_column + 1, error.message),))
     except RecursionError:
         raise InternalError("the code is nested too deeply to be parsed") from None
-    model = _guarded("model", lambda: Model(module, source.text))
-    reports = [
-        (rule, report) for rule in rules for report in _guarded(rule.code, lambda r=rule: _ask(r, model))
-    ]
+    model = _guarded("model", partial(Model, module, source.text))
+    try:
+        return _findings(model, source, settings, rules, heed)
+    finally:
+        model.release()
+
+
+def _findings(
+    model: Model, source: Source, settings: Settings, rules: list[type[Rule]], heed: bool
+) -> Checked:
+    reports = [(rule, report) for rule in rules for report in _guarded(rule.code, partial(_ask, rule, model))]
     if not reports and not heed:
         return Checked(())
-    positions = _guarded("positions", lambda: Positions(module))
+    positions = _guarded("positions", partial(Positions, model.module))
     editor = Editor(model, positions, source)
     findings = [
-        _guarded(
-            rule.code,
-            lambda rule=rule, report=report: _finding(rule, report, model, editor, positions, source),
-        )
+        _guarded(rule.code, partial(_finding, rule, report, model, editor, positions, source))
         for rule, report in reports
     ]
     findings.sort(key=lambda finding: (finding.start.offset, finding.code))
@@ -110,7 +121,8 @@ def _ask(rule: type[Rule], model: Model) -> list[Report]:
     return list(_instance(rule).check(model))
 
 
-def _guarded(where: str, work):  # type: ignore[no-untyped-def]
+def _guarded(where: str, work: Callable[[], T]) -> T:
+    """Do a piece of work; whatever goes wrong in it becomes an `InternalError` that names where."""
     try:
         return work()
     except RecursionError:
@@ -144,15 +156,6 @@ def _finding(
     noqa_row = start.row + max(source.row(positions.header_end(statement)), last) - first
     return Finding(
         rule.code, rule.name, report.message, start, end, source.lines(first, last), noqa_row, fix, note
-    )
-
-
-def _invalid_syntax(source: Source, error: cst.ParserSyntaxError) -> Finding:
-    row = max(error.raw_line, 1)
-    place = source.place(source.offset(row, error.raw_column + 1))
-    message = error.message.replace("\n", " ")
-    return Finding(
-        "invalid-syntax", "invalid-syntax", message, place, place, source.lines(row, row), place.row
     )
 
 

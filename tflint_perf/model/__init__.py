@@ -113,6 +113,14 @@ class Model:
         """What stands in the way of compiling eager code."""
         return Tracing(self.infer, self.calls)
 
+    def release(self) -> None:
+        """Let go of the tree at once. What refers to itself would wait for the garbage collector."""
+        self.walk.release()
+        for part in list(self.__dict__.values()):
+            if hasattr(part, "__dict__"):
+                part.__dict__.clear()
+        self.__dict__.clear()
+
     # What rules ask most
 
     def calls_named(self, *names: str) -> list[cst.Call]:

@@ -327,9 +327,9 @@ class CallGraph:
                     continue
                 if isinstance(parent, cst.Attribute):
                     continue
-                function = self._infer.value(node).function
-                if function is not None and function.name == name:
-                    self._hand_over(node, function)
+                meant = self._infer.value(node).function
+                if meant is not None and meant.name == name:
+                    self._hand_over(node, meant)
                 elif isinstance(node, cst.Attribute) and not self._infer.value(node.value).known:
                     for method in self._methods_by_name.get(name, ()):
                         self._used.setdefault(method, []).append(node)

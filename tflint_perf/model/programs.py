@@ -67,15 +67,21 @@ class Programs:
 
         An excerpt that gets its model from nowhere is no program.
         """
+        return self.training() is not None
+
+    def training(self) -> cst.CSTNode | None:
+        """A tape or call by which running the file trains; None where it does not."""
         reached = self._reached()
         for step in self._steps.all():
             if (step.function is None or step.function in reached) and self._is_whole(step.tape):
-                return True
-        return any(
-            self._is_training_call(call) and self._is_whole(call.func)
-            for function in (None, *reached)
-            for call in (function.calls if function is not None else self._walk.module_calls)
-        )
+                return step.tape
+        calls = [*self._walk.module_calls, *(call for function in reached for call in function.calls)]
+        runs_session = any(map(self._runs_session, calls))
+        for call in calls:
+            if self._fits(call) or (runs_session and self._makes_train_op(call)):
+                if self._is_whole(call.func):
+                    return call
+        return None
 
     def _reached(self) -> set[Function]:
         """The functions that run when the file is run."""
@@ -103,14 +109,30 @@ class Programs:
                 if function is not None:
                     yield function
 
-    def _is_training_call(self, call: cst.Call) -> bool:
-        if not isinstance(call.func, cst.Attribute):
+    def _makes_train_op(self, call: cst.Call) -> bool:
+        """Whether a call makes the op by which a session trains, in TensorFlow 1 graph code."""
+        if not isinstance(call.func, cst.Attribute) or callee_name(call) not in (
+            "minimize",
+            "apply_gradients",
+        ):
             return False
-        name, receiver = callee_name(call), self._infer.value(call.func.value)
-        if name in ("minimize", "apply_gradients"):
-            return receiver.kind == "optimizer" and self.is_graph_code()
-        if name not in _FIT_METHODS or self._calls.targets(call):
+        return self._infer.value(call.func.value).kind == "optimizer" and self.is_graph_code()
+
+    @staticmethod
+    def _runs_session(call: cst.Call) -> bool:
+        """Whether a call is `session.run` of anything but an initializer."""
+        fetched = argument(call, 0, "fetches")
+        if fetched is None or callee_name(call) != "run":
             return False
+        name = callee_name(fetched) if isinstance(fetched, cst.Call) else getattr(fetched, "value", "")
+        return not (isinstance(name, str) and "init" in name)
+
+    def _fits(self, call: cst.Call) -> bool:
+        """Whether a call is a Keras model's `fit` or a kin of it."""
+        name = callee_name(call)
+        if name not in _FIT_METHODS or not isinstance(call.func, cst.Attribute) or self._calls.targets(call):
+            return False
+        receiver = self._infer.value(call.func.value)
         if receiver.known:
             return receiver.kind == "model"
         words = {arg.keyword.value for arg in call.args if arg.keyword is not None}

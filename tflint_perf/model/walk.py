@@ -62,6 +62,20 @@ class Walk:
         self.body = self.here.block
         self._statements(module.body, module, self.body)
 
+    def release(self) -> None:
+        """Cut what was recorded off from itself, so that nothing keeps the tree."""
+        for scope in self.scopes.values():
+            scope.bindings.clear()
+            scope.function = None
+        for function in self.functions.values():
+            function.loops.clear()
+        for loop in self.loops.values():
+            loop.inner.clear()
+        for klass in self.classes.values():
+            klass.methods.clear()
+            klass.attributes.clear()
+        self.__dict__.clear()
+
     # Expressions
 
     def _visit(self, node: cst.CSTNode, parent: cst.CSTNode) -> None:
