@@ -47,6 +47,7 @@ SILENT = {
     "sess = tf.Session(config=config)\nsess.run(train_op)\n",
     "session options by attribute": SESSION + "config = tf.ConfigProto()\nconfig.gpu_options.allow_growth = True\n"
     "sess = tf.Session(config=config)\nsess.run(train_op)\n",
+    "graph code that trains nothing": SESSION + "sess = tf.Session()\nsess.run(tf.global_variables_initializer())\n",
     "a session without a GPU": SESSION + "tf.Session(config=tf.ConfigProto(device_count={'GPU': 0})).run(train_op)\n",
     "GPUs hidden": "import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '-1'\n" + TF + FIT,
     "GPUs hidden by an empty list": "import os\nos.environ.setdefault('CUDA_VISIBLE_DEVICES', '')\n" + TF + FIT,
