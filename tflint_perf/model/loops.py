@@ -115,6 +115,8 @@ class Loops:
         iterable = loop.iterable
         if _ends_in_break(loop):
             return True
+        if isinstance(iterable, cst.Call) and callee_name(iterable) == "enumerate" and iterable.args:
+            iterable = iterable.args[0].value
         if iterable is None:
             return False
         if isinstance(iterable, cst.List | cst.Tuple):
@@ -129,7 +131,7 @@ class Loops:
                 return count is not None and 0 <= count <= _FEW
             if self._infer.names.qualified(iterable.func) in _DEVICE_LISTS:
                 return True
-            if name in ("enumerate", "zip", "reversed", "list", "sorted") and iterable.args:
+            if name in ("zip", "reversed", "list", "sorted") and iterable.args:
                 return any(self._is_part_of_model(arg.value) for arg in iterable.args)
         return self._is_part_of_model(iterable)
 
