@@ -86,9 +86,10 @@ class MissingMemoryGrowth(Rule):
 def _set_growth(edit: Editor, first: cst.Import | cst.ImportFrom) -> Repair | Refusal:
     if edit.model.programs.is_graph_code():
         return Refusal("in TensorFlow 1 graph code the `ConfigProto` of the session decides")
-    last = edit.model.programs.end_of_imports(first)
-    if last is None:
+    imports = edit.model.programs.imports_from(first)
+    if not imports:
         return Refusal("TensorFlow is not imported on a line of its own at the top of the file", first)
+    last = [line for line in imports if edit.cell(line) == edit.cell(first)][-1]
     devices, needs_import = _spell(edit, "config.list_physical_devices", last)
     setter, _ = _spell(edit, "config.experimental.set_memory_growth", last)
     gpu = edit.fresh_name("gpu")
@@ -103,7 +104,7 @@ def _add_lines_below(edit: Editor, last: cst.CSTNode, lines: list[str]) -> Edit:
     end = _REST_OF_LINE.match(text, edit.end(last)).end()  # type: ignore[union-attr]
     added = edit.edit(end, end, "\n".join(lines))
     code = _CODE_BELOW.match(text, end)
-    if code is None or edit.edit(code.end(), code.end(), "").start.cell != added.start.cell:
+    if code is None or edit.edit(code.end(), code.end(), "").start.cell != edit.cell(last):
         return added
     return edit.edit(end, end, added.content + "\n")
 

@@ -42,6 +42,10 @@ class Editor:
         """The row on which a node begins, as people count it."""
         return self._source.place(self._positions.start(node)).row
 
+    def cell(self, node: cst.CSTNode) -> int | None:
+        """The cell of a notebook in which a node begins; None in a `.py` file."""
+        return self._source.place(self._positions.start(node)).cell
+
     def start(self, node: cst.CSTNode) -> int:
         """Where a node begins."""
         return self._positions.start(node)

@@ -247,12 +247,13 @@ def notebook(*cells: str) -> Source:
 
 @pytest.mark.parametrize("end", ["", "\n"])
 def test_in_a_notebook_the_fix_stays_in_the_cell_of_the_imports(end: str) -> None:
-    source = notebook(f"%matplotlib inline\nimport tensorflow as tf{end}", FIT)
+    source = notebook(f"%matplotlib inline\nimport tensorflow as tf{end}", "import json", FIT)
     settings = Settings(root=Path(), rules=frozenset({"TFP404"}), fixable=frozenset({"TFP404"}))
     (finding,) = check_source(source, settings).findings
     assert finding.fix is not None
     cells = [text for _, text in source.apply(finding.fix.edits).cells()]
     assert [cell.strip() for cell in cells] == [
         f"%matplotlib inline\nimport tensorflow as tf\n{GROWTH}".strip(),
+        "import json",
         FIT.strip(),
     ]

@@ -254,19 +254,19 @@ class Programs:
             (node for node in imports if any("keras" in n or "tf" in n for n in imported_modules(node))), None
         )
 
-    def end_of_imports(self, first: cst.Import | cst.ImportFrom) -> cst.CSTNode | None:
-        """The last of the imports around `first` at the top of the module, before which no op can have run.
+    def imports_from(self, first: cst.Import | cst.ImportFrom) -> list[cst.CSTNode]:
+        """The imports at the top of the module from `first` on, before whose end no op can have run.
 
-        None where `first` is not among them, or shares its line with other code.
+        None of them where `first` is not at the top of the module, or shares its line with other code.
         """
-        last: cst.CSTNode | None = None
+        found: list[cst.CSTNode] = []
         for line in self._walk.module.body:
             if self._is_import(line):
-                if last is not None or any(node is first for node in descendants(line)):
-                    last = line
-            elif last is not None and not self._is_harmless(line):
+                if found or any(node is first for node in descendants(line)):
+                    found.append(line)
+            elif found and not self._is_harmless(line):
                 break
-        return last
+        return found
 
     def _is_import(self, line: cst.CSTNode) -> bool:
         """Whether a line imports, with a `try` or `if` around it or not, and does nothing with TensorFlow."""
