@@ -110,7 +110,7 @@ def _is_safe(model: Model, moved: cst.BaseExpression) -> bool:
     if model.invariance.draws_random_numbers(moved):
         return False
     return not any(
-        ops.trains(model.infer, call) or model.qualified(call.func) == "tf.train.Saver"
+        ops.trains(model.infer, call) or model.qualified(call.func) in ops.OF_COLLECTIONS
         for call in calls_below(moved)
     )
 

@@ -1,0 +1,480 @@
+"""TFP203 graph-op-in-session-loop."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.rules.support import findings, fixed, flagged, notes
+
+CODE = "TFP203"
+PREAMBLE = dedent("""\
+    import numpy as np
+    import tensorflow as tf
+    x = tf.placeholder(tf.float32, [None, 10])
+    w = tf.get_variable("w", [10, 1])
+    loss = tf.reduce_mean(tf.matmul(x, w))
+    optimizer = tf.train.GradientDescentOptimizer(0.1)
+    train_op = optimizer.minimize(loss)
+    sess = tf.Session()
+""")
+
+
+def rows_marked(source: str) -> list[int]:
+    """The rows that say that they are flagged."""
+    return [row for row, line in enumerate(source.splitlines(), 1) if line.endswith("# <-")]
+
+
+def module(source: str) -> str:
+    return PREAMBLE + dedent(source).lstrip()
+
+
+SILENT = {
+    "ops made before the loop": """
+        accuracy = tf.reduce_mean(x)
+        saver = tf.train.Saver()
+        for step in range(1000):
+            sess.run([train_op, accuracy])
+        """,
+    "a loop that builds a network and runs nothing": """
+        for size in sizes:
+            x = tf.layers.dense(x, size)
+            v = tf.get_variable("v%d" % size, [size])
+        for step in range(1000):
+            sess.run(train_op)
+        """,
+    "a fresh graph for each iteration": """
+        for fold in range(100):
+            with tf.Graph().as_default():
+                a = tf.constant(fold)
+                with tf.Session() as inner:
+                    inner.run(a)
+        """,
+    "a fresh graph with a name": """
+        for fold in range(100):
+            graph = tf.Graph()
+            with graph.as_default(), tf.Session(graph=graph) as inner:
+                inner.run(tf.constant(fold))
+        """,
+    "a fresh graph of the session": """
+        for fold in range(100):
+            with tf.Session(graph=tf.Graph()) as inner:
+                inner.run(tf.constant(fold))
+        """,
+    "a graph that is thrown away": """
+        for fold in range(100):
+            tf.reset_default_graph()
+            a = tf.constant(fold)
+            with tf.Session() as inner:
+                inner.run(a)
+        """,
+    "a function with a graph of its own": """
+        def evaluate(path):
+            with tf.Graph().as_default():
+                with tf.Session() as inner:
+                    inner.run(tf.constant(path))
+        while True:
+            evaluate("model")
+        """,
+    "values that are fed": """
+        for step in range(1000):
+            batch = np.zeros((32, 10), dtype=tf.float32.as_numpy_dtype)
+            sess.run(train_op, feed_dict={x: batch})
+        """,
+    "things that are no ops": """
+        writer = tf.summary.FileWriter("logs")
+        coord = tf.train.Coordinator()
+        try:
+            while not coord.should_stop():
+                value = sess.run(loss)
+                tf.logging.info("loss %f", value)
+                summary = tf.Summary(value=[tf.Summary.Value(tag="loss", simple_value=value)])
+                writer.add_summary(summary, sess.run(tf.train.get_global_step()))
+                path = tf.train.latest_checkpoint("logs")
+                with tf.gfile.Open(path) as file:
+                    file.read()
+        except tf.errors.OutOfRangeError:
+            coord.request_stop()
+        """,
+    "one op for each variable": """
+        for v in tf.trainable_variables():
+            sess.run(tf.assign(v, values[v.name]))
+        for v, value in zip(variables, values):
+            sess.run(v.assign(value))
+        """,
+    "one op for each of a few": """
+        for name in ("train", "test"):
+            sess.run(tf.constant(name))
+        """,
+    "the first time alone": """
+        class Model:
+            def __init__(self):
+                self.sess = tf.Session()
+                self.op = None
+            def step(self):
+                if self.op is None:
+                    self.op = tf.reduce_mean(x)
+                return self.sess.run(self.op)
+        model = Model()
+        for step in range(1000):
+            model.step()
+        """,
+    "on the first step alone": """
+        for step in range(1000):
+            if step == 0:
+                sess.run(tf.global_variables_initializer())
+            sess.run(train_op)
+        """,
+    "after the loop has ended": """
+        for step in range(1000):
+            try:
+                sess.run(train_op)
+            except tf.errors.OutOfRangeError:
+                sess.run(tf.reduce_mean(x))
+                break
+        """,
+    "a test case": """
+        class LossTest(tf.test.TestCase):
+            def check(self, value):
+                with self.session() as inner:
+                    inner.run(tf.constant(value))
+            def test_all(self):
+                for value in range(100):
+                    self.check(value)
+        """,
+}
+
+EAGER = {
+    "version 2, which runs a graph of version 1 besides": """
+        import tensorflow as tf
+        session = tf.compat.v1.Session(graph=graph)
+        for path in paths:
+            image = tf.io.decode_png(tf.io.read_file(path))
+            session.run(output, {image_input: image.numpy()})
+        """,
+    "version 1 in eager mode": """
+        import tensorflow as tf
+        tf.enable_eager_execution()
+        for step in range(1000):
+            session.run(output, {value: tf.reduce_mean(x)})
+        """,
+    "compiled code": """
+        import tensorflow as tf
+        @tf.function
+        def mean(x):
+            return tf.reduce_mean(x)
+        for step in range(1000):
+            session.run(output, {value: mean(x)})
+        """,
+    "code for both modes": """
+        import tensorflow as tf
+        def get(path):
+            value = tf.io.read_file(path)
+            if tf.executing_eagerly():
+                return value
+            with tf.Session() as session:
+                return session.run(value)
+        for path in paths:
+            get(path)
+        """,
+    "a session of something else": """
+        import requests
+        import tensorflow as tf
+        for step in range(1000):
+            runner.run(tf.reduce_mean(x))
+        """,
+}
+
+FLAGGED = {
+    "an op": """
+        for step in range(1000):
+            accuracy = tf.reduce_mean(tf.cast(tf.equal(x, 1.0), tf.float32))  # <-
+            sess.run([train_op, accuracy])
+        """,
+    "ops in what is run": """
+        for step in range(1000):
+            sess.run([tf.reduce_mean(x), tf.reduce_sum(x)])  # <-
+        """,
+    "once an epoch": """
+        for epoch in range(10):
+            saver = tf.train.Saver()  # <-
+            for step in range(1000):
+                sess.run(train_op)
+            saver.save(sess, "model")
+        """,
+    "what takes in the graph": """
+        while True:
+            sess.run(tf.global_variables_initializer())  # <-
+            merged = tf.summary.merge_all()  # <-
+            sess.run(merged)
+        """,
+    "assignments": """
+        for step in range(1000):
+            sess.run(tf.assign(w, np.ones((10, 1))))  # <-
+            sess.run(w.assign(w * 2))  # <-
+            w.assign_add(w).eval(session=sess)  # <-
+        """,
+    "a training op": """
+        for step in range(1000):
+            op = optimizer.minimize(loss)  # <-
+            sess.run(op)
+        """,
+    "the next element": """
+        iterator = tf.data.Dataset.range(3).make_one_shot_iterator()
+        while True:
+            images = iterator.get_next()  # <-
+            sess.run(train_op, {x: sess.run(images)})
+        """,
+    "in a function that the loop calls": """
+        def evaluate(session, labels):
+            accuracy = tf.reduce_mean(labels)  # <-
+            return session.run(accuracy)
+        for step in range(1000):
+            evaluate(sess, x)
+        """,
+    "in an agent's method": """
+        class Agent:
+            def __init__(self):
+                self.sess = tf.Session()
+                self.q = tf.layers.dense(x, 2)
+            def act(self, state):
+                return self.sess.run(tf.argmax(self.q, 1), {x: state})  # <-
+            def learn(self):
+                self.act(0)
+        agent = Agent()
+        for episode in range(1000):
+            while not done:
+                state, reward, done, info = env.step(agent.act(state))
+                agent.learn()
+        """,
+    "by eval, in a session's with": """
+        with tf.Session():
+            for step in range(1000):
+                print(tf.reduce_mean(x).eval())  # <-
+        """,
+    "on a graph made before the loop": """
+        graph = tf.Graph()
+        for step in range(1000):
+            with graph.as_default():
+                sess.run(tf.constant(step))  # <-
+        """,
+    "on a graph that an attribute keeps": """
+        class Model:
+            def __init__(self):
+                self.graph = tf.Graph()
+                self.sess = tf.Session(graph=self.graph)
+            def step(self, value):
+                with self.graph.as_default():
+                    return self.sess.run(tf.constant(value))  # <-
+        model = Model()
+        for step in range(1000):
+            model.step(step)
+        """,
+    "a monitored session": """
+        with tf.train.MonitoredTrainingSession() as monitored:
+            while not monitored.should_stop():
+                monitored.run(tf.no_op())  # <-
+        """,
+    "variables": """
+        for step in range(1000):
+            v = tf.Variable(0.0)  # <-
+            sess.run(v.initializer)
+        """,
+    "in a comprehension": """
+        values = [sess.run(tf.constant(i)) for i in range(1000)]  # <-
+        """,
+}
+COMPAT = {
+    "import tensorflow.compat.v1 as tf": "tf",
+    "from tensorflow.compat import v1": "v1",
+    "import tensorflow as tf\ntf.compat.v1.disable_eager_execution()": "tf.compat.v1",
+}
+
+
+@pytest.mark.parametrize("source", SILENT.values(), ids=SILENT.keys())
+def test_says_nothing_of(source: str) -> None:
+    assert flagged(CODE, module(source)) == []
+
+
+@pytest.mark.parametrize("source", EAGER.values(), ids=EAGER.keys())
+def test_says_nothing_of_code_that_may_be_eager(source: str) -> None:
+    assert flagged(CODE, source) == []
+
+
+@pytest.mark.parametrize("source", FLAGGED.values(), ids=FLAGGED.keys())
+def test_flags(source: str) -> None:
+    assert list(dict.fromkeys(flagged(CODE, module(source)))) == rows_marked(module(source)) != []
+
+
+@pytest.mark.parametrize(("imported", "tf"), COMPAT.items())
+def test_knows_version_1_however_it_is_imported(imported: str, tf: str) -> None:
+    source = f"{imported}\nsess = {tf}.Session()\nfor i in range(1000):\n    sess.run({tf}.reduce_mean(x))\n"
+    assert flagged(CODE, source) == [len(source.splitlines())]
+
+
+def test_knows_graph_mode_by_the_session_around_the_loop() -> None:
+    source = """\
+        import tensorflow as tf
+        with tf.compat.v1.Session() as sess:
+            for i in range(1000):
+                sess.run(tf.reduce_mean(x))
+        """
+    assert flagged(CODE, source) == [4]
+
+
+FIXES = {
+    "an assignment goes directly above the loop": (
+        """
+        # Train.
+        for step in range(1000):
+            # How good is it?
+            accuracy = tf.reduce_mean(x)  # mean
+
+            sess.run([train_op, accuracy])
+        """,
+        """
+        # How good is it?
+        accuracy = tf.reduce_mean(x)  # mean
+        # Train.
+        for step in range(1000):
+            sess.run([train_op, accuracy])
+        """,
+    ),
+    "above the outermost loop in which it is invariant": (
+        """
+        for epoch in range(10):
+            print(epoch)
+            for step in range(1000):
+                accuracy = tf.reduce_mean(x)
+                sess.run(accuracy)
+        """,
+        """
+        accuracy = tf.reduce_mean(x)
+        for epoch in range(10):
+            print(epoch)
+            for step in range(1000):
+                sess.run(accuracy)
+        """,
+    ),
+    "several names": (
+        """
+        while True:
+            values, indices = tf.nn.top_k(x, k=2)
+            sess.run(values)
+        """,
+        """
+        values, indices = tf.nn.top_k(x, k=2)
+        while True:
+            sess.run(values)
+        """,
+    ),
+    "an op in what is run gets a name": (
+        """
+        for step in range(1000):
+            mean = sess.run(tf.reduce_mean(x), {x: batch})  # mean
+        """,
+        """
+        reduce_mean_op = tf.reduce_mean(x)
+        for step in range(1000):
+            mean = sess.run(reduce_mean_op, {x: batch})  # mean
+        """,
+    ),
+    "an op on several lines": (
+        """
+        if train:
+            for step in range(1000):
+                sess.run(tf.add(
+                    x,  # one
+                    w,
+                ))
+        """,
+        """
+        if train:
+            add_op = tf.add(
+                x,  # one
+                w,
+            )
+            for step in range(1000):
+                sess.run(add_op)
+        """,
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), FIXES.values(), ids=FIXES.keys())
+def test_makes_it_once_above_the_loop(before: str, after: str) -> None:
+    assert fixed(CODE, module(before)) == module(after)
+
+
+SAFETY = {
+    "tf.reduce_mean(x)": True,
+    "w.assign(w * 2)": True,
+    "tf.random_normal([3])": False,  # one op goes on in its sequence
+    "optimizer.minimize(loss)": False,  # an optimizer may have variables
+    "tf.train.Saver()": False,  # the one deletes what it saved before
+    "tf.summary.merge_all()": False,  # others may add summaries
+}
+
+
+@pytest.mark.parametrize(("made", "safe"), SAFETY.items(), ids=SAFETY.keys())
+def test_is_safe_where_one_op_gives_what_many_give(made: str, safe: bool) -> None:
+    (finding,) = findings(
+        CODE, module(f"for step in range(1000):\n    op = {made}\n    sess.run(train_op)\n")
+    )
+    assert finding.fix is not None
+    assert finding.fix.safe is safe
+
+
+REFUSED = {
+    "`batch` changes in the loop (line 9)": """
+        for batch in batches:
+            sess.run(tf.assign(w, batch))
+        """,
+    "it is made in a function that the loop calls (line 11)": """
+        def evaluate():
+            sess.run(tf.reduce_mean(x))
+        for step in range(1000):
+            evaluate()
+        """,
+    "it makes variables, which would keep their values from step to step (line 10)": """
+        for step in range(1000):
+            op = tf.metrics.mean(x)[1]
+            sess.run(op)
+        """,
+    "the iterator would go on where it now begins anew (line 11)": """
+        dataset = make()
+        for step in range(1000):
+            batch = tf.data.Dataset.range(3).make_one_shot_iterator().get_next()
+            sess.run(batch)
+        """,
+    "what `scale()` does is not in sight (line 11)": """
+        from helpers import scale
+        for step in range(1000):
+            op = tf.reduce_mean(scale(x))
+            sess.run(op)
+        """,
+    "it stands under a condition or in a block of the loop (line 10)": """
+        for step in range(1000):
+            with tf.control_dependencies([train_op]):
+                op = tf.identity(loss)
+            sess.run(op)
+        """,
+}
+
+
+@pytest.mark.parametrize(("reason", "source"), REFUSED.items(), ids=REFUSED.keys())
+def test_says_why_it_does_not_move_it(reason: str, source: str) -> None:
+    assert notes(CODE, module(source)) == [f"no fix: {reason}"]
+
+
+def test_leaves_what_takes_in_the_graph_below_what_adds_to_it() -> None:
+    source = """
+        for step in range(1000):
+            v = tf.Variable(0.0)
+            init = tf.global_variables_initializer()
+            sess.run(init)
+        """
+    assert (
+        notes(CODE, module(source))[1] == "no fix: it takes in what else the loop adds to the graph (line 10)"
+    )
