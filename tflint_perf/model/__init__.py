@@ -15,8 +15,10 @@ from tflint_perf.model.invariance import Invariance
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.names import Names
 from tflint_perf.model.once import Once
+from tflint_perf.model.parameters import Parameters
 from tflint_perf.model.pipelines import Pipelines
 from tflint_perf.model.programs import Programs
+from tflint_perf.model.python_numbers import Numbers
 from tflint_perf.model.restarts import Restarts
 from tflint_perf.model.scalars import Scalars
 from tflint_perf.model.scopes import Class, Function, Loop
@@ -77,6 +79,16 @@ class Model:
     def programs(self) -> Programs:
         """What running the file does."""
         return Programs(self.infer, self.calls, self.steps, self.text)
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        """Python numbers, and which of them change."""
+        return Numbers(self.infer, self.calls, self.loops, self.invariance)
+
+    @cached_property
+    def parameters(self) -> Parameters:
+        """What functions do with their parameters."""
+        return Parameters(self.infer, self.calls)
 
     @cached_property
     def pipelines(self) -> Pipelines:
@@ -155,6 +167,21 @@ class Model:
                         if name:
                             aliases.setdefault(name, set()).add(bound)
         return aliases
+
+    @cached_property
+    def compiled_calls(self) -> list[cst.Call]:
+        """Calls of functions that are a `tf.function`."""
+        if (
+            not {"function", "defun"} & {*self.walk.names, *self.walk.attributes}
+            and "tf.function" not in self._aliases
+        ):
+            return []
+        return [
+            call
+            for calls in self.walk.calls.values()
+            for call in calls
+            if call.args and not self.names.dotted(call.func) and self.value(call.func).kind == "compiled"
+        ]
 
     def value(self, node: cst.CSTNode) -> Value:
         """What is known of the value of an expression."""

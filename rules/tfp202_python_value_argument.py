@@ -1,0 +1,131 @@
+"""TFP202 python-value-argument."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import libcst as cst
+
+from tflint_perf.edit import Editor
+from tflint_perf.model import Model
+from tflint_perf.model.scopes import Function
+from tflint_perf.model.syntax import is_constant, keyword_argument
+from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
+
+
+class PythonValueArgument(Rule):
+    """A Python number or string that changes from step to step, passed to a compiled function.
+
+    ## What it does
+
+    Reports arguments of a `tf.function` that are Python numbers or strings and differ from call to call: a loop's
+    counter, a learning rate worked out in Python, `float(...)`, `.item()`.
+
+    ## Why is this bad?
+
+    A `tf.function` is traced anew for each Python value that it has not seen. A trace takes as long as hundreds of
+    steps, every one is kept, and the search for the right one gets longer with their number. A tensor, or a
+    NumPy value, is data: one trace serves all its values.
+
+    ## Example
+
+    ```python
+    for step, (images, labels) in enumerate(dataset):
+        rate = 0.1 * 0.99**step
+        train_step(images, labels, rate)
+    ```
+
+    Use instead:
+
+    ```python
+    for step, (images, labels) in enumerate(dataset):
+        rate = 0.1 * 0.99**step
+        train_step(images, labels, tf.constant(rate))
+    ```
+
+    ## What is left alone
+
+    Constants, switches (`training=True`, `step > 100`), NumPy values, arguments of a function with an
+    `input_signature`, which makes tensors of them, and calls that are not made per step. The fix is refused where
+    the function needs the Python value (as a shape, for `range`, in a string), or where the type that it
+    computes with can't be told.
+
+    ## Sources
+
+    - TensorFlow guide, [Better performance with tf.function](https://www.tensorflow.org/guide/function), "Rules
+      of tracing" and "Controlling retracing"
+    """
+
+    code = "TFP202"
+    name = "python-value-argument"
+    triggers = ("function",)
+    fixes = "unsafe"
+    claim = Claim("traces", least=1.5, kind="growth")
+
+    def check(self, model: Model) -> Iterator[Report]:
+        for call in model.compiled_calls:
+            if not model.is_eager(call) or not model.is_per_step(call) or model.guard_of(call) is not None:
+                continue
+            function = model.value(call.func).function
+            if _has_signature(model, function):
+                continue
+            for arg in call.args:
+                if not arg.star and _is_changing_value(model, arg.value):
+                    yield Report(
+                        arg.value,
+                        f"`{model.module.code_for_node(arg.value)}` is a Python value that changes from step to step, "
+                        "and each is traced anew; pass a tensor",
+                        partial(_pass_tensor, call=call, arg=arg, function=function),
+                    )
+
+
+def _is_changing_value(model: Model, node: cst.BaseExpression) -> bool:
+    if is_constant(node) or (isinstance(node, cst.Call) and getattr(node.func, "value", "") == "len"):
+        return False
+    number = model.numbers.type_of(node)
+    if number == "bool" or (number is None and model.value(node).kind != "string"):
+        return False
+    return model.numbers.changes(node)
+
+
+def _has_signature(model: Model, function: Function | None) -> bool:
+    """Whether an `input_signature` makes tensors of what is passed."""
+    if function is None:
+        return False
+    makers = [d.decorator for d in function.decorators if isinstance(d.decorator, cst.Call)]
+    makers += [
+        call
+        for call in model.calls_to("tf.function")
+        if call.args and model.value(call.args[0].value).function is function
+    ]
+    return any(keyword_argument(maker, "input_signature") is not None for maker in makers)
+
+
+def _pass_tensor(edit: Editor, call: cst.Call, arg: cst.Arg, function: Function | None) -> Repair | Refusal:
+    model = edit.model
+    number = model.numbers.type_of(arg.value)
+    if number is None or number == "number" or function is None:
+        reason = "a string selects what is traced" if number is None else "its type can't be told"
+        return Refusal(reason if function is not None else "the function is not in this file", arg.value)
+    parameters = model.parameters
+    name = arg.keyword.value if arg.keyword is not None else ""
+    name = name or parameters.name_at(function, list(call.args).index(arg))
+    if name not in function.scope.bindings:
+        return Refusal("the parameter that it becomes can't be told", arg.value)
+    dtypes: set[str] = set()
+    for need in parameters.needs(function, name, number):
+        if need.reason:
+            return Refusal(need.reason, need.node)
+        dtypes.add(need.dtype)
+    dtypes.discard("")
+    if len(dtypes) > 1:
+        return Refusal(f"`{name}` meets tensors of several types", function.node)
+    spelled, imports = edit.spell("constant")
+    # The type that TensorFlow gives to such a number by itself needs no mention.
+    dtype = dtypes.pop() if dtypes else ""
+    closing = ")"
+    if dtype and dtype != {"int": "int32", "float": "float32"}[number]:
+        named, more = edit.spell(dtype)
+        closing, imports = f", {named})", [*imports, *(more if not imports else [])]
+    return Repair("Pass a tensor", [*imports, *edit.wrap(arg.value, f"{spelled}(", closing)], safe=False)
