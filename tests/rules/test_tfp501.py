@@ -49,6 +49,9 @@ SILENT = {
     "a batch axis by a new axis": "model.fit(source.map(lambda x, y: (x[tf.newaxis, ...], y[None])))",
     "an axis in front of the data": "model.fit(tf.data.Dataset.from_tensor_slices((images[None], labels[None])))",
     "data that is said to be batches": "model.fit(tf.data.Dataset.from_tensor_slices(batches))",
+    "data whose shape has batches": (
+        "x = tf.random.normal((steps, batch_size, 9))\ny = {'x': x}\nmodel.fit(tf.data.Dataset.from_tensor_slices(y))"
+    ),
     "batches by tfds": "model.fit(tfds.load('mnist', split='train', as_supervised=True, batch_size=32))",
     "batched on one way only": "ds = source\nif training:\n    ds = ds.batch(32)\nmodel.fit(ds)",
     "arrays": "model.fit(images, labels, batch_size=32)",
@@ -109,6 +112,10 @@ FLAGGED = {
     "interleaved records": ("ds = tf.data.Dataset.list_files('*').interleave(tf.data.TFRecordDataset)\nmodel.fit(ds)", [2]),
     "tfds": ("model.fit(tfds.load('mnist', split='train', as_supervised=True))", [1]),
     "tfds by splits": ("train, test = tfds.load('mnist', split=['train', 'test'])\nmodel.fit(train)", [2]),
+    "as many samples as make whole batches": (
+        "x = tf.random.normal((9 * BATCH_SIZE, 3))\nmodel.fit(tf.data.Dataset.from_tensor_slices(x))",
+        [2],
+    ),
     "zipped": ("model.fit(tf.data.Dataset.zip((source, source)))", [1]),
     "unbatched again": ("model.fit(source.batch(32).unbatch())", [1]),
     "batches of one": ("model.fit(source.batch(1))", [1]),

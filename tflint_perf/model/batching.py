@@ -14,7 +14,7 @@ from tflint_perf.model.elementwise import mapped_function
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.pipelines import NEUTRAL, adds_batch_axis
 from tflint_perf.model.scopes import Block, Function, Scope
-from tflint_perf.model.syntax import argument, descendants, integer, string
+from tflint_perf.model.syntax import argument, descendants, integer, names_read, string
 from tflint_perf.model.values import Pipeline, Stage, Value
 
 # "ones": batches of one, asked for by a literal 1.
@@ -34,6 +34,9 @@ _KEEPING = NEUTRAL | {
 _MAKING_BATCHES = frozenset((*BATCHING, "window", "group_by_window", "bucket_by_sequence_length", "rebatch"))
 _BATCH_SIZE = re.compile(r"^(train_?|training_?|global_?)?batch_?size$", re.I)
 _BATCHED_NAME = re.compile(r"batch", re.I)
+_STRUCTURES = (cst.Name, cst.Tuple, cst.List, cst.Dict)
+# Names that stand for names, no deeper than this.
+_DEEPEST = 4
 # A pipeline that takes no more elements than this is looked at, not trained on.
 _FEW = 10
 
@@ -65,21 +68,23 @@ class Batching:
             return self._zipped([self.elements(given) for given in source.inputs])
         if source.name.endswith("(batch_size)") or DATASET_FUNCTIONS.get(source.name):
             return "batches"
-        if source.name == "from_tensor_slices" and self._holds_batches(source.call):
+        if source.name == "from_tensor_slices" and any(map(self._holds_batches, source.call.args)):
             return "unknown"
         if source.name in _SINGLE_SOURCES or DATASET_FUNCTIONS.get(source.name) is False:
             return "single"
         return "unknown"
 
-    @staticmethod
-    def _holds_batches(call: cst.Call) -> bool:
-        """Whether what is sliced may have batches as its rows: by its name, or by an axis put in front."""
-        for arg in call.args:
-            if adds_batch_axis(arg):
-                return True
-            for node in descendants(arg):
-                name = node.attr.value if isinstance(node, cst.Attribute) else getattr(node, "value", "")
-                if isinstance(node, cst.Name | cst.Attribute) and _BATCHED_NAME.search(str(name)):
+    def _holds_batches(self, node: cst.CSTNode, depth: int = 0) -> bool:
+        """Whether what is sliced may have batches as its rows: by a name, an axis put in front, or its shape."""
+        if adds_batch_axis(node) or any(_BATCHED_NAME.search(name) for name in _names_in(node)):
+            return True
+        for name in names_read(node) if depth < _DEEPEST else ():
+            found = self._infer.bindings_reaching(name)
+            for binding in found[1] if found is not None else ():
+                if isinstance(binding.value, _STRUCTURES) and binding.kind == "assign":
+                    if self._holds_batches(binding.value, depth + 1):
+                        return True
+                elif binding.value is not None and _has_batches_as_rows(binding.value):
                     return True
         return False
 
@@ -218,6 +223,25 @@ class Batching:
             owner, other = (getattr(names.scope_of(n).function, "owner", None) for n in (use, node))
             return use.value == "self" and here is not None and owner is not None and owner is other
         return self._is_bound_before(use.value, node)
+
+
+def _names_in(node: cst.CSTNode) -> Iterator[str]:
+    for below in descendants(node):
+        if isinstance(below, cst.Attribute):
+            yield below.attr.value
+        elif isinstance(below, cst.Name):
+            yield below.value
+
+
+def _has_batches_as_rows(node: cst.CSTNode) -> bool:
+    """Whether a shape in an expression has the batch size behind its first axis: `(steps, batch_size, 28)`."""
+    return any(
+        _BATCHED_NAME.search(name)
+        for shape in descendants(node)
+        if isinstance(shape, cst.Tuple | cst.List)
+        for element in shape.elements[1:]
+        for name in _names_in(element)
+    )
 
 
 def batch_of_one(pipeline: Pipeline) -> cst.BaseExpression | None:
