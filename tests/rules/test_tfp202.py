@@ -1,0 +1,217 @@
+"""TFP202: what is flagged, what is left alone, and what the fix makes of it."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.rules.support import fixed, flagged, notes
+
+_HEAD = """\
+import numpy as np
+import random
+import tensorflow as tf
+dataset = tf.data.Dataset.from_tensor_slices(data).batch(32)
+@tf.function
+def train_step(x, value, training=True):
+    return x * value
+"""
+_ROWS = _HEAD.count("\n")
+
+SILENT = {
+    "constants": """
+        RATE = 0.1
+        for x in dataset:
+            train_step(x, 0.1)
+            train_step(x, RATE)
+        """,
+    "switches": """
+        for step, x in enumerate(dataset):
+            train_step(x, step > 100, training=step % 2 == 0)
+            train_step(x, not step)
+        """,
+    "tensors and NumPy values": """
+        rates = np.linspace(0.1, 0.01, 100)
+        step = tf.Variable(0)
+        for x in dataset:
+            step.assign_add(1)
+            train_step(x, step)
+            train_step(x, tf.reduce_mean(x).numpy())
+            train_step(x, np.float32(0.1))
+        for rate in rates:
+            train_step(x, rate)
+        """,
+    "already a tensor": """
+        for step, x in enumerate(dataset):
+            train_step(x, tf.constant(step))
+        """,
+    "an input signature": """
+        @tf.function(input_signature=[tf.TensorSpec(None), tf.TensorSpec([])])
+        def signed(x, value):
+            return x * value
+        def plain(x, value):
+            return x * value
+        wrapped = tf.function(plain, input_signature=[tf.TensorSpec(None), tf.TensorSpec([])])
+        for step, x in enumerate(dataset):
+            signed(x, step)
+            wrapped(x, step)
+        """,
+    "functions that are not compiled": """
+        def log(x, step):
+            print(x, step)
+        for step, x in enumerate(dataset):
+            train_step(x, 1)
+            log(x, step)
+        """,
+    "a call that runs once": "train_step(x, random.random())",
+    "behind a counter": """
+        for step, x in enumerate(dataset):
+            train_step(x, 0.1)
+            if step % 100 == 0:
+                train_step(x, step)
+        """,
+    "the length of a batch": """
+        for x in dataset:
+            train_step(x, len(x))
+        """,
+    "a number that an earlier loop found": """
+        longest = 0
+        for line in lines:
+            longest = max(longest, 10)
+        for x in dataset:
+            train_step(x, longest)
+        """,
+    "a few layers": """
+        for x in dataset:
+            for index in (1, 2, 3):
+                pass
+            train_step(x, 3)
+        """,
+}
+
+FLAGGED = {
+    "a loop's counter": ("for step, x in enumerate(dataset):\n    train_step(x, step)\n", [2]),
+    "a range": ("for step in range(10_000):\n    train_step(x, step)\n", [2]),
+    "a counter by hand": ("step = 0\nfor x in dataset:\n    train_step(x, step)\n    step += 1\n", [3]),
+    "an epoch": ("for epoch in range(90):\n    for x in dataset:\n        train_step(x, epoch)\n", [3]),
+    "a schedule": (
+        "def rate(step):\n    return 0.1 * 0.9**step\nfor step, x in enumerate(dataset):\n    train_step(x, rate(step))\n",
+        [4],
+    ),
+    "a decay": ("rate = 0.1\nfor x in dataset:\n    rate *= 0.99\n    train_step(x, rate)\n", [4]),
+    "float of a tensor": ("for x in dataset:\n    train_step(x, float(tf.reduce_mean(x)))\n", [2]),
+    "an item of an array": ("for x in dataset:\n    train_step(x, x.numpy().mean().item())\n", [2]),
+    "a random number": (
+        "for x in dataset:\n    train_step(x, random.random())\n    train_step(x, np.random.rand())\n",
+        [2, 3],
+    ),
+    "a keyword": ("for step, x in enumerate(dataset):\n    train_step(x, value=step)\n", [2]),
+    "a string": ("for step, x in enumerate(dataset):\n    train_step(x, f'step {step}')\n", [2]),
+    "reduce_retracing is no excuse": (
+        "@tf.function(reduce_retracing=True)\ndef f(x, n):\n    return x\nfor step in range(n):\n    f(x, step)\n",
+        [5],
+    ),
+    "a wrapped function": (
+        "def plain(x, n):\n    return x\nf = tf.function(plain)\nfor step in range(n):\n    f(x, step)\n",
+        [5],
+    ),
+    "a method, with a counter of its object": (
+        dedent("""\
+            class Trainer:
+                def __init__(self):
+                    self.step = 0
+                @tf.function
+                def update(self, x, step):
+                    return x
+                def run(self):
+                    for x in dataset:
+                        self.step += 1
+                        self.update(x, self.step)
+            Trainer().run()
+            """),
+        [10],
+    ),
+    "through a function": (
+        "def run(x, step):\n    train_step(x, step)\nfor step, x in enumerate(dataset):\n    run(x, step)\n",
+        [2],
+    ),
+}
+
+# The function's body, the value that is passed, and what it becomes.
+FIXED = {
+    "a float with a tensor": ("return x * value", "0.1 * step", "tf.constant(0.1 * step)"),
+    "a float with a double": (
+        "return tf.cast(x, tf.float64) * value",
+        "0.1 * step",
+        "tf.constant(0.1 * step, tf.float64)",
+    ),
+    "an integer in float arithmetic": ("return x * (0.5 * value)", "step", "tf.constant(step, tf.float32)"),
+    "an integer that is divided": ("return x * (value / 100)", "step", "tf.constant(step, tf.float32)"),
+    "an integer with a float tensor": (
+        "return tf.cast(x, tf.float32) * value",
+        "step",
+        "tf.constant(step, tf.float32)",
+    ),
+    "an integer that is cast": ("return x * tf.cast(value, x.dtype)", "step", "tf.constant(step)"),
+    "an integer that is compared": (
+        "if value > 100:\n        x = -x\n    return x",
+        "step",
+        "tf.constant(step)",
+    ),
+    "the step of a summary": ("tf.summary.scalar('x', x, step=value)", "step", "tf.constant(step)"),
+    "an integer that is passed on": ("return helper(x, value)", "step", "tf.constant(step, tf.float32)"),
+    "nothing made of it": ("return x", "step", "tf.constant(step)"),
+}
+
+REFUSED = {
+    "a Python loop": (
+        "for _ in range(value):\n        x = x * 2\n    return x",
+        "step",
+        "it counts a Python loop",
+    ),
+    "an index": ("return layers[value](x)", "step", "it is an index"),
+    "a shape": ("return tf.reshape(x, [value, -1])", "step", "it is part of a shape or a list"),
+    "text": ("print(f'trace {value}')\n    return x", "step", "it is made a string"),
+    "an integer with a tensor of any type": (
+        "return x * value",
+        "step",
+        "the type that it is computed with can't be told",
+    ),
+    "a function elsewhere": ("return model(x, value)", "step", "it is passed on to `model`"),
+    "a string": ("return x", "str(step)", "a string selects what is traced"),
+    "a number of unknown type": ("return x * value", "x.item()", "its type can't be told"),
+    "another value": ("value = value + 1\n    return x", "step", "the type that it is computed with"),
+}
+
+
+def _script(body: str, value: str) -> str:
+    return (
+        "import tensorflow as tf\n"
+        "def helper(x, scale):\n    return x * (scale * 2.0)\n"
+        f"@tf.function\ndef run(x, value):\n    {body}\n"
+        f"for step, x in enumerate(batches):\n    run(x, {value})\n"
+    )
+
+
+@pytest.mark.parametrize("source", SILENT.values(), ids=SILENT)
+def test_leaves_alone(source: str) -> None:
+    assert flagged("TFP202", _HEAD + dedent(source)) == []
+
+
+@pytest.mark.parametrize(("source", "rows"), FLAGGED.values(), ids=FLAGGED)
+def test_flags(source: str, rows: list[int]) -> None:
+    assert flagged("TFP202", _HEAD + source) == [row + _ROWS for row in rows]
+
+
+@pytest.mark.parametrize(("body", "before", "after"), FIXED.values(), ids=FIXED)
+def test_fix_passes_a_tensor_of_the_type_that_the_body_computes_with(
+    body: str, before: str, after: str
+) -> None:
+    assert fixed("TFP202", _script(body, before)) == _script(body, after)
+
+
+@pytest.mark.parametrize(("body", "value", "note"), REFUSED.values(), ids=REFUSED)
+def test_says_why_it_does_not_fix(body: str, value: str, note: str) -> None:
+    (said,) = notes("TFP202", _script(body, value))
+    assert said.startswith(f"no fix: {note}")
