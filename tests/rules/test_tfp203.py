@@ -126,6 +126,12 @@ SILENT = {
                 sess.run(tf.global_variables_initializer())
             sess.run(train_op)
         """,
+    "in a comprehension on a graph of its own": """
+        with tf.Graph().as_default():
+            values = [tf.constant(i) for i in range(1000)]
+            with tf.Session() as inner:
+                inner.run(values)
+        """,
     "after the loop has ended": """
         for step in range(1000):
             try:
@@ -280,6 +286,29 @@ FLAGGED = {
         for step in range(1000):
             v = tf.Variable(0.0)  # <-
             sess.run(v.initializer)
+        """,
+    "behind a counter": """
+        class Critic:
+            def learn(self, session):
+                error = session.run(loss)
+                if self.count % self.every == 0:
+                    session.run([tf.assign(t, e) for t, e in zip(self.targets, self.params)])  # <-
+                return error
+        critic = Critic()
+        for step in range(1000):
+            critic.learn(sess)
+        """,
+    "an assignment to variables of unknown origin": """
+        class Model:
+            def copy_from(self, other):
+                ops = []
+                for p, q in zip(self.params, other.params):
+                    ops.append(p.assign(sess.run(q)))  # <-
+                sess.run(ops)
+        target = Model()
+        for step in range(1000):
+            if step % period == 0:
+                target.copy_from(model)
         """,
     "in a comprehension": """
         values = [sess.run(tf.constant(i)) for i in range(1000)]  # <-

@@ -119,6 +119,7 @@ _ASSIGNS = frozenset(
         "initialized_value",
     }
 )
+_ASSIGN = frozenset({"assign", "assign_add", "assign_sub"})
 _OF_OPTIMIZERS = frozenset({"minimize", "apply_gradients", "compute_gradients"})
 
 
@@ -135,6 +136,14 @@ def adds_to_graph(infer: Inference, call: cst.Call) -> bool:
             return method in _OF_OPTIMIZERS and base.klass is None
         case "variable":
             return method in _ASSIGNS
+        case "unknown":
+            # Nothing else that a session's program calls so takes one value.
+            return (
+                method in _ASSIGN
+                and len(call.args) == 1
+                and call.args[0].keyword is None
+                and not call.args[0].star
+            )
         case "dataset":
             return method in DATASET_STAGES or method in _ITERATORS
         case "iterator":

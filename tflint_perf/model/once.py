@@ -11,6 +11,7 @@ from tflint_perf.model.loops import Loops
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.syntax import callee_name, descendants
 from tflint_perf.model.tracing import names_written
+from tflint_perf.model.walk import Walk
 
 _CACHING_DECORATORS = frozenset(
     ["lru_cache", "cache", "cached_property", "memoize", "cached", "functools_cache"]
@@ -53,6 +54,7 @@ class Once:
     def _here(self, node: cst.CSTNode) -> bool:
         """Whether something between `node` and the loop or function around it keeps it from running each time."""
         loop = self._loops.innermost_loop(node)
+        end = extent(self._walk, loop) if loop is not None else None
         child, current = node, self._walk.parents.get(node)
         while current is not None and not isinstance(
             current, cst.FunctionDef | cst.Lambda | cst.ClassDef | cst.Module
@@ -70,7 +72,7 @@ class Once:
                     child, current
                 ):
                     return True
-            if loop is not None and current is loop.node:
+            if current is end:
                 return False
             child, current = current, self._walk.parents.get(current)
         return False
@@ -83,6 +85,14 @@ class Once:
     def _left_at_end(block: cst.IndentedBlock, loop: Loop | None) -> bool:
         """Whether the loop is left at the end of a block in it."""
         return loop is not None and isinstance(_last_statement(block), cst.Return | cst.Break | cst.Raise)
+
+
+def extent(walk: Walk, loop: Loop) -> cst.CSTNode:
+    """The node that holds all that a loop runs: the statement, or the whole comprehension."""
+    node: cst.CSTNode = loop.node
+    while isinstance(node, cst.CompFor):
+        node = walk.parents[node]
+    return node
 
 
 def _makes_what_it_asks_for(test: cst.BaseExpression, maker: cst.CSTNode) -> bool:

@@ -12,7 +12,7 @@ from tflint_perf.model.graphs import Graphs
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.methods import builtin_or_qualified
-from tflint_perf.model.once import Once
+from tflint_perf.model.once import Once, extent
 from tflint_perf.model.randomness import changes_by_itself
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.syntax import (
@@ -120,7 +120,7 @@ class Sessions:
             return None
         loop = self._loops.innermost_loop(node)
         function = self._calls.function_at(node)
-        if self._graphs.has_own_graph(node, loop.node if loop is not None else None):
+        if self._graphs.has_own_graph(node, extent(self._walk, loop) if loop is not None else None):
             return None
         if loop is not None:
             if self._runs_session(loop) and not self._is_part_of_one_iteration(loop):
