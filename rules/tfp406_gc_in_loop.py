@@ -54,7 +54,8 @@ class GcInLoop(Rule):
 
     code = "TFP406"
     name = "gc-in-loop"
-    triggers = ("collect",)
+    triggers = ("collect(",)
+    needs = ("gc",)
     fixes = "safe"
     claim = Claim("step time", least=2.0)
 

@@ -64,8 +64,9 @@ class UnbatchedDataset(Rule):
         "CsvDataset",
         "SqlDataset",
         "list_files",
-        "tensorflow_datasets",
+        "load(",
     )
+    needs = ("fit", "evaluate", "predict", "keras", "function")
     fixes = "unsafe"
     claim = Claim("time per sample", least=5.0, tolerance=1e-4)
     always_on = True

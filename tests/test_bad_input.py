@@ -44,7 +44,7 @@ CASES: dict[str, Case] = {
     ),
     "UTF-16": (
         "a.py",
-        b"# tensorflow collect\n" + SLOW.encode("utf-16-le"),
+        b"# tensorflow gc.collect(\n" + SLOW.encode("utf-16-le"),
         2,
         "a.py:2:2: a NUL byte: not Python source",
     ),
@@ -70,13 +70,13 @@ CASES: dict[str, Case] = {
     "100 nested loops": ("a.py", nested(100).encode(), 1, "a.py:"),
     "a notebook cut short": (
         "a.ipynb",
-        b'{"cells": [ "tensorflow collect',
+        b'{"cells": [ "tensorflow gc.collect(',
         2,
         "a.ipynb:1:13: not a notebook: Unterminated string starting at",
     ),
     "a notebook without cells": (
         "a.ipynb",
-        b'{"tensorflow": "collect"}',
+        b'{"tensorflow": "gc.collect()"}',
         2,
         "a.ipynb: not a notebook: it has no list of cells",
     ),
@@ -110,6 +110,24 @@ def test_a_broken_file_gets_one_line_and_the_run_goes_on(
     assert (tflint_perf.folder / name).read_bytes() == data
     assert (tflint_perf.folder / GOOD).read_text() == FIXED
     assert fixing.code == code
+
+
+NAMED = {
+    "a.py": (b"def f(:\n", 1, "a.py:1:7: invalid-syntax invalid syntax"),
+    "b.py": (b"print 'two'\n", 1, "b.py:1:1: invalid-syntax Missing parentheses in call to 'print'"),
+    "c.py": (b"\xff\xfe\0", 2, "c.py:1"),
+    "d.ipynb": (b"{", 2, "d.ipynb:1:2: not a notebook"),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_file_that_is_named_has_to_be_python_whatever_it_holds(tflint_perf: CommandLine, name: str) -> None:
+    data, code, line = NAMED[name]
+    (tflint_perf.folder / name).write_bytes(data)
+    ran = tflint_perf(name, "--output-format", "concise")
+    assert complaints(ran.out, ran.err)[0].startswith(line)
+    assert ran.code == code
+    assert tflint_perf(".").code == 0
 
 
 FINE: dict[str, bytes] = {

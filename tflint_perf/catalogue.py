@@ -26,6 +26,7 @@ class RuleInfo:
     claim: Claim | None = None
     always_on: bool = False
     triggers: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
 
 
 @cache
@@ -42,6 +43,7 @@ def catalogue() -> Mapping[str, RuleInfo]:
             rule.claim,
             rule.always_on,
             rule.triggers,
+            rule.needs,
         )
         for rule in _rules()
     ]

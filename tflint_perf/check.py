@@ -21,7 +21,7 @@ from tflint_perf.registry import all_rules
 from tflint_perf.rule import Refusal, Report, Rule
 from tflint_perf.settings import Settings
 from tflint_perf.source import Source
-from tflint_perf.suppress import has_suppressions, suppress
+from tflint_perf.suppress import has_suppressions, names_us, suppress
 from tflint_perf.syntax import invalid_syntax
 
 T = TypeVar("T")
@@ -69,14 +69,19 @@ def check_source(source: Source, settings: Settings) -> Checked:
         InternalError: a rule failed on this source.
     """
     text = source.text
-    rules = [rule for code, rule in all_rules().items() if code in settings.rules and _may_apply(rule, text)]
+    rules = [rule for code, rule in all_rules().items() if code in settings.rules and rule.may_apply(text)]
     heed = not settings.ignore_noqa and has_suppressions(text)
-    if not rules and not heed:
-        return Checked(())
+    if not rules:
+        return _only_suppressions(source, settings) if heed else Checked(())
     if sys.getrecursionlimit() < _RECURSION_LIMIT:
         sys.setrecursionlimit(_RECURSION_LIMIT)
     with _no_collection():
         return _check(source, settings, rules, heed)
+
+
+def _only_suppressions(source: Source, settings: Settings) -> Checked:
+    remaining, suppressed = suppress(source, (), (), settings, _known_codes())
+    return Checked(tuple(remaining), suppressed)
 
 
 def _check(source: Source, settings: Settings, rules: list[type[Rule]], heed: bool) -> Checked:
@@ -97,9 +102,10 @@ def _findings(
     model: Model, source: Source, settings: Settings, rules: list[type[Rule]], heed: bool
 ) -> Checked:
     reports = [(rule, report) for rule in rules for report in _guarded(rule.code, partial(_ask, rule, model))]
-    if not reports and not heed:
+    # A bare `# noqa` with nothing to suppress is nobody's business.
+    if not reports and not (heed and names_us(model.text)):
         return Checked(())
-    positions = _guarded("positions", partial(Positions, model.module))
+    positions = _guarded("positions", partial(Positions, model.module, model.text))
     editor = Editor(model, positions, source)
     findings = [
         _guarded(rule.code, partial(_finding, rule, report, model, editor, positions, source))
@@ -111,10 +117,6 @@ def _findings(
     statements = [positions.span(statement) for statement in model.walk.at]
     remaining, suppressed = suppress(source, findings, statements, settings, _known_codes())
     return Checked(tuple(remaining), suppressed)
-
-
-def _may_apply(rule: type[Rule], text: str) -> bool:
-    return any(word in text for word in rule.triggers)
 
 
 def _ask(rule: type[Rule], model: Model) -> list[Report]:

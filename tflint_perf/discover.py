@@ -44,8 +44,9 @@ def discover(arguments: Sequence[str], configs: Configs, of_run: Config) -> tupl
                 settings = replace(own.settings, force_exclude=True, include_tests=True)
                 files = list(find_files([str(file) for file in files], settings).files)
             found.setdefault(own.path, (own, {}))[1].update(dict.fromkeys(files))
+    named = frozenset(str(Path(argument)) for argument in arguments if Path(argument).is_file())
     groups = [
-        Group(_for_run(config.settings, of_run), config.path, tuple(sorted(files)))
+        Group(replace(_for_run(config.settings, of_run), named=named), config.path, tuple(sorted(files)))
         for config, files in found.values()
     ]
     return groups, failures

@@ -6,6 +6,8 @@ offsets. So this is a code generation that keeps nothing but a running offset.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+
 import libcst as cst
 from libcst._nodes.internal import CodegenState
 
@@ -71,10 +73,28 @@ class _OffsetState(CodegenState):
 class Positions:
     """The extent of each node of a module, as offsets into its text."""
 
-    def __init__(self, module: cst.Module) -> None:
+    def __init__(self, module: cst.Module, text: str) -> None:
         state = _OffsetState(module)
         module._codegen(state)
         self._spans = state.spans
+        if "\f" in text:
+            self._add_form_feeds(module, text)
+
+    def _add_form_feeds(self, module: cst.Module, text: str) -> None:
+        """Move what stands behind a form feed that libcst dropped, as it does in front of a statement."""
+        code = module.code
+        dropped: list[int] = []
+        at = 0
+        for character in text:
+            if at < len(code) and code[at] == character:
+                at += 1
+            elif character == "\f":
+                dropped.append(at)
+        if dropped:
+            self._spans = {
+                node: (start + bisect_right(dropped, start), end + bisect_left(dropped, end))
+                for node, (start, end) in self._spans.items()
+            }
 
     def start(self, node: cst.CSTNode) -> int:
         """Where `node` begins; a decorated function or class begins at its first decorator."""
@@ -97,22 +117,14 @@ class Positions:
 
     def header_end(self, node: cst.CSTNode) -> int:
         """Where the header of a compound statement ends, its colon left out; the end of any other node."""
-        match node:
-            case cst.With():
-                return self.end(node.items[-1])
-            case cst.For():
-                return self.end(node.iter)
-            case cst.While() | cst.If():
-                return self.end(node.test)
-            case cst.FunctionDef():
-                last = node.returns or node.params
-                return max(self.end(last), self.end(node.name))
-            case cst.ClassDef():
-                return max([self.end(node.name), *(self.end(arg) for arg in (*node.bases, *node.keywords))])
-            case cst.Try() | cst.TryStar():
-                return self._spans[node][0] + len("try")
-            case cst.Match():
-                return self.end(node.subject)
+        if isinstance(node, cst.Match):
+            return self.end(node.subject)
+        body = getattr(node, "body", None)
+        # What a suite begins with stands directly behind the colon.
+        if isinstance(body, cst.IndentedBlock):
+            return self._spans[body.header][0] - len(":")
+        if isinstance(body, cst.SimpleStatementSuite):
+            return self._spans[body.leading_whitespace][0] - len(":")
         return self.end(node)
 
     def span(self, node: cst.CSTNode) -> Span:

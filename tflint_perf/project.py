@@ -82,12 +82,20 @@ def _screened(data: bytes, path: str, settings: Settings) -> tuple[FileResult, b
 
     # Most files stop here: they are neither decoded nor parsed.
     if not passes(data, settings.rules) and not names_us(data):
-        return FileResult(path), data
+        return FileResult(path, _syntax(data, path) if path in settings.named else ()), data
     source = Source.from_bytes(data, path)
     from tflint_perf.stack import on_deep_stack
 
     result, new = on_deep_stack(lambda: _lint(source, settings))
     return result, new.encode()
+
+
+def _syntax(data: bytes, path: str) -> tuple[Finding, ...]:
+    """What is wrong with the syntax of a file that no rule asks to see."""
+    from tflint_perf.syntax import fault
+
+    found = fault(Source.from_bytes(data, path))
+    return (found,) if found is not None else ()
 
 
 def _lint(source: Source, settings: Settings) -> tuple[FileResult, Source]:

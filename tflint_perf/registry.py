@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from abc import ABCMeta
 from functools import cache
 from types import MappingProxyType
 
@@ -24,7 +25,8 @@ def all_rules() -> MappingProxyType[str, type[Rule]]:
         found += [
             value
             for value in vars(module).values()
-            if isinstance(value, type) and issubclass(value, Rule) and value.__module__ == module.__name__
+            # On Python 3.10 a generic alias such as `list[str]` is a type that is no class.
+            if isinstance(value, ABCMeta) and issubclass(value, Rule) and value.__module__ == module.__name__
         ]
     for attribute in ("code", "name"):
         values = [getattr(rule, attribute) for rule in found]

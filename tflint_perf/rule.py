@@ -73,6 +73,8 @@ class Rule(ABC):
     name: ClassVar[str]
     # A file that contains none of these words cannot have a finding, so it is not parsed for this rule.
     triggers: ClassVar[tuple[str, ...]]
+    # Where not empty: words of which such a file must contain one as well.
+    needs: ClassVar[tuple[str, ...]] = ()
     fixes: ClassVar[Literal["safe", "unsafe", "both", "none"]] = "none"
     # None marks a rule about correctness, which needs no experiment.
     claim: ClassVar[Claim | None] = None
@@ -82,6 +84,13 @@ class Rule(ABC):
     @abstractmethod
     def check(self, model: Model) -> Iterator[Report]:
         """Yield one report for each place where the rule applies."""
+
+    @classmethod
+    def may_apply(cls, text: str) -> bool:
+        """Whether a file with this text can have a finding, by its words alone."""
+        return any(word in text for word in cls.triggers) and (
+            not cls.needs or any(word in text for word in cls.needs)
+        )
 
     @classmethod
     def summary(cls) -> str:

@@ -143,7 +143,7 @@ def _stdin(request: Request, settings: Settings) -> tuple[FileResult, Settings]:
     if excluded_stdin(path, settings):
         result, new = FileResult(path), data
     else:
-        result, new = lint_text(data, path, settings)
+        result, new = lint_text(data, path, replace(settings, named=frozenset({path})))
     if settings.fix == "apply":
         sys.stdout.buffer.write(new)
         sys.stdout.buffer.flush()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from tflint_perf.catalogue import catalogue
@@ -10,16 +11,31 @@ from tflint_perf.catalogue import catalogue
 _TENSORFLOW = re.compile(rb"tensorflow|keras")
 
 
+_Words = re.Pattern[bytes]
+
+
 @lru_cache(maxsize=64)
-def _triggers(rules: frozenset[str]) -> re.Pattern[bytes] | None:
-    known = catalogue()
-    words = {word for code in rules if code in known for word in known[code].triggers}
-    return re.compile(b"|".join(re.escape(word.encode()) for word in sorted(words))) if words else None
+def _words(rules: frozenset[str]) -> tuple[tuple[_Words, _Words | None], ...]:
+    """For each rule what a file must contain: one of its triggers, and one of what it needs.
+
+    Rules that need the same are asked for together.
+    """
+    triggers: dict[tuple[str, ...], set[str]] = {}
+    for code, rule in catalogue().items():
+        if code in rules and rule.triggers:
+            triggers.setdefault(rule.needs, set()).update(rule.triggers)
+    return tuple((_any_of(words), _any_of(needs) if needs else None) for needs, words in triggers.items())
+
+
+def _any_of(words: Iterable[str]) -> _Words:
+    return re.compile(b"|".join(re.escape(word.encode()) for word in sorted(words)))
 
 
 def passes(data: bytes, rules: frozenset[str]) -> bool:
     """Whether a file with these bytes can have a finding of one of `rules`."""
     if _TENSORFLOW.search(data) is None:
         return False
-    triggers = _triggers(rules)
-    return triggers is not None and triggers.search(data) is not None
+    return any(
+        triggers.search(data) is not None and (needs is None or needs.search(data) is not None)
+        for triggers, needs in _words(rules)
+    )

@@ -28,3 +28,5 @@ class Settings:
     include_tests: bool = False
     force_exclude: bool = False
     respect_gitignore: bool = True
+    # Files that were named themselves, not found in a folder: they have to be Python whatever they hold.
+    named: frozenset[str] = frozenset()
