@@ -92,7 +92,8 @@ def _functions_made(model: Model) -> Iterator[cst.FunctionDef | cst.Call]:
             model.infer.compiles(decorator.decorator) for decorator in function.decorators
         ):
             yield node
-    for call in model.calls_to("tf.function"):
+    older = [call for call in model.calls_named("defun") if model.qualified(call.func) == "tf.function"]
+    for call in dict.fromkeys([*model.calls_to("tf.function"), *older]):
         parent = model.parent(call)
         if isinstance(parent, cst.Decorator):
             continue

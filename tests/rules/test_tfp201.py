@@ -240,6 +240,8 @@ IMPORTS = {
     "from tensorflow import function": "function",
     "from tensorflow import function as compiled": "compiled",
     "from tensorflow import *": "function",
+    "import tensorflow.contrib.eager as tfe": "tfe.defun",
+    "from tensorflow.contrib.eager import defun": "defun",
     "from tensorflow.python.eager import def_function": "def_function.function",
 }
 
@@ -390,6 +392,22 @@ REFUSED = {
                     step = tf.function(lambda x: x * self.rate)
                     step(x)
                     self.rate *= 0.9
+        """,
+    "`.rate` changes in the loop (line 8)": """
+        class Trainer:
+            def decay(self):
+                self.rate *= 0.9
+            def train(self):
+                for x in dataset:
+                    step = tf.function(lambda x: x * self.rate)
+                    step(x)
+                    self.decay()
+        """,
+    "`.rate` changes in the loop (line 9)": """
+        for x in dataset:
+            step = tf.function(lambda x: x * config.rate)
+            step(x)
+            setattr(config, "rate", 0.1)
         """,
     "`scales` changes in the loop (line 10)": """
         scales = []
