@@ -67,7 +67,7 @@ class KerasCallInLoop(Rule):
 
     code = "TFP105"
     name = "keras-call-in-loop"
-    triggers = ("predict", "evaluate", "fit")
+    triggers = (".predict(", ".evaluate(", ".fit(")
     fixes = "unsafe"
     claim = Claim("step time", least=2.0)
 

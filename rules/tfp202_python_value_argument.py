@@ -59,7 +59,7 @@ class PythonValueArgument(Rule):
 
     code = "TFP202"
     name = "python-value-argument"
-    triggers = ("function",)
+    triggers = (".function", "@function", "function(", "function as", "defun")
     fixes = "unsafe"
     claim = Claim("traces", least=1.5, kind="growth")
 

@@ -60,7 +60,7 @@ class TensorAccumulation(Rule):
 
     code = "TFP401"
     name = "tensor-accumulation"
-    triggers = ("append", "extend", "+= [")
+    triggers = (".append(", ".extend(", ".appendleft(", "+= [")
     fixes = "unsafe"
     claim = Claim("live tensors", least=1.5, kind="growth")
     always_on = True

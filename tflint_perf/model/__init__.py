@@ -9,6 +9,7 @@ import libcst as cst
 from tflint_perf.model.batching import Batching
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.containers import Addition, Containers
+from tflint_perf.model.feeds import Feeds
 from tflint_perf.model.guards import Guard, Guards
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.invariance import Invariance
@@ -23,6 +24,7 @@ from tflint_perf.model.restarts import Restarts
 from tflint_perf.model.scalars import Scalars
 from tflint_perf.model.scopes import Class, Function, Loop
 from tflint_perf.model.sessions import Sessions
+from tflint_perf.model.slicing import Slicing
 from tflint_perf.model.steps import GradientStep, GradientSteps
 from tflint_perf.model.syntax import names_read
 from tflint_perf.model.tracing import Tracing
@@ -78,12 +80,22 @@ class Model:
     @cached_property
     def programs(self) -> Programs:
         """What running the file does."""
-        return Programs(self.infer, self.calls, self.steps, self.text)
+        return Programs(self)
 
     @cached_property
     def numbers(self) -> Numbers:
         """Python numbers, and which of them change."""
         return Numbers(self.infer, self.calls, self.loops, self.invariance)
+
+    @cached_property
+    def feeds(self) -> Feeds:
+        """Where values go."""
+        return Feeds(self.infer, self.calls, self.loops)
+
+    @cached_property
+    def slicing(self) -> Slicing:
+        """Loops that cut whole arrays into batches."""
+        return Slicing(self.infer, self.calls, self.invariance)
 
     @cached_property
     def parameters(self) -> Parameters:
@@ -93,7 +105,7 @@ class Model:
     @cached_property
     def pipelines(self) -> Pipelines:
         """Where datasets are consumed."""
-        return Pipelines(self.infer, self.calls, self.loops, self.steps)
+        return Pipelines(self)
 
     @cached_property
     def batching(self) -> Batching:

@@ -193,6 +193,10 @@ class Loops:
             return True
         return callee.kind == "model"
 
+    def acts(self, call: cst.Call) -> bool:
+        """Whether a call makes a gradient step or an inference call, or runs a function that does."""
+        return self._is_action(call) or any(map(self._function_acts, self._calls.targets(call)))
+
     def takes_one_batch(self, call: cst.Call) -> bool:
         """Whether `predict`, `evaluate` or `fit` gets one batch or sample."""
         return self.batches.are_taken_by(call)

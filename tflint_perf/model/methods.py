@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from tflint_perf.model.scopes import Function
 
 _TENSORS = Value("list", element=TENSOR)
+_PAIRS_OF_ARRAYS = Value("tuple", items=(Value("tuple", items=(ARRAY, ARRAY)),) * 2)
+_GENERATOR = Value("object", name="np.random.Generator")
 _HOST_ELEMENT = Value("tensor", host=True)
 _PROGRESS_BARS = frozenset({"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.std.tqdm", "tqdm.trange",
                             "fastprogress.progress_bar", "progressbar.progressbar", "rich.progress.track"})  # fmt: skip
@@ -96,6 +98,8 @@ def _named_call(infer: Inference, call: cst.Call, name: str) -> Value:
         return dataset_from(infer, call, name.rsplit(".", 1)[1])
     if name in DATASET_FUNCTIONS:
         return dataset_from(infer, call, name)
+    if name.startswith("keras.datasets.") and name.endswith(".load_data"):
+        return _PAIRS_OF_ARRAYS
     handler = _BY_NAME.get(name)
     if handler is not None:
         return handler(infer, call)
@@ -192,6 +196,8 @@ def _method(infer: Inference, call: cst.Call, base: Value, name: str) -> Value |
             if name == "numpy":
                 return Value("array", dtype=base.dtype)
             return Value("tensor", dtype=base.dtype) if name in TENSOR_METHODS else UNKNOWN
+        case "object" if base.name == _GENERATOR.name:
+            return NONE if name in ("shuffle", "seed") else ARRAY
         case "array":
             return _array_method(infer, call, base, name)
         case "tape":
@@ -384,5 +390,7 @@ _BY_NAME: dict[str, Callable[[Inference, cst.Call], Value]] = {
     "tf.convert_to_tensor": _convert,
     "functools.partial": _partial,
     "tensorflow_datasets.load": _tfds_load,
+    "np.random.default_rng": lambda infer, call: _GENERATOR,
+    "np.random.RandomState": lambda infer, call: _GENERATOR,
     "super": lambda infer, call: UNKNOWN,
 }

@@ -1,0 +1,66 @@
+"""Where a value goes: into a step, or anywhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.loops import Loops
+from tflint_perf.model.syntax import target_names
+
+_DEEPEST = 4
+
+
+class Feeds:
+    """Answers whether a value is used by a gradient step or a model: as input, target or argument."""
+
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._loops = loops
+        self._walk = infer.walk
+
+    def a_step(self, node: cst.CSTNode, depth: int = 0) -> bool:
+        """Whether the value of `node` reaches a step, through names and through what functions return."""
+        current, parent = node, self._walk.parents.get(node)
+        while parent is not None and current not in self._walk.at:
+            if isinstance(parent, cst.Call) and current is not parent.func and self._loops.acts(parent):
+                return True
+            current, parent = parent, self._walk.parents.get(parent)
+        if self._is_under_tape(current):
+            return True
+        return depth < _DEEPEST and any(self.a_step(use, depth + 1) for use in self._uses(current))
+
+    def _uses(self, statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        """Where what a statement gives to names, or returns, is read."""
+        match statement:
+            case cst.Assign():
+                for target in statement.targets:
+                    for name in target_names(target.target):
+                        yield from self._reads(name)
+            case cst.AnnAssign():
+                for name in target_names(statement.target):
+                    yield from self._reads(name)
+            case cst.Return():
+                function = self._calls.function_at(statement)
+                yield from self._calls.sites(function) if function is not None else ()
+
+    def _reads(self, target: cst.Name) -> Iterator[cst.Name]:
+        for node in self._walk.names.get(target.value, ()):
+            found = self._infer.bindings_reaching(node) if node is not target else None
+            if found is not None and any(binding.node is target for binding in found[1]):
+                yield node
+
+    def _is_under_tape(self, node: cst.CSTNode) -> bool:
+        """Whether a statement is recorded by a gradient tape."""
+        current: cst.CSTNode | None = node
+        while current is not None:
+            if isinstance(current, cst.With) and any(
+                self._infer.value(item.item).kind == "tape" for item in current.items
+            ):
+                return True
+            current = self._walk.parents.get(current)
+        return False
