@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import libcst as cst
 
+from tflint_perf.cost import with_cost
 from tflint_perf.edit import Editor
 from tflint_perf.finding import Finding, Fix
 from tflint_perf.model import Model
@@ -156,9 +157,8 @@ def _finding(
     statement = model.statement_of(node)
     first, last = source.row(start.offset), source.row(end.offset)
     noqa_row = start.row + max(source.row(positions.header_end(statement)), last) - first
-    return Finding(
-        rule.code, rule.name, report.message, start, end, source.lines(first, last), noqa_row, fix, note
-    )
+    message = with_cost(rule.code, report.message)
+    return Finding(rule.code, rule.name, message, start, end, source.lines(first, last), noqa_row, fix, note)
 
 
 @cache

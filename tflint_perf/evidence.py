@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,31 +13,55 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One verdict on one rule's claim, from one device; `record` is the whole entry as it stands in the file."""
+    """One verdict on one rule's claim, from one device; `record` is the whole entry as it stands in the file.
+
+    `kind` is `cpu` or `gpu`. `versions` holds those of TensorFlow, Keras, Python and the linter.
+    """
 
     device: str
     verdict: str
     record: Mapping[str, Any]
+    kind: str = "cpu"
+    date: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def where(self) -> str:
+        """The device in a word or two: a GPU by its name, a CPU as such, for they differ little."""
+        return "CPU" if self.kind == "cpu" else self.device
 
 
 @cache
 def all_evidence() -> Mapping[str, tuple[Evidence, ...]]:
     """The evidence on record by code, device by device in the order of the file names."""
-    return read_evidence(Path(importlib.import_module("tflint_perf.fixtures").__path__[0]) / "evidence")
+    return read_evidence(evidence_folder())
+
+
+def evidence_folder() -> Path:
+    """Where the evidence on record is kept."""
+    return Path(importlib.import_module("tflint_perf.fixtures").__path__[0]) / "evidence"
 
 
 def read_evidence(folder: Path) -> Mapping[str, tuple[Evidence, ...]]:
     """The evidence in the files of a folder; none if it is not there."""
     found: dict[str, list[Evidence]] = {}
     for file in sorted(folder.glob("*.json")):
-        document = json.loads(file.read_text(encoding="utf-8"))
-        for code, record in document["results"].items():
-            found.setdefault(code, []).append(
-                Evidence(device_name(document["device"]), record["verdict"], record)
-            )
+        for code, evidence in evidence_of(json.loads(file.read_text(encoding="utf-8"))).items():
+            found.setdefault(code, []).append(evidence)
     return {code: tuple(records) for code, records in found.items()}
 
 
-def device_name(device: str | Mapping[str, Any]) -> str:
-    """The device in words: evidence files give it as a string, or as an object with a `name`."""
-    return device if isinstance(device, str) else str(device["name"])
+def evidence_of(document: Mapping[str, Any]) -> Mapping[str, Evidence]:
+    """The evidence in one document, which is what one run of the experiments came to."""
+    device = document["device"]
+    return {
+        code: Evidence(
+            device["name"],
+            record["verdict"],
+            record,
+            device["kind"],
+            document["date"],
+            document["versions"],
+        )
+        for code, record in document["results"].items()
+    }

@@ -5,17 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
 from tflint_perf.model.apis import DATASET_STAGES
-from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.elementwise import arity, is_elementwise, mapped_function
-from tflint_perf.model.infer import Inference
-from tflint_perf.model.loops import Loops
 from tflint_perf.model.scopes import Function, Loop
-from tflint_perf.model.steps import GradientSteps
 from tflint_perf.model.syntax import (
     argument,
     callee_name,
@@ -29,10 +25,16 @@ from tflint_perf.model.syntax import (
 )
 from tflint_perf.model.values import Pipeline, Stage, Value
 
+if TYPE_CHECKING:
+    from tflint_perf.model import Model
+
 Use = Literal["train", "infer"]
 
 _MODEL_NAME = re.compile(r"(^|_)model$")
 _STEP_NAME = re.compile(r"(^|_)(train|step|fit)")
+# What trains or infers goes by one of these.
+_CONSUMERS = {"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch", "GradientTape",
+              "function", "Model", "Sequential", "load_model", "applications", "hub"}  # fmt: skip
 # Wrappers that hand on the elements of what they are given first.
 _WRAPPERS = frozenset({"enumerate", "iter", "tqdm", "trange", "as_numpy", "progress_bar", "track"})
 # Stages that keep a dataset's elements as they are and where they are in a batch.
@@ -62,12 +64,11 @@ class Consumption:
 class Pipelines:
     """Answers what becomes of a file's datasets."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, steps: GradientSteps) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._loops = loops
-        self._steps = steps
-        self._walk = infer.walk
+    def __init__(self, model: Model) -> None:
+        # The model, since most files are done with before their calls need to be known.
+        self._model = model
+        self._infer = model.infer
+        self._walk = model.walk
         self._uses: dict[Function, Use | None] = {}
         self._consumptions: list[Consumption] | None = None
 
@@ -76,7 +77,10 @@ class Pipelines:
     def consumptions(self) -> list[Consumption]:
         """Every place where a dataset is given to a Keras model or iterated into a step."""
         if self._consumptions is None:
-            self._consumptions = [*self._given_to_keras(), *self._iterated()]
+            walk = self._walk
+            named = walk.calls.keys() | walk.attributes.keys() | walk.names.keys()
+            # Nothing below this costs less than to see that a file has neither a model nor a step.
+            self._consumptions = [*self._given_to_keras(), *self._iterated()] if named & _CONSUMERS else []
         return self._consumptions
 
     def _given_to_keras(self) -> Iterator[Consumption]:
@@ -95,7 +99,7 @@ class Pipelines:
 
     def _is_keras_method(self, call: cst.Call) -> bool:
         """Whether a call runs a method of a Keras model, and not one that the file defines."""
-        if not isinstance(call.func, cst.Attribute) or self._calls.targets(call):
+        if not isinstance(call.func, cst.Attribute) or self._model.calls.targets(call):
             return False
         receiver = call.func.value
         value = self._infer.value(receiver)
@@ -141,7 +145,7 @@ class Pipelines:
         for node in descendants_here(loop.node.body):
             if isinstance(node, cst.Assign) and mentions(node.value, names):
                 names |= {name.value for target in node.targets for name in target_names(target.target)}
-        for step in self._steps.all():
+        for step in self._model.steps.all():
             if _lies_in(self._walk.parents, step.tape, loop.node) and mentions(step.tape.body, names):
                 return "train"
         found: Use | None = None
@@ -160,7 +164,7 @@ class Pipelines:
                 return "train"
             if name in ("test_on_batch", "predict_on_batch"):
                 return "infer"
-        targets = self._calls.targets(call)
+        targets = self._model.calls.targets(call)
         found = [self._use_in_function(function) for function in targets]
         if "train" in found:
             return "train"
@@ -175,7 +179,7 @@ class Pipelines:
         """Whether calling a function of this file makes a gradient step or asks a model, itself or further down."""
         if function not in self._uses:
             self._uses[function] = None
-            if any(step.function is function for step in self._steps.all()):
+            if any(step.function is function for step in self._model.steps.all()):
                 self._uses[function] = "train"
             else:
                 below = [self._use_of_call(call) for call in function.calls]
@@ -191,7 +195,7 @@ class Pipelines:
             return True
         calls = (node for node in descendants_here(body) if isinstance(node, cst.Call))
         return any(
-            adds_batch_axis(target.node.body) for call in calls for target in self._calls.targets(call)
+            adds_batch_axis(target.node.body) for call in calls for target in self._model.calls.targets(call)
         )
 
     def is_distributed(self, node: cst.BaseExpression) -> bool:

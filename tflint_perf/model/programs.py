@@ -6,15 +6,16 @@ import builtins
 import re
 import sys
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.model.calls import CallGraph
-from tflint_perf.model.infer import Inference
 from tflint_perf.model.names import canonical
 from tflint_perf.model.scopes import Function
-from tflint_perf.model.steps import GradientSteps
 from tflint_perf.model.syntax import argument, callee_name, descendants, is_name, names_read, string
+
+if TYPE_CHECKING:
+    from tflint_perf.model import Model
 
 # Calls that decide how much memory TensorFlow takes of a GPU, or whether it takes any.
 _SETTERS = frozenset(
@@ -53,12 +54,11 @@ _TPU = ("TPUStrategy", "TPUClusterResolver", "initialize_tpu_system")
 class Programs:
     """Answers what running a file as a program does."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, steps: GradientSteps, text: str) -> None:
-        self._infer = infer
-        self._calls = calls
-        self._steps = steps
-        self._walk = infer.walk
-        self._text = text
+    def __init__(self, model: Model) -> None:
+        # The model, since most files are done with before their calls need to be known.
+        self._model = model
+        self._infer = model.infer
+        self._walk = model.walk
 
     # Training
 
@@ -71,8 +71,10 @@ class Programs:
 
     def training(self) -> cst.CSTNode | None:
         """A tape or call by which running the file trains; None where it does not."""
+        if not any(map(self._may_start, self._walk.module_calls)):
+            return None
         reached = self._reached()
-        for step in self._steps.all():
+        for step in self._model.steps.all():
             if (step.function is None or step.function in reached) and self._is_whole(step.tape):
                 return step.tape
         calls = [*self._walk.module_calls, *(call for function in reached for call in function.calls)]
@@ -83,13 +85,24 @@ class Programs:
                     return call
         return None
 
+    def _may_start(self, call: cst.Call) -> bool:
+        """Whether a call at module level can run something of this file: a library module has none."""
+        if isinstance(call.func, cst.Name) and call.func.value in _BUILTINS:
+            return False
+        dotted = self._infer.names.qualified(call.func)
+        return (
+            not dotted
+            or dotted in _RUNNERS
+            or any(isinstance(arg.value, cst.Name | cst.Attribute | cst.Lambda) for arg in call.args)
+        )
+
     def _reached(self) -> set[Function]:
         """The functions that run when the file is run."""
         reached: set[Function] = set()
         waiting = list(self._walk.module_calls)
         while waiting:
             call = waiting.pop()
-            for function in (*self._calls.targets(call), *self._handed_over(call)):
+            for function in (*self._model.calls.targets(call), *self._handed_over(call)):
                 if function not in reached:
                     reached.add(function)
                     waiting += function.calls
@@ -130,7 +143,11 @@ class Programs:
     def _fits(self, call: cst.Call) -> bool:
         """Whether a call is a Keras model's `fit` or a kin of it."""
         name = callee_name(call)
-        if name not in _FIT_METHODS or not isinstance(call.func, cst.Attribute) or self._calls.targets(call):
+        if (
+            name not in _FIT_METHODS
+            or not isinstance(call.func, cst.Attribute)
+            or self._model.calls.targets(call)
+        ):
             return False
         receiver = self._infer.value(call.func.value)
         if receiver.known:
@@ -173,7 +190,7 @@ class Programs:
         )
 
     def _sets_variable(self) -> bool:
-        return _VARIABLE in self._text and any(
+        return _VARIABLE in self._model.text and any(
             string(node) == _VARIABLE
             for node in descendants(self._walk.module)
             if isinstance(node, cst.SimpleString)
@@ -195,7 +212,7 @@ class Programs:
     def _is_foreign(self, call: cst.Call) -> bool:
         """Whether a call runs a function that is neither in this file nor TensorFlow's."""
         dotted = self._infer.names.dotted(call.func)
-        return not imports_tensorflow(dotted) if dotted else not self._calls.targets(call)
+        return not imports_tensorflow(dotted) if dotted else not self._model.calls.targets(call)
 
     def uses_no_gpu(self) -> bool:
         """Whether the file hides all GPUs from TensorFlow, runs on a TPU alone, or trains with another library."""
