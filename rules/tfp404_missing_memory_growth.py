@@ -70,10 +70,9 @@ class MissingMemoryGrowth(Rule):
     always_on = True
 
     def check(self, model: Model) -> Iterator[Report]:
-        programs = model.programs
-        if programs.settles_gpu_memory() or programs.uses_no_gpu() or not programs.trains():
+        if model.devices.settles_gpu_memory() or model.devices.uses_no_gpu() or not model.programs.trains():
             return
-        first = programs.first_import()
+        first = model.programs.first_import()
         if first is not None:
             yield Report(
                 first,

@@ -9,6 +9,7 @@ import libcst as cst
 from tflint_perf.model.batching import Batching
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.containers import Addition, Containers
+from tflint_perf.model.devices import Devices
 from tflint_perf.model.feeds import Feeds
 from tflint_perf.model.guards import Guard, Guards
 from tflint_perf.model.infer import Inference
@@ -76,6 +77,11 @@ class Model:
     def scalars(self) -> Scalars:
         """Which tensors are scalars."""
         return Scalars(self.infer, self.calls)
+
+    @cached_property
+    def devices(self) -> Devices:
+        """What the file says about GPUs."""
+        return Devices(self)
 
     @cached_property
     def programs(self) -> Programs:

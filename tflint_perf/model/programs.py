@@ -1,9 +1,8 @@
-"""Programs: scripts that train when they are run, and what they say about the memory of GPUs."""
+"""Programs: scripts that train when they are run, and the imports at their top."""
 
 from __future__ import annotations
 
 import builtins
-import re
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -12,32 +11,11 @@ import libcst as cst
 
 from tflint_perf.model.names import canonical
 from tflint_perf.model.scopes import Function
-from tflint_perf.model.syntax import argument, callee_name, descendants, is_name, names_read, string
+from tflint_perf.model.syntax import argument, callee_name, descendants, names_read
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model
 
-# Calls that decide how much memory TensorFlow takes of a GPU, or whether it takes any.
-_SETTERS = frozenset(
-    {
-        "set_memory_growth",
-        "set_virtual_device_configuration",
-        "set_logical_device_configuration",
-        "LogicalDeviceConfiguration",
-        "VirtualDeviceConfiguration",
-        "GPUOptions",
-    }
-)
-_SESSION_OPTIONS = frozenset(
-    {"gpu_options", "allow_growth", "per_process_gpu_memory_fraction", "device_count"}
-)
-_VARIABLE = "TF_FORCE_GPU_ALLOW_GROWTH"
-# A helper or module of another file that, by its name, may be what sets up the devices.
-_MAY_SET_UP_DEVICES = re.compile(
-    r"gpu|cuda|memory_?growth|allow_?growth|limit_?mem|"
-    r"(config|set|init|select|pick|prepare)\w*_?(devices?|sess(ion)?|hardware|accelerators?)(_|$)",
-    re.I,
-)
 _BUILTINS = frozenset((*dir(builtins), "__file__"))
 _RUNNERS = frozenset({"absl.app.run", "tf.app.run", "fire.Fire", "typer.run"})
 _FIT_METHODS = frozenset({"fit", "fit_generator", "train_on_batch"})
@@ -48,7 +26,6 @@ _GRAPH_CODE = ("tf.Session", "tf.placeholder", "tf.disable_eager_execution", "tf
 # Modules whose functions run no op of TensorFlow.
 _PLAIN_MODULES = sys.stdlib_module_names | {"numpy", "matplotlib", "pandas", "seaborn", "dotenv", "absl"}
 _DOING = (cst.For, cst.While, cst.With, cst.FunctionDef, cst.ClassDef, cst.Return, cst.Await)
-_TPU = ("TPUStrategy", "TPUClusterResolver", "initialize_tpu_system")
 
 
 class Programs:
@@ -165,91 +142,6 @@ class Programs:
             for name in names_read(node)
         )
 
-    # Devices
-
-    def settles_gpu_memory(self) -> bool:
-        """Whether the file says how much memory TensorFlow takes of a GPU, or may leave that to a helper."""
-        walk = self._walk
-        if any(self._sets(call) for name in _SETTERS for call in walk.calls.get(name, ())):
-            return True
-        if any(name in walk.attributes or self._is_keyword(name) for name in _SESSION_OPTIONS):
-            return True
-        return self._sets_variable() or self._may_leave_it_to_another_file()
-
-    @staticmethod
-    def _sets(call: cst.Call) -> bool:
-        return not (
-            callee_name(call) == "set_memory_growth" and is_name(argument(call, 1, "enable"), "False")
-        )
-
-    def _is_keyword(self, name: str) -> bool:
-        return any(
-            arg.keyword is not None and arg.keyword.value == name
-            for call in self._walk.calls.get("ConfigProto", ())
-            for arg in call.args
-        )
-
-    def _sets_variable(self) -> bool:
-        return _VARIABLE in self._model.text and any(
-            string(node) == _VARIABLE
-            for node in descendants(self._walk.module)
-            if isinstance(node, cst.SimpleString)
-        )
-
-    def _may_leave_it_to_another_file(self) -> bool:
-        imported = {
-            binding.imported
-            for scope in self._walk.scopes.values()
-            for bindings in scope.bindings.values()
-            for binding in bindings
-            if binding.imported and not imports_tensorflow(binding.imported)
-        }
-        return any(map(_MAY_SET_UP_DEVICES.search, imported)) or any(
-            _MAY_SET_UP_DEVICES.search(name) and any(map(self._is_foreign, calls))
-            for name, calls in self._walk.calls.items()
-        )
-
-    def _is_foreign(self, call: cst.Call) -> bool:
-        """Whether a call runs a function that is neither in this file nor TensorFlow's."""
-        dotted = self._infer.names.dotted(call.func)
-        return not imports_tensorflow(dotted) if dotted else not self._model.calls.targets(call)
-
-    def uses_no_gpu(self) -> bool:
-        """Whether the file hides all GPUs from TensorFlow, runs on a TPU alone, or trains with another library."""
-        return self._hides_by_variable() or self._hides_by_call() or self._uses_tpu_alone()
-
-    def _hides_by_variable(self) -> bool:
-        """`os.environ["CUDA_VISIBLE_DEVICES"] = "-1"`, and the same by `setdefault`, `putenv` or `update`.
-        Also `KERAS_BACKEND` set to anything but TensorFlow."""
-        for statement in self._walk.at:
-            if isinstance(statement, cst.Assign) and isinstance(statement.targets[0].target, cst.Subscript):
-                index = statement.targets[0].target.slice[0].slice
-                if isinstance(index, cst.Index) and _hides(string(index.value), string(statement.value)):
-                    return True
-        for name in ("setdefault", "putenv"):
-            for call in self._walk.calls.get(name, ()):
-                if _hides(string(argument(call, 0)), string(argument(call, 1))):
-                    return True
-        return any(
-            isinstance(element, cst.DictElement) and _hides(string(element.key), string(element.value))
-            for call in self._walk.calls.get("update", ())
-            for node in descendants(call)
-            if isinstance(node, cst.Dict)
-            for element in node.elements
-        )
-
-    def _hides_by_call(self) -> bool:
-        for call in self._walk.calls.get("set_visible_devices", ()):
-            given = argument(call, 0, "devices")
-            if isinstance(given, cst.List) and not given.elements:
-                kind = string(argument(call, 1, "device_type"))
-                if kind is None or kind.upper() == "GPU":
-                    return True
-        return False
-
-    def _uses_tpu_alone(self) -> bool:
-        return any(name in self._walk.calls for name in _TPU) and "MirroredStrategy" not in self._walk.calls
-
     def is_graph_code(self) -> bool:
         """Whether the file is written for the graphs and sessions of TensorFlow 1."""
         return any(
@@ -334,9 +226,3 @@ def _dotted(node: cst.CSTNode | None) -> str:
     if isinstance(node, cst.Attribute):
         return f"{_dotted(node.value)}.{node.attr.value}"
     return node.value if isinstance(node, cst.Name) else ""
-
-
-def _hides(variable: str | None, value: str | None) -> bool:
-    if variable == "CUDA_VISIBLE_DEVICES":
-        return value is not None and value.strip() in ("", "-1")
-    return variable == "KERAS_BACKEND" and value is not None and value != "tensorflow"
