@@ -160,12 +160,16 @@ class Editor:
                 return self.remove_lines(emptied) if emptied is not None else self.edit(start, end, "pass")
             line_start, line_end = self._line_start(start), self._line_end(end)
             rest = self._text[end:line_end].strip().lstrip(";").strip()
-            return (
-                self.edit(start, self._text.index("#", end), "")
-                if rest
-                else self.edit(line_start, line_end, "")
-            )
+            if rest:
+                return self.edit(start, self._text.index("#", end), "")
+            return self.edit(line_start, self._past_blank_line(line_start, line_end), "")
         return self._remove_from_list(statement, start, end)
+
+    def _past_blank_line(self, start: int, end: int) -> int:
+        """Take in the blank line behind a line that stands between two, so that one remains."""
+        above = self._text[self._line_start(start - 1) : start] if start else "\n"
+        below = self._line_end(end)
+        return below if not above.strip() and self._text[end:below].strip() == "" != self._text[end:below] else end
 
     def remove_lines(self, statement: cst.CSTNode) -> Edit:
         """Remove the whole lines of a statement."""

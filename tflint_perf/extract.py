@@ -86,7 +86,7 @@ def _nodes(stretch: Stretch) -> Iterator[cst.CSTNode]:
 
 
 def _parameters(model: Model, stretch: Stretch) -> list[str] | Refusal:
-    """The names that the stretch reads and that the loops around it bind, in the order of their use."""
+    """The names that the stretch reads and that the loops around it bind, in the order of their binding."""
     found: dict[str, None] = {}
     inside = set(_nodes(stretch))
     written = names_written(stretch.statements)
@@ -108,7 +108,10 @@ def _parameters(model: Model, stretch: Stretch) -> list[str] | Refusal:
             if kind in ("model", "layer", "optimizer", "metric", "function", "compiled", "instance"):
                 return Refusal(f"`{node.value}` is made anew in the loop", node)
             found[node.value] = None
-    return list(found)
+    # As the loop binds them, which is how people name them.
+    scope = model.names.scope_of(stretch.first)
+    order = list(scope.bindings)
+    return sorted(found, key=lambda name: order.index(name) if name in order else len(order))
 
 
 def _is_read(model: Model, node: cst.Name) -> bool:

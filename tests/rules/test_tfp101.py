@@ -189,7 +189,7 @@ for epoch in range(10):
         + """
 
 @tf.function
-def train_step(y, x):
+def train_step(x, y):
     # One step.
     with tf.GradientTape() as tape:
         loss = loss_fn(y, model(x))  # the mean
@@ -203,7 +203,7 @@ def train_step(y, x):
 # Train.
 for epoch in range(10):
     for i, (x, y) in enumerate(dataset):
-        loss = train_step(y, x)
+        loss = train_step(x, y)
         if i % 100 == 0:
             print(loss)
     print("epoch", epoch, loss)
@@ -214,7 +214,7 @@ for epoch in range(10):
 
 def test_a_taken_name_is_not_used_again() -> None:
     source = PREAMBLE + "train_step = 3\nfor x, y in dataset:\n" + inline(4)
-    assert "def train_step_2(y, x):" in fixed("TFP101", source)
+    assert "def train_step_2(x, y):" in fixed("TFP101", source)
 
 
 DECORATE_REFUSED = {
