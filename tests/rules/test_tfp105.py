@@ -214,7 +214,10 @@ FIXED = {
 }
 
 REFUSED = {
-    "history": ("h = model.fit(row[None], t)\n    print(h)", "no fix: the history that `fit` returns is used"),
+    "history": (
+        "h = model.fit(row[None], t)\n    print(h)",
+        "no fix: the history that `fit` returns is used",
+    ),
     "losses": ("l.append(model.fit(row[None], t).history)", "no fix: the history that `fit` returns is used"),
     "callbacks": ("model.fit(row[None], t, callbacks=[c])", "no fix: `train_on_batch` has no `callbacks`"),
     "positions": ("model.predict(row[None], 32)", "no fix: `32` is passed by position"),
@@ -234,7 +237,10 @@ def test_flags(source: str, rows: list[int]) -> None:
 
 @pytest.mark.parametrize(("before", "after"), FIXED.values(), ids=FIXED)
 def test_fix_calls_the_method_for_one_batch(before: str, after: str) -> None:
-    assert fixed("TFP105", f"{_HEAD}for row in rows:\n    {before}\n") == f"{_HEAD}for row in rows:\n    {after}\n"
+    assert (
+        fixed("TFP105", f"{_HEAD}for row in rows:\n    {before}\n")
+        == f"{_HEAD}for row in rows:\n    {after}\n"
+    )
 
 
 @pytest.mark.parametrize(("source", "note"), REFUSED.values(), ids=REFUSED)

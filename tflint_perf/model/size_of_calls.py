@@ -154,6 +154,8 @@ def _by_first_axis(sizes: Sizes, length: cst.BaseExpression | None, call: cst.Ca
         return "sample"
     if any(BATCH_SIZE.search(last_name(part)) for part in (length, *names_read(length))):
         return "batch"
+    if any(sizes.size(name) == "batch" for name in names_read(length)):
+        return "batch"  # as long as another: `len(images)`
     return "batch" if number is not None and sizes.is_made_anew(call) else "unknown"
 
 

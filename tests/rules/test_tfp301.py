@@ -1,0 +1,285 @@
+"""TFP301: what is flagged, what is left alone, and what the fix makes of it."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.rules.support import fixed, flagged, notes
+
+_HEAD = """\
+import numpy as np
+import tensorflow as tf
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+(images, labels), _ = tf.keras.datasets.mnist.load_data()
+@tf.function
+def train_step(x, y):
+    return tf.reduce_mean(model(x) - y)
+"""
+_ROWS = _HEAD.count("\n")
+
+SILENT = {
+    "once, before the loop": """
+        x, y = tf.convert_to_tensor(images), tf.convert_to_tensor(labels)
+        for epoch in range(100):
+            train_step(x, y)
+        """,
+    "scalars": """
+        for step, (x, y) in enumerate(dataset):
+            train_step(tf.cast(step, tf.float32), tf.constant(0.5))
+        """,
+    "one sample": """
+        for image in images:
+            model(tf.convert_to_tensor(image[None]))
+            model(tf.convert_to_tensor(np.expand_dims(image, 0)))
+            model(tf.constant([image]))
+        """,
+    "an environment's observation": """
+        def act(state):
+            return np.argmax(model(tf.convert_to_tensor([state], dtype=tf.float32)))
+        state, _ = env.reset()
+        while True:
+            state, reward, done, _ = env.step(act(state))
+            value = model(tf.expand_dims(tf.convert_to_tensor(state), 0))
+        """,
+    "compiled code": """
+        @tf.function
+        def step(x):
+            return model(tf.cast(x, tf.float32))
+        for x in tf.data.Dataset.from_tensor_slices(images).batch(32):
+            step(x)
+        """,
+    "a map of the pipeline": """
+        data = tf.data.Dataset.from_tensor_slices((images, labels))
+        data = data.map(lambda x, y: (tf.cast(x, tf.float32), y)).batch(32)
+        for x, y in data:
+            train_step(x, y)
+        """,
+    "what no step uses": """
+        for x, y in tf.data.Dataset.from_tensor_slices((images, labels)).batch(32):
+            train_step(x, y)
+            counts = tf.cast(y, tf.int64)
+            print(counts)
+        """,
+    "tensors that the device made": """
+        for x, y in tf.data.Dataset.from_tensor_slices((images, labels)).batch(32):
+            train_step(tf.cast(x / 2, tf.float32), y)
+        """,
+    "behind a counter": """
+        for step, (x, y) in enumerate(tf.data.Dataset.from_tensor_slices((images, labels)).batch(32)):
+            train_step(x, y)
+            if step % 100 == 0:
+                model(tf.convert_to_tensor(np.random.normal(size=(16, 100))))
+        """,
+    "once an epoch": """
+        for epoch in range(10):
+            for x, y in dataset:
+                train_step(x, y)
+            noise = tf.convert_to_tensor(np.random.normal(size=(batch_size, 100)))
+            model(noise)
+        """,
+}
+
+FLAGGED = {
+    "slices of whole arrays": (
+        """
+        for start in range(0, len(images), 32):
+            x = tf.convert_to_tensor(images[start : start + 32])
+            train_step(x, tf.constant(labels[start : start + 32]))
+        """,
+        [3, 4],
+    ),
+    "arrays made on each step, on a device": (
+        """
+        for step in range(1000):
+            x = np.random.rand(batch_size, 10)
+            with tf.device("/GPU:0"):
+                x_gpu = tf.convert_to_tensor(x, dtype=tf.float32)
+                model.train_on_batch(x_gpu, x_gpu)
+        """,
+        [5],
+    ),
+    "elements of a dataset": (
+        """
+        for x, y in tf.data.Dataset.from_tensor_slices((images, labels)).batch(32):
+            x = tf.cast(x, tf.float32)
+            train_step(x, y)
+        """,
+        [3],
+    ),
+    "under a tape": (
+        """
+        for x, y in tf.data.Dataset.from_tensor_slices((images, labels)).batch(32).as_numpy_iterator():
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.convert_to_tensor(x) * weights)
+            gradients = tape.gradient(loss, [weights])
+            optimizer.apply_gradients(zip(gradients, [weights]))
+        """,
+        [4],
+    ),
+    "a batch of memories": (
+        """
+        class Agent:
+            def learn(self):
+                states, targets = self.memory.sample(32)
+                states = tf.convert_to_tensor(states)
+                train_step(states, targets)
+        agent = Agent()
+        while True:
+            env.step(0)
+            agent.learn()
+        """,
+        [5],
+    ),
+    "a helper that a loop calls": (
+        """
+        def batch(i):
+            return tf.constant(images[i * 32 : (i + 1) * 32])
+        for i in range(100):
+            train_step(batch(i), labels)
+        """,
+        [3],
+    ),
+    "what the loop does not change": (
+        """
+        for epoch in range(100):
+            x = tf.convert_to_tensor(images)
+            train_step(x, labels)
+        """,
+        [3],
+    ),
+}
+
+FIXED = {
+    "slices become elements of a dataset": (
+        """
+        for i in range(0, len(images), SIZE):
+            x = tf.convert_to_tensor(images[i : i + SIZE])
+            y = tf.constant(labels[i : i + SIZE])
+            train_step(x, y)
+        """,
+        """
+        for x, y in tf.data.Dataset.from_tensor_slices((images, labels)).batch(SIZE).prefetch(tf.data.AUTOTUNE):
+            train_step(x, y)
+        """,
+    ),
+    "a loop that counts batches takes as many": (
+        """
+        for i in range(steps):
+            x = tf.convert_to_tensor(images[i * 32 : (i + 1) * 32])
+            model(x)
+        """,
+        """
+        for x in tf.data.Dataset.from_tensor_slices(images).batch(32).take(steps).prefetch(tf.data.AUTOTUNE):
+            model(x)
+        """,
+    ),
+    "what the loop does not change moves above it": (
+        """
+        for epoch in range(100):
+            x = tf.convert_to_tensor(images)
+            train_step(x, labels)
+        """,
+        """
+        x = tf.convert_to_tensor(images)
+        for epoch in range(100):
+            train_step(x, labels)
+        """,
+    ),
+    "an argument that the loop does not change gets a name above it": (
+        """
+        for epoch in range(100):
+            train_step(tf.convert_to_tensor(images), labels)
+        """,
+        """
+        converted = tf.convert_to_tensor(images)
+        for epoch in range(100):
+            train_step(converted, labels)
+        """,
+    ),
+    "what is a tensor already is left as it is": (
+        """
+        for x, y in tf.data.Dataset.from_tensor_slices((images, labels)).batch(32):
+            x = tf.convert_to_tensor(x)
+            train_step(x, tf.convert_to_tensor(y))
+        """,
+        """
+        for x, y in tf.data.Dataset.from_tensor_slices((images, labels)).batch(32):
+            train_step(x, y)
+        """,
+    ),
+}
+
+REFUSED = {
+    "the counter is used": (
+        """
+        for i in range(0, len(images), 32):
+            x = tf.convert_to_tensor(images[i : i + 32])
+            model(x)
+            print(i)
+        """,
+        "`i` is used for more than cutting",
+    ),
+    "half the arrays": (
+        """
+        for i in range(0, 1000, 32):
+            x = tf.convert_to_tensor(images[i : i + 32])
+            model(x)
+        """,
+        "whether the loop goes through the whole arrays can't be told",
+    ),
+    "overlapping slices": (
+        """
+        for i in range(0, len(images), 16):
+            x = tf.convert_to_tensor(images[i : i + 32])
+            model(x)
+        """,
+        "the slices are not of one size",
+    ),
+    "another type": (
+        """
+        for i in range(0, len(images), 32):
+            x = tf.convert_to_tensor(images[i : i + 32], dtype=tf.float32)
+            model(x)
+        """,
+        "the loop does not cut whole arrays into batches",
+    ),
+    "arrays that the loop changes": (
+        """
+        for i in range(0, len(images), 32):
+            images = images[::-1]
+            x = tf.convert_to_tensor(images[i : i + 32])
+            model(x)
+        """,
+        "an array changes in the loop",
+    ),
+    "a cast of an element": (
+        """
+        for x in tf.data.Dataset.from_tensor_slices(images).batch(32):
+            model(tf.cast(x, tf.float32))
+        """,
+        "it may change the type; a `map` of the pipeline can do that",
+    ),
+}
+
+
+@pytest.mark.parametrize("source", SILENT.values(), ids=SILENT)
+def test_leaves_alone(source: str) -> None:
+    assert flagged("TFP301", _HEAD + dedent(source)) == []
+
+
+@pytest.mark.parametrize(("source", "rows"), FLAGGED.values(), ids=FLAGGED)
+def test_flags(source: str, rows: list[int]) -> None:
+    assert flagged("TFP301", _HEAD + dedent(source)) == [row + _ROWS for row in rows]
+
+
+@pytest.mark.parametrize(("before", "after"), FIXED.values(), ids=FIXED)
+def test_fix(before: str, after: str) -> None:
+    assert fixed("TFP301", _HEAD + dedent(before)) == _HEAD + dedent(after)
+
+
+@pytest.mark.parametrize(("source", "note"), REFUSED.values(), ids=REFUSED)
+def test_says_why_it_does_not_fix(source: str, note: str) -> None:
+    (said,) = notes("TFP301", _HEAD + dedent(source))
+    assert said.startswith(f"no fix: {note}")
