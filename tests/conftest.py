@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.commandline import CommandLine
+from tflint_perf import evidence
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_evidence_on_record(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tests see all rules on, and messages without a cost, whatever was measured last."""
+    with pytest.MonkeyPatch.context() as patch:
+        empty = tmp_path_factory.mktemp("evidence")
+        patch.setattr(evidence, "evidence_folder", lambda: empty)
+        evidence.all_evidence.cache_clear()
+        yield
 
 
 @pytest.fixture

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.verify.synthetic import CPU, GPU, document, result
 from tflint_perf.catalogue import RuleInfo, catalogue
 from tflint_perf.evidence import Evidence, read_evidence
 from tflint_perf.pages import rule_object, status
 from tflint_perf.problems import ConfigError
 from tflint_perf.rule import Claim
-from tflint_perf.selection import Layer, codes_of, default_rules, resolve
+from tflint_perf.selection import Layer, codes_of, resolve
 
 CLAIM = Claim("step time", 1.5)
 RULES = {
@@ -106,32 +107,6 @@ def test_the_longest_selector_decides_and_a_layer_with_select_starts_anew(
     assert resolve(layers, frozenset({"TFP101", "TFP406"}), RULES) == set(codes.split())
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "on"),
-    [
-        ([], True),
-        (["confirmed"], True),
-        (["refuted"], False),
-        (["refuted", "confirmed"], True),
-        (["inconclusive"], False),
-        (["not measurable"], True),
-        (["not measurable", "refuted"], False),
-    ],
-)
-def test_a_claim_that_was_measured_and_never_confirmed_turns_its_rule_off(
-    verdicts: list[str], on: bool
-) -> None:
-    evidence = {"TFP406": tuple(Evidence("cpu", verdict, {}) for verdict in verdicts)}
-    assert ("TFP406" in default_rules(RULES, evidence)) is on
-
-
-@pytest.mark.parametrize("exempt", [{"always_on": True}, {"claim": None}])
-def test_a_rule_that_is_always_on_or_claims_nothing_needs_no_evidence(exempt: dict[str, bool | None]) -> None:
-    rules = {"TFP406": replace(RULES["TFP406"], **exempt)}
-    evidence = {"TFP406": (Evidence("cpu", "refuted", {}),)}
-    assert default_rules(rules, evidence) == {"TFP406"}
-
-
 def test_the_catalogue_has_the_rules_about_suppressions_with_their_pages() -> None:
     own = [rule for code, rule in catalogue().items() if code.startswith("TFP0")]
     assert [rule.name for rule in own] == ["unused-suppression", "unknown-code-in-suppression"]
@@ -139,18 +114,17 @@ def test_the_catalogue_has_the_rules_about_suppressions_with_their_pages() -> No
 
 
 def test_evidence_is_read_device_by_device(tmp_path: Path) -> None:
-    for name, device, verdict in (("b", {"name": "H200"}, "confirmed"), ("a", "two CPU cores", "refuted")):
-        document = {"device": device, "results": {"TFP406": {"verdict": verdict, "ratio": 300}}}
-        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+    for name, device, verdict in (("b", GPU, "confirmed"), ("a", CPU, "refuted")):
+        made = document({"TFP406": result(verdict=verdict)}, device)
+        (tmp_path / f"{name}.json").write_text(json.dumps(made))
     (tmp_path / "notes.txt").write_text("no evidence")
-    records = read_evidence(tmp_path)["TFP406"]
-    assert [(record.device, record.verdict) for record in records] == [
-        ("two CPU cores", "refuted"),
-        ("H200", "confirmed"),
+    found = read_evidence(tmp_path)
+    assert [(record.device, record.where, record.verdict) for record in found["TFP406"]] == [
+        ("CPU (synthetic)", "CPU", "refuted"),
+        ("Synthetic GPU", "Synthetic GPU", "confirmed"),
     ]
-    page = rule_object(RULES["TFP406"], records)
+    page = rule_object(RULES["TFP406"], found)
     assert (page["status"], page["default"]) == ("confirmed", True)
-    assert page["evidence"][1] == {"device": "H200", "verdict": "confirmed", "ratio": 300}
 
 
 def test_without_a_folder_there_is_no_evidence(tmp_path: Path) -> None:

@@ -177,15 +177,14 @@ def rule(wanted: str | None, everything: bool, output_format: Literal["text", "j
         names = [*known, *(rule.name for rule in known.values())]
         raise click.UsageError(f"unknown rule `{wanted}`{nearest(wanted or '', names)}")
     if output_format == "json":
-        objects = [pages.rule_object(rule, evidence.get(rule.code, ())) for rule in chosen]
+        objects = [pages.rule_object(rule, evidence) for rule in chosen]
         print(json.dumps(objects if everything else objects[0], indent=2))
         return
     for number, rule in enumerate(chosen):
-        records = evidence.get(rule.code, ())
         lines = (
-            pages.rule_markdown(rule, records)
+            pages.rule_markdown(rule, evidence)
             if output_format == "markdown"
-            else pages.rule_text(rule, records, style)
+            else pages.rule_text(rule, evidence, style)
         )
         print("\n" * min(number, 1) + "\n".join(lines))
 

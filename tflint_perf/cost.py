@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from tflint_perf.evidence import Evidence, all_evidence
-from tflint_perf.figures import number, ratio, size
+from tflint_perf.figures import count, ratio, size
 from tflint_perf.measured import value_of
 
-# A tensor a step is kept when all but a few steps keep one.
-_ONE = 0.9
+# The first steps of a run may be the only ones without a new trace.
+_EACH = 0.9
 
 
 def with_cost(code: str, message: str) -> str:
@@ -62,7 +62,8 @@ def _kept_tensors(evidence: Evidence) -> str:
     more = value_of(evidence.record, "slow")
     if more is None:
         return _other(evidence)
-    return f"+{number(more)} tensor{'' if _ONE < more <= 1 else 's'} a step"
+    tensors = count(more)
+    return f"+{tensors} tensor{'' if tensors == '1' else 's'} a step"
 
 
 def _kept_bytes(evidence: Evidence) -> str:
@@ -74,7 +75,7 @@ def _traces(evidence: Evidence) -> str:
     traces = value_of(evidence.record, "slow")
     if traces is None:
         return _other(evidence)
-    return "a new trace each step" if traces > _ONE else f"{number(traces)} traces a step"
+    return "a new trace each step" if traces > _EACH else f"{count(traces)} traces a step"
 
 
 def _other(evidence: Evidence) -> str:

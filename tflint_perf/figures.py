@@ -22,6 +22,11 @@ def number(value: float, digits: int = _DIGITS) -> str:
     return f"{rounded:,.{decimals}f}".replace("-", MINUS)
 
 
+def count(value: float) -> str:
+    """How many of what can be counted, which is an average: `1`, `0.25`, `3`."""
+    return number(value).removesuffix(".0")
+
+
 def ratio(value: float) -> str:
     """How many times as much: `17×`."""
     return f"{number(value)}×"
@@ -33,12 +38,12 @@ def seconds(value: float) -> str:
     return f"{number(value / size)} {unit}"
 
 
-def size(count: float) -> str:
+def size(value: float) -> str:
     """Bytes in the unit that suits them, by thousands: `1.2 MB`."""
     power = 0
-    while abs(count) >= 1000 and power < len(_SIZES) - 1:
-        count, power = count / 1000, power + 1
-    return f"{number(count) if power else f'{round(count):,}'.replace('-', MINUS)} {_SIZES[power]}"
+    while abs(value) >= 1000 and power < len(_SIZES) - 1:
+        value, power = value / 1000, power + 1
+    return f"{number(value) if power else f'{round(value):,}'.replace('-', MINUS)} {_SIZES[power]}"
 
 
 def change(text: str) -> str:

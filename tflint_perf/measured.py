@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import Any, Literal
 
-from tflint_perf.figures import change, number, ratio, seconds, size
+from tflint_perf.figures import change, count, number, ratio, seconds, size
 
 Side = Literal["slow", "fast"]
 Result = Mapping[str, Any]
@@ -81,15 +81,15 @@ _MEASURES: Mapping[tuple[str, str], tuple[Callable[[Run], float | None], Callabl
         _got("host_bytes_per_step"),
         lambda value: f"{change(size(value))} a step",
     ),
-    ("live tensors", "ratio"): (_got("live_tensors_per_step"), lambda value: f"{number(value)} a step"),
+    ("live tensors", "ratio"): (_got("live_tensors_per_step"), lambda value: f"{count(value)} a step"),
     ("live tensors", "growth"): (
         _got("live_tensors_per_step"),
-        lambda value: f"{change(number(value))} a step",
+        lambda value: f"{change(count(value))} a step",
     ),
     ("device memory", "ratio"): (_device_memory("reserved"), size),
     ("peak device memory", "ratio"): (_device_memory("peak"), size),
     ("first step", "ratio"): (_got("first_step"), seconds),
-    ("graph ops", "ratio"): (_got("graph_ops"), number),
-    ("traces", "ratio"): (_got("traces"), number),
-    ("traces", "growth"): (_traces_a_step, lambda value: f"{number(value)} a step"),
+    ("graph ops", "ratio"): (_got("graph_ops"), count),
+    ("traces", "ratio"): (_got("traces"), count),
+    ("traces", "growth"): (_traces_a_step, lambda value: f"{count(value)} a step"),
 }

@@ -12,8 +12,9 @@ from typing import Any
 from tflint_perf.catalogue import RuleInfo
 from tflint_perf.evidence import Evidence
 from tflint_perf.keys import Key
+from tflint_perf.measured import effect_of, figure_of
 from tflint_perf.report.style import Style
-from tflint_perf.selection import is_default
+from tflint_perf.selection import default_rules
 from tflint_perf.settings import Settings
 
 # The strongest thing that any device has shown decides what is said of a rule.
@@ -24,20 +25,29 @@ _FIXES = {
     "both": "A fix, safe or unsafe as the code allows.",
     "none": "No fix.",
 }
+_EVIDENCE = ("device", "TensorFlow", "Keras", "Python", "date", "slow", "fast", "effect (95%)", "verdict")
+_NOTHING = "-"
+
+# All the evidence on record, by code: whether a rule is on depends on whether there is any.
+OnRecord = Mapping[str, Sequence[Evidence]]
 
 
-def rule_object(rule: RuleInfo, evidence: Sequence[Evidence]) -> dict[str, Any]:
-    """A rule for machines; `evidence` are the records as they stand on file, each with its device."""
+def rule_object(rule: RuleInfo, on_record: OnRecord) -> dict[str, Any]:
+    """A rule for machines; its `evidence` are the records as they stand on file, each with where it is from."""
+    evidence = on_record.get(rule.code, ())
     return {
         "code": rule.code,
         "name": rule.name,
         "summary": rule.summary,
         "explanation": rule.explanation,
         "fix": rule.fixes,
-        "default": is_default(rule, evidence),
+        "default": _is_default(rule, on_record),
         "status": status(rule, evidence),
         "claim": asdict(rule.claim) if rule.claim else None,
-        "evidence": [{"device": record.device, **record.record} for record in evidence],
+        "evidence": [
+            {"device": record.device, "versions": dict(record.versions), "date": record.date, **record.record}
+            for record in evidence
+        ],
     }
 
 
@@ -49,20 +59,27 @@ def status(rule: RuleInfo, evidence: Sequence[Evidence]) -> str:
     return next((verdict for verdict in _VERDICTS if verdict in verdicts), "not measured")
 
 
-def rule_markdown(rule: RuleInfo, evidence: Sequence[Evidence]) -> Iterator[str]:
+def rule_markdown(rule: RuleInfo, on_record: OnRecord) -> Iterator[str]:
+    """A rule's page: what it claims, its documentation, and its evidence."""
+    evidence = on_record.get(rule.code, ())
     yield f"# {rule.name} ({rule.code})"
     yield ""
     yield f"{rule.summary.rstrip('.')}."
     yield ""
-    yield from _facts(rule, evidence)
+    yield from _facts(rule, on_record)
     yield ""
     yield rule.explanation.rstrip()
+    if evidence:
+        yield ""
+        yield "## Evidence"
+        yield ""
+        yield from _evidence_table(evidence)
 
 
-def rule_text(rule: RuleInfo, evidence: Sequence[Evidence], style: Style) -> Iterator[str]:
+def rule_text(rule: RuleInfo, on_record: OnRecord, style: Style) -> Iterator[str]:
     """The same for a terminal: headings underlined, code set in."""
     in_code = False
-    for line in "\n".join(rule_markdown(rule, evidence)).split("\n"):
+    for line in "\n".join(rule_markdown(rule, on_record)).split("\n"):
         if line.startswith("```"):
             in_code = not in_code
         elif in_code:
@@ -74,12 +91,49 @@ def rule_text(rule: RuleInfo, evidence: Sequence[Evidence], style: Style) -> Ite
             yield line
 
 
-def _facts(rule: RuleInfo, evidence: Sequence[Evidence]) -> Iterator[str]:
-    yield f"{_FIXES[rule.fixes]} {'On' if is_default(rule, evidence) else 'Off'} by default."
-    if rule.claim:
-        of = "last quarter of the steps over the first" if rule.claim.kind == "growth" else "slow over fast"
-        device = ", needs a GPU" if rule.claim.needs_gpu else ""
-        yield f"Claim: {rule.claim.metric}, {of}, at least {rule.claim.least:g}{device}; {status(rule, evidence)}."
+def _is_default(rule: RuleInfo, on_record: OnRecord) -> bool:
+    return rule.code in default_rules({rule.code: rule}, on_record)
+
+
+def _facts(rule: RuleInfo, on_record: OnRecord) -> Iterator[str]:
+    yield f"{_FIXES[rule.fixes]} {'On' if _is_default(rule, on_record) else 'Off'} by default."
+    if rule.claim is None:
+        return
+    evidence = on_record.get(rule.code, ())
+    of = "last quarter of the steps over the first" if rule.claim.kind == "growth" else "slow over fast"
+    device = ", needs a GPU" if rule.claim.needs_gpu else ""
+    yield f"Claim: {rule.claim.metric}, {of}, at least {rule.claim.least:g}{device}; {status(rule, evidence)}."
+    for record in evidence:
+        if record.verdict == "refuted":
+            effect = effect_of(record.record) or "no effect"
+            yield f"Refuted on {record.where}: {effect} was measured, short of what the rule claims."
+
+
+def _evidence_table(evidence: Sequence[Evidence]) -> Iterator[str]:
+    """A Markdown table whose columns also stand below each other on a terminal."""
+    rows = [_EVIDENCE, *map(_evidence_row, evidence)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        f"| {' | '.join(map(str.ljust, row, widths))} |"
+        for row in (rows[0], ["-" * w for w in widths], *rows[1:])
+    ]
+    yield from lines
+    for record in evidence:
+        if record.verdict not in ("confirmed", "refuted") and (reason := record.record.get("reason")):
+            yield ""
+            yield f"{record.verdict.capitalize()} on {record.where}: {reason.rstrip('.')}."
+
+
+def _evidence_row(evidence: Evidence) -> Sequence[str]:
+    return (
+        evidence.device,
+        *(evidence.versions.get(name, _NOTHING) for name in ("tensorflow", "keras", "python")),
+        evidence.date,
+        figure_of(evidence.record, "slow") or _NOTHING,
+        figure_of(evidence.record, "fast") or _NOTHING,
+        effect_of(evidence.record) or _NOTHING,
+        evidence.verdict,
+    )
 
 
 def key_text(key: Key, style: Style) -> Iterator[str]:

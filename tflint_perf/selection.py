@@ -12,7 +12,6 @@ from tflint_perf.problems import ConfigError, nearest
 ALL = "ALL"
 # A rule that cannot be selected or ignored: a file that does not parse has not been linted.
 INVALID_SYNTAX = "invalid-syntax"
-_MEASURED = frozenset({"confirmed", "refuted", "inconclusive"})
 _UNTOUCHED = -1
 
 
@@ -33,21 +32,25 @@ class Layer:
 
 
 def default_rules(
-    rules: Mapping[str, RuleInfo], evidence: Mapping[str, tuple[Evidence, ...]]
+    rules: Mapping[str, RuleInfo], evidence: Mapping[str, Sequence[Evidence]]
 ) -> frozenset[str]:
     """The codes that are on when nothing is selected.
 
-    A rule is on when it is always on, or has no claim, or no device on record has measured its claim yet,
-    or at least one has confirmed it. So a rule whose every measurement refuted it, or settled nothing, is
-    off. "Not measurable" is no measurement.
+    A rule is on when a device on record has confirmed its claim. What a device refuted, left open or could
+    not measure is not confirmed, and neither is what no device has tried yet. Two kinds of rules need no
+    confirmation: those without a claim, and those that are on whatever the evidence says.
+
+    Where there is no evidence at all, of any rule on any device, there is nothing to judge by, and every
+    rule is on.
     """
-    return frozenset(rule.code for rule in rules.values() if is_default(rule, evidence.get(rule.code, ())))
-
-
-def is_default(rule: RuleInfo, evidence: Sequence[Evidence]) -> bool:
-    """Whether the rule is on when nothing is selected; see `default_rules`."""
-    measured = {record.verdict for record in evidence} & _MEASURED
-    return rule.always_on or rule.claim is None or not measured or "confirmed" in measured
+    return frozenset(
+        code
+        for code, rule in rules.items()
+        if not evidence
+        or rule.claim is None
+        or rule.always_on
+        or any(record.verdict == "confirmed" for record in evidence.get(code, ()))
+    )
 
 
 def resolve(

@@ -1,0 +1,181 @@
+"""What evidence decides: which rules are on, what a finding says that it costs, what a rule's page says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.commandline import GC_FINDING, SLOW, CommandLine
+from tests.verify.synthetic import CPU, GPU, document, not_measurable, result, run
+from tflint_perf import cost, evidence
+from tflint_perf.catalogue import RuleInfo
+from tflint_perf.cost import cost_of
+from tflint_perf.evidence import Evidence, evidence_of
+from tflint_perf.pages import rule_markdown, rule_object, rule_text
+from tflint_perf.report.style import Style
+from tflint_perf.rule import Claim
+from tflint_perf.selection import default_rules
+
+RULE = RuleInfo(
+    "TFP406", "gc-in-loop", "Collects garbage on each step", "Text.\n", "safe", Claim("step time", 2.0)
+)
+OTHER = replace(RULE, code="TFP507", name="iterator-per-step")
+REFUTED = result(value=1.02, verdict="refuted", reason="1.02 is short of 2")
+
+
+def on_record(*results: Mapping[str, Any], device: Mapping[str, Any] = CPU) -> tuple[Evidence, ...]:
+    return tuple(evidence_of(document({"TFP406": one}, device))["TFP406"] for one in results)
+
+
+def verdicts(*names: str) -> tuple[Evidence, ...]:
+    return tuple(Evidence("cpu", name, {}) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("found", "on"),
+    [
+        (["confirmed"], True),
+        (["refuted", "confirmed"], True),
+        (["refuted"], False),
+        (["inconclusive"], False),
+        (["not measurable"], False),
+        (["failed"], False),
+        ([], False),
+    ],
+)
+def test_a_rule_is_on_when_a_device_on_record_confirmed_its_claim(found: list[str], on: bool) -> None:
+    known = {"TFP406": verdicts(*found), "TFP507": verdicts("confirmed")}
+    assert ("TFP406" in default_rules({"TFP406": RULE, "TFP507": OTHER}, known)) is on
+
+
+@pytest.mark.parametrize("exempt", [{"always_on": True}, {"claim": None}])
+@pytest.mark.parametrize("found", ["refuted", "inconclusive", "not measurable", "failed"])
+def test_a_rule_that_is_always_on_or_claims_nothing_is_on_whatever_was_found(
+    exempt: dict[str, bool | None], found: str
+) -> None:
+    assert default_rules({"TFP406": replace(RULE, **exempt)}, {"TFP406": verdicts(found)}) == {"TFP406"}
+
+
+def test_every_rule_is_on_where_there_is_no_evidence_of_any_rule() -> None:
+    assert default_rules({"TFP406": RULE, "TFP507": OTHER}, {}) == {"TFP406", "TFP507"}
+
+
+COSTS: dict[str, dict[str, Any]] = {
+    "17× a step on CPU": result(),
+    "1,200× a step on CPU": result(value=1234.0),
+    "24× a sample on CPU": result(value=24.3, metric="time per sample"),
+    "step 2.1× slower after 100 steps on CPU": result(value=2.14, kind="growth"),
+    "+1 tensor a step on CPU": result(run(0.1, tensors=1.0), value=8.0, metric="live tensors", kind="growth"),
+    "+3 tensors a step on CPU": result(
+        run(0.1, tensors=3.0), value=8.0, metric="live tensors", kind="growth"
+    ),
+    "+2.0 MB a step on CPU": result(run(0.1, leak=2_000_000), value=8.0, metric="host memory", kind="growth"),
+    "a new trace each step on CPU": result(run(0.1, traces=100), value=4.0, metric="traces", kind="growth"),
+    "0.25 traces a step on CPU": result(run(0.1, traces=25), value=4.0, metric="traces", kind="growth"),
+    "3.0× the first step on CPU": result(value=3.0, metric="first step"),
+    "refuted on CPU: 1.0× a step": REFUTED,
+    "inconclusive on CPU: 2.0× a step": result(value=2.01, verdict="inconclusive"),
+}
+
+
+@pytest.mark.parametrize(("words", "record"), COSTS.items())
+def test_the_cost_of_a_finding_is_the_effect_in_words(words: str, record: dict[str, Any]) -> None:
+    assert cost_of(on_record(record)) == words
+
+
+def test_the_cost_is_told_for_each_kind_of_device_by_its_newest_record() -> None:
+    old, new = (
+        evidence_of(document({"TFP406": result(value=value)}, GPU, date))["TFP406"]
+        for value, date in ((3.0, "2029-01-01"), (5.0, "2031-01-01"))
+    )
+    assert cost_of((new, *on_record(result()), old)) == "17× a step on CPU, 5.0× a step on Synthetic GPU"
+
+
+@pytest.mark.parametrize("records", [(), on_record(not_measurable()), verdicts("failed")])
+def test_nothing_is_said_of_a_cost_that_nobody_has_measured(records: tuple[Evidence, ...]) -> None:
+    assert cost_of(records) is None
+
+
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Synthetic evidence on record: TFP406 costs something, and nothing else was measured."""
+    monkeypatch.setattr(evidence, "all_evidence", lambda: {"TFP406": on_record(result())})
+    monkeypatch.setattr(cost, "all_evidence", evidence.all_evidence)
+    monkeypatch.setattr(cost, "cost_on_record", cost.cost_on_record.__wrapped__)
+
+
+@pytest.mark.usefixtures("recorded")
+@pytest.mark.parametrize("format", ["concise", "full", "json", "sarif", "github"])
+def test_findings_end_with_their_cost_in_every_format(tflint_perf: CommandLine, format: str) -> None:
+    tflint_perf.write("slow.py", SLOW)
+    out = tflint_perf("--select=TFP406", f"--output-format={format}").out
+    assert json.dumps(" (17× a step on CPU)", ensure_ascii="×" not in out).strip('"') in out
+
+
+@pytest.mark.usefixtures("recorded")
+def test_the_cost_is_at_the_end_of_the_message(tflint_perf: CommandLine) -> None:
+    tflint_perf.write("slow.py", SLOW)
+    lines = tflint_perf("--select=TFP1,TFP406", "--output-format=concise", "--quiet").out.splitlines()
+    assert [line.endswith(" (17× a step on CPU)") for line in lines] == [GC_FINDING in line for line in lines]
+    assert len(lines) == 2
+
+
+def page(*records: Evidence) -> list[str]:
+    return list(rule_markdown(RULE, {"TFP406": records}))
+
+
+def test_the_page_of_a_rule_shows_each_record_as_a_row_of_a_table() -> None:
+    lines = page(*on_record(result()), *on_record(REFUTED, device=GPU))
+    table = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+    columns = ["device", "TensorFlow", "Keras", "Python", "date", "slow", "fast", "effect (95%)", "verdict"]
+    assert table[0] == columns
+    assert table[2] == [
+        "CPU (synthetic)",
+        "9.8.7",
+        "6.5.4",
+        "3.21.0",
+        "2030-01-02",
+        "17 ms",
+        "1.0 ms",
+        "17.2× (16.3 to 18.1)",
+        "confirmed",
+    ]
+    assert (table[3][0], table[3][-1]) == ("Synthetic GPU", "refuted")
+
+
+def test_the_columns_of_the_table_stand_below_each_other() -> None:
+    rows = [line for line in page(*on_record(result(), REFUTED)) if line.startswith("|")]
+    assert len({tuple(at for at, char in enumerate(row) if char == "|") for row in rows}) == 1
+
+
+def test_the_page_of_a_refuted_rule_says_so() -> None:
+    lines = page(*on_record(REFUTED))
+    assert "A safe fix. Off by default." in lines
+    assert "Refuted on CPU: 1.02× (0.969 to 1.07) was measured, short of what the rule claims." in lines
+
+
+def test_the_page_says_why_a_claim_was_not_measured() -> None:
+    assert "Not measurable on CPU: needs a GPU, and none is there." in page(*on_record(not_measurable()))
+
+
+def test_the_page_of_a_rule_without_evidence_has_no_table() -> None:
+    lines = page()
+    assert not any(line.startswith(("|", "## Evidence")) for line in lines)
+    assert any(line.endswith("; not measured.") for line in lines)
+
+
+def test_the_evidence_is_on_the_terminal_too() -> None:
+    lines = list(rule_text(RULE, {"TFP406": on_record(result())}, Style(False)))
+    assert lines[lines.index("Evidence") + 1] == "--------"
+    assert any("17.2× (16.3 to 18.1)" in line for line in lines)
+
+
+def test_machines_get_the_whole_record_with_where_and_when_it_was_made() -> None:
+    (shown,) = rule_object(RULE, {"TFP406": on_record(REFUTED)})["evidence"]
+    assert shown.items() >= REFUTED.items()
+    assert (shown["device"], shown["date"]) == ("CPU (synthetic)", "2030-01-02")
+    assert shown["versions"]["tensorflow"] == "9.8.7"
