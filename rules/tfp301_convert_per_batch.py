@@ -63,6 +63,8 @@ class ConvertPerBatch(Rule):
     always_on = True
 
     def check(self, model: Model) -> Iterator[Report]:
+        if model.programs.is_graph_code():
+            return
         for call in model.calls_to(*_CONVERSIONS):
             if not call.args or not model.is_eager(call) or not model.is_per_step(call):
                 continue
@@ -85,9 +87,17 @@ class ConvertPerBatch(Rule):
 
 def _is_host_batch(model: Model, call: cst.Call, node: cst.BaseExpression) -> bool:
     value = model.value(node)
-    on_host = value.kind in ("array", "list") or (value.kind == "tensor" and value.host)
-    # A batch of unknown kind that is made a tensor was none.
-    on_host = on_host or (value.kind == "unknown" and model.qualified(call.func) != "tf.cast")
+    match value.kind:
+        case "array" | "list":
+            on_host = True
+        case "tensor":
+            # An element of a dataset. A function that gets it, a loss for instance, may get any tensor.
+            on_host = value.host and model.loops.step_loop(call) is not None
+        case "unknown":
+            # A batch that is made a tensor was none.
+            on_host = model.qualified(call.func) != "tf.cast"
+        case _:
+            on_host = False
     return on_host and model.loops.batches.size(node) == "batch"
 
 

@@ -48,7 +48,7 @@ class TensorAccumulation(Rule):
 
     ## What is left alone
 
-    Numbers and NumPy values, `tf.TensorArray`, compiled code, a `deque` with a greatest length, containers that
+    Numbers and NumPy values, elements of a dataset, `tf.TensorArray`, compiled code, a `deque` with a greatest length, containers that
     are made anew or emptied each epoch and hold scalars, tensors that a gradient needs, and what is kept behind
     `step % n`. There is no fix where what is kept is no scalar, or is used as a tensor later.
 
@@ -66,6 +66,8 @@ class TensorAccumulation(Rule):
     always_on = True
 
     def check(self, model: Model) -> Iterator[Report]:
+        if model.programs.is_graph_code():
+            return
         for addition in model.containers.additions():
             if not model.is_eager(addition.node) or not _tensors(model, addition):
                 continue
@@ -103,7 +105,8 @@ def _is_tensor(value: Value) -> bool:
     if value.kind in ("list", "tuple"):
         parts = value.items or ((value.element,) if value.element is not None else ())
         return any(_is_tensor(part) for part in parts)
-    return value.kind == "tensor"
+    # An element of a dataset is host memory already, and its NumPy value the same memory.
+    return value.kind == "tensor" and not value.host
 
 
 def _keep_numbers(edit: Editor, addition: Addition) -> Repair | Refusal:

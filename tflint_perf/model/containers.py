@@ -283,7 +283,7 @@ class Containers:
         Containers that are passed on or returned are none: layers of a model and time steps end in `tf.concat`.
         """
         loop = self._loops.innermost_loop(addition.node)
-        if loop is None or loop.parent is not None or not self._is_long(loop) or not self._is_eager_file():
+        if loop is None or loop.parent is not None or not self._is_long(loop):
             return False
         made = all(
             isinstance(value, cst.Call) and self._infer.names.qualified(value.func).startswith("tf.")
@@ -308,11 +308,6 @@ class Containers:
             numbers = [integer(b.value) for b in found[1] if b.kind == "assign"] if found is not None else []
             number = max((n for n in numbers if n is not None), default=None)
         return number is None or number > _FEW
-
-    def _is_eager_file(self) -> bool:
-        return not any(
-            self._walk.calls.get(name) for name in ("Session", "placeholder", "InteractiveSession", "Graph")
-        )
 
 
 def _base(node: cst.BaseExpression) -> cst.Name | cst.Attribute | None:

@@ -190,8 +190,39 @@ class Loops:
             return False
         callee = self._infer.value(func)
         if callee.kind == "compiled":
-            return True
+            return callee.function is None or self._counts(call) or not self._only_computes(callee.function)
         return callee.kind == "model"
+
+    def _counts(self, call: cst.Call) -> bool:
+        """Whether the innermost loop around a call counts, rather than runs over things."""
+        loop = self.innermost_loop(call)
+        iterable = loop.iterable if loop is not None else None
+        return loop is not None and (
+            iterable is None
+            or (
+                isinstance(iterable, cst.Call)
+                and callee_name(iterable) in ("range", "enumerate", "count", "trange")
+            )
+        )
+
+    def _only_computes(self, function: Function) -> bool:
+        """Whether a function calls nothing but ops: it neither trains nor runs a model."""
+        return all(
+            self._infer.names.dotted(call.func)
+            or (isinstance(call.func, cst.Attribute) and self._is_local(call.func))
+            for call in function.calls
+        )
+
+    def _is_local(self, node: cst.Attribute) -> bool:
+        """Whether a method is one of a value that its function makes itself, and that is no model."""
+        if not isinstance(node.value, cst.Name) or self._infer.value(node.value).kind in (
+            "model",
+            "tape",
+            "optimizer",
+        ):
+            return False
+        scope = self._infer.names.scope_of(node)
+        return any(binding.kind == "assign" for binding in scope.bindings.get(node.value.value, ()))
 
     def acts(self, call: cst.Call) -> bool:
         """Whether a call makes a gradient step or an inference call, or runs a function that does."""
