@@ -18,6 +18,7 @@ from tflint_perf.model.syntax import (
     callee_name,
     descendants,
     integer,
+    is_name,
 )
 from tflint_perf.model.values import Value
 
@@ -78,7 +79,7 @@ class Loops:
         return known
 
     def _judge(self, loop: Loop) -> LoopKind:
-        if self.is_part_of_one_iteration(loop):
+        if self.is_part_of_one_iteration(loop) or _asks_person(loop):
             return "none"
         calls: list[cst.Call] = []
         # A step of an environment is a step, also where it ends in a loop over a few remembered ones.
@@ -395,6 +396,11 @@ class Loops:
             if caller is not None and (self.is_function_per_step(caller) or self._is_own_judge(caller, seen)):
                 return True
         return False
+
+
+def _asks_person(loop: Loop) -> bool:
+    """Whether each iteration waits for a person: `input("Continue?")`."""
+    return any(is_name(call.func, "input") for call in loop.calls)
 
 
 def _ends_in_break(loop: Loop) -> bool:
