@@ -63,9 +63,14 @@ def _device_memory(which: str) -> Callable[[Run], float | None]:
     return lambda run: (run.get("device_memory") or {}).get(which)
 
 
-def _last_resident(run: Run) -> float | None:
-    memory = run.get("memory")
-    return memory[-1][1] if memory else None
+def _most_resident(run: Run) -> float | None:
+    """The most that the process grew by since before its first step."""
+    (_, before), *later = run["memory"]
+    return max((float(held - before) for _, held in later), default=None)
+
+
+def _most_tensors(run: Run) -> float | None:
+    return float(run["counts"][-1][1]) if run["counts"] else None
 
 
 def _got(name: str) -> Callable[[Run], float | None]:
@@ -76,12 +81,12 @@ _MEASURES: Mapping[tuple[str, str], tuple[Callable[[Run], float | None], Callabl
     ("step time", "ratio"): (_got("step"), seconds),
     ("step time", "growth"): (_got("growth"), ratio),
     ("time per sample", "ratio"): (_time_a_sample, seconds),
-    ("host memory", "ratio"): (_last_resident, size),
+    ("host memory", "ratio"): (_most_resident, size),
     ("host memory", "growth"): (
         _got("host_bytes_per_step"),
         lambda value: f"{change(size(value))} a step",
     ),
-    ("live tensors", "ratio"): (_got("live_tensors_per_step"), lambda value: f"{count(value)} a step"),
+    ("live tensors", "ratio"): (_most_tensors, count),
     ("live tensors", "growth"): (
         _got("live_tensors_per_step"),
         lambda value: f"{change(count(value))} a step",
@@ -90,6 +95,7 @@ _MEASURES: Mapping[tuple[str, str], tuple[Callable[[Run], float | None], Callabl
     ("peak device memory", "ratio"): (_device_memory("peak"), size),
     ("first step", "ratio"): (_got("first_step"), seconds),
     ("graph ops", "ratio"): (_got("graph_ops"), count),
+    ("graph ops", "growth"): (_got("graph_ops"), lambda value: f"{count(value)} in the end"),
     ("traces", "ratio"): (_got("traces"), count),
     ("traces", "growth"): (_traces_a_step, lambda value: f"{count(value)} a step"),
 }

@@ -1,0 +1,57 @@
+"""What people believe about slow training, as `fixtures/beliefs/<name>/belief.toml` tells it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from tflint_perf.verify.experiment import BELIEF, fixtures
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FOLDER = "beliefs"
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """A belief in words; its experiment stands beside it, `slow.py` and `fast.py`.
+
+    `says` is what is believed, `articles` are the numbers of the articles that say so, `why` explains what
+    is measured, and `sources` are pages with their address.
+    """
+
+    name: str
+    title: str
+    says: str
+    articles: tuple[str, ...]
+    why: str
+    sources: tuple[tuple[str, str], ...]
+
+
+@cache
+def all_beliefs() -> Mapping[str, Belief]:
+    """Every belief by the name of its folder."""
+    return read_beliefs(fixtures() / FOLDER)
+
+
+def read_beliefs(folder: Path) -> Mapping[str, Belief]:
+    """The beliefs in a folder, by name."""
+    return {file.parent.name: _belief(file) for file in sorted(folder.glob(f"*/{BELIEF}"))}
+
+
+def _belief(file: Path) -> Belief:
+    table = tomllib.loads(file.read_text(encoding="utf-8"))
+    return Belief(
+        file.parent.name,
+        table["title"],
+        " ".join(table["says"].split()),
+        tuple(table["articles"]),
+        " ".join(table["why"].split()),
+        tuple(table["sources"].items()),
+    )
