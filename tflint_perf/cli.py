@@ -13,7 +13,7 @@ import click
 from tflint_perf.options import check_options, cores, keys_given
 from tflint_perf.problems import ConfigError, nearest
 
-COMMANDS = ("check", "rule", "config", "clean")
+COMMANDS = ("check", "rule", "verify", "config", "clean")
 _BEFORE_COMMAND = frozenset({"-q", "--quiet", "-v", "--verbose", "--isolated"})
 _INTERRUPTED = 130
 _FAILURE = 2
@@ -93,7 +93,22 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
         context.exit()
 
 
+class _Commands(click.Group):
+    """The commands of this file, and those that have one of their own and are imported when they run."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name == "verify":
+            from tflint_perf.verify.command import verify
+
+            return verify
+        return super().get_command(ctx, cmd_name)
+
+
 @click.group(
+    cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="Without a command, `check` runs: `tflint-perf --fix src/`.",
 )

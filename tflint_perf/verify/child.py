@@ -1,0 +1,153 @@
+"""The process that runs one script: told what to do by its argument, told when by its input, answers on its output.
+
+It answers with lines of JSON: `{"ready": true}` once all that is slow to import is there, and at the end
+`{"measured": …}` or `{"failure": …}`. What the script itself prints goes to standard error.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import os
+import sys
+import traceback
+from contextlib import suppress
+from dataclasses import asdict
+from importlib import import_module, metadata
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TextIO
+
+from tflint_perf.verify.drive import Plan, ScriptError, drive
+from tflint_perf.verify.probes import Gpus, Traces
+
+# What a process is started with: `-c`, this, the folder that holds the package, and a request as JSON. The current
+# folder is no place
+# to import from, and the folder that holds the package is the last.
+BOOT = (
+    "import sys; sys.path[:] = [path for path in sys.path if path] + [sys.argv.pop(1)]; "
+    "from tflint_perf.verify.child import main; main()"
+)
+
+
+def main() -> None:
+    """Answer one request: `{"describe": true}`, or `{"script": …, "plan": …, "preload": …, "gpu": …}`."""
+    faulthandler.enable()
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    request = json.loads(sys.argv[1])
+    try:
+        answer = (
+            {"described": describe()} if "describe" in request else {"measured": _measure(request, answers)}
+        )
+    except BaseException as error:  # a script may well call `sys.exit`
+        traceback.print_exc()
+        answer = {"failure": _failure(error)}
+    _say(answers, answer)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # At once: threads that the script left behind are not waited for.
+    os._exit(0)
+
+
+def describe() -> dict[str, Any]:
+    """Versions, and the GPUs that TensorFlow sees."""
+    tensorflow = _tensorflow()
+    gpus = tensorflow.config.list_physical_devices("GPU")
+    names = [
+        tensorflow.config.experimental.get_device_details(gpu).get("device_name", gpu.name) for gpu in gpus
+    ]
+    driver, memory = _gpu_facts() if gpus else (None, 0)
+    return {
+        "versions": {"tensorflow": str(tensorflow.__version__), "keras": _version("keras")},
+        "gpus": names,
+        "driver": driver,
+        "gpu_memory": memory,
+    }
+
+
+def _measure(request: dict[str, Any], answers: TextIO) -> dict[str, Any]:
+    gpus, traces = Gpus(request["gpu"]), Traces()
+    if request["preload"]:
+        _tensorflow()
+        with suppress(ImportError):
+            import_module("keras")
+    _say(answers, {"ready": True})
+    if not sys.stdin.readline():
+        raise SystemExit("nobody waits for an answer")
+    script = _module_of(Path(request["script"]))
+    traces.hook()
+    if not callable(getattr(script, "train", None)):
+        raise ScriptError("there is no function `train`")
+    measured = drive(script.train, Plan(**request["plan"]), gpus, traces)
+    return {**asdict(measured), "samples_per_step": getattr(script, "SAMPLES_PER_STEP", None)}
+
+
+def _module_of(path: Path) -> ModuleType:
+    """Run the script as a module of its own; what lies beside it can be imported, as when Python runs it."""
+    sys.path.insert(0, str(path.parent))
+    sys.argv = [str(path)]
+    loader = SourceFileLoader("tflint_perf_script", str(path))
+    spec = spec_from_file_location(loader.name, path, loader=loader)
+    assert spec is not None
+    module = module_from_spec(spec)
+    sys.modules[loader.name] = module
+    sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
+    loader.exec_module(module)
+    sys.dont_write_bytecode = before
+    return module
+
+
+def _tensorflow() -> Any:
+    try:
+        return import_module("tensorflow")
+    except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and error.name == "tensorflow":
+            raise ScriptError("TensorFlow is not installed; `pip install tflint-perf[verify]`") from None
+        raise ScriptError(f"TensorFlow fails to import: {_one_line(error)}") from error
+
+
+def _failure(error: BaseException) -> str:
+    """What went wrong, in one line."""
+    if isinstance(error, ScriptError):
+        return str(error)
+    line = _one_line(error)
+    if isinstance(error, ModuleNotFoundError) and error.name == "tensorflow":
+        return "TensorFlow is not installed; `pip install tflint-perf[verify]`"
+    if (
+        isinstance(error, MemoryError)
+        or type(error).__name__ == "ResourceExhaustedError"
+        or "out of memory" in line
+    ):
+        return f"out of memory: {line}"
+    return line
+
+
+def _one_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0][:_LINE]}" if lines else type(error).__name__
+
+
+def _gpu_facts() -> tuple[str | None, int]:
+    """The driver's version, and the memory of the first GPU in bytes; nothing without NVML."""
+    with suppress(Exception):  # pynvml may be missing, or the driver's library, or a function in it
+        import pynvml
+
+        pynvml.nvmlInit()
+        memory = pynvml.nvmlDeviceGetMemoryInfo(pynvml.nvmlDeviceGetHandleByIndex(0))
+        return str(pynvml.nvmlSystemGetDriverVersion()), int(memory.total)
+    return None, 0
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "none"
+
+
+def _say(answers: TextIO, answer: dict[str, Any]) -> None:
+    answers.write(json.dumps(answer) + "\n")
+    answers.flush()

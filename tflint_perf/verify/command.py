@@ -1,0 +1,110 @@
+"""`tflint-perf verify`: its options. What they come to is in `session`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from tflint_perf.options import cores
+from tflint_perf.rule import Claim, Metric
+
+_LEAST_PAIRS = 5
+_GROWTH = " growth"
+_METRICS = [name + suffix for suffix in ("", _GROWTH) for name in get_args(Metric)]
+
+
+def _claim(metric: str | None, least: float | None, tolerance: float | None) -> Claim:
+    name = (metric or "step time").removesuffix(_GROWTH)
+    return Claim(
+        metric=next(known for known in get_args(Metric) if known == name),
+        # Any gain counts, unless the user asks for more.
+        least=1.0 if least is None else least,
+        kind="growth" if (metric or "").endswith(_GROWTH) else "ratio",
+        tolerance=1e-5 if tolerance is None else tolerance,
+    )
+
+
+@click.command()
+@click.argument("selectors", nargs=-1, metavar="[CODES]...")
+@click.option("--device", type=click.Choice(["cpu", "gpu"]), help="Where to run.  [default: the GPU, if any]")
+@click.option(
+    "--pairs",
+    type=click.IntRange(min=_LEAST_PAIRS),
+    default=_LEAST_PAIRS,
+    show_default=True,
+    help="How often each of the two scripts is run, in turn with the other.",
+)
+@click.option(
+    "--steps", type=click.IntRange(min=10), help="Training steps a run.  [default: as the experiment needs]"
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=1),
+    default=120,
+    show_default=True,
+    help="Seconds after which a run is given up.",
+)
+@click.option(
+    "--quick", is_flag=True, help="One pair, a few steps: do the scripts run, and do the losses agree?"
+)
+@click.option(
+    "--pair",
+    nargs=2,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="BEFORE AFTER",
+    help="Measure two scripts of your own, each with a generator `train(steps)` that yields the losses.",
+)
+@click.option(
+    "--metric", type=click.Choice(_METRICS), help="What is to be better in AFTER.  [default: step time]"
+)
+@click.option(
+    "--least",
+    type=click.FloatRange(min=0, min_open=True),
+    help="How many times better, at least.  [default: 1]",
+)
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(min=0),
+    help="By how much the losses of --pair may differ, relative to their size.  [default: 1e-05]",
+)
+@click.option("--beliefs", is_flag=True, help="Measure what is widely believed; CODES are names of beliefs.")
+@click.option(
+    "--check", is_flag=True, help="Compare with the evidence on file; exit with 1 if a verdict changed."
+)
+@click.option("--record", is_flag=True, help="Keep the results as evidence, beside the experiments.")
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write a page with all curves into this folder.",
+)
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Draw step time and memory over steps as a PNG image.",
+)
+@click.option("--output-format", type=click.Choice(["text", "json", "markdown"]), default="text")
+def verify(**options: Any) -> int:
+    """Run the experiments behind the rules, and say whether what the rules claim holds on this machine.
+
+    CODES are codes of rules, their beginnings, or names; all rules if none is given. Exits with 0 if all is as
+    claimed or cannot be measured here, 1 if not, 2 if it could not be found out.
+    """
+    own = {name: options.pop(name) for name in ("metric", "least", "tolerance")}
+    if options["pair"] is None and any(value is not None for value in own.values()):
+        raise click.UsageError("--metric, --least and --tolerance go with --pair")
+    if options["pair"] and (
+        options["selectors"] or options["beliefs"] or options["check"] or options["record"]
+    ):
+        raise click.UsageError("--pair stands alone: no codes, no --beliefs, --check or --record")
+    if options["quick"] and (options["check"] or options["record"] or options["report"] or options["plot"]):
+        raise click.UsageError("--quick measures nothing that could be compared, kept or drawn")
+    from tflint_perf.verify.session import Request
+    from tflint_perf.verify.session import verify as verify_now
+
+    selectors = [item for text in options.pop("selectors") for item in text.split(",") if item]
+    request = Request(**options, selectors=tuple(selectors), claim=_claim(**own), cores=cores())
+    return verify_now(request)

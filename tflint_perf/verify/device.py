@@ -1,0 +1,61 @@
+"""Where experiments run, as evidence tells it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tflint_perf import __version__
+from tflint_perf.options import cores
+from tflint_perf.problems import ConfigError
+from tflint_perf.verify.process import Child, DeviceKind, Failure
+from tflint_perf.verify.records import Device
+
+_SECONDS = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A device, and the versions of what runs on it."""
+
+    device: Device
+    versions: dict[str, str]
+
+
+def find_place(wanted: DeviceKind | None) -> Place:
+    """The device that experiments will run on: the GPU if there is one, unless another is wanted.
+
+    Raises:
+        ConfigError: TensorFlow cannot be used, or there is no GPU and one is wanted.
+    """
+    facts = _facts("cpu" if wanted == "cpu" else "gpu")
+    versions = {**facts["versions"], "python": platform.python_version(), "tflint-perf": __version__}
+    if facts["gpus"]:
+        name = " + ".join(sorted(facts["gpus"]))
+        return Place(Device("gpu", name, facts["driver"], facts["gpu_memory"]), versions)
+    if wanted == "gpu":
+        raise ConfigError("TensorFlow sees no GPU here", "--device gpu")
+    import psutil
+
+    name = f"CPU ({cores()} core{'s' * (cores() != 1)})"
+    return Place(Device("cpu", name, None, int(psutil.virtual_memory().total)), versions)
+
+
+def _facts(device: DeviceKind) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="tflint-perf-") as scratch:
+        child = Child({"describe": True}, device, Path(scratch))
+        try:
+            return child.finish(_SECONDS, "described")
+        except Failure as failure:
+            raise ConfigError(failure.reason, "verify") from None
+        finally:
+            child.close()
+
+
+def load() -> float:
+    """How busy the machine is: processes that want to run, a core; 0 where the system does not tell."""
+    return os.getloadavg()[0] / cores() if hasattr(os, "getloadavg") else 0.0

@@ -1,0 +1,182 @@
+"""Drives one script's `train(steps)` and times its steps. Runs in the process that trains."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from time import perf_counter_ns
+from typing import Any
+
+from tflint_perf.verify.probes import Gpus, Traces, live_tensors_and_graph_ops, resident
+
+_WARM_UP = 10
+_WINDOWS = 40
+# However slow the steps are, a median needs some windows.
+_LEAST_WINDOWS = 5
+# On a GPU the wait at a window's edge must not be what is measured.
+_LEAST_STEPS_ON_GPU = 10
+# Losses are looked at in all of the first steps, and then here and there.
+_ALL_LOSSES, _LATER_LOSSES = 20, 12
+_SECOND = 1e9
+
+
+class ScriptError(Exception):
+    """The script does not do what a `train(steps)` must do; the message says what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How long to run: `steps` is what `train` is asked for.
+
+    With `seconds`, the run ends once so much time was spent in timed windows. `samples` is how often live
+    tensors and graphs are counted, with the start and the end.
+    """
+
+    steps: int
+    seconds: float | None = None
+    samples: int = 2
+
+
+@dataclass(slots=True)
+class Measured:
+    """The raw figures of a run, as `records.Run` explains them, before any statistics; `yields` counts steps."""
+
+    first_step: float = 0.0
+    windows: list[tuple[int, int, float]] = field(default_factory=list)
+    memory: list[tuple[int, int]] = field(default_factory=list)
+    counts: list[tuple[int, int, int, int]] = field(default_factory=list)
+    losses: list[tuple[int, float]] = field(default_factory=list)
+    device_memory: dict[str, int | None] | None = None
+    yields: int = 0
+    wall: float = 0.0
+
+
+def drive(train: Callable[[int], Iterator[Any]], plan: Plan, gpus: Gpus, traces: Traces) -> Measured:
+    """Run the plan.
+
+    Raises:
+        ScriptError: see there. What the script raises passes through.
+    """
+    began = perf_counter_ns()
+    driver = _Driver(plan, gpus, traces)
+    steps = train(plan.steps)
+    if not hasattr(steps, "__next__"):
+        raise ScriptError("`train` is no generator: it must yield the loss of each step")
+    if driver.warm_up(steps):
+        driver.time_windows(steps)
+    measured = driver.finish(steps)
+    measured.wall = (perf_counter_ns() - began) / _SECOND
+    return measured
+
+
+def number(loss: Any) -> float:
+    """A yielded loss as a float; the mean, where it is not a single number.
+
+    Raises:
+        ScriptError: it is nothing of the kind.
+    """
+    import numpy as np  # what TensorFlow's tensors are made numbers with
+
+    try:
+        return float(np.mean(np.asarray(loss, dtype=np.float64)))
+    except (TypeError, ValueError, NotImplementedError):
+        raise ScriptError(f"`train` yields {type(loss).__name__}, not a loss") from None
+
+
+class _Driver:
+    def __init__(self, plan: Plan, gpus: Gpus, traces: Traces) -> None:
+        self.measured = Measured(memory=[(0, resident())])
+        self._plan = plan
+        self._gpus = gpus
+        self._traces = traces
+        every = max(1, plan.steps // _LATER_LOSSES)
+        self._looked_at = {*range(min(_ALL_LOSSES, plan.steps)), *range(0, plan.steps, every)}
+        # Tensors, because to make a number of one is to wait for the device.
+        self._kept: list[tuple[int, Any]] = []
+        self._last: Any = None
+        self._warm_step = 0.0
+
+    def warm_up(self, steps: Iterator[Any]) -> bool:
+        """The first step, which is timed, and some that are not; False if the script ends there."""
+        started = perf_counter_ns()
+        if not self._step(steps):
+            raise ScriptError("`train` yields nothing")
+        self._synchronize()
+        first = perf_counter_ns()
+        self.measured.first_step = (first - started) / _SECOND
+        count = max(1, min(_WARM_UP, self._plan.steps // 5))
+        if not all(self._step(steps) for _ in range(count)):
+            return False
+        self._synchronize()
+        self._warm_step = (perf_counter_ns() - first) / _SECOND / count
+        self._look_at_losses()
+        self._count()
+        return True
+
+    def time_windows(self, steps: Iterator[Any]) -> None:
+        """The rest of the steps, in windows of as many steps each; the last takes what would be left over."""
+        measured, plan = self.measured, self._plan
+        size, spent = self._window_size(), 0.0
+        due = [plan.steps * part // (plan.samples - 1) for part in range(1, plan.samples - 1)]
+        while left := plan.steps - measured.yields:
+            count = size if left >= 2 * size else left
+            started = perf_counter_ns()
+            if not all(self._step(steps) for _ in range(count)):
+                return
+            self._synchronize()
+            seconds = (perf_counter_ns() - started) / _SECOND
+            measured.windows.append((measured.yields - count, count, seconds))
+            measured.memory.append((measured.yields, resident()))
+            self._look_at_losses()
+            if due and due[0] <= measured.yields:
+                self._count()
+                due = [step for step in due if step > measured.yields]
+            spent += seconds
+            if plan.seconds is not None and spent >= plan.seconds and len(measured.windows) >= _LEAST_WINDOWS:
+                return
+
+    def finish(self, steps: Iterator[Any]) -> Measured:
+        """The figures from the end. A script that has done its steps goes on, to what it does after its loop."""
+        measured = self.measured
+        self._synchronize()
+        self._look_at_losses()
+        self._count()
+        measured.device_memory = self._gpus.memory()
+        self._last = None
+        if measured.yields == self._plan.steps and next(steps, self) is not self:
+            raise ScriptError(f"`train({self._plan.steps})` yields more than {self._plan.steps} losses")
+        if hasattr(steps, "close"):
+            steps.close()
+        return measured
+
+    def _step(self, steps: Iterator[Any]) -> bool:
+        try:
+            loss = next(steps)
+        except StopIteration:
+            return False
+        if self.measured.yields in self._looked_at:
+            self._kept.append((self.measured.yields, loss))
+        self._last = loss
+        self.measured.yields += 1
+        return True
+
+    def _synchronize(self) -> None:
+        self._gpus.synchronize()
+        number(self._last)
+
+    def _look_at_losses(self) -> None:
+        self.measured.losses += [(step, number(loss)) for step, loss in self._kept]
+        self._kept.clear()
+
+    def _count(self) -> None:
+        tensors, ops = live_tensors_and_graph_ops()
+        self.measured.counts.append((self.measured.yields, tensors, self._traces.count, ops))
+
+    def _window_size(self) -> int:
+        left = self._plan.steps - self.measured.yields
+        size = math.ceil(left / _WINDOWS)
+        if self._plan.seconds is not None and self._warm_step > 0:
+            size = min(size, math.ceil(self._plan.seconds / _WINDOWS / self._warm_step))
+        least = _LEAST_STEPS_ON_GPU if self._gpus.used else 1
+        return max(1, min(max(size, least), left // _LEAST_WINDOWS))

@@ -1,0 +1,139 @@
+"""A child process that runs one script, seen from outside."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Literal
+
+import tflint_perf
+from tflint_perf.verify.child import BOOT
+
+DeviceKind = Literal["cpu", "gpu"]
+_OUTPUT_LINES = 20
+# Enough for an import of TensorFlow on a busy machine, whatever the limit for a run.
+_IMPORT_SECONDS = 120.0
+_ENVIRONMENT = {
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+    "PYTHONHASHSEED": "0",
+    "PYTHONIOENCODING": "utf-8:backslashreplace",
+    "PYTHONUNBUFFERED": "1",
+}
+# A script says for itself how it takes the GPU's memory: that is what some experiments are about.
+_DROPPED = ("TF_FORCE_GPU_ALLOW_GROWTH", "TF_GPU_ALLOCATOR")
+
+
+class Failure(Exception):  # noqa: N818  # a script that fails is an answer, not an error of ours
+    """A run that gave no figures: why, in one line, and the end of what the script wrote."""
+
+    def __init__(self, reason: str, output: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.output = output
+
+
+class Child:
+    """One process, from its start to its answer; `close` ends it in any case."""
+
+    def __init__(self, request: Mapping[str, Any], device: DeviceKind, folder: Path) -> None:
+        self._log = tempfile.TemporaryFile()
+        self._answers: queue.Queue[str | None] = queue.Queue()
+        package_parent = str(Path(tflint_perf.__file__).parent.parent)
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", BOOT, package_parent, json.dumps(request)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+            encoding="utf-8",
+            cwd=folder,
+            env=environment(device),
+            start_new_session=True,
+        )
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def wait_until_ready(self) -> None:
+        """Return once the imports are done.
+
+        Raises:
+            Failure: they failed, or took too long.
+        """
+        self._answer("ready", _IMPORT_SECONDS)
+
+    def begin(self) -> None:
+        """Let it run the script."""
+        assert self._process.stdin is not None
+        with suppress(OSError):  # it has died, which its answer will tell
+            self._process.stdin.write("go\n")
+            self._process.stdin.flush()
+
+    def finish(self, seconds: float, key: str = "measured") -> dict[str, Any]:
+        """Its figures.
+
+        Raises:
+            Failure: the script failed, or took longer than `seconds`.
+        """
+        answer: dict[str, Any] = self._answer(key, seconds)
+        return answer
+
+    def close(self) -> None:
+        """End the process, if it has not ended, and forget what it wrote."""
+        self._kill()
+        for stream in (self._process.stdin, self._log):
+            with suppress(OSError):
+                stream.close()
+
+    def _answer(self, key: str, seconds: float) -> Any:
+        try:
+            line = self._answers.get(timeout=seconds)
+        except queue.Empty:
+            self._kill()
+            raise Failure(f"took more than {seconds:g} s", self._output()) from None
+        if line is None:
+            raise Failure(_death(self._process.wait()), self._output())
+        answer = json.loads(line)
+        if "failure" in answer:
+            raise Failure(answer["failure"], self._output())
+        return answer[key]
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._answers.put(line)
+        self._answers.put(None)
+
+    def _output(self) -> str:
+        self._log.seek(0)
+        lines = self._log.read().decode("utf-8", "backslashreplace").splitlines()
+        return "\n".join(lines[-_OUTPUT_LINES:])
+
+    def _kill(self) -> None:
+        if self._process.poll() is None:
+            if hasattr(os, "killpg"):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            else:
+                self._process.kill()
+        self._process.wait()
+
+
+def environment(device: DeviceKind) -> dict[str, str]:
+    """The variables that a script runs with."""
+    kept = {name: value for name, value in os.environ.items() if name not in _DROPPED}
+    return kept | _ENVIRONMENT | ({"CUDA_VISIBLE_DEVICES": "-1"} if device == "cpu" else {})
+
+
+def _death(code: int) -> str:
+    if code >= 0:
+        return f"ended with exit code {code} and without an answer"
+    name = signal.Signals(-code).name
+    hint = ", as the system does when memory runs out" if name == "SIGKILL" else ""
+    return f"killed by {name}{hint}"

@@ -1,0 +1,204 @@
+"""What experiments leave behind, and its form on file: `fixtures/evidence/<device>.json`."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from tflint_perf.rule import Claim
+
+SCHEMA = 1
+_DIGITS = 4
+_FLAT_LIST = re.compile(r"\[\s+([^\[\]{}\"]*?)\s+\]")
+
+# "agrees" is the best that a quick run can say: both scripts ran, and their losses are the same.
+Verdict = Literal["confirmed", "refuted", "inconclusive", "not measurable", "failed", "agrees"]
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceMemory:
+    """Bytes on all GPUs together: what tensors take, what they took at most, what the driver has given away.
+
+    The first two are TensorFlow's own count, the last is NVML's; None where nobody could tell.
+    """
+
+    current: int | None
+    peak: int | None
+    reserved: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One script, run once in a process of its own. Times are in seconds, memory is in bytes.
+
+    `windows` are (first step, steps, seconds). `memory` is (step, resident bytes); its first entry is from
+    before the first step. `counts` is (step, live tensors, traces, ops in all graphs). `growth` is how much
+    slower the last quarter of the steps is than the first. `samples_per_step` is None where the script does
+    not say; then a step of both scripts takes the same samples.
+    """
+
+    first_step: float
+    step: float
+    windows: tuple[tuple[int, int, float], ...]
+    memory: tuple[tuple[int, int], ...]
+    counts: tuple[tuple[int, int, int, int], ...]
+    growth: float
+    growth_low: float
+    growth_high: float
+    host_bytes_per_step: float
+    live_tensors_per_step: float
+    device_memory: DeviceMemory | None
+    traces: int
+    graph_ops: int
+    wall: float
+    samples_per_step: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A run of the slow script and one of the fast script, one right after the other."""
+
+    slow: Run
+    fast: Run
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A median over the pairs with its 95% interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """Whether both scripts computed the same, and the largest relative difference between two losses."""
+
+    agree: bool
+    difference: float
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of one experiment; `output` is the end of what a script wrote that failed."""
+
+    verdict: Verdict
+    reason: str
+    claim: Claim
+    steps: int
+    effect: Effect | None = None
+    losses: Losses | None = None
+    pairs: tuple[Pair, ...] = ()
+    output: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """Where experiments ran; `memory` in bytes, `driver` for a GPU only."""
+
+    kind: Literal["cpu", "gpu"]
+    name: str
+    driver: str | None
+    memory: int
+
+    @property
+    def slug(self) -> str:
+        """The name of its evidence file: `cpu`, `nvidia-h200`."""
+        return "cpu" if self.kind == "cpu" else re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The results of one run of the verifier, by code or by the name of a belief or a pair."""
+
+    device: Device
+    versions: Mapping[str, str]
+    date: str
+    results: Mapping[str, Result] = field(default_factory=dict)
+    schema: int = SCHEMA
+
+
+def to_json(record: Record) -> str:
+    """The text of an evidence file: keys sorted, a list of numbers on one line, floats to four digits."""
+    return as_text(as_document(record)) + "\n"
+
+
+def as_document(record: Record) -> dict[str, Any]:
+    """The record as JSON knows it."""
+    document: dict[str, Any] = _plain(asdict(record))
+    for result in document["results"].values():
+        if not result["output"]:
+            del result["output"]
+    return document
+
+
+def as_text(document: Mapping[str, Any]) -> str:
+    """JSON text that people can read and compare."""
+    text = json.dumps(document, indent=1, sort_keys=True, allow_nan=False)
+    return _FLAT_LIST.sub(lambda match: "[" + " ".join(match[1].split()) + "]", text)
+
+
+def from_json(text: str) -> Record:
+    """The record in an evidence file.
+
+    Raises:
+        ValueError: it is none, or one of another schema.
+    """
+    try:
+        document = json.loads(text)
+        if document["schema"] != SCHEMA:
+            raise ValueError(f"schema {document['schema']}, expected {SCHEMA}")
+        results = {name: _result(item) for name, item in document["results"].items()}
+        return Record(Device(**document["device"]), document["versions"], document["date"], results)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"not an evidence file: {error!r}") from error
+
+
+def read_record(path: Path) -> Record:
+    """Like `from_json`, of a file."""
+    return from_json(path.read_text(encoding="utf-8"))
+
+
+def _result(item: Mapping[str, Any]) -> Result:
+    return Result(
+        **{
+            **item,
+            "claim": Claim(**item["claim"]),
+            "effect": Effect(**item["effect"]) if item["effect"] else None,
+            "losses": Losses(**item["losses"]) if item["losses"] else None,
+            "pairs": tuple(Pair(_run(pair["slow"]), _run(pair["fast"])) for pair in item["pairs"]),
+        }
+    )
+
+
+def _run(item: Mapping[str, Any]) -> Run:
+    memory = item["device_memory"]
+    return Run(
+        **{
+            **item,
+            **{name: _rows(item[name]) for name in ("windows", "memory", "counts")},
+            "device_memory": DeviceMemory(**memory) if memory else None,
+        }
+    )
+
+
+def _rows(rows: Iterable[Iterable[Any]]) -> tuple[tuple[Any, ...], ...]:
+    return tuple(tuple(row) for row in rows)
+
+
+def _plain(value: Any) -> Any:
+    """Lists for tuples, and floats rounded; None for a number that JSON has no word for."""
+    match value:
+        case dict():
+            return {str(key): _plain(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case float():
+            return float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else None
+    return value

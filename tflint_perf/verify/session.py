@@ -1,0 +1,181 @@
+"""A run of `tflint-perf verify`: what is run, what is shown, written and compared, and the exit code."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+from tflint_perf.problems import ConfigError
+from tflint_perf.rule import Claim
+from tflint_perf.run import say
+from tflint_perf.verify import table
+from tflint_perf.verify.device import Place, find_place
+from tflint_perf.verify.experiment import (
+    Experiment,
+    belief_experiments,
+    fixtures,
+    own_experiment,
+    rule_experiments,
+)
+from tflint_perf.verify.keep import changes, keep, read_kept
+from tflint_perf.verify.records import Record, Result, as_document, as_text
+from tflint_perf.verify.runner import Options, run_experiment
+
+AS_CLAIMED, NOT_AS_CLAIMED, FAILURE = 0, 1, 2
+_FINE = frozenset({"confirmed", "agrees", "not measurable"})
+_INSTALL = "`pip install tflint-perf[verify]` brings all that is needed"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the command line asks for."""
+
+    selectors: tuple[str, ...]
+    pair: tuple[Path, Path] | None
+    claim: Claim
+    device: Literal["cpu", "gpu"] | None
+    pairs: int
+    steps: int | None
+    timeout: float
+    quick: bool
+    beliefs: bool
+    check: bool
+    record: bool
+    report: Path | None
+    plot: Path | None
+    output_format: Literal["text", "json", "markdown"]
+    cores: int
+
+
+def verify(request: Request) -> int:
+    """Run the experiments, show what came of them, and return the exit code.
+
+    Raises:
+        ConfigError: nothing could be run, or what came of it could not be written.
+    """
+    _refuse_what_is_missing(request)
+    experiments, missing = _experiments(request)
+    for line in missing:
+        say(line)
+    if not experiments:
+        raise ConfigError("there is nothing to run: no rule that is selected makes a claim", "verify")
+    place = find_place(request.device)
+    record = Record(place.device, place.versions, datetime.date.today().isoformat(), {})
+    kept = read_kept(_evidence(request), record) if request.check else None
+    if request.check and kept is None:
+        raise ConfigError(f"no evidence on file from {place.device.name}", "--check")
+    record = Record(place.device, place.versions, record.date, _run(experiments, request, place))
+    _show(record, {experiment.name: experiment.title for experiment in experiments}, request)
+    _write(record, request)
+    changed = list(changes(kept, record.results)) if kept else []
+    for line in changed:
+        say(line)
+    return _exit_code(record, request, bool(changed), bool(missing))
+
+
+def _refuse_what_is_missing(request: Request) -> None:
+    needed = ["tensorflow", "psutil", "rich", *([] if request.quick else ["scipy"])]
+    needed += ["matplotlib"] if request.plot else []
+    if absent := [name for name in needed if find_spec(name) is None]:
+        raise ConfigError(f"not installed: {', '.join(absent)}; {_INSTALL}", "verify")
+
+
+def _experiments(request: Request) -> tuple[list[Experiment], list[str]]:
+    if request.pair:
+        return [own_experiment(*request.pair, request.claim)], []
+    if request.beliefs:
+        return belief_experiments(request.selectors, fixtures() / "beliefs"), []
+    return rule_experiments(request.selectors, fixtures())
+
+
+def _run(experiments: Sequence[Experiment], request: Request, place: Place) -> dict[str, Result]:
+    from tflint_perf.verify.progress import progress
+
+    options = Options(
+        device=place.device.kind,
+        pairs=request.pairs,
+        steps=request.steps,
+        timeout=request.timeout,
+        quick=request.quick,
+        cores=request.cores,
+    )
+    with progress(experiments, options.runs) as begin:
+        return {
+            experiment.name: run_experiment(experiment, options, begin(experiment))
+            for experiment in experiments
+        }
+
+
+def _show(record: Record, titles: Mapping[str, str], request: Request) -> None:
+    document = as_document(record)
+    if request.output_format == "json":
+        print(as_text(document))
+        return
+    if request.output_format == "markdown":
+        print("\n".join(table.markdown(document["results"], titles)))
+    else:
+        _show_table(document, titles, request.pair is not None)
+    for name, result in record.results.items():
+        if result.verdict not in _FINE:
+            say(f"{name}: {result.verdict}: {result.reason}")
+            sys.stderr.writelines(f"    {line}\n" for line in result.output.splitlines())
+
+
+def _show_table(document: Mapping[str, Any], titles: Mapping[str, str], with_curves: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    # Not on a terminal, nothing is to be cut off.
+    console = Console(width=None if sys.stdout.isatty() else 200, soft_wrap=False)
+    shown = Table(*table.HEADER, box=None, pad_edge=False)
+    for row in table.rows(document["results"], titles):
+        *cells, verdict = row
+        shown.add_row(*map(Text, cells), Text(verdict, style=table.COLOURS.get(verdict, "")))
+    console.print(shown)
+    if with_curves:
+        lines = [line for result in document["results"].values() for line in table.curves(result)]
+        console.print(Text("\n".join(["", *lines])))
+    versions = document["versions"]
+    where = f"{document['device']['name']}, TensorFlow {versions['tensorflow']}, Python {versions['python']}"
+    console.print(Text(f"\n{_counted(document['results'].values())} on {where}"))
+
+
+def _counted(results: Any) -> str:
+    verdicts = [result["verdict"] for result in results]
+    return ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(sorted(verdicts)))
+
+
+def _write(record: Record, request: Request) -> None:
+    if request.record:
+        say(f"kept in {keep(_evidence(request), record)}")
+    try:
+        if request.report:
+            from tflint_perf.verify.page import write_page
+
+            say(f"report in {write_page(as_document(record), request.report)}")
+        if request.plot:
+            from tflint_perf.verify.plots import write_plots
+
+            write_plots(as_document(record), request.plot)
+            say(f"plot in {request.plot}")
+    except OSError as error:
+        raise ConfigError(str(error), "verify") from None
+
+
+def _evidence(request: Request) -> Path:
+    return fixtures() / ("beliefs/evidence" if request.beliefs else "evidence")
+
+
+def _exit_code(record: Record, request: Request, changed: bool, missing: bool) -> int:
+    """With --check, a claim that was refuted before and is again is no news."""
+    if missing:
+        return FAILURE
+    verdicts = {result.verdict for result in record.results.values()}
+    fine = "failed" not in verdicts if request.check else verdicts <= _FINE
+    return AS_CLAIMED if fine and not changed else NOT_AS_CLAIMED

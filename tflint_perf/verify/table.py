@@ -1,0 +1,60 @@
+"""Results as a table, for a terminal or in Markdown, and step times as a line of bars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
+from typing import Any
+
+from tflint_perf.figures import seconds
+from tflint_perf.measured import effect_of, figure_of, runs_of
+
+HEADER = ("experiment", "claim", "slow", "fast", "effect", "verdict")
+COLOURS: Mapping[str, str] = {
+    "confirmed": "green",
+    "agrees": "green",
+    "refuted": "yellow",
+    "inconclusive": "yellow",
+    "failed": "red",
+}
+_BARS = "▁▂▃▄▅▆▇█"
+_BAR_COUNT = 24
+
+
+def rows(results: Mapping[str, Mapping[str, Any]], titles: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    """One row a result of an evidence document; `titles` by name, where there is more to say."""
+    for name, result in results.items():
+        slow, fast = (figure_of(result, side) or "" for side in ("slow", "fast"))
+        title = f"{name} {titles.get(name, '')}".strip()
+        yield title, claim_text(result["claim"]), slow, fast, effect_of(result) or "", result["verdict"]
+
+
+def claim_text(claim: Mapping[str, Any]) -> str:
+    """A claim in a few words: `step time ≥ 2×`, `traces grow ≥ 1.5×`."""
+    metric = claim["metric"]
+    grows = f" grow{'' if metric.endswith('s') else 's'}" if claim["kind"] == "growth" else ""
+    return f"{metric}{grows} ≥ {claim['least']:g}×" + (" (GPU)" if claim["needs_gpu"] else "")
+
+
+def markdown(results: Mapping[str, Mapping[str, Any]], titles: Mapping[str, str]) -> Iterator[str]:
+    yield f"| {' | '.join(HEADER)} |"
+    yield f"|{'---|' * len(HEADER)}"
+    for row in rows(results, titles):
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+
+
+def curves(result: Mapping[str, Any]) -> Iterator[str]:
+    """Step time over steps in the last run of each script, as a line of bars."""
+    for side in ("slow", "fast"):
+        for run in runs_of(result, side)[-1:]:
+            times = [took / steps for _, steps, took in run["windows"]]
+            first, steps, _ = run["windows"][-1]
+            yield f"  {side}  {bars(times)}  {seconds(run['step'])} a step, {first + steps:,} steps"
+
+
+def bars(values: Sequence[float]) -> str:
+    """The values as bars from zero to the largest; medians of neighbours where there are many."""
+    size = -(-len(values) // _BAR_COUNT)
+    shown = [median(values[start : start + size]) for start in range(0, len(values), size)]
+    top = max(shown, default=0) or 1.0
+    return "".join(_BARS[min(int(value / top * len(_BARS)), len(_BARS) - 1)] for value in shown)
