@@ -73,7 +73,7 @@ class KerasCallInLoop(Rule):
 
     def check(self, model: Model) -> Iterator[Report]:
         for call in model.calls_named(*_ON_BATCH):
-            if not _is_of_keras_model(model, call) or not model.loops.takes_one_batch(call):
+            if not _is_of_keras_model(model, call) or not model.loops.batches.are_taken_by(call):
                 continue
             if not model.is_per_step(call) or model.is_compiled(call) or model.guard_of(call) is not None:
                 continue

@@ -84,14 +84,14 @@ class TensorAccumulation(Rule):
 def _accumulates(model: Model, addition: Addition) -> bool:
     if not model.is_per_step(addition.node):
         return model.containers.life(addition) == "run" and model.containers.is_store(addition)
-    if model.guard_of(addition.node) is not None or model.containers.feeds_gradient(addition):
+    if model.guard_of(addition.node) is not None or model.kept.feeds_gradient(addition):
         return False
     if model.containers.is_bounded(addition):
         return False
     match model.containers.life(addition):
         case "run":
             return True
-        case "round" if model.containers.use_as_tensor(addition) is None:
+        case "round" if model.kept.use_as_tensor(addition) is None:
             return any(model.scalars.is_scalar(kept) is False for kept in _tensors(model, addition))
     return False
 
@@ -115,7 +115,7 @@ def _keep_numbers(edit: Editor, addition: Addition) -> Repair | Refusal:
     for value in kept:
         if model.value(value).kind != "tensor" or not model.scalars.may_be_scalar(value):
             return Refusal("what is kept is not known to be a scalar", value)
-    obstacle = model.containers.use_as_tensor(addition)
+    obstacle = model.kept.use_as_tensor(addition)
     if obstacle is not None:
         return Refusal("what is kept is used as a tensor", obstacle)
     edits = []

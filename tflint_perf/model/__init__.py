@@ -14,6 +14,7 @@ from tflint_perf.model.feeds import Feeds
 from tflint_perf.model.guards import Guard, Guards
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.invariance import Invariance
+from tflint_perf.model.kept import Kept
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.names import Names
 from tflint_perf.model.once import Once
@@ -72,6 +73,11 @@ class Model:
     def containers(self) -> Containers:
         """Lists and dicts that grow in loops."""
         return Containers(self.infer, self.calls, self.loops)
+
+    @cached_property
+    def kept(self) -> Kept:
+        """What becomes of what containers keep."""
+        return Kept(self.infer, self.calls, self.containers)
 
     @cached_property
     def scalars(self) -> Scalars:

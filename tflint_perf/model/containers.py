@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal
 
 import libcst as cst
@@ -16,10 +15,8 @@ from tflint_perf.model.scopes import Binding, Loop
 from tflint_perf.model.syntax import (
     argument,
     callee_name,
-    descendants,
     integer,
     keyword_argument,
-    target_names,
 )
 
 # "step": emptied or made anew per step, or bounded; "round": per iteration of an outer loop, an epoch or episode
@@ -31,7 +28,6 @@ _SHRINKING = frozenset(["clear", "pop", "popleft", "popitem", "remove"])
 _MAKERS = frozenset(
     ["list", "dict", "collections.deque", "collections.defaultdict", "collections.OrderedDict"]
 )
-_GRADIENT = ("gradient", "gradients", "apply_gradients")
 # A loop of so few iterations keeps next to nothing.
 _FEW = 16
 _DEEPEST = 12
@@ -188,76 +184,6 @@ class Containers:
                 continue
             if not isinstance(parent, cst.AugAssign):
                 yield use
-
-    def feeds_gradient(self, addition: Addition) -> bool:
-        """Whether the container grows, or is read, under a gradient tape: the gradient needs its tensors."""
-        return any(self._is_under_tape(place, 0) for place in (addition.node, *self.reads(addition)))
-
-    def _is_under_tape(self, node: cst.CSTNode, depth: int) -> bool:
-        current: cst.CSTNode | None = node
-        while current is not None:
-            if current in self._tapes or (
-                isinstance(current, cst.Call) and callee_name(current) in _GRADIENT
-            ):
-                return True
-            current = self._walk.parents.get(current)
-        function = self._calls.function_at(node)
-        return (
-            function is not None
-            and depth < _DEEPEST
-            and any(self._is_under_tape(site, depth + 1) for site in self._calls.sites(function))
-        )
-
-    @cached_property
-    def _tapes(self) -> set[cst.CSTNode]:
-        """Statements under which a gradient tape records."""
-        return {
-            node
-            for node in self._walk.withs
-            for item in node.items
-            if isinstance(item.item, cst.Call)
-            and self._infer.names.qualified(item.item.func) == "tf.GradientTape"
-        }
-
-    def use_as_tensor(self, addition: Addition) -> cst.CSTNode | None:
-        """Where something asks of what is held what only a tensor can do."""
-        for read in self.reads(addition):
-            outer: cst.CSTNode = read
-            parent = self._walk.parents.get(outer)
-            while isinstance(parent, cst.Subscript) and parent.value is outer:
-                outer, parent = parent, self._walk.parents.get(parent)
-            if outer is not read and isinstance(parent, cst.Attribute):
-                return parent
-            while parent is not None and outer not in self._walk.at:
-                found = self._asks_for_tensor(outer, parent)
-                if found is not None:
-                    return found
-                outer, parent = parent, self._walk.parents.get(parent)
-        return None
-
-    def _asks_for_tensor(self, node: cst.CSTNode, parent: cst.CSTNode) -> cst.CSTNode | None:
-        match parent:
-            case cst.For() | cst.CompFor() if parent.iter is node:
-                names = {name.value for name in target_names(parent.target)}
-                scope = self._walk.parents[parent] if isinstance(parent, cst.CompFor) else parent
-                for below in descendants(scope):
-                    if isinstance(below, cst.Attribute) and getattr(below.value, "value", "") in names:
-                        return below
-            case cst.Call() if node is not parent.func:
-                if self._infer.names.qualified(parent.func).startswith(("tf.", "keras.")):
-                    return parent
-                if self._infer.value(parent.func).kind in ("model", "layer", "compiled", "loss", "metric"):
-                    return parent
-                for target in self._calls.targets(parent):
-                    if any(
-                        getattr(n.attr, "value", "") == "numpy"
-                        for n in descendants(target.node)
-                        if isinstance(n, cst.Attribute)
-                    ):
-                        return parent
-            case cst.Return() if "numpy" in self._walk.attributes:
-                return parent
-        return None
 
     def is_bounded(self, addition: Addition) -> bool:
         """Whether the loop looks at a number of elements that stands in the code: `dataset.take(50)`."""

@@ -9,6 +9,7 @@ import libcst as cst
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
+from tflint_perf.model.steps import is_under_tape
 from tflint_perf.model.syntax import target_names
 
 _DEEPEST = 4
@@ -27,10 +28,14 @@ class Feeds:
         """Whether the value of `node` reaches a step, through names and through what functions return."""
         current, parent = node, self._walk.parents.get(node)
         while parent is not None and current not in self._walk.at:
-            if isinstance(parent, cst.Call) and current is not parent.func and self._loops.acts(parent):
+            if (
+                isinstance(parent, cst.Call)
+                and current is not parent.func
+                and self._loops.actions.acts(parent)
+            ):
                 return True
             current, parent = parent, self._walk.parents.get(parent)
-        if self._is_under_tape(current):
+        if is_under_tape(self._infer, current):
             return True
         return depth < _DEEPEST and any(self.a_step(use, depth + 1) for use in self._uses(current))
 
@@ -53,14 +58,3 @@ class Feeds:
             found = self._infer.bindings_reaching(node) if node is not target else None
             if found is not None and any(binding.node is target for binding in found[1]):
                 yield node
-
-    def _is_under_tape(self, node: cst.CSTNode) -> bool:
-        """Whether a statement is recorded by a gradient tape."""
-        current: cst.CSTNode | None = node
-        while current is not None:
-            if isinstance(current, cst.With) and any(
-                self._infer.value(item.item).kind == "tape" for item in current.items
-            ):
-                return True
-            current = self._walk.parents.get(current)
-        return False

@@ -7,6 +7,7 @@ from typing import Literal
 
 import libcst as cst
 
+from tflint_perf.model.actions import Actions
 from tflint_perf.model.batches import Batches
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
@@ -26,8 +27,6 @@ LoopKind = Literal["step", "epoch", "none"]
 
 # A loop over so few literal items, or a short constant count inside another loop, is part of one iteration.
 _FEW = 10
-_BATCH_METHODS = frozenset(["train_on_batch", "test_on_batch", "predict_on_batch"])
-_WHOLE_RUN_METHODS = frozenset(["fit", "predict", "evaluate"])
 _DEVICE_LISTS = frozenset(["tf.config.list_physical_devices", "tf.config.list_logical_devices", "glob.glob", "os.listdir", "glob.iglob", "os.walk", "tf.io.gfile.glob", "tf.io.gfile.listdir", "tf.gfile.Glob", "tf.train.checkpoints_iterator", "os.scandir", "tf.gfile.ListDirectory"])  # fmt: skip
 _PARTS_OF_A_MODEL = frozenset(
     [
@@ -62,10 +61,10 @@ class Loops:
         self._infer = infer
         self._calls = calls
         self.batches = Batches(infer, calls, self)
+        self.actions = Actions(infer, calls, self)
         self._walk = infer.walk
         self._kinds: dict[Loop, LoopKind] = {}
         self._has_loop: dict[Function, bool] = {}
-        self._acts: dict[Function, bool] = {}
         self._per_step: dict[Function, bool] = {}
 
     # Kinds
@@ -89,10 +88,7 @@ class Loops:
             return "epoch"
         if loop.iterable is not None and self.runs_over_batches(self._infer.value(loop.iterable)):
             return "step"
-        if any(
-            self._is_action(call) or any(map(self._function_acts, self._calls.targets(call)))
-            for call in calls
-        ):
+        if any(map(self.actions.acts, calls)):
             return "step"
         if loop.yields and loop.function is not None and self._is_driven(loop.function):
             return "step"
@@ -159,80 +155,6 @@ class Loops:
             return any(item.kind == "tensor" and item.host for item in _flatten(items))
         return False
 
-    # Actions
-
-    def _is_action(self, call: cst.Call) -> bool:
-        """Whether a call is a gradient step, an inference call, or takes one batch or sample."""
-        name = callee_name(call)
-        func = call.func
-        if isinstance(func, cst.Attribute):
-            if name in _BATCH_METHODS or name in ("apply_gradients",):
-                return True
-            base = self._infer.value(func.value)
-            if name == "gradient":
-                return base.kind == "tape"
-            if name == "minimize":
-                return (
-                    base.kind == "optimizer"
-                    and not self._infer.value(call).known
-                    and self._calls.is_eager(call)
-                )
-            if name == "run":
-                return base.kind == "session" or _looks_like_session(func.value)
-            if name in ("get_next", "next"):
-                return base.kind == "iterator"
-            if name == "step":
-                return is_of_environment(call)
-            if name in _WHOLE_RUN_METHODS:
-                return self.takes_one_batch(call)
-        elif name == "next" and call.args:
-            return self._infer.value(call.args[0].value).kind in ("iterator", "generator")
-        if self._infer.names.dotted(func):
-            return False
-        callee = self._infer.value(func)
-        if callee.kind == "compiled":
-            return callee.function is None or self._counts(call) or not self._only_computes(callee.function)
-        return callee.kind == "model"
-
-    def _counts(self, call: cst.Call) -> bool:
-        """Whether the innermost loop around a call counts, rather than runs over things."""
-        loop = self.innermost_loop(call)
-        iterable = loop.iterable if loop is not None else None
-        return loop is not None and (
-            iterable is None
-            or (
-                isinstance(iterable, cst.Call)
-                and callee_name(iterable) in ("range", "enumerate", "count", "trange")
-            )
-        )
-
-    def _only_computes(self, function: Function) -> bool:
-        """Whether a function calls nothing but ops: it neither trains nor runs a model."""
-        return all(
-            self._infer.names.dotted(call.func)
-            or (isinstance(call.func, cst.Attribute) and self._is_local(call.func))
-            for call in function.calls
-        )
-
-    def _is_local(self, node: cst.Attribute) -> bool:
-        """Whether a method is one of a value that its function makes itself, and that is no model."""
-        if not isinstance(node.value, cst.Name) or self._infer.value(node.value).kind in (
-            "model",
-            "tape",
-            "optimizer",
-        ):
-            return False
-        scope = self._infer.names.scope_of(node)
-        return any(binding.kind == "assign" for binding in scope.bindings.get(node.value.value, ()))
-
-    def acts(self, call: cst.Call) -> bool:
-        """Whether a call makes a gradient step or an inference call, or runs a function that does."""
-        return self._is_action(call) or any(map(self._function_acts, self._calls.targets(call)))
-
-    def takes_one_batch(self, call: cst.Call) -> bool:
-        """Whether `predict`, `evaluate` or `fit` gets one batch or sample."""
-        return self.batches.are_taken_by(call)
-
     # Functions
 
     def _has_step_loop(self, function: Function) -> bool:
@@ -245,26 +167,6 @@ class Loops:
                 self._has_step_loop(target) for call in function.calls for target in self._calls.targets(call)
             )
         return known
-
-    def _function_acts(self, function: Function) -> bool:
-        """Whether calling a function makes a step or an inference call, outside loops of its own."""
-        known = self._acts.get(function)
-        if known is None:
-            self._acts[function] = False
-            outside = [call for call in function.calls if self._outside_loops(call)]
-            known = self._acts[function] = any(
-                self._is_action(call) or any(map(self._function_acts, self._calls.targets(call)))
-                for call in outside
-            )
-        return known
-
-    def _outside_loops(self, call: cst.Call) -> bool:
-        loop = self.innermost_loop(call)
-        while loop is not None:
-            if not self.is_part_of_one_iteration(loop):
-                return False
-            loop = loop.parent
-        return True
 
     # Per step
 
@@ -420,9 +322,3 @@ def _flatten(items: tuple[Value, ...]) -> Iterator[Value]:
             yield from _flatten(item.items)
         else:
             yield item
-
-
-def _looks_like_session(node: cst.BaseExpression) -> bool:
-    """`sess.run`, `self.session.run`: a session of unknown origin goes by its usual names."""
-    name = node.attr.value if isinstance(node, cst.Attribute) else getattr(node, "value", "")
-    return isinstance(name, str) and name.lstrip("_") in ("sess", "session")

@@ -190,3 +190,15 @@ class GradientSteps:
                 return False
             current = self._walk.parents.get(current)
         return False
+
+
+def is_under_tape(infer: Inference, node: cst.CSTNode) -> bool:
+    """Whether a gradient tape of the same function records what `node` does."""
+    current: cst.CSTNode | None = node
+    while current is not None and not isinstance(current, cst.FunctionDef):
+        if isinstance(current, cst.With) and any(
+            infer.value(item.item).kind == "tape" for item in current.items
+        ):
+            return True
+        current = infer.walk.parents.get(current)
+    return False

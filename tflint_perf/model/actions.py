@@ -1,0 +1,117 @@
+"""What one iteration of a step loop does: a gradient step, an inference call, or taking a batch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.scopes import Function
+from tflint_perf.model.size_of_calls import is_of_environment
+from tflint_perf.model.syntax import callee_name
+
+if TYPE_CHECKING:
+    from tflint_perf.model.loops import Loops
+
+_BATCH_METHODS = frozenset(["train_on_batch", "test_on_batch", "predict_on_batch"])
+_WHOLE_RUN_METHODS = frozenset(["fit", "predict", "evaluate"])
+_COUNTING = frozenset(["range", "enumerate", "count", "trange"])
+
+
+class Actions:
+    """Answers whether a call is such an action, or runs a function that takes one."""
+
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._loops = loops
+        self._acts: dict[Function, bool] = {}
+
+    def acts(self, call: cst.Call) -> bool:
+        """Whether a call makes a gradient step or an inference call, or runs a function that does."""
+        return self._is_action(call) or any(map(self._function_acts, self._calls.targets(call)))
+
+    def _function_acts(self, function: Function) -> bool:
+        """Whether calling a function makes a step or an inference call, outside loops of its own."""
+        known = self._acts.get(function)
+        if known is None:
+            self._acts[function] = False
+            outside = [call for call in function.calls if self._outside_loops(call)]
+            known = self._acts[function] = any(self.acts(call) for call in outside)
+        return known
+
+    def _outside_loops(self, call: cst.Call) -> bool:
+        loop = self._loops.innermost_loop(call)
+        while loop is not None:
+            if not self._loops.is_part_of_one_iteration(loop):
+                return False
+            loop = loop.parent
+        return True
+
+    def _is_action(self, call: cst.Call) -> bool:
+        """Whether a call is a gradient step, an inference call, or takes one batch or sample."""
+        name = callee_name(call)
+        func = call.func
+        if isinstance(func, cst.Attribute):
+            if name in _BATCH_METHODS or name in ("apply_gradients",):
+                return True
+            base = self._infer.value(func.value)
+            if name == "gradient":
+                return base.kind == "tape"
+            if name == "minimize":
+                return (
+                    base.kind == "optimizer"
+                    and not self._infer.value(call).known
+                    and self._calls.is_eager(call)
+                )
+            if name == "run":
+                return base.kind == "session" or _looks_like_session(func.value)
+            if name in ("get_next", "next"):
+                return base.kind == "iterator"
+            if name == "step":
+                return is_of_environment(call)
+            if name in _WHOLE_RUN_METHODS:
+                return self._loops.batches.are_taken_by(call)
+        elif name == "next" and call.args:
+            return self._infer.value(call.args[0].value).kind in ("iterator", "generator")
+        if self._infer.names.dotted(func):
+            return False
+        callee = self._infer.value(func)
+        if callee.kind == "compiled":
+            return callee.function is None or self._counts(call) or not self._only_computes(callee.function)
+        return callee.kind == "model"
+
+    def _counts(self, call: cst.Call) -> bool:
+        """Whether the innermost loop around a call counts, rather than runs over things."""
+        loop = self._loops.innermost_loop(call)
+        iterable = loop.iterable if loop is not None else None
+        return loop is not None and (
+            iterable is None or (isinstance(iterable, cst.Call) and callee_name(iterable) in _COUNTING)
+        )
+
+    def _only_computes(self, function: Function) -> bool:
+        """Whether a function calls nothing but ops: it neither trains nor runs a model."""
+        return all(
+            self._infer.names.dotted(call.func)
+            or (isinstance(call.func, cst.Attribute) and self._is_local(call.func))
+            for call in function.calls
+        )
+
+    def _is_local(self, node: cst.Attribute) -> bool:
+        """Whether a method is one of a value that its function makes itself, and that is no model."""
+        if not isinstance(node.value, cst.Name) or self._infer.value(node.value).kind in (
+            "model",
+            "tape",
+            "optimizer",
+        ):
+            return False
+        scope = self._infer.names.scope_of(node)
+        return any(binding.kind == "assign" for binding in scope.bindings.get(node.value.value, ()))
+
+
+def _looks_like_session(node: cst.BaseExpression) -> bool:
+    """`sess.run`, `self.session.run`: a session of unknown origin goes by its usual names."""
+    name = node.attr.value if isinstance(node, cst.Attribute) else getattr(node, "value", "")
+    return isinstance(name, str) and name.lstrip("_") in ("sess", "session")

@@ -1,0 +1,88 @@
+"""What becomes of the tensors that containers keep."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.containers import Addition, Containers
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.steps import is_under_tape
+from tflint_perf.model.syntax import callee_name, descendants, target_names
+
+_GRADIENT = ("gradient", "gradients", "apply_gradients")
+_DEEPEST = 12
+
+
+class Kept:
+    """Answers what is asked of the values that a container keeps."""
+
+    def __init__(self, infer: Inference, calls: CallGraph, containers: Containers) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._containers = containers
+        self._walk = infer.walk
+
+    def feeds_gradient(self, addition: Addition) -> bool:
+        """Whether the container grows, or is read, under a gradient tape: the gradient needs its tensors."""
+        return any(
+            self._is_under_tape(place, 0) for place in (addition.node, *self._containers.reads(addition))
+        )
+
+    def _is_under_tape(self, node: cst.CSTNode, depth: int) -> bool:
+        if is_under_tape(self._infer, node) or self._is_given_to_gradient(node):
+            return True
+        function = self._calls.function_at(node)
+        return (
+            function is not None
+            and depth < _DEEPEST
+            and any(self._is_under_tape(site, depth + 1) for site in self._calls.sites(function))
+        )
+
+    def _is_given_to_gradient(self, node: cst.CSTNode) -> bool:
+        current: cst.CSTNode | None = node
+        while current is not None and current not in self._walk.at:
+            if isinstance(current, cst.Call) and callee_name(current) in _GRADIENT:
+                return True
+            current = self._walk.parents.get(current)
+        return False
+
+    def use_as_tensor(self, addition: Addition) -> cst.CSTNode | None:
+        """Where something asks of what is held what only a tensor can do."""
+        for read in self._containers.reads(addition):
+            outer: cst.CSTNode = read
+            parent = self._walk.parents.get(outer)
+            while isinstance(parent, cst.Subscript) and parent.value is outer:
+                outer, parent = parent, self._walk.parents.get(parent)
+            if outer is not read and isinstance(parent, cst.Attribute):
+                return parent
+            while parent is not None and outer not in self._walk.at:
+                found = self._asks_for_tensor(outer, parent)
+                if found is not None:
+                    return found
+                outer, parent = parent, self._walk.parents.get(parent)
+        return None
+
+    def _asks_for_tensor(self, node: cst.CSTNode, parent: cst.CSTNode) -> cst.CSTNode | None:
+        match parent:
+            case cst.For() | cst.CompFor() if parent.iter is node:
+                names = {name.value for name in target_names(parent.target)}
+                scope = self._walk.parents[parent] if isinstance(parent, cst.CompFor) else parent
+                for below in descendants(scope):
+                    if isinstance(below, cst.Attribute) and getattr(below.value, "value", "") in names:
+                        return below
+            case cst.Call() if node is not parent.func:
+                if self._infer.names.qualified(parent.func).startswith(("tf.", "keras.")):
+                    return parent
+                if self._infer.value(parent.func).kind in ("model", "layer", "compiled", "loss", "metric"):
+                    return parent
+                for target in self._calls.targets(parent):
+                    if any(
+                        getattr(n.attr, "value", "") == "numpy"
+                        for n in descendants(target.node)
+                        if isinstance(n, cst.Attribute)
+                    ):
+                        return parent
+            case cst.Return() if "numpy" in self._walk.attributes:
+                return parent
+        return None
