@@ -1,0 +1,46 @@
+"""What the README shows is what the tool does."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from tflint_perf.catalogue import catalogue
+from tflint_perf.fix import fix_source
+from tflint_perf.registry import all_rules
+from tflint_perf.settings import Settings
+from tflint_perf.source import Source
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+# What the example leaves to the reader's mind.
+AROUND = """\
+import gc
+
+import tensorflow as tf
+
+for gpu in tf.config.list_physical_devices("GPU"):
+    tf.config.experimental.set_memory_growth(gpu, True)
+
+losses = []
+
+
+"""
+
+
+def test_the_example_is_fixed_as_the_readme_says() -> None:
+    before, after = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[:2]
+    source = Source.from_bytes((AROUND + before).encode(), "train.py")
+    rules = frozenset(all_rules())
+    settings = Settings(root=ROOT, rules=rules, fixable=rules)
+    fixed = fix_source(source, replace(settings, fix="apply", unsafe_fixes=True))
+    assert fixed.source.text == AROUND.removeprefix("import gc\n\n") + after
+
+
+def test_every_rule_is_listed_with_its_fix() -> None:
+    listed = dict(re.findall(r"^\| (TFP\d+) \|.*\| ([a-z, ]+) \|$", README, re.MULTILINE))
+    words = {"both": "safe, unsafe"}
+    assert listed == {
+        code: words.get(rule.fixes, rule.fixes) for code, rule in catalogue().items() if code in all_rules()
+    }
