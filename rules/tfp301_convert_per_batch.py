@@ -59,7 +59,7 @@ class ConvertPerBatch(Rule):
     name = "convert-per-batch"
     triggers = ("convert_to_tensor(", "constant(", "cast(")
     fixes = "both"
-    claim = Claim("step time", least=1.2)
+    claim = Claim("step time", least=1.2, steps=28)
     always_on = True
 
     def check(self, model: Model) -> Iterator[Report]:

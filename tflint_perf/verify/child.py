@@ -32,12 +32,17 @@ BOOT = (
 )
 
 
+# A message of TensorFlow's may be a page long.
+_LINE = 200
+
+
 def main() -> None:
     """Answer one request: `{"describe": true}`, or `{"script": …, "plan": …, "preload": …, "gpu": …}`."""
     faulthandler.enable()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     request = json.loads(sys.argv[1])
+    answer: dict[str, Any]
     try:
         answer = (
             {"described": describe()} if "describe" in request else {"measured": _measure(request, answers)}

@@ -10,7 +10,8 @@ from typing import Any
 
 from tflint_perf.verify.probes import Gpus, Traces, live_tensors_and_graph_ops, resident
 
-_WARM_UP = 10
+# Steps after the first that are not timed: ten, or three where they are slow.
+_WARM_UP, _WARM_UP_LEAST, _WARM_UP_NS = 10, 3, 300_000_000
 _WINDOWS = 40
 # However slow the steps are, a median needs some windows.
 _LEAST_WINDOWS = 5
@@ -105,9 +106,11 @@ class _Driver:
         self._synchronize()
         first = perf_counter_ns()
         self.measured.first_step = (first - started) / _SECOND
-        count = max(1, min(_WARM_UP, self._plan.steps // 5))
-        if not all(self._step(steps) for _ in range(count)):
-            return False
+        most, count = max(1, min(_WARM_UP, self._plan.steps // 5)), 0
+        while count < most and (count < _WARM_UP_LEAST or perf_counter_ns() - first < _WARM_UP_NS):
+            if not self._step(steps):
+                return False
+            count += 1
         self._synchronize()
         self._warm_step = (perf_counter_ns() - first) / _SECOND / count
         self._look_at_losses()

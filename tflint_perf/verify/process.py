@@ -45,7 +45,7 @@ class Child:
     """One process, from its start to its answer; `close` ends it in any case."""
 
     def __init__(self, request: Mapping[str, Any], device: DeviceKind, folder: Path) -> None:
-        self._log = tempfile.TemporaryFile()
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115
         self._answers: queue.Queue[str | None] = queue.Queue()
         package_parent = str(Path(tflint_perf.__file__).parent.parent)
         self._process = subprocess.Popen(
@@ -88,9 +88,7 @@ class Child:
     def close(self) -> None:
         """End the process, if it has not ended, and forget what it wrote."""
         self._kill()
-        for stream in (self._process.stdin, self._log):
-            with suppress(OSError):
-                stream.close()
+        self._log.close()
 
     def _answer(self, key: str, seconds: float) -> Any:
         try:

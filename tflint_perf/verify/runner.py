@@ -22,7 +22,7 @@ Side = Literal["slow", "fast"]
 QUICK_STEPS = 20
 # What a run is asked for unless the claim says otherwise. It ends sooner, once the steps that it has timed took
 # so long; where growth is claimed, it does not.
-_STEPS, _SECONDS = 500, 1.5
+_STEPS, _SECONDS = 500, 1.0
 _STEPS_FOR_GROWTH = 600
 _SAMPLES_FOR_GROWTH = 7
 

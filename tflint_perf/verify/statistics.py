@@ -40,7 +40,7 @@ def over_pairs(values: Sequence[float]) -> Effect:
 
 
 def slope(points: Sequence[tuple[float, float]]) -> Effect:
-    """The Theil–Sen slope with its 95% interval; 0 for fewer than two points."""
+    """The Theil-Sen slope with its 95% interval; 0 for fewer than two points."""
     if len(points) < 2:
         return Effect(0.0, 0.0, 0.0)
     from scipy import stats
@@ -51,7 +51,7 @@ def slope(points: Sequence[tuple[float, float]]) -> Effect:
 
 
 def growth(points: Sequence[tuple[float, float]]) -> Effect:
-    """How much larger the last quarter of a series is than its first, by its Theil–Sen line: 1 is flat.
+    """How much larger the last quarter of a series is than its first, by its Theil-Sen line: 1 is flat.
 
     The line passes through both medians. Where it falls below all that was seen, as it does at the ends of a
     series that bends, the smallest value seen is taken.
@@ -59,12 +59,14 @@ def growth(points: Sequence[tuple[float, float]]) -> Effect:
     if len(points) < 2:
         return Effect(1.0, 1.0, 1.0)
     steps, values = zip(*points, strict=True)
-    first, last = min(steps), max(steps)
-    least = max(min(values), 1e-12)
+    first, last = float(min(steps)), float(max(steps))
+    centre, middle, least = float(median(steps)), float(median(values)), max(float(min(values)), 1e-12)
 
     def ratio(rate: float) -> float:
-        ends = (first + part * (last - first) for part in (_FIRST_QUARTER, _LAST_QUARTER))
-        early, late = (max(median(values) + rate * (end - median(steps)), least) for end in ends)
+        early, late = (
+            max(middle + rate * (first + part * (last - first) - centre), least)
+            for part in (_FIRST_QUARTER, _LAST_QUARTER)
+        )
         return late / early
 
     rates = slope(points)
