@@ -11,6 +11,7 @@ from tflint_perf.edit import Editor
 from tflint_perf.hoist import change, hoist, hoist_expression
 from tflint_perf.model import Model
 from tflint_perf.model.slicing import SlicingLoop
+from tflint_perf.model.syntax import is_constant
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 _CONVERSIONS = ("tf.convert_to_tensor", "tf.constant", "tf.cast")
@@ -58,6 +59,12 @@ class ConvertPerBatch(Rule):
     code = "TFP301"
     name = "convert-per-batch"
     triggers = ("convert_to_tensor(", "constant(", "cast(")
+    # A file with none of these has no step, and nothing that runs per step.
+    needs = (
+        "GradientTape", "_gradients", "_on_batch", "minimize(", "predict(", "fit(", "evaluate(", ".function", "function(",
+        "@function", "function as", "defun", ".run(", "get_next", "next(", ".step(", "ataset", "Sequential", "Model",
+        "load_model", "clone_model", "model_from_json", "applications", "hub.load",
+    )  # fmt: skip
     fixes = "both"
     claim = Claim("step time", least=1.2, steps=28)
     always_on = True
@@ -66,9 +73,9 @@ class ConvertPerBatch(Rule):
         if model.programs.is_graph_code():
             return
         for call in model.calls_to(*_CONVERSIONS):
-            if not call.args or not model.is_eager(call) or not model.is_per_step(call):
+            given = call.args[0].value if call.args else None
+            if given is None or is_constant(given) or not model.is_eager(call) or not model.is_per_step(call):
                 continue
-            given = call.args[0].value
             unchanged = _is_unchanged_array(model, given)
             if not unchanged and not _is_host_batch(model, call, given):
                 continue

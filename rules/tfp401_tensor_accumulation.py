@@ -9,6 +9,7 @@ import libcst as cst
 
 from tflint_perf.edit import Editor
 from tflint_perf.model import Addition, Model
+from tflint_perf.model.containers import additions
 from tflint_perf.model.values import Value
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
@@ -61,6 +62,13 @@ class TensorAccumulation(Rule):
     code = "TFP401"
     name = "tensor-accumulation"
     triggers = (".append(", ".extend(", ".appendleft(", "+= [")
+    # Nothing runs per step without one of these; tensors that are made where they are kept need no step.
+    needs = (
+        "GradientTape", "_gradients", "_on_batch", "minimize(", "predict(", "fit(", "evaluate(", ".function", "function(",
+        "@function", "function as", "defun", ".run(", "get_next", "next(", ".step(", "ataset", "Sequential", "Model",
+        "load_model", "clone_model", "model_from_json", "applications", "hub.load",
+        "append(tf", "append(tensorflow", "append(constant(",
+    )  # fmt: skip
     fixes = "unsafe"
     claim = Claim("live tensors", least=1.5, kind="growth")
     always_on = True
@@ -68,8 +76,8 @@ class TensorAccumulation(Rule):
     def check(self, model: Model) -> Iterator[Report]:
         if model.programs.is_graph_code():
             return
-        for addition in model.containers.additions():
-            if not model.is_eager(addition.node) or not _tensors(model, addition):
+        for addition in additions(model.walk):
+            if not _tensors(model, addition) or not model.is_eager(addition.node):
                 continue
             if not _accumulates(model, addition):
                 continue

@@ -18,6 +18,7 @@ from tflint_perf.model.syntax import (
     integer,
     keyword_argument,
 )
+from tflint_perf.model.walk import Walk
 
 # "step": emptied or made anew per step, or bounded; "round": per iteration of an outer loop, an epoch or episode
 # for instance; "run": never.
@@ -46,7 +47,7 @@ class Addition:
 
 
 class Containers:
-    """Finds where containers grow, and answers how long they live."""
+    """Answers how long containers that grow live."""
 
     def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
         self._infer = infer
@@ -54,26 +55,10 @@ class Containers:
         self._loops = loops
         self._walk = infer.walk
 
-    def additions(self) -> Iterator[Addition]:
-        """Every place where a list, deque or dict of lists grows."""
-        for method in _GROWING:
-            for call in self._walk.calls.get(method, ()):
-                if (
-                    isinstance(call.func, cst.Attribute)
-                    and len(call.args) == 1
-                    and not self._calls.targets(call)
-                ):
-                    container = _base(call.func.value)
-                    if container is not None:
-                        yield Addition(call, container, _items(call.args[0].value, method))
-        for statement in self._walk.at:
-            if isinstance(statement, cst.AugAssign) and isinstance(statement.operator, cst.AddAssign):
-                container = _base(statement.target)
-                if container is not None and isinstance(statement.value, cst.List):
-                    yield Addition(statement, container, _items(statement.value, "extend"))
-
     def life(self, addition: Addition) -> Life:
-        """How long the container lives."""
+        """How long the container lives; "unknown" for what may be none."""
+        if isinstance(addition.node, cst.Call) and self._calls.targets(addition.node):
+            return "unknown"
         return self._life(addition.container, addition.node, 0)
 
     def _life(self, container: cst.BaseExpression, node: cst.CSTNode, depth: int) -> Life:
@@ -234,6 +219,21 @@ class Containers:
             numbers = [integer(b.value) for b in found[1] if b.kind == "assign"] if found is not None else []
             number = max((n for n in numbers if n is not None), default=None)
         return number is None or number > _FEW
+
+
+def additions(walk: Walk) -> Iterator[Addition]:
+    """Every place where a list, deque or dict of lists may grow; methods of the file's own among them."""
+    for method in _GROWING:
+        for call in walk.calls.get(method, ()):
+            if isinstance(call.func, cst.Attribute) and len(call.args) == 1:
+                container = _base(call.func.value)
+                if container is not None:
+                    yield Addition(call, container, _items(call.args[0].value, method))
+    for statement in walk.at:
+        if isinstance(statement, cst.AugAssign) and isinstance(statement.operator, cst.AddAssign):
+            container = _base(statement.target)
+            if container is not None and isinstance(statement.value, cst.List):
+                yield Addition(statement, container, _items(statement.value, "extend"))
 
 
 def _base(node: cst.BaseExpression) -> cst.Name | cst.Attribute | None:
