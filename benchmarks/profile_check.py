@@ -26,7 +26,7 @@ INTERVAL = 0.001
 # The first stage that has a frame on the stack gets the time; folders and files as they stand in a path.
 STAGES = (
     ("suppress", ("tflint_perf/suppress.py",)),
-    ("positions and edits", ("tflint_perf/positions.py", "tflint_perf/edit.py", "tflint_perf/extract.py")),
+    ("positions and edits", ("tflint_perf/positions.py", "tflint_perf/edit/")),
     ("model", ("tflint_perf/model/",)),
     ("parse", ("/libcst/_parser/", "/libcst/_nodes/", "/libcst/native")),
     ("screen", ("tflint_perf/screen.py",)),

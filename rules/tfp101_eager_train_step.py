@@ -8,7 +8,7 @@ from functools import partial
 import libcst as cst
 
 from tflint_perf.edit import Editor
-from tflint_perf.extract import extract, stretch_between
+from tflint_perf.edit.extract import extract, stretch_between
 from tflint_perf.model import GradientStep, Model
 from tflint_perf.model.scopes import Function
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule

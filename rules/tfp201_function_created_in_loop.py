@@ -8,7 +8,7 @@ from functools import partial
 import libcst as cst
 
 from tflint_perf.edit import Editor
-from tflint_perf.hoist import hoist
+from tflint_perf.edit.hoist import hoist
 from tflint_perf.model import Loop, Model
 from tflint_perf.model.apis import kind_of_call
 from tflint_perf.model.scopes import Function

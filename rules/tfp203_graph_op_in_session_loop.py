@@ -8,7 +8,7 @@ from functools import partial
 import libcst as cst
 
 from tflint_perf.edit import Editor
-from tflint_perf.hoist import hoist, hoist_expression
+from tflint_perf.edit.hoist import hoist, hoist_expression
 from tflint_perf.model import Loop, Model
 from tflint_perf.model import graph_ops as ops
 from tflint_perf.model.flow import loops_around

@@ -8,8 +8,7 @@ from functools import partial
 
 import libcst as cst
 
-from tflint_perf.edit import Editor
-from tflint_perf.finding import Edit
+from tflint_perf.edit import Edit, Editor
 from tflint_perf.model import Model
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 

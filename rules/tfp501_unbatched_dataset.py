@@ -7,8 +7,8 @@ from functools import partial
 
 import libcst as cst
 
-from tflint_perf.chains import insert_in_front
 from tflint_perf.edit import Editor
+from tflint_perf.edit.chains import insert_in_front
 from tflint_perf.model import Model
 from tflint_perf.model.batching import batch_of_one
 from tflint_perf.model.pipelines import Consumption

@@ -7,8 +7,8 @@ from functools import partial
 
 import libcst as cst
 
-from tflint_perf.chains import move_behind
 from tflint_perf.edit import Editor
+from tflint_perf.edit.chains import move_behind
 from tflint_perf.model import Model
 from tflint_perf.model.pipelines import NEUTRAL
 from tflint_perf.model.syntax import argument

@@ -8,7 +8,7 @@ from functools import partial
 import libcst as cst
 
 from tflint_perf.edit import Editor
-from tflint_perf.hoist import change
+from tflint_perf.edit.hoist import change
 from tflint_perf.model import Model
 from tflint_perf.model.restarts import Restart
 from tflint_perf.model.syntax import callee_name

@@ -169,7 +169,11 @@ class Editor:
         """Take in the blank line behind a line that stands between two, so that one remains."""
         above = self._text[self._line_start(start - 1) : start] if start else "\n"
         below = self._line_end(end)
-        return below if not above.strip() and self._text[end:below].strip() == "" != self._text[end:below] else end
+        return (
+            below
+            if not above.strip() and self._text[end:below].strip() == "" != self._text[end:below]
+            else end
+        )
 
     def remove_lines(self, statement: cst.CSTNode) -> Edit:
         """Remove the whole lines of a statement."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from tflint_perf.edit import Editor
+from tflint_perf.edit.editor import Editor
 from tflint_perf.finding import Edit
 from tflint_perf.model import Loop, Model
 from tflint_perf.model.invariance import bound_names

@@ -6,7 +6,7 @@ import re
 
 import libcst as cst
 
-from tflint_perf.edit import Editor
+from tflint_perf.edit.editor import Editor
 from tflint_perf.finding import Edit
 from tflint_perf.model.scopes import Block
 from tflint_perf.model.syntax import is_name

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from tflint_perf.edit import Editor
+from tflint_perf.edit.editor import Editor
 from tflint_perf.model import Loop, Model
 from tflint_perf.model.scopes import Binding, Block
 from tflint_perf.model.syntax import descendants, names_read
