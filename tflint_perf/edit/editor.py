@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from itertools import groupby
 
 import libcst as cst
 
+from tflint_perf.edit.imports import last_import
+from tflint_perf.edit.lines import line_above, line_end, line_start, start_of_comments
 from tflint_perf.finding import Edit
 from tflint_perf.model import Model
 from tflint_perf.model.syntax import descendants
 from tflint_perf.positions import Positions
 from tflint_perf.source import Source
-
-_COMMENT_LINE = re.compile(r"[ \t]*#")
 
 
 class Editor:
@@ -57,7 +56,7 @@ class Editor:
     def indent(self, statement: cst.CSTNode) -> str:
         """The white space in front of a statement."""
         start = self._positions.start(statement)
-        line = self._text[self._line_start(start) : start]
+        line = self._text[line_start(self._text, start) : start]
         return line if not line.strip() else line[: len(line) - len(line.lstrip())]
 
     def one_indent(self) -> str:
@@ -70,30 +69,11 @@ class Editor:
 
     def lines_start(self, statement: cst.CSTNode) -> int:
         """Where the lines of a statement begin, with the comment lines directly above it."""
-        return self._above_comments(self._line_start(self._positions.start(statement)))
+        return start_of_comments(self._text, line_start(self._text, self._positions.start(statement)))
 
     def lines_end(self, statement: cst.CSTNode) -> int:
         """Where the line on which a statement ends has its own end."""
-        return self._line_end(self._positions.end(statement))
-
-    def _line_start(self, offset: int) -> int:
-        return max(self._text.rfind("\n", 0, offset), self._text.rfind("\r", 0, offset)) + 1
-
-    def _line_end(self, offset: int) -> int:
-        """The offset behind the end of the line."""
-        match = re.compile(r"\r\n|\r|\n").search(self._text, offset)
-        return match.end() if match else len(self._text)
-
-    def _above_comments(self, line_start: int) -> int:
-        """The start of the comment lines that stand directly above a line."""
-        while line_start > 0:
-            above = self._line_start(
-                line_start - (2 if self._text[line_start - 2 : line_start] == "\r\n" else 1)
-            )
-            if not _COMMENT_LINE.match(self._text, above, line_start):
-                return line_start
-            line_start = above
-        return line_start
+        return line_end(self._text, self._positions.end(statement))
 
     def blank_lines_above(self, statement: cst.CSTNode) -> int:
         """How many blank lines stand above a statement and its comments; many at the start of a block."""
@@ -124,23 +104,23 @@ class Editor:
 
         `content` holds lines without the statement's own indentation, and ends in a newline.
         """
-        start = self._line_start(self._positions.start(statement))
+        start = line_start(self._text, self._positions.start(statement))
         if above_comments:
-            start = self._above_comments(start)
+            start = start_of_comments(self._text, start)
         indent = self.indent(statement)
         text = "".join(indent + line if line.strip() else line for line in content.splitlines(keepends=True))
         return self.edit(start, start, text)
 
     def insert_above_def(self, function: cst.CSTNode, content: str) -> Edit:
         """Insert a line directly above the `def` itself, below other decorators and comments."""
-        start = self._line_start(self._positions.def_start(function))
+        start = line_start(self._text, self._positions.def_start(function))
         line = self._text[start:]
         indent = line[: len(line) - len(line.lstrip())]
         return self.edit(start, start, indent + content)
 
     def insert_below(self, statement: cst.CSTNode, content: str) -> Edit:
         """Insert whole lines below the line on which a statement ends, at its indentation."""
-        end = self._line_end(self._positions.end(statement))
+        end = line_end(self._text, self._positions.end(statement))
         indent = self.indent(statement)
         text = "".join(indent + line if line.strip() else line for line in content.splitlines(keepends=True))
         if end == len(self._text) and not self._text.endswith(("\n", "\r")):
@@ -158,27 +138,24 @@ class Editor:
             if self._is_alone(line):
                 emptied = self._emptied_if(line)
                 return self.remove_lines(emptied) if emptied is not None else self.edit(start, end, "pass")
-            line_start, line_end = self._line_start(start), self._line_end(end)
-            rest = self._text[end:line_end].strip().lstrip(";").strip()
+            first, last = line_start(self._text, start), line_end(self._text, end)
+            rest = self._text[end:last].strip().lstrip(";").strip()
             if rest:
                 return self.edit(start, self._text.index("#", end), "")
-            return self.edit(line_start, self._past_blank_line(line_start, line_end), "")
+            return self.edit(first, self._past_blank_line(first, last), "")
         return self._remove_from_list(statement, start, end)
 
     def _past_blank_line(self, start: int, end: int) -> int:
         """Take in the blank line behind a line that stands between two, so that one remains."""
-        above = self._text[self._line_start(start - 1) : start] if start else "\n"
-        below = self._line_end(end)
-        return (
-            below
-            if not above.strip() and self._text[end:below].strip() == "" != self._text[end:below]
-            else end
-        )
+        if self._text[line_above(self._text, start) : start].strip():
+            return end
+        below = line_end(self._text, end)
+        return end if self._text[end:below].strip() else below
 
     def remove_lines(self, statement: cst.CSTNode) -> Edit:
         """Remove the whole lines of a statement."""
         start, end = self._positions.start(statement), self._positions.end(statement)
-        return self.edit(self._line_start(start), self._line_end(end), "")
+        return self.edit(line_start(self._text, start), line_end(self._text, end), "")
 
     def _emptied_if(self, line: cst.SimpleStatementLine) -> cst.If | None:
         """The `if` that would do nothing without `line`: no other branch, no call in its test, no comment."""
@@ -244,25 +221,16 @@ class Editor:
         return f"tf.{name}", [self.add_import("import tensorflow as tf")]
 
     def add_import(self, statement: str) -> Edit:
-        """Add an import below the last one at the top of the module."""
-        last = self.last_import()
+        """Add an import below those at the top of the module."""
+        last = last_import(self.model.module)
         if last is None:
             return self.edit(self._after_docstring(), self._after_docstring(), f"{statement}\n")
         return self.insert_below(last, f"{statement}\n")
 
-    def last_import(self) -> cst.CSTNode | None:
-        """The last import of the module's first run of imports."""
-        last: cst.CSTNode | None = None
-        for line in self.model.module.body:
-            if isinstance(line, cst.SimpleStatementLine):
-                imports = [small for small in line.body if isinstance(small, cst.Import | cst.ImportFrom)]
-                last = imports[-1] if imports else last
-        return last
-
     def _after_docstring(self) -> int:
         body = self.model.module.body
         if body and self.model.module.get_docstring() is not None:
-            return self._line_end(self._positions.end(body[0]))
+            return line_end(self._text, self._positions.end(body[0]))
         return self._positions.start(body[0]) if body else 0
 
     def fresh_name(self, wanted: str) -> str:

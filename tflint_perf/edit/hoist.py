@@ -8,6 +8,7 @@ from collections.abc import Callable
 import libcst as cst
 
 from tflint_perf.edit.editor import Editor
+from tflint_perf.edit.lines import before_blank_lines, past_blank_lines
 from tflint_perf.finding import Edit
 from tflint_perf.model import Loop, Model
 from tflint_perf.model.invariance import bound_names
@@ -15,7 +16,6 @@ from tflint_perf.model.scopes import Binding
 from tflint_perf.model.syntax import descendants
 from tflint_perf.rule import Refusal
 
-_BLANK = re.compile(r"[ \t]*(?:\r\n|\r|\n)")
 _COMMENT = re.compile(r"([ \t]*)#[^\r\n]*(?:\r\n|\r|\n|$)")
 
 Objection = Callable[[Loop], Refusal | None]
@@ -154,13 +154,13 @@ def _move(edit: Editor, statement: cst.CSTNode, loop: Loop) -> list[Edit]:
     if is_def:
         content += "\n"
         above = edit.lines_start(loop.node)
-        if not _is_first(edit.model, loop.node) and _before_blank_lines(text, above) == above:
+        if not _is_first(edit.model, loop.node) and before_blank_lines(text, above) == above:
             content = "\n" + content
     first = _is_first(edit.model, statement)
     if is_def or first:
-        end = _past_blank_lines(text, end)
+        end = past_blank_lines(text, end)
     if first:
-        start = _before_blank_lines(text, start)
+        start = before_blank_lines(text, start)
     return [edit.insert_above(loop.node, content), edit.edit(start, end, "")]
 
 
@@ -177,25 +177,8 @@ def _end_with_comments(edit: Editor, statement: cst.CSTNode) -> int:
     text, indent = edit.whole_text, len(edit.indent(statement))
     at = end
     while True:
-        after = _past_blank_lines(text, at)
+        after = past_blank_lines(text, at)
         comment = _COMMENT.match(text, after)
         if comment is None or len(comment[1]) <= indent or comment.end() == after:
             return end
         end = at = comment.end()
-
-
-def _past_blank_lines(text: str, offset: int) -> int:
-    while (match := _BLANK.match(text, offset)) is not None:
-        offset = match.end()
-    return offset
-
-
-def _before_blank_lines(text: str, offset: int) -> int:
-    """The start of the blank lines that end at `offset`."""
-    while offset > 0:
-        before = offset - (2 if text.endswith("\r\n", 0, offset) else 1)
-        above = max(text.rfind("\n", 0, before), text.rfind("\r", 0, before)) + 1
-        if text[above:offset].strip():
-            return offset
-        offset = above
-    return offset
