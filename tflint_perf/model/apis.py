@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tflint_perf.model.dataset_apis import DATASET_FUNCTIONS
+
 # Namespaces whose lower-case functions are ops: they give tensors.
 _OP_SPACES = frozenset(
     [
@@ -95,7 +97,6 @@ _NO_OPS = frozenset(
         "tf.random.get_global_generator",
         "tf.random.set_global_generator",
         "tf.random.create_rng_state",
-        "tf.linalg.global_norm_",
         "tf.make_ndarray",
         "tf.make_tensor_proto",
         "tf.nn.dynamic_rnn",
@@ -145,87 +146,9 @@ _LISTS_OF_TENSORS = frozenset(
         "tf.dynamic_partition",
         "tf.clip_by_global_norm",
         "tf.random.experimental.stateless_split",
-        "tf.math.confusion_matrix_",
         "tf.nn.fused_batch_norm",
     ]
 )
-
-DATASET_SOURCES = frozenset(
-    [
-        "from_tensor_slices",
-        "from_tensors",
-        "from_generator",
-        "range",
-        "list_files",
-        "random",
-        "zip",
-        "choose_from_datasets",
-        "sample_from_datasets",
-        "load",
-    ]
-)
-# Sources outside `tf.data.Dataset`'s own static methods, and whether their elements come in batches.
-DATASET_FUNCTIONS: dict[str, bool | None] = {
-    "tf.data.TFRecordDataset": False,
-    "tf.data.TextLineDataset": False,
-    "tf.data.FixedLengthRecordDataset": False,
-    "tf.data.experimental.CsvDataset": False,
-    "tf.data.experimental.SqlDataset": False,
-    "tf.data.experimental.RandomDataset": False,
-    "tf.data.experimental.make_csv_dataset": True,
-    "tf.data.experimental.make_batched_features_dataset": True,
-    "tf.data.experimental.sample_from_datasets": None,
-    "tf.data.experimental.choose_from_datasets": None,
-    "tf.data.experimental.load": None,
-    "keras.utils.image_dataset_from_directory": True,
-    "keras.utils.text_dataset_from_directory": True,
-    "keras.utils.audio_dataset_from_directory": True,
-    "keras.utils.timeseries_dataset_from_array": True,
-    "keras.preprocessing.image_dataset_from_directory": True,
-    "keras.preprocessing.text_dataset_from_directory": True,
-    "keras.preprocessing.timeseries_dataset_from_array": True,
-}
-# `Dataset` methods that give a dataset.
-DATASET_STAGES = frozenset(
-    [
-        "map",
-        "filter",
-        "flat_map",
-        "interleave",
-        "batch",
-        "padded_batch",
-        "ragged_batch",
-        "dense_to_ragged_batch",
-        "unbatch",
-        "rebatch",
-        "window",
-        "shuffle",
-        "repeat",
-        "cache",
-        "prefetch",
-        "take",
-        "skip",
-        "shard",
-        "apply",
-        "concatenate",
-        "enumerate",
-        "with_options",
-        "zip",
-        "take_while",
-        "scan",
-        "group_by_window",
-        "bucket_by_sequence_length",
-        "snapshot",
-        "ignore_errors",
-        "unique",
-        "rejection_resample",
-        "fingerprint",
-        "sparse_batch",
-        "counter",
-        "prefetch_to_device",
-    ]
-)
-BATCHING = ("batch", "padded_batch", "ragged_batch", "dense_to_ragged_batch", "sparse_batch")
 
 _ARRAY_MODULES = ("np.", "scipy.", "cv2.", "PIL.", "skimage.")
 _NO_ARRAYS = frozenset(
@@ -264,21 +187,6 @@ _NO_ARRAYS = frozenset(
         "np.random.shuffle",
         "np.prod",
         "np.testing.assert_allclose",
-    ]
-)
-_SCALAR_ARRAYS = frozenset(
-    [
-        "np.mean",
-        "np.sum",
-        "np.max",
-        "np.min",
-        "np.std",
-        "np.median",
-        "np.argmax",
-        "np.argmin",
-        "np.amax",
-        "np.amin",
-        "np.var",
     ]
 )
 
@@ -377,34 +285,4 @@ _BUILTIN_CALLS = {
     "input": "string",
 }
 # Methods of tensors and variables that give tensors.
-TENSOR_METHODS = frozenset(["read_value", "value", "assign", "assign_add", "assign_sub", "scatter_nd_update", "get_shape_", "sparse_read", "gather_nd", "to_tensor"])  # fmt: skip
-# Base classes: a class derived from one of these is of that kind.
-KERAS_BASES = {
-    "keras.Model": "model",
-    "keras.models.Model": "model",
-    "keras.Sequential": "model",
-    "keras.models.Sequential": "model",
-    "keras.layers.Layer": "layer",
-    "keras.Layer": "layer",
-    "tf.layers.Layer": "layer",
-    "keras.layers.AbstractRNNCell": "layer",
-    "keras.metrics.Metric": "metric",
-    "keras.metrics.Mean": "metric",
-    "keras.Metric": "metric",
-    "keras.losses.Loss": "loss",
-    "keras.Loss": "loss",
-    "keras.optimizers.Optimizer": "optimizer",
-    "keras.optimizers.legacy.Optimizer": "optimizer",
-    "keras.callbacks.Callback": "callback",
-    "keras.utils.Sequence": "sequence",
-}
-# The methods of those that Keras itself compiles.
-COMPILED_METHODS = {
-    "model": frozenset(
-        {"call", "train_step", "test_step", "predict_step", "compute_loss", "compute_metrics"}
-    ),
-    "layer": frozenset({"call", "build"}),
-    "metric": frozenset({"update_state", "result"}),
-    "loss": frozenset({"call"}),
-    "optimizer": frozenset({"update_step", "_resource_apply_dense", "_resource_apply_sparse"}),
-}
+TENSOR_METHODS = frozenset(["read_value", "value", "assign", "assign_add", "assign_sub", "scatter_nd_update", "sparse_read", "gather_nd", "to_tensor"])  # fmt: skip

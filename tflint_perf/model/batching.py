@@ -8,8 +8,8 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.model.apis import BATCHING, DATASET_FUNCTIONS
 from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.dataset_apis import BATCHING, DATASET_FUNCTIONS
 from tflint_perf.model.elementwise import mapped_function
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.pipelines import NEUTRAL, adds_batch_axis

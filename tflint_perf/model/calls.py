@@ -7,8 +7,8 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.model.apis import COMPILED_METHODS
 from tflint_perf.model.infer import Inference
+from tflint_perf.model.keras_classes import COMPILED_METHODS
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.syntax import argument, callee_name, has_stars, is_name
 from tflint_perf.model.values import Value

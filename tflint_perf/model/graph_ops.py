@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tflint_perf.model.apis import DATASET_SOURCES, DATASET_STAGES, kind_of_call
+from tflint_perf.model.apis import kind_of_call
+from tflint_perf.model.dataset_apis import DATASET_SOURCES, DATASET_STAGES
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.syntax import callee_name
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import libcst as cst
 
 from tflint_perf.model import methods
-from tflint_perf.model.apis import KERAS_BASES
 from tflint_perf.model.flow import reaching
+from tflint_perf.model.keras_classes import KERAS_BASES
 from tflint_perf.model.names import Names
 from tflint_perf.model.scopes import At, Binding, Class, Function, Scope
 from tflint_perf.model.syntax import string
@@ -391,6 +391,4 @@ class Inference:
 
 
 _KERAS_KINDS = frozenset({"model", "layer", "metric", "loss", "optimizer"})
-_PLAIN_BASES = frozenset(
-    {"abc.ABC", "typing.Generic", "typing.NamedTuple", "enum.Enum", "typing.Protocol"}
-)
+_PLAIN_BASES = frozenset({"abc.ABC", "typing.Generic", "typing.NamedTuple", "enum.Enum", "typing.Protocol"})

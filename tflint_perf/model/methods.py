@@ -7,13 +7,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.model.apis import (
-    DATASET_FUNCTIONS,
-    DATASET_SOURCES,
-    DATASET_STAGES,
-    TENSOR_METHODS,
-    kind_of_call,
-)
+from tflint_perf.model.apis import TENSOR_METHODS, kind_of_call
+from tflint_perf.model.dataset_apis import DATASET_FUNCTIONS, DATASET_SOURCES, DATASET_STAGES
 from tflint_perf.model.syntax import argument, integer, keyword_argument, string
 from tflint_perf.model.values import ARRAY, NONE, NUMBER, TENSOR, UNKNOWN, Stage, Value, join
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
-from tflint_perf.model.apis import DATASET_STAGES
+from tflint_perf.model.dataset_apis import DATASET_STAGES
 from tflint_perf.model.elementwise import arity, is_elementwise, mapped_function
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.syntax import (

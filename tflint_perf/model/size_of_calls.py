@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.model.apis import BATCHING, DATASET_FUNCTIONS
+from tflint_perf.model.dataset_apis import BATCHING, DATASET_FUNCTIONS
 from tflint_perf.model.syntax import argument, callee_name, integer, is_constant, keyword_argument, names_read
 from tflint_perf.model.values import Value
 

@@ -50,11 +50,11 @@ _GROWING = frozenset(
 )
 _STATE = frozenset({"variable", "model", "layer", "optimizer", "metric"})
 # NumPy's constants and types mean the same at trace time.
-_NUMPY_CONSTANTS = frozenset(["np.pi", "np.inf", "np.nan", "np.e", "np.newaxis", "np.float32", "np.float64", "np.int32", "np.int64", "np.prod", "np.sqrt", "np.log", "np.exp", "np.array_"])  # fmt: skip
+_NUMPY_CONSTANTS = frozenset(["np.pi", "np.inf", "np.nan", "np.e", "np.newaxis", "np.float32", "np.float64", "np.int32", "np.int64", "np.prod", "np.sqrt", "np.log", "np.exp"])  # fmt: skip
 _HOST_MODULES = ("np", "scipy", "random", "time", "os", "sys", "cv2", "PIL", "pandas", "matplotlib", "datetime",
-                 "logging", "pickle", "json", "math_", "wandb", "neptune", "mlflow", "tqdm", "gc")  # fmt: skip
+                 "logging", "pickle", "json", "wandb", "neptune", "mlflow", "tqdm", "gc")  # fmt: skip
 _TF_HOST = ("tf.summary.", "tf.io.write", "tf.io.gfile.", "tf.train.Checkpoint", "tf.saved_model.", "tf.config.",
-            "tf.profiler.", "keras.utils.", "keras.preprocessing.", "tf.random.set_seed", "tf.print_")  # fmt: skip
+            "tf.profiler.", "keras.utils.", "keras.preprocessing.", "tf.random.set_seed")  # fmt: skip
 
 
 class Tracing:
