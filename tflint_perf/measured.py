@@ -55,8 +55,7 @@ def _traces_a_step(run: Run) -> float | None:
 
 
 def _time_a_sample(run: Run) -> float | None:
-    samples = run.get("samples_per_step")
-    return run["step"] / samples if samples else run["step"]
+    return float(run["step"]) / (run.get("samples_per_step") or 1)
 
 
 def _device_memory(which: str) -> Callable[[Run], float | None]:

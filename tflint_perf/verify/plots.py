@@ -1,0 +1,134 @@
+"""The charts of a run as one PNG, drawn by matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tflint_perf.measured import effect_of
+from tflint_perf.problems import ConfigError
+from tflint_perf.verify.about import about
+from tflint_perf.verify.chart import heading_of, ticks, unit_of
+from tflint_perf.verify.series import SIDES, Chart, charts_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_COLORS = {"slow": "#c2410c", "fast": "#1d64b4"}
+_INK, _SOFT, _LINE = "#1b1d21", "#5d636e", "#e6e7ea"
+_WIDTH, _ROW, _NAME, _DOTS_PER_INCH = 11.0, 3.0, 0.15, 150
+_LABEL_GAP = 0.075
+
+
+def write_plots(document: Mapping[str, Any], path: Path) -> Path:
+    """Draw step time and memory over steps, a row for each experiment that ran.
+
+    Raises:
+        ConfigError: matplotlib is missing, or nothing ran that could be drawn.
+    """
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+        from matplotlib.layout_engine import ConstrainedLayoutEngine
+    except ImportError as error:
+        raise ConfigError(f"matplotlib is needed: {error}", "--plot") from None
+
+    rows = [
+        (_title(key, result), charts)
+        for key, result in document["results"].items()
+        if (charts := charts_of(result))
+    ]
+    if not rows:
+        raise ConfigError("nothing ran that could be drawn", "--plot")
+    # Without pyplot, which would choose a window system and keep every figure.
+    height = _ROW * len(rows) + _NAME
+    # Above the first row, as between the rows, stands a name that the layout leaves out of account.
+    inside = (0, 0, 1, 1 - _NAME / height)
+    layout = ConstrainedLayoutEngine(rect=inside, hspace=0.02, wspace=0.05, w_pad=0.12, h_pad=0.22)
+    figure = Figure(figsize=(_WIDTH, height), dpi=_DOTS_PER_INCH, layout=layout)
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(len(rows), 2, squeeze=False)
+    for axes, (title, charts) in zip(grid, rows, strict=True):
+        _draw_row(axes, title, charts)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, format="png")
+    return path
+
+
+def _title(key: str, result: Mapping[str, Any]) -> str:
+    said = effect_of(result)
+    return f"{about(key).name}: {f'{said}, ' if said else ''}{result['verdict']}"
+
+
+def _draw_row(axes: Sequence[Axes], title: str, charts: Sequence[Chart]) -> None:
+    for axis, chart in zip(axes, charts, strict=True):
+        _draw(axis, chart)
+        axis.set_title(heading_of(chart), loc="left", fontsize=9, color=_SOFT)
+    name = axes[0].annotate(
+        title,
+        (0, 1),
+        xytext=(0, 20),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        fontsize=11,
+        fontweight="bold",
+        color=_INK,
+    )
+    # A long name may reach over both charts without pushing them apart.
+    name.set_in_layout(False)
+
+
+def _draw(axis: Axes, chart: Chart) -> None:
+    unit = unit_of(chart)[1]
+    for line in sorted(chart.lines, key=lambda line: line.typical):
+        axis.plot(
+            [step for step, _ in line.points],
+            [value / unit for _, value in line.points],
+            color=_COLORS[line.side],
+            linewidth=1.6 if line.typical else 0.7,
+            alpha=1.0 if line.typical else 0.35,
+            marker="o" if line.typical else None,
+            markersize=2.2,
+        )
+    if chart.logarithmic:
+        axis.set_yscale("log")
+        axis.minorticks_off()
+    low, high = chart.low / unit, chart.high / unit
+    axis.set_ylim(low, high)
+    axis.set_yticks(ticks(low, high, chart.logarithmic))
+    axis.yaxis.set_major_formatter("{x:,.10g}")
+    axis.set_xlim(0, chart.last_step)
+    axis.xaxis.set_major_formatter("{x:,.0f}")
+    axis.set_xlabel("step", loc="right", fontsize=8, color=_SOFT)
+    axis.grid(axis="y", color=_LINE, linewidth=0.8)
+    axis.set_axisbelow(True)
+    axis.tick_params(labelsize=8, colors=_SOFT, length=0)
+    for side, spine in axis.spines.items():
+        spine.set_visible(side == "bottom")
+        spine.set_color(_SOFT)
+    _name_lines(axis, chart, unit)
+
+
+def _name_lines(axis: Axes, chart: Chart, unit: float) -> None:
+    """The name of each script at the end of its typical run, moved apart where they would overlap."""
+    to_share = axis.transData + axis.transAxes.inverted()
+    ends = {side: chart.typical(side).points[-1] for side in SIDES}
+    heights = {side: to_share.transform((step, value / unit))[1] for side, (step, value) in ends.items()}
+    lower, upper = sorted(heights, key=lambda side: heights[side])
+    if (missing := _LABEL_GAP - (heights[upper] - heights[lower])) > 0:
+        heights[lower] -= missing / 2
+        heights[upper] += missing / 2
+    for side, height in heights.items():
+        axis.annotate(
+            side,
+            (1, height),
+            xytext=(5, 0),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            fontsize=9,
+            fontweight="bold",
+            color=_COLORS[side],
+            verticalalignment="center",
+            annotation_clip=False,
+        )
