@@ -302,3 +302,8 @@ for x, y in dataset:
 """
     )
     assert notes("TFP101", source) == ["no fix: `self.rate` is reassigned between calls (line 13)"]
+
+
+def test_no_blank_lines_are_put_at_the_top_of_a_block() -> None:
+    source = PREAMBLE + "def train():\n    for x, y in dataset:\n" + inline(8)
+    assert "def train():\n    @tf.function\n" in fixed("TFP101", source)

@@ -15,6 +15,9 @@ from tflint_perf.model.syntax import descendants
 from tflint_perf.positions import Positions
 from tflint_perf.source import Source
 
+# More blank lines than anyone asks for: none are wanted there.
+_MANY = 9
+
 
 class Editor:
     """Makes edits for the fixes of one file."""
@@ -76,13 +79,16 @@ class Editor:
         return line_end(self._text, self._positions.end(statement))
 
     def blank_lines_above(self, statement: cst.CSTNode) -> int:
-        """How many blank lines stand above a statement and its comments; many at the start of a block."""
+        """How many blank lines stand above a statement and its comments; many where its block or cell begins."""
         start = self.lines_start(statement)
-        before = self._text[:start].rstrip(" \t")
-        blank = len(before) - len(before.rstrip("\r\n"))
-        blank = before[len(before) - blank :].count("\n") - 1
-        opens = before.rstrip().endswith(":")
-        return 9 if opens or not before.strip() else max(blank, 0)
+        blank = 0
+        for _ in range(self._source.place(start).row - 1):
+            above = line_above(self._text, start)
+            line = self._text[above:start].strip()
+            if line:
+                return _MANY if line.endswith(":") else blank
+            start, blank = above, blank + 1
+        return _MANY
 
     # Edits
 
