@@ -1,4 +1,7 @@
-"""The one pass over the tree. It records; it asks no questions, so that a clean file costs little."""
+"""The one pass over the tree. It records; it asks no questions, so that a clean file costs little.
+
+Here: expressions and small statements. What opens a block or a scope is walked in `blocks` and `definitions`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,9 @@ from typing import Any
 
 import libcst as cst
 
-from tflint_perf.model.bindings import bind, bind_import, bind_import_from, bind_target
+from tflint_perf.model.bindings import bind_import, bind_import_from, bind_target
+from tflint_perf.model.blocks import walk_for, walk_if, walk_match, walk_try, walk_while, walk_with
+from tflint_perf.model.definitions import walk_class, walk_comprehension, walk_function, walk_lambda
 from tflint_perf.model.scopes import At, Block, Class, Function, Loop, Scope
 from tflint_perf.model.syntax import COMPREHENSIONS, fields_of
 
@@ -52,15 +57,15 @@ class Walk:
         self.module_calls: list[cst.Call] = []
         self.top = Scope("module", module, None)
         self.scopes[module] = self.top
-        # Where the walk is.
+        # Where the walk is. What walks compound statements and definitions moves these on and back.
         self.scope = self.top
         self.function: Function | None = None
-        self._class: Class | None = None
-        self._loop: Loop | None = None
+        self.klass: Class | None = None
+        self.loop: Loop | None = None
         self._order = 0
         self.here: At = At(0, Block(module, "body", None, self.top, None, None))
         self.body = self.here.block
-        self._statements(module.body, module, self.body)
+        self.statements(module.body, module, self.body)
 
     def release(self) -> None:
         """Cut what was recorded off from itself, so that nothing keeps the tree."""
@@ -78,7 +83,8 @@ class Walk:
 
     # Expressions
 
-    def _visit(self, node: cst.CSTNode, parent: cst.CSTNode) -> None:
+    def visit(self, node: cst.CSTNode, parent: cst.CSTNode) -> None:
+        """Walk a node and what is below it."""
         self.parents[node] = parent
         kind = type(node)
         if kind in _LEAVES:
@@ -95,18 +101,18 @@ class Walk:
             if value is None or value.__class__ is str:
                 continue
             if isinstance(value, cst.CSTNode):
-                self._visit(value, node)
+                self.visit(value, node)
             elif isinstance(value, (list, tuple)):
                 for item in value:
                     if isinstance(item, cst.CSTNode):
-                        self._visit(item, node)
+                        self.visit(item, node)
 
     def _name(self, node: cst.Name) -> None:
         self.names.setdefault(node.value, []).append(node)
 
     def _attribute(self, node: cst.Attribute) -> None:
         self.attributes.setdefault(node.attr.value, []).append(node)
-        self._visit(node.value, node)
+        self.visit(node.value, node)
 
     def _call(self, node: cst.Call) -> None:
         function = node.func
@@ -116,213 +122,95 @@ class Walk:
         else:
             self.calls.setdefault("", []).append(node)
         (self.function.calls if self.function else self.module_calls).append(node)
-        if self._loop is not None:
-            self._loop.calls.append(node)
-        self._visit(function, node)
+        if self.loop is not None:
+            self.loop.calls.append(node)
+        self.visit(function, node)
         for arg in node.args:
             self.parents[arg] = node
-            self._visit(arg.value, arg)
+            self.visit(arg.value, arg)
 
     def _named_expression(self, node: cst.NamedExpr) -> None:
-        self._visit(node.value, node)
+        self.visit(node.value, node)
         bind_target(self, node.target, "assign", node.value)
-        self._visit(node.target, node)
+        self.visit(node.target, node)
 
     def _yield(self, node: cst.Yield) -> None:
         if self.function is not None:
             self.function.yields.append(node)
-        loop = self._loop
+        loop = self.loop
         while loop is not None:
             loop.yields = True
             loop = loop.parent
         self._below(node)
 
-    def _lambda(self, node: cst.Lambda) -> None:
-        for param in (*node.params.posonly_params, *node.params.params, *node.params.kwonly_params):
-            if param.default is not None:
-                self._visit(param.default, node)
-        self._enter_function(node, "<lambda>")
-
-    def _comprehension(self, node: cst.BaseComp) -> None:
-        outer_scope, outer_loop = self.scope, self._loop
-        self.scope = self.scopes[node] = Scope("comprehension", node, outer_scope, self.function)
-        part: cst.CompFor | None = node.for_in
-        holder: cst.CSTNode = node
-        while part is not None:
-            self.parents[part] = holder
-            self._visit(part.iter, part)
-            self._loop = self._add_loop(part)
-            bind_target(self, part.target, "comprehension", part.iter)
-            self._visit(part.target, part)
-            for condition in part.ifs:
-                self._visit(condition, part)
-            holder, part = part, part.inner_for_in
-        for name in ("elt", "key", "value"):
-            value = getattr(node, name, None)
-            if value is not None:
-                self._visit(value, node)
-        self.scope, self._loop = outer_scope, outer_loop
-
     # Statements
 
-    def _statements(self, body: Sequence[cst.CSTNode], holder: cst.CSTNode, block: Block) -> None:
+    def statements(self, body: Sequence[cst.CSTNode], holder: cst.CSTNode, block: Block) -> None:
+        """Walk the statements of a suite, lines and compound ones."""
         for statement in body:
             self.parents[statement] = holder
             if isinstance(statement, cst.SimpleStatementLine):
                 for small in statement.body:
-                    self._statement(small, statement, block)
+                    self.statement(small, statement, block)
             else:
-                self._statement(statement, holder, block)
+                self.statement(statement, holder, block)
 
-    def _statement(self, node: cst.CSTNode, holder: cst.CSTNode, block: Block) -> None:
+    def statement(self, node: cst.CSTNode, holder: cst.CSTNode, block: Block) -> None:
+        """Walk a small or compound statement as the next one of a block."""
         self._order += 1
         self.here = self.at[node] = At(self._order, block)
         block.statements.append(node)
-        self._visit(node, holder)
+        self.visit(node, holder)
 
-    def _suite(
+    def suite(
         self, suite: cst.BaseSuite, owner: cst.CSTNode, branch: str, parent: Block, loop: Loop | None = None
     ) -> None:
         """Walk a suite as a block of its own; `loop` is the loop whose body it is."""
-        outer_loop = self._loop
+        outer_loop = self.loop
         if loop is not None:
-            self._loop = loop
+            self.loop = loop
         self.parents[suite] = owner
-        block = Block(owner, branch, parent, self.scope, self._loop, self.function)
-        self._statements(suite.body, suite, block)
-        self._loop = outer_loop
+        block = Block(owner, branch, parent, self.scope, self.loop, self.function)
+        self.statements(suite.body, suite, block)
+        self.loop = outer_loop
 
-    def _if(self, node: cst.If) -> None:
-        block = self.here.block
-        self._visit(node.test, node)
-        self._suite(node.body, node, "body", block)
-        if isinstance(node.orelse, cst.If):
-            self.parents[node.orelse] = node
-            self._statement(
-                node.orelse, node, Block(node, "orelse", block, self.scope, self._loop, self.function)
-            )
-        elif node.orelse is not None:
-            self.parents[node.orelse] = node
-            self._suite(node.orelse.body, node, "orelse", block)
-            self.parents[node.orelse.body] = node.orelse
-
-    def _for(self, node: cst.For) -> None:
-        block = self.here.block
-        self._visit(node.iter, node)
-        loop = self._add_loop(node)
-        bind_target(self, node.target, "for", node.iter)
-        self._visit(node.target, node)
-        self._suite(node.body, node, "body", block, loop)
-        self._orelse(node, block)
-
-    def _while(self, node: cst.While) -> None:
-        block = self.here.block
-        loop = self._add_loop(node)
-        outer_loop, self._loop = self._loop, loop
-        self._visit(node.test, node)
-        self._loop = outer_loop
-        self._suite(node.body, node, "body", block, loop)
-        self._orelse(node, block)
-
-    def _orelse(self, node: cst.For | cst.While | cst.Try | cst.TryStar, block: Block) -> None:
-        if node.orelse is not None:
-            self.parents[node.orelse] = node
-            self._suite(node.orelse.body, node, "orelse", block)
-            self.parents[node.orelse.body] = node.orelse
-
-    def _add_loop(self, node: cst.For | cst.While | cst.CompFor) -> Loop:
-        loop = Loop(node, self._loop, self.function, self.here)
+    def add_loop(self, node: cst.For | cst.While | cst.CompFor) -> Loop:
+        """Record a loop where the walk is."""
+        loop = Loop(node, self.loop, self.function, self.here)
         self.loops[node] = loop
         if self.function is not None:
             self.function.loops.append(loop)
-        if self._loop is not None:
-            self._loop.inner.append(loop)
+        if self.loop is not None:
+            self.loop.inner.append(loop)
         return loop
 
-    def _with(self, node: cst.With) -> None:
-        block = self.here.block
-        self.withs.append(node)
-        for item in node.items:
-            self.parents[item] = node
-            self._visit(item.item, item)
-            if item.asname is not None:
-                self.parents[item.asname] = item
-                bind_target(self, item.asname.name, "with", item.item)
-                self._visit(item.asname.name, item.asname)
-        self._suite(node.body, node, "body", block)
-
-    def _try(self, node: cst.Try | cst.TryStar) -> None:
-        block = self.here.block
-        self._suite(node.body, node, "body", block)
-        handlers: Sequence[cst.ExceptHandler | cst.ExceptStarHandler] = node.handlers
-        for index, handler in enumerate(handlers):
-            self.parents[handler] = node
-            if handler.type is not None:
-                self._visit(handler.type, handler)
-            if handler.name is not None:
-                bind_target(self, handler.name.name, "except", None)
-            self._suite(handler.body, node, f"handler {index}", block)
-            self.parents[handler.body] = handler
-        self._orelse(node, block)
-        if node.finalbody is not None:
-            self.parents[node.finalbody] = node
-            self._suite(node.finalbody.body, node, "finally", block)
-            self.parents[node.finalbody.body] = node.finalbody
-
-    def _match(self, node: cst.Match) -> None:
-        block = self.here.block
-        self._visit(node.subject, node)
-        for index, case in enumerate(node.cases):
-            self.parents[case] = node
-            self._pattern(case.pattern, case)
-            if case.guard is not None:
-                self._visit(case.guard, case)
-            self._suite(case.body, node, f"case {index}", block)
-            self.parents[case.body] = case
-
-    def _pattern(self, node: cst.CSTNode, parent: cst.CSTNode) -> None:
-        self.parents[node] = parent
-        name = getattr(node, "name", None) or getattr(node, "rest", None)
-        if isinstance(name, cst.Name):
-            bind(self, name.value, "pattern", name, None)
-        for field_name in fields_of(type(node)):
-            value = getattr(node, field_name)
-            for item in value if isinstance(value, (list, tuple)) else (value,):
-                if isinstance(item, cst.CSTNode) and not (
-                    isinstance(item, cst.Name) and field_name in ("name", "rest")
-                ):
-                    if isinstance(item, cst.BaseExpression):
-                        self._visit(item, node)
-                    else:
-                        self._pattern(item, node)
-
     def _assign(self, node: cst.Assign) -> None:
-        self._visit(node.value, node)
+        self.visit(node.value, node)
         for target in node.targets:
             self.parents[target] = node
             bind_target(self, target.target, "assign", node.value)
-            self._visit(target.target, target)
+            self.visit(target.target, target)
 
     def _annotated_assign(self, node: cst.AnnAssign) -> None:
         if node.value is not None:
-            self._visit(node.value, node)
+            self.visit(node.value, node)
             bind_target(self, node.target, "assign", node.value)
-        self._visit(node.target, node)
+        self.visit(node.target, node)
 
     def _augmented_assign(self, node: cst.AugAssign) -> None:
-        self._visit(node.value, node)
+        self.visit(node.value, node)
         bind_target(self, node.target, "augment", node.value)
-        self._visit(node.target, node)
+        self.visit(node.target, node)
 
     def _delete(self, node: cst.Del) -> None:
         bind_target(self, node.target, "delete", None)
-        self._visit(node.target, node)
+        self.visit(node.target, node)
 
     def _return(self, node: cst.Return) -> None:
         if self.function is not None:
             self.function.returns.append(node)
         if node.value is not None:
-            self._visit(node.value, node)
+            self.visit(node.value, node)
 
     def _global(self, node: cst.Global | cst.Nonlocal) -> None:
         self.scope.elsewhere.update(item.name.value for item in node.names)
@@ -333,69 +221,6 @@ class Walk:
     def _import_from(self, node: cst.ImportFrom) -> None:
         bind_import_from(self, node)
 
-    # Functions and classes
-
-    def _function_def(self, node: cst.FunctionDef) -> None:
-        for decorator in node.decorators:
-            self.parents[decorator] = node
-            self._visit(decorator.decorator, decorator)
-        params = node.params
-        for param in (*params.posonly_params, *params.params, *params.kwonly_params):
-            if param.default is not None:
-                self._visit(param.default, node)
-        bind(self, node.name.value, "def", node, None)
-        self._enter_function(node, node.name.value)
-
-    def _enter_function(self, node: cst.FunctionDef | cst.Lambda, name: str) -> None:
-        here = self.here
-        scope = self.scopes[node] = Scope("function", node, self.scope)
-        owner = self._class if self.scope.kind == "class" and isinstance(node, cst.FunctionDef) else None
-        function = Function(node, name, scope, here, self.function, owner)
-        scope.function = self.functions[node] = function
-        if owner is not None:
-            owner.methods[name] = function
-        saved = self.scope, self.function, self._class, self._loop
-        self.scope, self.function, self._loop = scope, function, None
-        if owner is None:
-            self._class = None
-        params = node.params
-        for param in (
-            *params.posonly_params,
-            *params.params,
-            *params.kwonly_params,
-            params.star_arg,
-            params.star_kwarg,
-        ):
-            if isinstance(param, cst.Param):
-                path: tuple[int, ...] | None = (
-                    () if param not in (params.star_arg, params.star_kwarg) else None
-                )
-                bind(self, param.name.value, "param", param, param.default, path=path)
-        if isinstance(node, cst.Lambda):
-            self._visit(node.body, node)
-        else:
-            # A block of its own, whose parent is where the function stands, so that guards end at the function.
-            self._suite(node.body, node, "body", here.block)
-        self.scope, self.function, self._class, self._loop = saved
-        self.here = here
-
-    def _class_def(self, node: cst.ClassDef) -> None:
-        here = self.here
-        for decorator in node.decorators:
-            self.parents[decorator] = node
-            self._visit(decorator.decorator, decorator)
-        for arg in (*node.bases, *node.keywords):
-            self._visit(arg, node)
-        bind(self, node.name.value, "class", node, None)
-        scope = self.scopes[node] = Scope("class", node, self.scope, self.function)
-        klass = Class(node, node.name.value, scope, here, self.function)
-        self.classes[node] = klass
-        saved = self.scope, self._class, self._loop
-        self.scope, self._class, self._loop = scope, klass, None
-        self._suite(node.body, node, "body", here.block)
-        self.scope, self._class, self._loop = saved
-        self.here = here
-
 
 # Each handler takes the node class that it stands beside.
 _HANDLERS: dict[type[cst.CSTNode], Callable[[Walk, Any], None]] = {
@@ -404,15 +229,15 @@ _HANDLERS: dict[type[cst.CSTNode], Callable[[Walk, Any], None]] = {
     cst.Call: Walk._call,
     cst.NamedExpr: Walk._named_expression,
     cst.Yield: Walk._yield,
-    cst.Lambda: Walk._lambda,
-    **dict.fromkeys(COMPREHENSIONS, Walk._comprehension),
-    cst.If: Walk._if,
-    cst.For: Walk._for,
-    cst.While: Walk._while,
-    cst.With: Walk._with,
-    cst.Try: Walk._try,
-    cst.TryStar: Walk._try,
-    cst.Match: Walk._match,
+    cst.Lambda: walk_lambda,
+    **dict.fromkeys(COMPREHENSIONS, walk_comprehension),
+    cst.If: walk_if,
+    cst.For: walk_for,
+    cst.While: walk_while,
+    cst.With: walk_with,
+    cst.Try: walk_try,
+    cst.TryStar: walk_try,
+    cst.Match: walk_match,
     cst.Assign: Walk._assign,
     cst.AnnAssign: Walk._annotated_assign,
     cst.AugAssign: Walk._augmented_assign,
@@ -422,6 +247,6 @@ _HANDLERS: dict[type[cst.CSTNode], Callable[[Walk, Any], None]] = {
     cst.Nonlocal: Walk._global,
     cst.Import: Walk._import,
     cst.ImportFrom: Walk._import_from,
-    cst.FunctionDef: Walk._function_def,
-    cst.ClassDef: Walk._class_def,
+    cst.FunctionDef: walk_function,
+    cst.ClassDef: walk_class,
 }
