@@ -113,8 +113,8 @@ def test_a_broken_file_gets_one_line_and_the_run_goes_on(
 
 
 NAMED = {
-    "a.py": (b"def f(:\n", 1, "a.py:1:7: invalid-syntax invalid syntax"),
-    "b.py": (b"print 'two'\n", 1, "b.py:1:1: invalid-syntax Missing parentheses in call to 'print'"),
+    "a.py": (b"def f(:\n", 1, "a.py:1:7: invalid-syntax: invalid syntax"),
+    "b.py": (b"print 'two'\n", 1, "b.py:1:1: invalid-syntax: Missing parentheses in call to 'print'"),
     "c.py": (b"\xff\xfe\0", 2, "c.py:1"),
     "d.ipynb": (b"{", 2, "d.ipynb:1:2: not a notebook"),
 }
