@@ -183,7 +183,7 @@ class CallGraph:
         wanted = (
             "__init__" if value.kind == "class" else "call" if value.kind in COMPILED_METHODS else "__call__"
         )
-        for klass in self._infer.lineage(value.klass):
+        for klass in self._infer.classes.lineage(value.klass):
             if wanted in klass.methods:
                 return klass.methods[wanted]
         return None
@@ -310,7 +310,7 @@ class CallGraph:
     def _is_keras_method(self, function: Function) -> bool:
         if function.owner is None:
             return False
-        return function.name in COMPILED_METHODS.get(self._infer.keras_kind(function.owner), ())
+        return function.name in COMPILED_METHODS.get(self._infer.classes.keras_kind(function.owner), ())
 
     def _follow_arguments(self) -> None:
         """Find functions handed to something: TensorFlow traces them, runs them on the host, or nobody knows."""
@@ -392,7 +392,7 @@ class CallGraph:
         if function.owner is None:
             return True
         owner = function.owner
-        return not (self._infer.has_foreign_base(owner) or self._infer.keras_kind(owner))
+        return not (self._infer.classes.has_foreign_base(owner) or self._infer.classes.keras_kind(owner))
 
     def _spread_compiled(self, functions: list[Function], states: dict[Function, State]) -> None:
         """What only compiled code calls is compiled."""

@@ -74,10 +74,7 @@ class Containers:
             found = self._infer.bindings_reaching(container)
             return [b for b in found[1] if b.kind != "augment"] if found is not None else []
         if isinstance(container, cst.Attribute):
-            klass = self._infer.value(container.value).klass
-            for above in self._infer.lineage(klass) if klass is not None else ():
-                if container.attr.value in above.attributes:
-                    return [b for b in above.attributes[container.attr.value] if b.kind != "augment"]
+            return [b for b in self._infer.classes.bindings_of(container) if b.kind != "augment"]
         return []
 
     def _life_from(self, binding: Binding, node: cst.CSTNode, depth: int) -> Life:

@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import libcst as cst
 
-from tflint_perf.model import methods
+from tflint_perf.model.bound_values import value_of_binding
+from tflint_perf.model.classes import Classes
 from tflint_perf.model.flow import reaching
-from tflint_perf.model.keras_classes import KERAS_BASES
+from tflint_perf.model.methods import value_of_attribute, value_of_call
 from tflint_perf.model.names import Names
-from tflint_perf.model.scopes import At, Binding, Class, Function, Scope
+from tflint_perf.model.scopes import At, Binding, Function, Scope
 from tflint_perf.model.syntax import string
-from tflint_perf.model.values import NEVER, NONE, NUMBER, STRING, TENSOR, UNKNOWN, Kind, Value, join
+from tflint_perf.model.values import NEVER, NONE, NUMBER, STRING, TENSOR, UNKNOWN, Value, arithmetic, join
 from tflint_perf.model.walk import Walk
 
 # Deeper chains of definitions than this are not followed.
@@ -29,7 +30,7 @@ class Inference:
         self.arguments_of: Callable[[Function, str], list[cst.BaseExpression]] | None = None
         self._values: dict[cst.CSTNode, Value] = {}
         self._returned: dict[Function, Value] = {}
-        self._bases: dict[Class, tuple[list[Class], str, bool]] = {}
+        self.classes = Classes(self)
         self._depth = 0
 
     def forget(self) -> None:
@@ -60,13 +61,13 @@ class Inference:
             case cst.Attribute():
                 return self._attribute(node)
             case cst.Call():
-                return methods.value_of_call(self, node)
+                return value_of_call(self, node)
             case cst.Integer() | cst.Float():
                 return NUMBER
             case cst.SimpleString() | cst.FormattedString() | cst.ConcatenatedString():
                 return STRING
             case cst.BinaryOperation():
-                return self._arithmetic(self.value(node.left), self.value(node.right))
+                return arithmetic(self.value(node.left), self.value(node.right))
             case cst.UnaryOperation():
                 return NUMBER if isinstance(node.operator, cst.Not) else self.value(node.expression)
             case cst.Comparison():
@@ -108,22 +109,6 @@ class Inference:
         ]
         return join(values) if values and len(values) == len(node.elements) else None
 
-    @staticmethod
-    def _arithmetic(left: Value, right: Value) -> Value:
-        kinds = {left.kind, right.kind}
-        if kinds & {"tensor", "variable"}:
-            other = right if left.kind in ("tensor", "variable") else left
-            dtype = left.dtype if left.kind in ("tensor", "variable") else right.dtype
-            # A dataset's element stays a host value only until it is computed with.
-            return Value("tensor", dtype=dtype if other.kind in ("tensor", "number", "variable") else "")
-        if "array" in kinds and "unknown" not in kinds:
-            return Value("array")
-        if kinds == {"number"}:
-            return NUMBER
-        if "string" in kinds:
-            return STRING
-        return UNKNOWN
-
     # Names and attributes
 
     def place(self, node: cst.CSTNode) -> At:
@@ -160,81 +145,7 @@ class Inference:
         if found is None:
             return UNKNOWN
         scope, bindings = found
-        return join([self.of_binding(binding, scope) for binding in bindings]) if bindings else UNKNOWN
-
-    def of_binding(self, binding: Binding, scope: Scope) -> Value:
-        """The value that a binding gives to its name."""
-        match binding.kind:
-            case "def":
-                function = self.walk.functions.get(binding.node)
-                return self.function_value(function) if function is not None else UNKNOWN
-            case "class":
-                return Value("class", klass=self.walk.classes.get(binding.node))
-            case "param":
-                return self._parameter(binding, scope)
-            case "assign" if binding.value is not None:
-                return self._part(self.value(binding.value), binding.path)
-            case "augment" if binding.value is not None:
-                return self._augmented(binding)
-            case "for" | "comprehension" if binding.value is not None:
-                return self._part(methods.element_of(self, binding.value), binding.path)
-            case "with" if binding.value is not None:
-                return self._part(self.value(binding.value), binding.path)
-            case "delete":
-                return NEVER
-        return UNKNOWN
-
-    def _augmented(self, binding: Binding) -> Value:
-        assert binding.value is not None
-        added = self.value(binding.value)
-        if added.kind in ("tensor", "variable", "array", "string"):
-            return replace(added, host=False)
-        before = UNKNOWN
-        if isinstance(binding.node, cst.Name):
-            scope = self.names.lookup(binding.name, self.names.scope_of(binding.node))
-            if scope is not None:
-                earlier = [
-                    b for b in reaching(scope[1], binding.at) if b is not binding and b.kind != "augment"
-                ]
-                before = join([self.of_binding(b, scope[0]) for b in earlier]) if earlier else UNKNOWN
-        return before if before.kind in ("list", "tensor", "array") else self._arithmetic(before, added)
-
-    def _parameter(self, binding: Binding, scope: Scope) -> Value:
-        function = scope.function
-        if function is None or binding.path is None:
-            return UNKNOWN
-        if function.owner is not None and function.positional[:1] == [binding.name]:
-            decorators = {
-                self.names.dotted(d.decorator) or getattr(d.decorator, "value", "")
-                for d in function.decorators
-            }
-            if "staticmethod" not in decorators:
-                return Value("class" if "classmethod" in decorators else self._kind_of_class(function.owner),
-                             klass=function.owner)  # fmt: skip
-        annotation = binding.node.annotation if isinstance(binding.node, cst.Param) else None
-        if annotation is not None:
-            told = methods.value_of_annotation(self, annotation.annotation)
-            if told.known:
-                return told
-        if self.arguments_of is None:
-            return UNKNOWN
-        given = self.arguments_of(function, binding.name)
-        return join([self.value(argument) for argument in given]) if given else UNKNOWN
-
-    @staticmethod
-    def _part(value: Value, path: tuple[int, ...] | None) -> Value:
-        if path is None:
-            return UNKNOWN
-        for index in path:
-            if value.items is not None and index < len(value.items):
-                value = value.items[index]
-            elif value.kind in ("tensor", "array"):
-                value = replace(value, items=None)
-            elif value.element is not None and value.kind in ("list", "tuple", "generator"):
-                value = value.element
-            else:
-                return UNKNOWN
-        return value
+        return join([value_of_binding(self, binding, scope) for binding in bindings]) if bindings else UNKNOWN
 
     def _attribute(self, node: cst.Attribute) -> Value:
         if self.names.dotted(node):
@@ -242,43 +153,10 @@ class Inference:
         base = self.value(node.value)
         name = node.attr.value
         if base.klass is not None:
-            found = self._member(base, name)
+            found = self.classes.member(base, name)
             if found is not None:
                 return found
-        return methods.value_of_attribute(base, name)
-
-    def _member(self, base: Value, name: str) -> Value | None:
-        """A method or attribute that a class in this file, or a base of it in this file, gives to its instances."""
-        assert base.klass is not None
-        for klass in self.lineage(base.klass):
-            method = klass.methods.get(name)
-            if method is not None:
-                wrapped = self._wrapped(klass, name)
-                if wrapped is not None:
-                    return wrapped
-                if any(
-                    getattr(d.decorator, "value", "") in ("property", "cached_property")
-                    for d in method.decorators
-                ):
-                    return self.returned(method)
-                return replace(self.function_value(method), receiver=base)
-            bindings = klass.attributes.get(name)
-            if bindings:
-                return join([self.of_binding(binding, klass.scope) for binding in bindings])
-            in_body = klass.scope.bindings.get(name)
-            if in_body:
-                return join([self.of_binding(binding, klass.scope) for binding in in_body])
-        return None
-
-    def _wrapped(self, klass: Class, name: str) -> Value | None:
-        """What `self.m = tf.function(self.m)` or `agent.m = tf.function(agent.m)` makes of a method."""
-        given = [binding.value for binding in klass.attributes.get(name, ()) if binding.value is not None]
-        for expression in (*given, *self.walk.attribute_writes.get(name, ())):
-            if isinstance(expression, cst.Call) and expression.args and self.compiles(expression.func):
-                wrapped = expression.args[0].value
-                if isinstance(wrapped, cst.Attribute) and wrapped.attr.value == name:
-                    return Value("compiled", function=klass.methods[name])
-        return None
+        return value_of_attribute(base, name)
 
     def _subscript(self, node: cst.Subscript) -> Value:
         base = self.value(node.value)
@@ -342,53 +220,3 @@ class Inference:
             )
         self._returned[function] = result
         return result
-
-    def lineage(self, klass: Class) -> list[Class]:
-        """A class and its bases in this file, nearest first."""
-        return self._ancestry(klass)[0]
-
-    def keras_kind(self, klass: Class) -> str:
-        """ "model", "layer", "metric", "loss", "optimizer", "callback" or "sequence" for classes derived from Keras ones."""
-        return self._ancestry(klass)[1]
-
-    def has_foreign_base(self, klass: Class) -> bool:
-        """Whether a base of the class is defined outside this file (`object` and Keras's own do not count)."""
-        return self._ancestry(klass)[2]
-
-    def _ancestry(self, klass: Class) -> tuple[list[Class], str, bool]:
-        known = self._bases.get(klass)
-        if known is not None:
-            return known
-        self._bases[klass] = ([klass], "", False)
-        line, kind, foreign = [klass], "", False
-        for arg in klass.node.bases:
-            name = self.names.qualified(arg.value)
-            if name in KERAS_BASES:
-                kind = kind or KERAS_BASES[name]
-                continue
-            if name.startswith(("keras.layers.", "keras.metrics.", "keras.losses.", "keras.callbacks.")):
-                kind = kind or name.split(".")[1].removesuffix("s").replace("losse", "loss")
-                continue
-            base = self.value(arg.value)
-            if base.kind == "class" and base.klass is not None and base.klass is not klass:
-                above, kind_above, foreign_above = self._ancestry(base.klass)
-                line += [c for c in above if c not in line]
-                kind, foreign = kind or kind_above, foreign or foreign_above
-            elif name not in _PLAIN_BASES and not (
-                isinstance(arg.value, cst.Name) and arg.value.value == "object"
-            ):
-                foreign = True
-        self._bases[klass] = line, kind, foreign
-        return self._bases[klass]
-
-    def _kind_of_class(self, klass: Class) -> Kind:
-        kind = self.keras_kind(klass)
-        return kind if kind in _KERAS_KINDS else "instance"  # type: ignore[return-value]
-
-    def instance_of(self, klass: Class) -> Value:
-        """An object of a class of this file."""
-        return Value(self._kind_of_class(klass), klass=klass)
-
-
-_KERAS_KINDS = frozenset({"model", "layer", "metric", "loss", "optimizer"})
-_PLAIN_BASES = frozenset({"abc.ABC", "typing.Generic", "typing.NamedTuple", "enum.Enum", "typing.Protocol"})

@@ -235,7 +235,7 @@ class Loops:
         return (
             owner is not None
             and function.name in _PER_BATCH_CALLBACKS
-            and self._infer.keras_kind(owner) == "callback"
+            and self._infer.classes.keras_kind(owner) == "callback"
         )
 
     def _is_driven(self, function: Function) -> bool:

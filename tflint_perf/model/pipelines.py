@@ -105,7 +105,7 @@ class Pipelines:
         value = self._infer.value(receiver)
         if value.known:
             return value.kind == "model" and not (
-                value.klass is not None and self._infer.has_foreign_base(value.klass)
+                value.klass is not None and self._infer.classes.has_foreign_base(value.klass)
             )
         name = receiver.attr.value if isinstance(receiver, cst.Attribute) else getattr(receiver, "value", "")
         # AutoKeras batches what it is given.

@@ -11,7 +11,7 @@ from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.invariance import Invariance
 from tflint_perf.model.loops import Loops
-from tflint_perf.model.methods import builtin_or_qualified
+from tflint_perf.model.named_calls import builtin_or_qualified
 from tflint_perf.model.scopes import Binding, Function
 from tflint_perf.model.syntax import argument, callee_name, names_read
 
@@ -82,11 +82,8 @@ class Numbers:
         return None
 
     def _attribute(self, node: cst.Attribute) -> _Found:
-        klass = self._infer.value(node.value).klass
-        for above in self._infer.lineage(klass) if klass is not None else ():
-            if node.attr.value in above.attributes:
-                return _join(self._of_binding(b) for b in above.attributes[node.attr.value])
-        return None
+        bindings = self._infer.classes.bindings_of(node)
+        return _join(map(self._of_binding, bindings)) if bindings else None
 
     def _of_binding(self, binding: Binding) -> _Found:
         if binding.path is None:
@@ -199,7 +196,7 @@ class Numbers:
         klass = self._infer.value(node.value).klass
         return klass is not None and any(
             binding.kind == "augment"
-            for above in self._infer.lineage(klass)
+            for above in self._infer.classes.lineage(klass)
             for binding in above.attributes.get(node.attr.value, ())
         )
 

@@ -13,7 +13,7 @@ from tflint_perf.model.flow import encloses
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.invariance import Invariance
 from tflint_perf.model.loops import Loops
-from tflint_perf.model.methods import builtin_or_qualified
+from tflint_perf.model.named_calls import builtin_or_qualified
 from tflint_perf.model.scopes import Binding, Function
 from tflint_perf.model.syntax import argument, callee_name, descendants, integer
 

@@ -11,7 +11,7 @@ from tflint_perf.model.graph_ops import adds_to_graph, assigned
 from tflint_perf.model.graphs import Graphs
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
-from tflint_perf.model.methods import builtin_or_qualified
+from tflint_perf.model.named_calls import builtin_or_qualified
 from tflint_perf.model.once import Once, extent
 from tflint_perf.model.randomness import changes_by_itself
 from tflint_perf.model.scopes import Function, Loop

@@ -96,11 +96,8 @@ class Sizes:
             return "unknown"
         if node.attr.value in ("T", "values"):
             return self.partial(node.value)
-        klass = self.infer.value(node.value).klass
-        for above in self.infer.lineage(klass) if klass is not None else ():
-            if node.attr.value in above.attributes:
-                return join(self._binding(b) for b in above.attributes[node.attr.value] if b.kind == "assign")
-        return "unknown"
+        bindings = self.infer.classes.bindings_of(node)
+        return join(self._binding(b) for b in bindings if b.kind == "assign") if bindings else "unknown"
 
     def _binding(self, binding: Binding) -> Size | None:
         if binding.path is None:

@@ -268,7 +268,7 @@ class Tracing:
             return ""
         if function.positional[:1] != [node.value.value]:
             return ""
-        for klass in self._infer.lineage(function.owner):
+        for klass in self._infer.classes.lineage(function.owner):
             for binding in klass.attributes.get(node.attr.value, ()):
                 if self._changes_later(binding) and self._infer.value(node).kind not in (
                     "tensor",

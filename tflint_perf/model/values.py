@@ -1,4 +1,4 @@
-"""Kinds of values, and how two that may stand in one place are joined."""
+"""Kinds of values, how two that may stand in one place are joined, and what iterating and computing make of them."""
 
 from __future__ import annotations
 
@@ -86,6 +86,7 @@ NUMBER = Value("number")
 STRING = Value("string")
 TENSOR = Value("tensor")
 ARRAY = Value("array")
+_HOST_ELEMENT = Value("tensor", host=True)
 
 
 def join(values: Iterable[Value]) -> Value:
@@ -141,3 +142,34 @@ def _join_two(one: Value, other: Value) -> Value:
 
 def _join_optional(one: Value | None, other: Value | None) -> Value | None:
     return None if one is None or other is None else _join_two(one, other)
+
+
+def element(value: Value) -> Value:
+    """What iterating over a value gives."""
+    if value.element is not None:
+        return value.element
+    match value.kind:
+        case "dataset" | "iterator":
+            return _HOST_ELEMENT
+        case "tensor" | "array":
+            return replace(value, items=None, name="")
+        case "list" | "tuple" if value.items:
+            return join(value.items)
+    return UNKNOWN
+
+
+def arithmetic(left: Value, right: Value) -> Value:
+    """What computing with two values gives."""
+    kinds = {left.kind, right.kind}
+    if kinds & {"tensor", "variable"}:
+        other = right if left.kind in ("tensor", "variable") else left
+        dtype = left.dtype if left.kind in ("tensor", "variable") else right.dtype
+        # A dataset's element stays a host value only until it is computed with.
+        return Value("tensor", dtype=dtype if other.kind in ("tensor", "number", "variable") else "")
+    if "array" in kinds and "unknown" not in kinds:
+        return Value("array")
+    if kinds == {"number"}:
+        return NUMBER
+    if "string" in kinds:
+        return STRING
+    return UNKNOWN

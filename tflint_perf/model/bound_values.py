@@ -1,0 +1,120 @@
+"""What a binding gives to its name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from tflint_perf.model.flow import reaching
+from tflint_perf.model.named_calls import builtin_or_qualified
+from tflint_perf.model.scopes import Binding, Scope
+from tflint_perf.model.values import NEVER, UNKNOWN, Kind, Value, arithmetic, element, join
+
+if TYPE_CHECKING:
+    from tflint_perf.model.infer import Inference
+
+_ANNOTATIONS: dict[str, Kind] = {
+    "tf.Tensor": "tensor",
+    "tf.data.Dataset": "dataset",
+    "tf.Variable": "variable",
+    "np.ndarray": "array",
+    "keras.Model": "model",
+    "keras.models.Model": "model",
+    "keras.layers.Layer": "layer",
+    "keras.optimizers.Optimizer": "optimizer",
+    "keras.metrics.Metric": "metric",
+    "keras.losses.Loss": "loss",
+    "int": "number",
+    "float": "number",
+    "bool": "number",
+    "str": "string",
+}
+
+
+def value_of_binding(infer: Inference, binding: Binding, scope: Scope) -> Value:
+    """The value that a binding gives to its name."""
+    match binding.kind:
+        case "def":
+            function = infer.walk.functions.get(binding.node)
+            return infer.function_value(function) if function is not None else UNKNOWN
+        case "class":
+            return Value("class", klass=infer.walk.classes.get(binding.node))
+        case "param":
+            return _parameter(infer, binding, scope)
+        case "assign" if binding.value is not None:
+            return _part(infer.value(binding.value), binding.path)
+        case "augment" if binding.value is not None:
+            return _augmented(infer, binding)
+        case "for" | "comprehension" if binding.value is not None:
+            return _part(element(infer.value(binding.value)), binding.path)
+        case "with" if binding.value is not None:
+            return _part(infer.value(binding.value), binding.path)
+        case "delete":
+            return NEVER
+    return UNKNOWN
+
+
+def _augmented(infer: Inference, binding: Binding) -> Value:
+    assert binding.value is not None
+    added = infer.value(binding.value)
+    if added.kind in ("tensor", "variable", "array", "string"):
+        return replace(added, host=False)
+    before = UNKNOWN
+    if isinstance(binding.node, cst.Name):
+        scope = infer.names.lookup(binding.name, infer.names.scope_of(binding.node))
+        if scope is not None:
+            earlier = [b for b in reaching(scope[1], binding.at) if b is not binding and b.kind != "augment"]
+            before = join([value_of_binding(infer, b, scope[0]) for b in earlier]) if earlier else UNKNOWN
+    return before if before.kind in ("list", "tensor", "array") else arithmetic(before, added)
+
+
+def _parameter(infer: Inference, binding: Binding, scope: Scope) -> Value:
+    function = scope.function
+    if function is None or binding.path is None:
+        return UNKNOWN
+    if function.owner is not None and function.positional[:1] == [binding.name]:
+        decorators = {
+            infer.names.dotted(d.decorator) or getattr(d.decorator, "value", "") for d in function.decorators
+        }
+        if "staticmethod" not in decorators:
+            takes_class = "classmethod" in decorators
+            kind: Kind = "class" if takes_class else infer.classes.kind_of_instance(function.owner)
+            return Value(kind, klass=function.owner)
+    annotation = binding.node.annotation if isinstance(binding.node, cst.Param) else None
+    if annotation is not None:
+        told = _value_of_annotation(infer, annotation.annotation)
+        if told.known:
+            return told
+    if infer.arguments_of is None:
+        return UNKNOWN
+    given = infer.arguments_of(function, binding.name)
+    return join([infer.value(argument) for argument in given]) if given else UNKNOWN
+
+
+def _part(value: Value, path: tuple[int, ...] | None) -> Value:
+    if path is None:
+        return UNKNOWN
+    for index in path:
+        if value.items is not None and index < len(value.items):
+            value = value.items[index]
+        elif value.kind in ("tensor", "array"):
+            value = replace(value, items=None)
+        elif value.element is not None and value.kind in ("list", "tuple", "generator"):
+            value = value.element
+        else:
+            return UNKNOWN
+    return value
+
+
+def _value_of_annotation(infer: Inference, annotation: cst.BaseExpression) -> Value:
+    """What an annotation tells: `tf.Tensor`, `tf.data.Dataset`, `np.ndarray`, `keras.Model`, `int`, `float`, `str`."""
+    name = builtin_or_qualified(infer, annotation)
+    kind = _ANNOTATIONS.get(name)
+    if kind is not None:
+        return Value(kind)
+    told = infer.value(annotation) if isinstance(annotation, cst.Name) else UNKNOWN
+    if told.kind != "class" or told.klass is None:
+        return UNKNOWN
+    return infer.classes.instance_of(told.klass)

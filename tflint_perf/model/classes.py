@@ -1,0 +1,119 @@
+"""The classes of a file: what they derive from, what kind of thing they make, and what their instances have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from tflint_perf.model.bound_values import value_of_binding
+from tflint_perf.model.keras_classes import KERAS_BASES
+from tflint_perf.model.scopes import Binding, Class
+from tflint_perf.model.values import Kind, Value, join
+
+if TYPE_CHECKING:
+    from tflint_perf.model.infer import Inference
+
+_KERAS_KINDS = frozenset({"model", "layer", "metric", "loss", "optimizer"})
+_PLAIN_BASES = frozenset({"abc.ABC", "typing.Generic", "typing.NamedTuple", "enum.Enum", "typing.Protocol"})
+
+
+class Classes:
+    """Answers where a class stands among others, and what a name of an instance is."""
+
+    def __init__(self, infer: Inference) -> None:
+        self._infer = infer
+        self._bases: dict[Class, tuple[list[Class], str, bool]] = {}
+
+    # Lineage
+
+    def lineage(self, klass: Class) -> list[Class]:
+        """A class and its bases in this file, nearest first."""
+        return self._ancestry(klass)[0]
+
+    def keras_kind(self, klass: Class) -> str:
+        """ "model", "layer", "metric", "loss", "optimizer", "callback" or "sequence" for classes derived from Keras ones."""
+        return self._ancestry(klass)[1]
+
+    def has_foreign_base(self, klass: Class) -> bool:
+        """Whether a base of the class is defined outside this file (`object` and Keras's own do not count)."""
+        return self._ancestry(klass)[2]
+
+    def _ancestry(self, klass: Class) -> tuple[list[Class], str, bool]:
+        known = self._bases.get(klass)
+        if known is not None:
+            return known
+        self._bases[klass] = ([klass], "", False)
+        line, kind, foreign = [klass], "", False
+        for arg in klass.node.bases:
+            name = self._infer.names.qualified(arg.value)
+            if name in KERAS_BASES:
+                kind = kind or KERAS_BASES[name]
+                continue
+            if name.startswith(("keras.layers.", "keras.metrics.", "keras.losses.", "keras.callbacks.")):
+                kind = kind or name.split(".")[1].removesuffix("s").replace("losse", "loss")
+                continue
+            base = self._infer.value(arg.value)
+            if base.kind == "class" and base.klass is not None and base.klass is not klass:
+                above, kind_above, foreign_above = self._ancestry(base.klass)
+                line += [c for c in above if c not in line]
+                kind, foreign = kind or kind_above, foreign or foreign_above
+            elif name not in _PLAIN_BASES and not (
+                isinstance(arg.value, cst.Name) and arg.value.value == "object"
+            ):
+                foreign = True
+        self._bases[klass] = line, kind, foreign
+        return self._bases[klass]
+
+    def kind_of_instance(self, klass: Class) -> Kind:
+        """The kind of an object of a class of this file."""
+        kind = self.keras_kind(klass)
+        return kind if kind in _KERAS_KINDS else "instance"  # type: ignore[return-value]
+
+    def instance_of(self, klass: Class) -> Value:
+        """An object of a class of this file."""
+        return Value(self.kind_of_instance(klass), klass=klass)
+
+    # Members
+
+    def member(self, base: Value, name: str) -> Value | None:
+        """A method or attribute that a class in this file, or a base of it in this file, gives to its instances."""
+        assert base.klass is not None
+        for klass in self.lineage(base.klass):
+            method = klass.methods.get(name)
+            if method is not None:
+                wrapped = self._wrapped(klass, name)
+                if wrapped is not None:
+                    return wrapped
+                if any(
+                    getattr(d.decorator, "value", "") in ("property", "cached_property")
+                    for d in method.decorators
+                ):
+                    return self._infer.returned(method)
+                return replace(self._infer.function_value(method), receiver=base)
+            bindings = klass.attributes.get(name)
+            if bindings:
+                return join([value_of_binding(self._infer, binding, klass.scope) for binding in bindings])
+            in_body = klass.scope.bindings.get(name)
+            if in_body:
+                return join([value_of_binding(self._infer, binding, klass.scope) for binding in in_body])
+        return None
+
+    def bindings_of(self, node: cst.Attribute) -> list[Binding]:
+        """Where the nearest class of this file that writes to an attribute, as in `self.x = …`, does so."""
+        klass = self._infer.value(node.value).klass
+        for above in self.lineage(klass) if klass is not None else ():
+            if node.attr.value in above.attributes:
+                return above.attributes[node.attr.value]
+        return []
+
+    def _wrapped(self, klass: Class, name: str) -> Value | None:
+        """What `self.m = tf.function(self.m)` or `agent.m = tf.function(agent.m)` makes of a method."""
+        given = [binding.value for binding in klass.attributes.get(name, ()) if binding.value is not None]
+        for expression in (*given, *self._infer.walk.attribute_writes.get(name, ())):
+            if isinstance(expression, cst.Call) and expression.args and self._infer.compiles(expression.func):
+                wrapped = expression.args[0].value
+                if isinstance(wrapped, cst.Attribute) and wrapped.attr.value == name:
+                    return Value("compiled", function=klass.methods[name])
+        return None
