@@ -8,6 +8,7 @@ import libcst as cst
 
 from tflint_perf.model.batching import Batching
 from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.compiled import Compiled
 from tflint_perf.model.containers import Addition, Containers
 from tflint_perf.model.devices import Devices
 from tflint_perf.model.feeds import Feeds
@@ -51,13 +52,18 @@ class Model:
 
     @cached_property
     def calls(self) -> CallGraph:
-        """Who calls whom, and what is compiled."""
+        """Who calls whom."""
         return CallGraph(self.infer)
+
+    @cached_property
+    def compiled(self) -> Compiled:
+        """What is compiled, and what surely runs in eager mode."""
+        return Compiled(self.infer, self.calls)
 
     @cached_property
     def loops(self) -> Loops:
         """Kinds of loops, and what runs per step."""
-        return Loops(self.infer, self.calls)
+        return Loops(self.infer, self.calls, self.compiled)
 
     @cached_property
     def guards(self) -> Guards:
@@ -97,7 +103,7 @@ class Model:
     @cached_property
     def numbers(self) -> Numbers:
         """Python numbers, and which of them change."""
-        return Numbers(self.infer, self.calls, self.loops, self.invariance)
+        return Numbers(self.infer, self.calls, self.compiled, self.loops, self.invariance)
 
     @cached_property
     def feeds(self) -> Feeds:
@@ -142,12 +148,12 @@ class Model:
     @cached_property
     def sessions(self) -> Sessions:
         """Loops that run a session, and what they add to its graph."""
-        return Sessions(self.infer, self.calls, self.loops, self.once)
+        return Sessions(self.infer, self.calls, self.compiled, self.loops, self.once)
 
     @cached_property
     def tracing(self) -> Tracing:
         """What stands in the way of compiling eager code."""
-        return Tracing(self.infer, self.calls)
+        return Tracing(self.infer, self.calls, self.compiled)
 
     def release(self) -> None:
         """Let go of the tree at once. What refers to itself would wait for the garbage collector."""
@@ -221,11 +227,11 @@ class Model:
 
     def is_compiled(self, node: cst.CSTNode) -> bool:
         """Whether `node` is compiled code."""
-        return self.calls.is_compiled(node)
+        return self.compiled.is_compiled(node)
 
     def is_eager(self, node: cst.CSTNode) -> bool:
         """Whether `node` surely runs in eager mode."""
-        return self.calls.is_eager(node)
+        return self.compiled.is_eager(node)
 
     def is_per_step(self, node: cst.CSTNode) -> bool:
         """Whether `node` runs per step."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.compiled import Compiled
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.size_of_calls import is_of_environment
@@ -23,9 +24,10 @@ _COUNTING = frozenset(["range", "enumerate", "count", "trange"])
 class Actions:
     """Answers whether a call is such an action, or runs a function that takes one."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
+    def __init__(self, infer: Inference, calls: CallGraph, compiled: Compiled, loops: Loops) -> None:
         self._infer = infer
         self._calls = calls
+        self._compiled = compiled
         self._loops = loops
         self._acts: dict[Function, bool] = {}
 
@@ -64,7 +66,7 @@ class Actions:
                 return (
                     base.kind == "optimizer"
                     and not self._infer.value(call).known
-                    and self._calls.is_eager(call)
+                    and self._compiled.is_eager(call)
                 )
             if name == "run":
                 return base.kind == "session" or _looks_like_session(func.value)

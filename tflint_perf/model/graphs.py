@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.compiled import Compiled
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.syntax import argument, callee_name
@@ -34,9 +35,10 @@ _LAST = tuple(name.rsplit(".", 1)[1] for name in (_NOT_GRAPH_MODE | _GRAPH_MODE)
 class Graphs:
     """Answers whether code makes ops, and on which graph."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
+    def __init__(self, infer: Inference, calls: CallGraph, compiled: Compiled, loops: Loops) -> None:
         self._infer = infer
         self._calls = calls
+        self._compiled = compiled
         self._loops = loops
         self._walk = infer.walk
         self._version_1: bool | None = None
@@ -118,7 +120,7 @@ class Graphs:
 
     def is_graph_code(self, node: cst.CSTNode) -> bool:
         """Whether `node` runs in graph mode: in a session's or graph's `with`, or in a program for version 1."""
-        if self._calls.is_compiled(node):
+        if self._compiled.is_compiled(node):
             return False
         for around in self._withs_around(node, None):
             if any(self._infer.value(item.item).kind == "session" for item in around.items):

@@ -10,6 +10,7 @@ import libcst as cst
 from tflint_perf.model.actions import Actions
 from tflint_perf.model.batches import Batches
 from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.compiled import Compiled
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.size_of_calls import is_of_environment
@@ -57,11 +58,11 @@ _PER_BATCH_CALLBACKS = frozenset(
 class Loops:
     """Answers the kind of a loop and whether a place runs per step."""
 
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+    def __init__(self, infer: Inference, calls: CallGraph, compiled: Compiled) -> None:
         self._infer = infer
         self._calls = calls
         self.batches = Batches(infer, calls, self)
-        self.actions = Actions(infer, calls, self)
+        self.actions = Actions(infer, calls, compiled, self)
         self._walk = infer.walk
         self._kinds: dict[Loop, LoopKind] = {}
         self._has_loop: dict[Function, bool] = {}

@@ -8,6 +8,7 @@ from typing import Literal
 import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.compiled import Compiled
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.invariance import Invariance
 from tflint_perf.model.loops import Loops
@@ -35,9 +36,12 @@ _DEEPEST = 12
 class Numbers:
     """Answers the type of a Python number, and whether it changes from call to call."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, invariance: Invariance) -> None:
+    def __init__(
+        self, infer: Inference, calls: CallGraph, compiled: Compiled, loops: Loops, invariance: Invariance
+    ) -> None:
         self._infer = infer
         self._calls = calls
+        self._compiled = compiled
         self._loops = loops
         self._invariance = invariance
         self._types: dict[cst.CSTNode, _Found] = {}
@@ -162,7 +166,7 @@ class Numbers:
         return _join(self._returned(target) for target in targets) if targets else None
 
     def _returned(self, function: Function) -> _Found:
-        if function.yields or self._calls.is_traced(function):
+        if function.yields or self._compiled.is_traced(function):
             return None
         return _join(
             self._type(given.value) if given.value is not None else None for given in function.returns

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.compiled import Compiled
 from tflint_perf.model.graph_ops import adds_to_graph, assigned
 from tflint_perf.model.graphs import Graphs
 from tflint_perf.model.infer import Inference
@@ -58,14 +59,16 @@ _VARIABLES = frozenset(
 class Sessions:
     """Finds ops made in loops that run a session."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, once: Once) -> None:
+    def __init__(
+        self, infer: Inference, calls: CallGraph, compiled: Compiled, loops: Loops, once: Once
+    ) -> None:
         self._infer = infer
         self._calls = calls
         self._loops = loops
         self._once = once
         self._walk = infer.walk
         self._running: dict[Loop | Function, bool] = {}
-        self._graphs = Graphs(infer, calls, loops)
+        self._graphs = Graphs(infer, calls, compiled, loops)
         self._ops: list[tuple[cst.Call, Loop]] | None = None
 
     def ops_in_loops(self) -> list[tuple[cst.Call, Loop]]:

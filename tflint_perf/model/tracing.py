@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.compiled import Compiled
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Binding, Function
 from tflint_perf.model.syntax import (
@@ -60,9 +61,10 @@ _TF_HOST = ("tf.summary.", "tf.io.write", "tf.io.gfile.", "tf.train.Checkpoint",
 class Tracing:
     """Looks along the call path of a piece of code for what tracing would change or break."""
 
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+    def __init__(self, infer: Inference, calls: CallGraph, compiled: Compiled) -> None:
         self._infer = infer
         self._calls = calls
+        self._compiled = compiled
         self._walk = infer.walk
         self._looked_at: set[cst.CSTNode] = set()
 
@@ -111,7 +113,7 @@ class Tracing:
                         if not inline or target is not function:
                             return Obstacle(node, f"`{target.name}` calls itself")
                         continue
-                    if self._calls.is_traced(target) and target.name != "call":
+                    if self._compiled.is_traced(target) and target.name != "call":
                         continue
                     if target.name == "__init__":
                         return Obstacle(node, "an object is made on each step")

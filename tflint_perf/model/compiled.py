@@ -1,0 +1,246 @@
+"""Which bodies of functions are compiled code, which surely run in eager mode, and why."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import libcst as cst
+
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.keras_classes import COMPILED_METHODS
+from tflint_perf.model.scopes import Function
+from tflint_perf.model.syntax import argument, callee_name, is_name
+
+State = Literal["compiled", "eager", "unknown"]
+
+# `Dataset` methods that trace the function they are given.
+_DATASET_TRACERS = frozenset(
+    [
+        "map",
+        "filter",
+        "flat_map",
+        "interleave",
+        "reduce",
+        "scan",
+        "take_while",
+        "group_by_window",
+        "bucket_by_sequence_length",
+        "rejection_resample",
+    ]
+)
+# TensorFlow functions that trace the functions they are given.
+_TRACERS = frozenset(
+    [
+        "tf.function",
+        "tf.while_loop",
+        "tf.cond",
+        "tf.case",
+        "tf.switch_case",
+        "tf.map_fn",
+        "tf.vectorized_map",
+        "tf.scan",
+        "tf.foldl",
+        "tf.foldr",
+        "tf.custom_gradient",
+        "tf.recompute_grad",
+        "keras.layers.Lambda",
+        "tf.wrap_function",
+        "tf.autograph.to_graph",
+        "tf.xla.experimental.compile",
+        "tf.data.experimental.map_and_batch",
+        "tf.data.experimental.parallel_interleave",
+    ]
+)
+# TensorFlow functions whose argument runs as ordinary Python, wherever they are called.
+_HOST = frozenset(["tf.py_function", "tf.numpy_function", "tf.py_func"])
+# A function that asks in which mode it runs is written for both.
+_ASKS_THE_MODE = frozenset({"tf.executing_eagerly", "tf.inside_function"})
+
+
+class Compiled:
+    """Answers for each function of a file whether it is compiled."""
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._walk = infer.walk
+        self._names = infer.names
+        self._states: dict[Function, State] | None = None
+        self._traced: set[Function] = set()
+        self._host: set[Function] = set()
+        self._used: dict[Function, list[cst.CSTNode]] = {}
+
+    def state(self, function: Function | None) -> State:
+        """Whether the body of a function is compiled code; module-level code (None) is eager."""
+        if function is None:
+            return "eager"
+        if self._states is None:
+            self._states = self._settle()
+        return self._states.get(function, "unknown")
+
+    def is_eager(self, node: cst.CSTNode) -> bool:
+        """Whether `node` surely runs in eager mode."""
+        return self.state(self._calls.function_at(node)) == "eager"
+
+    def is_compiled(self, node: cst.CSTNode) -> bool:
+        """Whether `node` is compiled code."""
+        return self.state(self._calls.function_at(node)) == "compiled"
+
+    def runs_on_host(self, function: Function) -> bool:
+        """Whether a function is handed to `tf.py_function` or its kin."""
+        self.state(function)
+        return function in self._host
+
+    def is_traced(self, function: Function) -> bool:
+        """Whether TensorFlow itself is handed the function to trace: a decorator, a call, a Keras method."""
+        self.state(function)
+        return function in self._traced
+
+    def uses(self, function: Function) -> list[cst.CSTNode]:
+        """Places that mention a function other than to call it: it may be called from elsewhere."""
+        self.state(function)
+        return self._used.get(function, [])
+
+    def _settle(self) -> dict[Function, State]:
+        functions = list(self._walk.functions.values())
+        everything_eager = self._everything_eager()
+        if not everything_eager:
+            self._traced.update(filter(self._is_traced_where_defined, functions))
+        self._follow_arguments()
+        if everything_eager:
+            self._traced.clear()
+        states: dict[Function, State] = dict.fromkeys(self._traced, "compiled")
+        states.update(dict.fromkeys(self._host, "unknown"))
+        self._spread_eager(functions, states)
+        self._spread_compiled(functions, states)
+        return states
+
+    def _is_traced_where_defined(self, function: Function) -> bool:
+        decorators = (decorator.decorator for decorator in function.decorators)
+        if any(self._infer.compiles(decorator) or self._is_tracer(decorator) for decorator in decorators):
+            return True
+        return self._is_keras_method(function)
+
+    def _everything_eager(self) -> bool:
+        return any(
+            self._names.qualified(call.func) == "tf.config.run_functions_eagerly"
+            and is_name(argument(call, 0, "run_eagerly"), "True")
+            for name in ("run_functions_eagerly", "experimental_run_functions_eagerly")
+            for call in self._walk.calls.get(name, ())
+        )
+
+    def _is_tracer(self, decorator: cst.BaseExpression) -> bool:
+        func = decorator.func if isinstance(decorator, cst.Call) else decorator
+        return self._names.qualified(func) in _TRACERS
+
+    def _is_keras_method(self, function: Function) -> bool:
+        if function.owner is None:
+            return False
+        return function.name in COMPILED_METHODS.get(self._infer.classes.keras_kind(function.owner), ())
+
+    def _follow_arguments(self) -> None:
+        """Find functions handed to something: TensorFlow traces them, runs them on the host, or nobody knows."""
+        by_name: dict[str, list[Function]] = {}
+        for function in self._walk.functions.values():
+            by_name.setdefault(function.name, []).append(function)
+        parents = self._walk.parents
+        for name, functions in by_name.items():
+            mentions: list[cst.CSTNode] = [f.node for f in functions] if name == "<lambda>" else [
+                *self._walk.names.get(name, ()), *self._walk.attributes.get(name, ())]  # fmt: skip
+            for node in mentions:
+                parent = parents.get(node)
+                if isinstance(parent, cst.Call) and parent.func is node:
+                    continue
+                if isinstance(parent, cst.Attribute):
+                    continue
+                meant = self._infer.value(node).function
+                if meant is not None and meant.name == name:
+                    self._hand_over(node, meant)
+                elif isinstance(node, cst.Attribute) and not self._infer.value(node.value).known:
+                    for method in self._calls.methods_named(name):
+                        self._used.setdefault(method, []).append(node)
+
+    def _hand_over(self, node: cst.CSTNode, function: Function) -> None:
+        """Note what becomes of a function where it is mentioned."""
+        parent = self._walk.parents.get(node)
+        while isinstance(parent, cst.Arg | cst.Element | cst.List | cst.Tuple):
+            node, parent = parent, self._walk.parents.get(parent)
+        if isinstance(parent, cst.Decorator | cst.AssignTarget) or parent is None:
+            return
+        if isinstance(parent, cst.Call) and self._is_taken(parent, function):
+            return
+        if isinstance(parent, cst.Assign) and isinstance(function.node, cst.Lambda):
+            return
+        self._used.setdefault(function, []).append(node)
+
+    def _is_taken(self, call: cst.Call, function: Function) -> bool:
+        """Whether it is known what a call does with a function that it is given; notes it then."""
+        name = self._names.qualified(call.func)
+        if name in _HOST:
+            self._host.add(function)
+        elif name in _TRACERS:
+            self._traced.add(function)
+        elif function in self._calls.targets(call):
+            pass  # `strategy.run(f)`: a call of f
+        elif self._infer.compiles(call.func) or self._is_dataset_tracer(call):
+            self._traced.add(function)
+        elif name == "functools.partial":
+            self._hand_over(call, function)
+        else:
+            return False
+        return True
+
+    def _is_dataset_tracer(self, call: cst.Call) -> bool:
+        return (
+            callee_name(call) in _DATASET_TRACERS
+            and isinstance(call.func, cst.Attribute)
+            and self._infer.value(call.func.value).kind == "dataset"
+        )
+
+    def _spread_eager(self, functions: list[Function], states: dict[Function, State]) -> None:
+        """Everything that eager code calls is eager, unless it is traced by itself."""
+        waiting: list[Function] = []
+
+        def mark(calls: list[cst.Call]) -> None:
+            for call in calls:
+                for target in self._calls.targets(call):
+                    if target not in states:
+                        states[target] = "eager"
+                        waiting.append(target)
+
+        for function in functions:
+            if function not in states and self._may_be_entry(function):
+                states[function] = "eager"
+                waiting.append(function)
+        mark(self._walk.module_calls)
+        while waiting:
+            mark(waiting.pop().calls)
+
+    def _may_be_entry(self, function: Function) -> bool:
+        """Whether a function is judged by itself: nobody here calls it, and nobody else is known to wrap it."""
+        if self._calls.sites(function) or self._used.get(function) or isinstance(function.node, cst.Lambda):
+            return False
+        if any(self._names.qualified(call.func) in _ASKS_THE_MODE for call in function.calls):
+            return False
+        if function.owner is None:
+            return True
+        owner = function.owner
+        return not (self._infer.classes.has_foreign_base(owner) or self._infer.classes.keras_kind(owner))
+
+    def _spread_compiled(self, functions: list[Function], states: dict[Function, State]) -> None:
+        """What only compiled code calls is compiled."""
+        changed = True
+        while changed:
+            changed = False
+            for function in functions:
+                sites = self._calls.sites(function)
+                if function in states or not sites or self._used.get(function):
+                    continue
+                if all(
+                    states.get(caller) == "compiled"
+                    for call in sites
+                    if (caller := self._calls.function_at(call))
+                ):
+                    states[function] = "compiled"
+                    changed = True
