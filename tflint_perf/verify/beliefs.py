@@ -16,6 +16,7 @@ else:
     import tomli as tomllib
 
 FOLDER = "beliefs"
+_ARTICLES = "articles.toml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,14 @@ class Belief:
     sources: tuple[tuple[str, str], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Articles:
+    """The articles by number, and by rule what they say that a rule is about."""
+
+    titles: Mapping[str, str]
+    rules: Mapping[str, str]
+
+
 @cache
 def all_beliefs() -> Mapping[str, Belief]:
     """Every belief by the name of its folder."""
@@ -43,6 +52,12 @@ def all_beliefs() -> Mapping[str, Belief]:
 def read_beliefs(folder: Path) -> Mapping[str, Belief]:
     """The beliefs in a folder, by name."""
     return {file.parent.name: _belief(file) for file in sorted(folder.glob(f"*/{BELIEF}"))}
+
+
+def read_articles(folder: Path) -> Articles:
+    """The articles that the beliefs in a folder are from."""
+    table = tomllib.loads((folder / _ARTICLES).read_text(encoding="utf-8"))
+    return Articles(table["titles"], table["rules"])
 
 
 def _belief(file: Path) -> Belief:

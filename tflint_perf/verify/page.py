@@ -14,8 +14,10 @@ from tflint_perf.figures import change, count, ratio, seconds, size
 from tflint_perf.measured import effect_of, figure_of
 from tflint_perf.verify.about import About, about
 from tflint_perf.verify.chart import draw, draw_effect, heading_of
+from tflint_perf.verify.experiment import claim_of
 from tflint_perf.verify.markup import Content, as_page, element, prose
 from tflint_perf.verify.series import SIDES, charts_of
+from tflint_perf.verify.words import claimed
 
 FILE = "index.html"
 _TITLE = "What the experiments say"
@@ -86,7 +88,7 @@ def _overview_row(subject: About, result: Mapping[str, Any]) -> Sequence[Content
     return (
         element("a", *_name(subject), href=f"#{_anchor(subject)}"),
         element("span", result["verdict"], class_=_badge(result["verdict"])),
-        _claimed(result["claim"]).replace("at least", "\N{GREATER-THAN OR EQUAL TO}"),
+        claimed(claim_of(result["claim"])).replace("at least", "\N{GREATER-THAN OR EQUAL TO}"),
         figure_of(result, "slow") or _NOTHING,
         figure_of(result, "fast") or _NOTHING,
         said,
@@ -114,7 +116,7 @@ def _section(subject: About, result: Mapping[str, Any]) -> Element:
 
 
 def _sentences(result: Mapping[str, Any]) -> Iterator[str]:
-    yield f"Claim: {_claimed(result['claim'])}."
+    yield f"Claim: {claimed(claim_of(result['claim']))}."
     slow, fast, effect = figure_of(result, "slow"), figure_of(result, "fast"), effect_of(result)
     if slow and fast and effect:
         yield f"Measured: slow {slow}, fast {fast}, effect {effect}."
@@ -203,12 +205,6 @@ def _name(subject: About) -> Sequence[Content]:
         if subject.code
         else (subject.title,)
     )
-
-
-def _claimed(claim: Mapping[str, Any]) -> str:
-    """A claim in words: `step time at least 2×`."""
-    growth = "growth of " if claim["kind"] == "growth" else ""
-    return f"{growth}{claim['metric']} at least {claim['least']:g}×"
 
 
 def _badge(verdict: str) -> str:
