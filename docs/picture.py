@@ -5,6 +5,7 @@ Needs rich, which the extra `verify` brings.
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shlex
@@ -22,7 +23,7 @@ def main(target: str, *command: str) -> None:
     """Run the command and write the picture."""
     environment = os.environ | {"FORCE_COLOR": "1", "COLUMNS": str(WIDTH)}
     ran = subprocess.run(command, capture_output=True, text=True, env=environment)
-    console = Console(record=True, width=WIDTH, file=Path(os.devnull).open("w"))
+    console = Console(record=True, width=WIDTH, file=io.StringIO())
     console.print(Text.assemble(("$ ", "green"), (shlex.join(("tflint-perf", *command[1:])), "bold")))
     console.print(Text.from_ansi(ran.stdout + ran.stderr))
     svg = console.export_svg(title="tflint-perf")

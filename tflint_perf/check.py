@@ -103,7 +103,7 @@ def _findings(
     model: Model, source: Source, settings: Settings, rules: list[type[Rule]], heed: bool
 ) -> Checked:
     reports = [(rule, report) for rule in rules for report in _guarded(rule.code, partial(_ask, rule, model))]
-    # A bare `# noqa` with nothing to suppress is nobody's business.
+    # A bare suppression comment with nothing to suppress is nobody's business.
     if not reports and not (heed and names_us(model.text)):
         return Checked(())
     positions = _guarded("positions", partial(Positions, model.module, model.text))

@@ -15,7 +15,9 @@ def load(folder):
 
 
 def main():
-    dataset = load("digits").map(lambda x, y: (tf.cast(x, tf.float32) / 255.0, y)).shuffle(10_000).batch(BATCH_SIZE)
+    dataset = (
+        load("digits").map(lambda x, y: (tf.cast(x, tf.float32) / 255.0, y)).shuffle(10_000).batch(BATCH_SIZE)
+    )
     model = tf.keras.Sequential([tf.keras.layers.Flatten(), tf.keras.layers.Dense(10)])
     loss_fn = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     optimizer = tf.keras.optimizers.Adam()
