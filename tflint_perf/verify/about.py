@@ -10,7 +10,10 @@ from tflint_perf.verify.beliefs import all_beliefs
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """`code` is empty unless a rule is tried; `summary` is empty where there is nothing to add."""
+    """`code` is empty unless a rule is tried; `summary` is empty where there is nothing to add.
+
+    Backticks in `title` and `summary` set off code.
+    """
 
     code: str
     title: str
@@ -18,7 +21,8 @@ class About:
 
     @property
     def name(self) -> str:
-        return f"{self.code} {self.title}".strip()
+        """The whole name as plain text."""
+        return f"{self.code} {self.title}".strip().replace("`", "")
 
 
 def about(key: str) -> About:

@@ -200,11 +200,9 @@ def _table(name: str, columns: Sequence[str], rows: Sequence[Sequence[Content]],
 
 
 def _name(subject: About) -> Sequence[Content]:
-    return (
-        (element("span", subject.code, class_="code"), f" {subject.title}")
-        if subject.code
-        else (subject.title,)
-    )
+    if not subject.code:
+        return prose(subject.title)
+    return element("span", subject.code, class_="code"), f" {subject.title}"
 
 
 def _badge(verdict: str) -> str:

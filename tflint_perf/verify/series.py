@@ -13,7 +13,7 @@ SIDES: tuple[Side, Side] = ("slow", "fast")
 # From here on, a linear scale presses the fast script against the axis.
 _FAR_APART = 6
 # Beyond these shares of the points, what a busy machine did to a window: cut off, so that the rest can be seen.
-_SHOWN = (0.01, 0.99)
+_SHOWN = (0.02, 0.98)
 # A resident set that moves by less than this share did not move.
 _LEAST_SPAN = 0.04
 
@@ -66,8 +66,9 @@ def _step_time(result: Mapping[str, Any]) -> Chart:
 
 def _memory(result: Mapping[str, Any]) -> Chart:
     # The first entry is from before the first step, when nothing had been made yet.
-    lines = _lines(result, lambda run: [(at, held) for at, held in run["memory"] if at > 0])
-    low, high = _range(lines)
+    lines = _lines(result, lambda run: [(at, size) for at, size in run["memory"] if at > 0])
+    held = [value for line in lines for _, value in line.points]
+    low, high = min(held), max(held)
     room = max(_LEAST_SPAN * high - (high - low), 0.16 * (high - low)) / 2
     return Chart("Memory of the process", lines, max(low - room, 0), high + room, _last_step(result), False)
 

@@ -1,0 +1,210 @@
+"""The report as a page, read as a browser reads it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element
+
+import pytest
+
+from tests.verify.html import of_class, parse, text_of
+from tests.verify.synthetic import GPU, document, not_measurable, result, run
+from tflint_perf.verify.about import about
+from tflint_perf.verify.chart import draw, heading_of, ticks
+from tflint_perf.verify.page import page_text, write_page
+from tflint_perf.verify.series import Chart, charts_of
+
+RESULTS: dict[str, Any] = {
+    "TFP101": result(),
+    "TFP203": result(run(0.02, growth=4.3, leak=250_000), run(0.0006), value=4.3, kind="growth"),
+    "TFP301": result(run(0.00102), run(0.001), value=1.02, verdict="refuted", reason="1.02 is short of 2"),
+    "TFP404": not_measurable(),
+    "TFP505": result(value=None, verdict="failed", reason="slow.py stopped")
+    | {"output": "ValueError: <3 & more>", "losses": None},
+}
+
+
+@pytest.fixture(scope="module")
+def page() -> Element:
+    return parse(page_text(document(RESULTS)))
+
+
+def sections(page: Element) -> dict[str, Element]:
+    return {section.get("id", ""): section for section in page.iter("section")}
+
+
+def test_the_page_is_one_file_that_needs_no_other(tmp_path: Path) -> None:
+    path = write_page(document(RESULTS), tmp_path / "new" / "report")
+    assert [path] == list(path.parent.iterdir())
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("<!DOCTYPE html>")
+    assert not re.search(r"""(src|href)=["'](?!#)|url\(|@import|<script|<link|https?:""", text)
+
+
+def test_the_page_says_where_and_when_it_was_measured_and_with_what(page: Element) -> None:
+    (header,) = page.iter("header")
+    assert "CPU (synthetic). TensorFlow 9.8.7, Keras 6.5.4, Python 3.21.0. 2030-01-02." in text_of(header)
+
+
+def test_the_driver_of_a_gpu_is_named() -> None:
+    (header,) = parse(page_text(document(RESULTS, GPU))).iter("header")
+    assert "Synthetic GPU, driver 1.2.3." in text_of(header)
+
+
+def test_the_verdicts_are_counted(page: Element) -> None:
+    (tally,) = of_class(page, "tally")
+    counted = [text_of(item) for item in tally]
+    assert counted == ["2 confirmed", "1 refuted", "1 not measurable", "1 failed"]
+
+
+def test_the_first_table_has_a_row_for_each_experiment_that_leads_to_its_section(page: Element) -> None:
+    table = next(page.iter("table"))
+    rows = [[text_of(cell) for cell in row] for row in table.iter("tr")]
+    assert rows[0][:6] == ["experiment", "verdict", "claim", "slow", "fast", "effect (95%)"]
+    assert rows[1][:6] == [
+        "TFP101 eager-train-step",
+        "confirmed",
+        "step time ≥ 2×",
+        "17 ms",
+        "1.0 ms",
+        "17.2× (16.3 to 18.1)",
+    ]
+    assert [row[:2] for row in rows[4:]] == [
+        ["TFP404 missing-memory-growth", "not measurable"],
+        ["TFP505 map-before-batch", "failed"],
+    ]
+    assert [link.get("href", "")[1:] for link in table.iter("a")] == list(sections(page))
+
+
+@pytest.mark.parametrize(
+    ("anchor", "says"),
+    [
+        ("tfp101", "Measured: slow 17 ms, fast 1.0 ms, effect 17.2× (16.3 to 18.1)."),
+        ("tfp203", "Claim: growth of step time at least 2×. Measured: slow 4.3×, fast 1.0×,"),
+        ("tfp301", "1.02 is short of 2."),
+        ("tfp404", "Needs a GPU, and none is there."),
+        ("tfp505", "Slow.py stopped."),
+    ],
+)
+def test_a_section_says_what_was_claimed_what_was_measured_and_why(
+    page: Element, anchor: str, says: str
+) -> None:
+    assert says in text_of(sections(page)[anchor])
+
+
+@pytest.mark.parametrize("anchor", ["tfp101", "tfp203", "tfp301"])
+def test_what_ran_has_a_chart_of_step_time_and_one_of_memory(page: Element, anchor: str) -> None:
+    section = sections(page)[anchor]
+    assert [text_of(heading).split(" (")[0] for heading in section.iter("h3")] == [
+        "Step time",
+        "Memory of the process",
+    ]
+    for chart in of_class(section, "chart"):
+        assert len(of_class(chart, "typical")) == 2  # one line for each script
+        assert len(of_class(chart, "run")) == 2  # the other pair
+        assert {"slow", "fast"} <= {text_of(text) for text in chart.iter("text")}
+
+
+@pytest.mark.parametrize("anchor", ["tfp404", "tfp505"])
+def test_what_did_not_run_has_no_chart(page: Element, anchor: str) -> None:
+    assert of_class(sections(page)[anchor], "chart") == []
+
+
+def test_what_a_failed_script_wrote_is_shown_and_escaped(page: Element) -> None:
+    (output,) = sections(page)["tfp505"].iter("pre")
+    assert output.text == "ValueError: <3 & more>"
+
+
+def test_every_picture_has_a_name_and_every_chart_a_description(page: Element) -> None:
+    pictures = [element for element in page.iter() if element.get("role") == "img"]
+    assert len(pictures) == 3 + 2 * 3
+    assert all(text_of(picture[0]) and picture[0].tag == "title" for picture in pictures)
+    descriptions = [text_of(found) for found in page.iter("desc")]
+    assert len(descriptions) == 2 * 3
+    assert descriptions[2].startswith("Step time, the typical run of each script over 100 steps: slow from ")
+
+
+def test_tables_scroll_by_themselves_and_can_be_reached_by_keyboard(page: Element) -> None:
+    around = {child: parent for parent in page.iter() for child in parent}
+    for table in page.iter("table"):
+        assert around[table].get("class") == "scroll"
+        assert around[table].get("tabindex") == "0"
+        assert around[table].get("aria-label")
+
+
+def test_all_runs_are_listed(page: Element) -> None:
+    table = next(sections(page)["tfp203"].iter("table"))
+    rows = [[text_of(cell) for cell in row] for row in table.iter("tr")]
+    assert len(rows) == 1 + 2 * 2
+    assert rows[1] == ["1", "slow", "500 ms", "20 ms", "4.3×", "+250 kB a step", "0 a step", "1", "50"]
+
+
+def test_the_page_has_colours_for_dark_screens(page: Element) -> None:
+    (style,) = page.iter("style")
+    assert "prefers-color-scheme: dark" in text_of(style)
+
+
+def test_a_belief_is_shown_by_its_title_and_a_pair_by_its_name() -> None:
+    assert about("prefetch-saves-time").title == "`prefetch` shortens the wait for data"
+    page = parse(page_text(document({"prefetch-saves-time": result(), "before → after": result()})))
+    assert [text_of(heading) for heading in page.iter("h2")] == [
+        "prefetch shortens the wait for data",
+        "before → after",
+    ]
+
+
+def time_chart(**how: Any) -> Chart:
+    return charts_of(result(**how))[0]
+
+
+def test_scripts_that_are_far_apart_are_drawn_on_a_logarithmic_scale() -> None:
+    assert heading_of(time_chart(slow=run(0.1), fast=run(0.001))) == "Step time (ms, logarithmic)"
+    assert heading_of(time_chart(slow=run(0.002), fast=run(0.001))) == "Step time (ms)"
+
+
+def test_a_growth_is_drawn_on_a_linear_scale_from_zero() -> None:
+    chart = time_chart(slow=run(0.1, growth=3.0), fast=run(0.001), kind="growth")
+    assert (chart.logarithmic, chart.low) == (False, 0.0)
+
+
+def test_memory_that_does_not_move_is_drawn_flat() -> None:
+    flat, leaking = (charts_of(result(run(0.1, leak=leak)))[1] for leak in (1000, 5_000_000))
+    (first, last), *_ = zip(flat.lines[0].points[:1], flat.lines[0].points[-1:], strict=True)
+    assert (last[1] - first[1]) / (flat.high - flat.low) < 0.01
+    grown = leaking.lines[0].points[-1][1] - leaking.lines[0].points[0][1]
+    assert grown / (leaking.high - leaking.low) > 0.7
+
+
+def test_a_window_that_something_else_held_up_does_not_press_the_rest_flat() -> None:
+    held_up = run(0.01, steps=400)
+    held_up["windows"][3][2] *= 50
+    assert time_chart(slow=held_up, fast=run(0.005, steps=400), pairs=5).high < 0.05
+
+
+def test_lines_stay_inside_the_picture() -> None:
+    held_up = run(0.01, steps=400)
+    held_up["windows"][3][2] *= 50
+    picture = draw(time_chart(slow=held_up, fast=run(0.005, steps=400), pairs=5), "x")
+    _, _, width, height = map(float, picture.get("viewBox", "").split())
+    for path in (*of_class(picture, "typical"), *of_class(picture, "run")):
+        places = re.findall(r"(-?[\d.]+) (-?[\d.]+)", path.get("d", ""))
+        assert all(0 <= float(x) <= width and 0 <= float(y) <= height for x, y in places)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "logarithmic", "expected"),
+    [
+        (0, 10, False, [0, 2, 4, 6, 8, 10]),
+        (0, 0.9, False, [0, 0.2, 0.4, 0.6, 0.8]),
+        (590, 612, False, [590, 595, 600, 605, 610]),
+        (0.5, 40, True, [1, 3, 10, 30]),
+        (0.8, 1500, True, [1, 10, 100, 1000]),
+        (0.9, 9, True, [1, 2, 5]),
+    ],
+)
+def test_the_numbers_at_an_axis_are_round(
+    low: float, high: float, logarithmic: bool, expected: list[float]
+) -> None:
+    assert list(ticks(low, high, logarithmic)) == expected
