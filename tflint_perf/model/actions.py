@@ -10,6 +10,7 @@ from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.compiled import Compiled
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Function
+from tflint_perf.model.short_loops import is_part_of_one_iteration
 from tflint_perf.model.size_of_calls import is_of_environment
 from tflint_perf.model.syntax import callee_name
 
@@ -47,7 +48,7 @@ class Actions:
     def _outside_loops(self, call: cst.Call) -> bool:
         loop = self._loops.innermost_loop(call)
         while loop is not None:
-            if not self._loops.is_part_of_one_iteration(loop):
+            if not is_part_of_one_iteration(self._infer, loop):
                 return False
             loop = loop.parent
         return True

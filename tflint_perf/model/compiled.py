@@ -87,20 +87,10 @@ class Compiled:
         """Whether `node` is compiled code."""
         return self.state(self._calls.function_at(node)) == "compiled"
 
-    def runs_on_host(self, function: Function) -> bool:
-        """Whether a function is handed to `tf.py_function` or its kin."""
-        self.state(function)
-        return function in self._host
-
     def is_traced(self, function: Function) -> bool:
         """Whether TensorFlow itself is handed the function to trace: a decorator, a call, a Keras method."""
         self.state(function)
         return function in self._traced
-
-    def uses(self, function: Function) -> list[cst.CSTNode]:
-        """Places that mention a function other than to call it: it may be called from elsewhere."""
-        self.state(function)
-        return self._used.get(function, [])
 
     def _settle(self) -> dict[Function, State]:
         functions = list(self._walk.functions.values())

@@ -13,34 +13,18 @@ from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.compiled import Compiled
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Function, Loop
+from tflint_perf.model.short_loops import is_part_of_one_iteration
 from tflint_perf.model.size_of_calls import is_of_environment
 from tflint_perf.model.syntax import (
     COMPREHENSIONS,
-    argument,
     callee_name,
     descendants,
-    integer,
     is_name,
 )
 from tflint_perf.model.values import Value
 
 LoopKind = Literal["step", "epoch", "none"]
 
-# A loop over so few literal items, or a short constant count inside another loop, is part of one iteration.
-_FEW = 10
-_DEVICE_LISTS = frozenset(["tf.config.list_physical_devices", "tf.config.list_logical_devices", "glob.glob", "os.listdir", "glob.iglob", "os.walk", "tf.io.gfile.glob", "tf.io.gfile.listdir", "tf.gfile.Glob", "tf.train.checkpoints_iterator", "os.scandir", "tf.gfile.ListDirectory"])  # fmt: skip
-_PARTS_OF_A_MODEL = frozenset(
-    [
-        "layers",
-        "trainable_variables",
-        "trainable_weights",
-        "weights",
-        "variables",
-        "non_trainable_variables",
-        "metrics",
-        "losses",
-    ]
-)
 _PER_BATCH_CALLBACKS = frozenset(
     [
         "on_batch_begin",
@@ -79,7 +63,7 @@ class Loops:
         return known
 
     def _judge(self, loop: Loop) -> LoopKind:
-        if self.is_part_of_one_iteration(loop) or _asks_person(loop):
+        if is_part_of_one_iteration(self._infer, loop) or _asks_person(loop):
             return "none"
         calls: list[cst.Call] = []
         # A step of an environment is a step, also where it ends in a loop over a few remembered ones.
@@ -87,7 +71,7 @@ class Loops:
             return "step"
         if self._holds_step_loop(loop, calls):
             return "epoch"
-        if loop.iterable is not None and self.runs_over_batches(self._infer.value(loop.iterable)):
+        if loop.iterable is not None and _runs_over_batches(self._infer.value(loop.iterable)):
             return "step"
         if any(map(self.actions.acts, calls)):
             return "step"
@@ -99,7 +83,7 @@ class Loops:
         """Whether a step loop lies inside; gathers in `calls` what one iteration calls otherwise."""
         calls += loop.calls
         for inner in loop.inner:
-            if self.is_part_of_one_iteration(inner):
+            if is_part_of_one_iteration(self._infer, inner):
                 if self._holds_step_loop(inner, calls):
                     return True
             elif self.kind(inner) != "none":
@@ -107,54 +91,6 @@ class Loops:
             else:
                 calls += inner.calls
         return any(self._has_step_loop(target) for call in loop.calls for target in self._calls.targets(call))
-
-    def is_part_of_one_iteration(self, loop: Loop) -> bool:
-        """Loops over a few literal items, elements, layers, variables, devices or file names; loops that run once."""
-        iterable = loop.iterable
-        if _ends_in_break(loop):
-            return True
-        if isinstance(iterable, cst.Call) and callee_name(iterable) == "enumerate" and iterable.args:
-            iterable = iterable.args[0].value
-        if iterable is None:
-            return False
-        if isinstance(iterable, cst.List | cst.Tuple):
-            return len(iterable.elements) <= _FEW
-        if isinstance(iterable, cst.Call):
-            name = callee_name(iterable)
-            if name == "range" and iterable.args:
-                bound = integer(iterable.args[min(1, len(iterable.args) - 1)].value)
-                return bound is not None and (bound <= 1 or (bound <= _FEW and loop.parent is not None))
-            if name == "take":
-                count = integer(argument(iterable, 0, "count"))
-                return count is not None and 0 <= count <= _FEW
-            if self._infer.names.qualified(iterable.func) in _DEVICE_LISTS:
-                return True
-            if name in ("zip", "reversed", "list", "sorted") and iterable.args:
-                return any(self._is_part_of_model(arg.value) for arg in iterable.args)
-        return self._is_part_of_model(iterable)
-
-    def _is_part_of_model(self, node: cst.BaseExpression) -> bool:
-        if isinstance(node, cst.Attribute) and node.attr.value in _PARTS_OF_A_MODEL:
-            return True
-        if isinstance(node, cst.Call) and self._infer.names.qualified(node.func) in _DEVICE_LISTS:
-            return True
-        value = self._infer.value(node)
-        if value.kind in ("list", "tuple") and value.element is not None:
-            inner = value.element.kind
-            return inner in ("variable", "layer") or (inner == "tensor" and value.name == "gradients")
-        return False
-
-    @staticmethod
-    def runs_over_batches(value: Value) -> bool:
-        """Whether iterating over `value` takes batches or samples from a dataset."""
-        if value.kind in ("dataset", "iterator"):
-            # A bare counter or a list of file names is no training data.
-            names = {pipeline[0].name for pipeline in value.pipelines if len(pipeline) == 1}
-            return not names & {"range", "list_files"}
-        if value.kind == "generator" and value.element is not None:
-            items = value.element.items or (value.element,)
-            return any(item.kind == "tensor" and item.host for item in _flatten(items))
-        return False
 
     # Functions
 
@@ -194,28 +130,23 @@ class Loops:
             child, current = current, parents.get(current)
         return None
 
+    def _training_loop(self, node: cst.CSTNode) -> Loop | None:
+        """The innermost loop of steps or epochs of the same function that runs `node`."""
+        loop = self.innermost_loop(node)
+        while loop is not None and self.kind(loop) == "none":
+            loop = loop.parent
+        return loop
+
     def step_loop(self, node: cst.CSTNode) -> Loop | None:
         """The step loop of the same function that runs `node`, where there is one."""
-        loop = self.innermost_loop(node)
-        while loop is not None and self.kind(loop) == "none":
-            loop = loop.parent
+        loop = self._training_loop(node)
         return loop if loop is not None and self.kind(loop) == "step" else None
-
-    def in_epoch_loop(self, node: cst.CSTNode) -> bool:
-        """Whether `node` runs once per iteration of an epoch loop of its function, and not per step."""
-        loop = self.innermost_loop(node)
-        while loop is not None and self.kind(loop) == "none":
-            loop = loop.parent
-        return loop is not None and self.kind(loop) == "epoch"
 
     def is_per_step(self, node: cst.CSTNode) -> bool:
         """Whether `node` runs per step: in a step loop, or in a function that one calls."""
-        loop = self.innermost_loop(node)
-        while loop is not None:
-            kind = self.kind(loop)
-            if kind != "none":
-                return kind == "step"
-            loop = loop.parent
+        loop = self._training_loop(node)
+        if loop is not None:
+            return self.kind(loop) == "step"
         function = self._calls.function_at(node)
         return function is not None and self.is_function_per_step(function)
 
@@ -274,11 +205,9 @@ class Loops:
 
     def may_be_per_step(self, node: cst.CSTNode) -> bool:
         """Whether `node` runs per step, or in a function that nobody here calls and that is judged by itself."""
-        loop = self.innermost_loop(node)
-        while loop is not None:
-            if self.kind(loop) != "none":
-                return self.kind(loop) == "step"
-            loop = loop.parent
+        loop = self._training_loop(node)
+        if loop is not None:
+            return self.kind(loop) == "step"
         function = self._calls.function_at(node)
         return function is not None and self._is_own_judge(function, set())
 
@@ -306,15 +235,16 @@ def _asks_person(loop: Loop) -> bool:
     return any(is_name(call.func, "input") for call in loop.calls)
 
 
-def _ends_in_break(loop: Loop) -> bool:
-    """Whether a loop runs once: its last statement leaves it, and nothing goes on before that."""
-    body = loop.node.body if isinstance(loop.node, cst.For | cst.While) else None
-    last = body.body[-1] if body is not None and body.body else None
-    if isinstance(last, cst.SimpleStatementLine):
-        last = last.body[-1]
-    return isinstance(last, cst.Break) and not any(
-        isinstance(node, cst.Continue) for node in descendants(loop.node)
-    )
+def _runs_over_batches(value: Value) -> bool:
+    """Whether iterating over `value` takes batches or samples from a dataset."""
+    if value.kind in ("dataset", "iterator"):
+        # A bare counter or a list of file names is no training data.
+        names = {pipeline[0].name for pipeline in value.pipelines if len(pipeline) == 1}
+        return not names & {"range", "list_files"}
+    if value.kind == "generator" and value.element is not None:
+        items = value.element.items or (value.element,)
+        return any(item.kind == "tensor" and item.host for item in _flatten(items))
+    return False
 
 
 def _flatten(items: tuple[Value, ...]) -> Iterator[Value]:

@@ -16,6 +16,7 @@ from tflint_perf.model.named_calls import builtin_or_qualified
 from tflint_perf.model.once import Once, extent
 from tflint_perf.model.randomness import changes_by_itself
 from tflint_perf.model.scopes import Function, Loop
+from tflint_perf.model.short_loops import is_part_of_one_iteration
 from tflint_perf.model.syntax import (
     COMPREHENSIONS,
     callee_name,
@@ -126,7 +127,7 @@ class Sessions:
         if self._graphs.has_own_graph(node, extent(self._walk, loop) if loop is not None else None):
             return None
         if loop is not None:
-            if self._runs_session(loop) and not self._is_part_of_one_iteration(loop):
+            if self._runs_session(loop) and not self._is_bounded(loop):
                 return None if self._graphs.resets_graph(loop.node) else loop
             return self._growing_loop(loop.node, seen)
         if (
@@ -140,9 +141,9 @@ class Sessions:
         found = (self._growing_loop(call, seen) for call in self._calls.sites(function))
         return next((loop for loop in found if loop is not None), None)
 
-    def _is_part_of_one_iteration(self, loop: Loop) -> bool:
+    def _is_bounded(self, loop: Loop) -> bool:
         """Loops of a bounded length, over variables for instance: they make one op for each."""
-        if self._loops.is_part_of_one_iteration(loop):
+        if is_part_of_one_iteration(self._infer, loop):
             return True
         if loop.iterable is None or isinstance(loop.node, cst.While):
             return False

@@ -1,0 +1,89 @@
+"""Loops that are part of one iteration of the loop around them: short ones, and those over parts of a model."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.scopes import Loop
+from tflint_perf.model.syntax import argument, callee_name, descendants, integer
+
+# A loop over so few literal items, or a short constant count inside another loop, is part of one iteration.
+_FEW = 10
+_LISTS_OF_DEVICES_AND_FILES = frozenset(
+    [
+        "tf.config.list_physical_devices",
+        "tf.config.list_logical_devices",
+        "glob.glob",
+        "os.listdir",
+        "glob.iglob",
+        "os.walk",
+        "tf.io.gfile.glob",
+        "tf.io.gfile.listdir",
+        "tf.gfile.Glob",
+        "tf.train.checkpoints_iterator",
+        "os.scandir",
+        "tf.gfile.ListDirectory",
+    ]
+)
+_PARTS_OF_A_MODEL = frozenset(
+    [
+        "layers",
+        "trainable_variables",
+        "trainable_weights",
+        "weights",
+        "variables",
+        "non_trainable_variables",
+        "metrics",
+        "losses",
+    ]
+)
+
+
+def is_part_of_one_iteration(infer: Inference, loop: Loop) -> bool:
+    """Loops over a few literal items, elements, layers, variables, devices or file names; loops that run once."""
+    iterable = loop.iterable
+    if _ends_in_break(loop):
+        return True
+    if isinstance(iterable, cst.Call) and callee_name(iterable) == "enumerate" and iterable.args:
+        iterable = iterable.args[0].value
+    if iterable is None:
+        return False
+    if isinstance(iterable, cst.List | cst.Tuple):
+        return len(iterable.elements) <= _FEW
+    if isinstance(iterable, cst.Call):
+        name = callee_name(iterable)
+        if name == "range" and iterable.args:
+            bound = integer(iterable.args[min(1, len(iterable.args) - 1)].value)
+            return bound is not None and (bound <= 1 or (bound <= _FEW and loop.parent is not None))
+        if name == "take":
+            count = integer(argument(iterable, 0, "count"))
+            return count is not None and 0 <= count <= _FEW
+        if infer.names.qualified(iterable.func) in _LISTS_OF_DEVICES_AND_FILES:
+            return True
+        if name in ("zip", "reversed", "list", "sorted") and iterable.args:
+            return any(_is_part_of_model(infer, arg.value) for arg in iterable.args)
+    return _is_part_of_model(infer, iterable)
+
+
+def _is_part_of_model(infer: Inference, node: cst.BaseExpression) -> bool:
+    if isinstance(node, cst.Attribute) and node.attr.value in _PARTS_OF_A_MODEL:
+        return True
+    if isinstance(node, cst.Call) and infer.names.qualified(node.func) in _LISTS_OF_DEVICES_AND_FILES:
+        return True
+    value = infer.value(node)
+    if value.kind in ("list", "tuple") and value.element is not None:
+        inner = value.element.kind
+        return inner in ("variable", "layer") or (inner == "tensor" and value.name == "gradients")
+    return False
+
+
+def _ends_in_break(loop: Loop) -> bool:
+    """Whether a loop runs once: its last statement leaves it, and nothing goes on before that."""
+    body = loop.node.body if isinstance(loop.node, cst.For | cst.While) else None
+    last = body.body[-1] if body is not None and body.body else None
+    if isinstance(last, cst.SimpleStatementLine):
+        last = last.body[-1]
+    return isinstance(last, cst.Break) and not any(
+        isinstance(node, cst.Continue) for node in descendants(loop.node)
+    )
