@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from time import perf_counter_ns
 from typing import Any
 
+import numpy as np
+
 from tflint_perf.verify.probes import Gpus, Traces, live_tensors_and_graph_ops, resident
 
 # Steps after the first that are not timed: ten, or three where they are slow.
@@ -77,8 +79,6 @@ def number(loss: Any) -> float:
     Raises:
         ScriptError: it is nothing of the kind.
     """
-    import numpy as np  # what TensorFlow's tensors are made numbers with
-
     try:
         return float(np.mean(np.asarray(loss, dtype=np.float64)))
     except (TypeError, ValueError, NotImplementedError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections import Counter
 from contextlib import suppress
 from typing import Any
 
@@ -50,13 +51,11 @@ def live_tensors_and_graph_ops() -> tuple[int, int]:
     gc.collect()
     tensorflow = sys.modules.get("tensorflow")
     graph_type = tensorflow.Graph if tensorflow else ()
-    tensors = ops = 0
-    for item in gc.get_objects():
-        kind = type(item)  # not `isinstance`: it runs code of proxies
-        if kind.__name__ == "EagerTensor":
-            tensors += 1
-        elif graph_type and issubclass(kind, graph_type):
-            ops += len(item.get_operations())
+    objects = gc.get_objects()
+    kinds = Counter(map(type, objects))  # not `isinstance`, which runs the code of proxies
+    tensors = sum(count for kind, count in kinds.items() if kind.__name__ == "EagerTensor")
+    graphs = {kind for kind in kinds if issubclass(kind, graph_type)}
+    ops = sum(len(item.get_operations()) for item in objects if type(item) in graphs) if graphs else 0
     return tensors, ops
 
 

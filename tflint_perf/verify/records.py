@@ -14,7 +14,8 @@ from tflint_perf.rule import Claim
 
 SCHEMA = 1
 _DIGITS = 4
-_FLAT_LIST = re.compile(r"\[\s+([^\[\]{}\"]*?)\s+\]")
+# A list of numbers, and a list of such lists: one line each.
+_FLAT_LISTS = (re.compile(r"\[\s+([^\[\]{}\"]*?)\s+\]"), re.compile(r"\[\s+(\[[^{}\"]*?\])\s+\](?=[,\s])"))
 
 # "agrees" is the best that a quick run can say: both scripts ran, and their losses are the same.
 Verdict = Literal["confirmed", "refuted", "inconclusive", "not measurable", "failed", "agrees"]
@@ -125,7 +126,7 @@ class Record:
 
 
 def to_json(record: Record) -> str:
-    """The text of an evidence file: keys sorted, a list of numbers on one line, floats to four digits."""
+    """The text of an evidence file: keys sorted, a series on one line, floats to four digits."""
     return as_text(as_document(record)) + "\n"
 
 
@@ -141,7 +142,9 @@ def as_document(record: Record) -> dict[str, Any]:
 def as_text(document: Mapping[str, Any]) -> str:
     """JSON text that people can read and compare."""
     text = json.dumps(document, indent=1, sort_keys=True, allow_nan=False)
-    return _FLAT_LIST.sub(lambda match: "[" + " ".join(match[1].split()) + "]", text)
+    for pattern in _FLAT_LISTS:
+        text = pattern.sub(lambda match: f"[{' '.join(match[1].split())}]", text)
+    return text
 
 
 def from_json(text: str) -> Record:
