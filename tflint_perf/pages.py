@@ -119,7 +119,7 @@ def _evidence_table(evidence: Sequence[Evidence]) -> Iterator[str]:
     ]
     yield from lines
     for record in evidence:
-        if record.verdict not in ("confirmed", "refuted") and (reason := record.record.get("reason")):
+        if record.verdict in ("not measurable", "failed") and (reason := record.record.get("reason")):
             yield ""
             yield f"{record.verdict.capitalize()} on {record.where}: {reason.rstrip('.')}."
 

@@ -22,6 +22,7 @@ from tflint_perf.verify.words import claimed
 FILE = "index.html"
 _TITLE = "What the experiments say"
 _VERDICTS = ("confirmed", "refuted", "inconclusive", "agrees", "not measurable", "failed")
+_JUDGED = frozenset({"confirmed", "refuted", "inconclusive"})
 _NOTHING = "\N{EN DASH}"
 _OVERVIEW = ("experiment", "verdict", "claim", "slow", "fast", "effect (95%)", "beside the claim")
 _RUNS = ("pair", "script", "first step", "step", "growth", "memory", "live tensors", "traces", "graph ops")
@@ -120,7 +121,8 @@ def _sentences(result: Mapping[str, Any]) -> Iterator[str]:
     slow, fast, effect = figure_of(result, "slow"), figure_of(result, "fast"), effect_of(result)
     if slow and fast and effect:
         yield f"Measured: slow {slow}, fast {fast}, effect {effect}."
-    if reason := result.get("reason"):
+    # A verdict's reason is its figure beside the claim, which has just been said.
+    if (reason := result.get("reason")) and not (effect and result["verdict"] in _JUDGED):
         yield f"{reason[0].upper()}{reason[1:].rstrip('.')}."
     losses = result.get("losses")
     if losses and losses["difference"] is not None:
