@@ -10,8 +10,7 @@ import libcst as cst
 from tflint_perf.edit.editor import Editor
 from tflint_perf.model import Loop, Model
 from tflint_perf.model.scopes import Binding, Block
-from tflint_perf.model.syntax import descendants, names_read
-from tflint_perf.model.tracing import names_written
+from tflint_perf.model.syntax import descendants, names_read, names_written
 from tflint_perf.rule import Refusal, Repair
 
 _NOT_TENSORS = frozenset({"number", "string", "dict", "object", "session"})

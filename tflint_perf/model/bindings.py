@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.model.scopes import Binding, BindingKind, Scope
+from tflint_perf.model.syntax import dotted_name
 
 if TYPE_CHECKING:
     from tflint_perf.model.walk import Walk
@@ -83,7 +84,7 @@ def _home_of(name: str, scope: Scope, top: Scope) -> Scope:
 def bind_import(walk: Walk, node: cst.Import) -> None:
     """`import a.b` binds `a`; `import a.b as c` binds `c` to `a.b`."""
     for alias in node.names:
-        full = _dotted(alias.name)
+        full = dotted_name(alias.name)
         if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
             bind(walk, alias.asname.name.value, "import", alias, None, imported=full)
         else:
@@ -93,7 +94,7 @@ def bind_import(walk: Walk, node: cst.Import) -> None:
 
 def bind_import_from(walk: Walk, node: cst.ImportFrom) -> None:
     """`from a import b as c` binds `c` to `a.b`; a star import is kept under the name `*`."""
-    module = "." * len(node.relative) + (_dotted(node.module) if node.module is not None else "")
+    module = "." * len(node.relative) + (dotted_name(node.module) if node.module is not None else "")
     if isinstance(node.names, cst.ImportStar):
         bind(walk, "*", "import", node, None, imported=f"{module}.*")
         return
@@ -101,11 +102,5 @@ def bind_import_from(walk: Walk, node: cst.ImportFrom) -> None:
         bound = alias.asname.name if alias.asname is not None else alias.name
         if isinstance(bound, cst.Name):
             separator = "" if module.endswith(".") else "."
-            imported = f"{module}{separator}{_dotted(alias.name)}"
+            imported = f"{module}{separator}{dotted_name(alias.name)}"
             bind(walk, bound.value, "import", alias, None, imported=imported)
-
-
-def _dotted(node: cst.CSTNode | None) -> str:
-    if isinstance(node, cst.Attribute):
-        return f"{_dotted(node.value)}.{node.attr.value}"
-    return node.value if isinstance(node, cst.Name) else ""

@@ -9,8 +9,7 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.invariance import last_name, places_changed
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.scopes import Function, Loop
-from tflint_perf.model.syntax import callee_name, descendants
-from tflint_perf.model.tracing import names_written
+from tflint_perf.model.syntax import callee_name, descendants, names_written
 from tflint_perf.model.walk import Walk
 
 _CACHING_DECORATORS = frozenset(

@@ -11,7 +11,7 @@ import libcst as cst
 
 from tflint_perf.model.names import canonical
 from tflint_perf.model.scopes import Function
-from tflint_perf.model.syntax import argument, callee_name, descendants, names_read
+from tflint_perf.model.syntax import argument, callee_name, descendants, dotted_name, names_read
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model
@@ -213,16 +213,10 @@ class Programs:
 def imported_modules(node: cst.Import | cst.ImportFrom) -> list[str]:
     """The modules that an import statement runs, dotted; "" for the package of the file itself."""
     if isinstance(node, cst.ImportFrom):
-        return [_dotted(node.module)] if not node.relative else [f".{_dotted(node.module)}"]
-    return [_dotted(alias.name) for alias in node.names]
+        return [dotted_name(node.module)] if not node.relative else [f".{dotted_name(node.module)}"]
+    return [dotted_name(alias.name) for alias in node.names]
 
 
 def imports_tensorflow(module: str) -> bool:
     """Whether a module is TensorFlow's or Keras's own."""
     return canonical(module).split(".")[0] in ("tf", "keras")
-
-
-def _dotted(node: cst.CSTNode | None) -> str:
-    if isinstance(node, cst.Attribute):
-        return f"{_dotted(node.value)}.{node.attr.value}"
-    return node.value if isinstance(node, cst.Name) else ""

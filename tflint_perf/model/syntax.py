@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
@@ -135,6 +135,21 @@ def target_names(target: cst.CSTNode) -> Iterator[cst.Name]:
             yield from target_names(target.value)
 
 
+def names_written(statements: Iterable[cst.CSTNode]) -> set[str]:
+    """The names that statements bind, in blocks below them too."""
+    written: set[str] = set()
+    for statement in statements:
+        for node in descendants_here(statement):
+            match node:
+                case cst.AssignTarget() | cst.AnnAssign() | cst.AugAssign() | cst.NamedExpr() | cst.For():
+                    written |= {name.value for name in target_names(node.target)}
+                case cst.AsName():
+                    written |= {name.value for name in target_names(node.name)}
+                case cst.FunctionDef() | cst.ClassDef():
+                    written.add(node.name.value)
+    return written
+
+
 def names_read(node: cst.CSTNode) -> Iterator[cst.Name]:
     """The names that an expression or statement mentions, also inside functions defined in it."""
     return (below for below in descendants(node) if isinstance(below, cst.Name))
@@ -143,6 +158,13 @@ def names_read(node: cst.CSTNode) -> Iterator[cst.Name]:
 def mentions(node: cst.CSTNode, names: set[str] | frozenset[str]) -> bool:
     """Whether a name of `names` stands anywhere in `node`."""
     return any(name.value in names for name in names_read(node))
+
+
+def dotted_name(node: cst.CSTNode | None, other: str = "") -> str:
+    """A name with attributes as it is spelled: `a.b.c`; `other` stands for what is no name."""
+    if isinstance(node, cst.Attribute):
+        return f"{dotted_name(node.value, other)}.{node.attr.value}"
+    return node.value if isinstance(node, cst.Name) else other
 
 
 def callee_name(call: cst.Call) -> str:

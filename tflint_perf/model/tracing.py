@@ -9,17 +9,18 @@ import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.compiled import Compiled
+from tflint_perf.model.host_calls import HostCalls
 from tflint_perf.model.infer import Inference
-from tflint_perf.model.scopes import Binding, Function
+from tflint_perf.model.scopes import Function
+from tflint_perf.model.side_effects import SideEffects
 from tflint_perf.model.syntax import (
     callee_name,
     descendants,
     descendants_here,
     is_constant,
-    keyword_argument,
     names_read,
-    target_names,
 )
+from tflint_perf.model.values import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,34 +31,6 @@ class Obstacle:
     reason: str
 
 
-_HOST_METHODS = frozenset(["numpy", "item", "tolist", "fit", "predict", "evaluate", "train_on_batch", "test_on_batch", "predict_on_batch", "fit_generator", "save", "save_weights", "load_weights", "savefig"])  # fmt: skip
-_HOST_BUILTINS = frozenset(["print", "float", "int", "bool", "open", "input", "round", "id", "iter", "next"])
-_GROWING = frozenset(
-    [
-        "append",
-        "extend",
-        "insert",
-        "add",
-        "update",
-        "pop",
-        "popleft",
-        "appendleft",
-        "remove",
-        "clear",
-        "setdefault",
-        "put",
-        "push",
-    ]
-)
-_STATE = frozenset({"variable", "model", "layer", "optimizer", "metric"})
-# NumPy's constants and types mean the same at trace time.
-_NUMPY_CONSTANTS = frozenset(["np.pi", "np.inf", "np.nan", "np.e", "np.newaxis", "np.float32", "np.float64", "np.int32", "np.int64", "np.prod", "np.sqrt", "np.log", "np.exp"])  # fmt: skip
-_HOST_MODULES = ("np", "scipy", "random", "time", "os", "sys", "cv2", "PIL", "pandas", "matplotlib", "datetime",
-                 "logging", "pickle", "json", "wandb", "neptune", "mlflow", "tqdm", "gc")  # fmt: skip
-_TF_HOST = ("tf.summary.", "tf.io.write", "tf.io.gfile.", "tf.train.Checkpoint", "tf.saved_model.", "tf.config.",
-            "tf.profiler.", "keras.utils.", "keras.preprocessing.", "tf.random.set_seed")  # fmt: skip
-
-
 class Tracing:
     """Looks along the call path of a piece of code for what tracing would change or break."""
 
@@ -66,6 +39,8 @@ class Tracing:
         self._calls = calls
         self._compiled = compiled
         self._walk = infer.walk
+        self._host_calls = HostCalls(infer, calls)
+        self._side_effects = SideEffects(infer, calls)
         self._looked_at: set[cst.CSTNode] = set()
 
     def obstacle_in_function(self, function: Function) -> Obstacle | None:
@@ -125,13 +100,13 @@ class Tracing:
     def _reason(self, node: cst.CSTNode, function: Function | None, inline: bool) -> str:
         match node:
             case cst.Call():
-                return self._call(node, function)
+                return self._host_calls.reason(node, function)
             case cst.Assign() | cst.AugAssign() | cst.AnnAssign():
-                return self._write(node, function)
+                return self._side_effects.of_write(node, function)
             case cst.Attribute():
-                return self._reassigned_attribute(node, function)
+                return self._side_effects.of_attribute(node, function)
             case cst.Name():
-                return self._reassigned_global(node)
+                return self._side_effects.of_name(node)
             case cst.Try() | cst.TryStar():
                 return "`try` does not work across traced code"
             case cst.Global() | cst.Nonlocal():
@@ -146,166 +121,6 @@ class Tracing:
                 return self._condition(node, function)
             case cst.Del():
                 return "`del` has no meaning in traced code"
-        return ""
-
-    # Calls
-
-    def _call(self, call: cst.Call, function: Function | None) -> str:
-        name = self._infer.names.qualified(call.func)
-        last = callee_name(call)
-        if name:
-            reason = self._imported(call, name)
-            if reason:
-                return reason
-        elif isinstance(call.func, cst.Attribute):
-            if last in _HOST_METHODS and not self._calls.targets(call):
-                return f"`.{last}()` runs on the host"
-            if last in _GROWING and self._is_outer(call.func.value, function):
-                if self._infer.value(call.func.value).kind not in ("metric", "model", "layer", "optimizer"):
-                    return f"`.{last}()` writes to a container outside the step"
-        elif last in _HOST_BUILTINS and not self._infer.names.lookup(last, self._infer.names.scope_of(call)):
-            if last in ("float", "int", "bool", "round") and call.args and is_constant(call.args[0].value):
-                return ""
-            return f"`{last}()` runs on the host"
-        made = self._infer.value(call).kind
-        if (
-            made in _STATE
-            and not self._calls.targets(call)
-            and self._creates(call)
-            and not self._first_call_guard(call)
-        ):
-            return f"a {made} is created on each call"
-        given = keyword_argument(call, "name")
-        if (
-            given is not None
-            and not isinstance(given, cst.SimpleString | cst.FormattedString)
-            and not is_constant(given)
-        ):
-            if self._infer.value(given).kind != "string":
-                return "`name=` is not a string"
-        return ""
-
-    def _imported(self, call: cst.Call, name: str) -> str:
-        module = name.split(".", 1)[0]
-        if name in _NUMPY_CONSTANTS:
-            return (
-                "" if all(self._is_static(arg.value) for arg in call.args) else f"`{name}` runs on the host"
-            )
-        if module in _HOST_MODULES:
-            if (
-                module == "np"
-                and call.args
-                and all(is_constant(arg.value) for arg in call.args)
-                and ".random" not in name
-            ):
-                return ""
-            return f"`{name}` runs on the host"
-        if name.startswith(_TF_HOST):
-            return f"`{name}` runs on the host"
-        return ""
-
-    def _is_static(self, node: cst.BaseExpression) -> bool:
-        """Constants and static shapes."""
-        return is_constant(node) or any(
-            isinstance(part, cst.Attribute) and part.attr.value == "shape" for part in descendants(node)
-        )
-
-    def _creates(self, call: cst.Call) -> bool:
-        """Whether a call makes a new object, rather than hands out one that is there."""
-        name = self._infer.names.qualified(call.func)
-        value = self._infer.value(call.func)
-        return bool(name) or value.kind == "class"
-
-    def _first_call_guard(self, node: cst.CSTNode) -> bool:
-        """Whether `node` stands behind `if x is None` or `if not self.built`."""
-        current: cst.CSTNode | None = node
-        while current is not None and not isinstance(current, cst.FunctionDef):
-            if isinstance(current, cst.If):
-                for part in descendants(current.test):
-                    if isinstance(part, cst.Is) or (isinstance(part, cst.Name) and part.value == "None"):
-                        return True
-            current = self._walk.parents.get(current)
-        return False
-
-    # Writes and what changes between calls
-
-    def _write(self, node: cst.Assign | cst.AugAssign | cst.AnnAssign, function: Function | None) -> str:
-        targets = [t.target for t in node.targets] if isinstance(node, cst.Assign) else [node.target]
-        for target in targets:
-            for part in descendants(target):
-                if isinstance(part, cst.Attribute) and self._walk.parents.get(part) is not None:
-                    if self._is_target(part, target):
-                        if isinstance(node, cst.AugAssign) and self._infer.value(part).kind == "variable":
-                            continue
-                        return f"it writes to `{_dotted(part)}`"
-            if isinstance(target, cst.Subscript) and self._is_outer(target.value, function):
-                return "it writes to a container outside the step"
-        return ""
-
-    @staticmethod
-    def _is_target(part: cst.Attribute, target: cst.CSTNode) -> bool:
-        if part is target:
-            return True
-        if isinstance(target, cst.Tuple | cst.List):
-            return any(element.value is part for element in target.elements)
-        return False
-
-    def _is_outer(self, node: cst.BaseExpression, function: Function | None) -> bool:
-        """Whether a container lives outside the function: an attribute, a parameter or a name of another scope."""
-        while isinstance(node, cst.Subscript):
-            node = node.value
-        if isinstance(node, cst.Attribute):
-            return not self._infer.names.dotted(node)
-        if not isinstance(node, cst.Name):
-            return False
-        found = self._infer.names.lookup(node.value, self._infer.names.scope_of(node))
-        if found is None:
-            return True
-        scope, bindings = found
-        return scope.function is not function or any(binding.kind == "param" for binding in bindings)
-
-    def _reassigned_attribute(self, node: cst.Attribute, function: Function | None) -> str:
-        """An attribute of `self` that methods other than the constructor change: tracing would freeze it."""
-        if function is None or function.owner is None or not isinstance(node.value, cst.Name):
-            return ""
-        if function.positional[:1] != [node.value.value]:
-            return ""
-        for klass in self._infer.classes.lineage(function.owner):
-            for binding in klass.attributes.get(node.attr.value, ()):
-                if self._changes_later(binding) and self._infer.value(node).kind not in (
-                    "tensor",
-                    "variable",
-                    "compiled",
-                ):
-                    return f"`{_dotted(node)}` is reassigned between calls"
-        return ""
-
-    def _changes_later(self, binding: Binding) -> bool:
-        holder = self._calls.function_at(binding.node)
-        if binding.kind == "augment":
-            return True
-        return (
-            holder is not None
-            and holder.name not in ("__init__", "build", "setup", "compile", "__new__")
-            and not (self._called_from_constructor(holder))
-        )
-
-    def _called_from_constructor(self, function: Function) -> bool:
-        sites = self._calls.sites(function)
-        return bool(sites) and all(
-            (caller := self._calls.function_at(call)) is not None and caller.name == "__init__"
-            for call in sites
-        )
-
-    def _reassigned_global(self, node: cst.Name) -> str:
-        """A module-level name that functions change through `global`: tracing would freeze it."""
-        scope = self._infer.names.scope_of(node)
-        found = self._infer.names.lookup(node.value, scope)
-        if found is None or found[0] is scope:
-            return ""
-        if any(b.at.block.scope is not found[0] and b.kind in ("assign", "augment") for b in found[1]):
-            if self._infer.value(node).kind not in ("tensor", "variable"):
-                return f"`{node.value}` is reassigned between calls"
         return ""
 
     # Control flow
@@ -376,7 +191,7 @@ class Tracing:
         return None
 
     @staticmethod
-    def _holds_variables(value) -> bool:  # type: ignore[no-untyped-def]
+    def _holds_variables(value: Value) -> bool:
         return value.element is not None and value.element.kind in ("variable", "tensor", "model", "layer")
 
     def _is_fixed(self, node: cst.BaseExpression) -> bool:
@@ -392,24 +207,3 @@ class Tracing:
             and found[1][0].kind in ("assign", "param")
             and (found[1][0].at.block.loop is None)
         )
-
-
-def _dotted(node: cst.CSTNode) -> str:
-    if isinstance(node, cst.Attribute):
-        return f"{_dotted(node.value)}.{node.attr.value}"
-    return node.value if isinstance(node, cst.Name) else "…"
-
-
-def names_written(statements: Iterable[cst.CSTNode]) -> set[str]:
-    """The names that statements bind, in blocks below them too."""
-    written: set[str] = set()
-    for statement in statements:
-        for node in descendants_here(statement):
-            match node:
-                case cst.AssignTarget() | cst.AnnAssign() | cst.AugAssign() | cst.NamedExpr() | cst.For():
-                    written |= {name.value for name in target_names(node.target)}
-                case cst.AsName():
-                    written |= {name.value for name in target_names(node.name)}
-                case cst.FunctionDef() | cst.ClassDef():
-                    written.add(node.name.value)
-    return written

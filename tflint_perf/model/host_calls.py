@@ -1,0 +1,103 @@
+"""Calls that run on the host, or make something that must be made once: they mean something else in traced code."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.scopes import Function
+from tflint_perf.model.side_effects import is_outer
+from tflint_perf.model.syntax import callee_name, descendants, is_constant, keyword_argument
+
+_HOST_METHODS = frozenset({"numpy", "item", "tolist", "fit", "predict", "evaluate", "train_on_batch", "test_on_batch",
+                           "predict_on_batch", "fit_generator", "save", "save_weights", "load_weights", "savefig"})  # fmt: skip
+_HOST_BUILTINS = frozenset(["print", "float", "int", "bool", "open", "input", "round", "id", "iter", "next"])
+_GROWING = frozenset({"append", "extend", "insert", "add", "update", "pop", "popleft", "appendleft", "remove", "clear",
+                      "setdefault", "put", "push"})  # fmt: skip
+_STATE = frozenset({"variable", "model", "layer", "optimizer", "metric"})
+# NumPy's constants and types mean the same at trace time.
+_NUMPY_CONSTANTS = frozenset({"np.pi", "np.inf", "np.nan", "np.e", "np.newaxis", "np.float32", "np.float64", "np.int32",
+                             "np.int64", "np.prod", "np.sqrt", "np.log", "np.exp"})  # fmt: skip
+_HOST_MODULES = ("np", "scipy", "random", "time", "os", "sys", "cv2", "PIL", "pandas", "matplotlib", "datetime",
+                 "logging", "pickle", "json", "wandb", "neptune", "mlflow", "tqdm", "gc")  # fmt: skip
+_TF_HOST = ("tf.summary.", "tf.io.write", "tf.io.gfile.", "tf.train.Checkpoint", "tf.saved_model.", "tf.config.",
+            "tf.profiler.", "keras.utils.", "keras.preprocessing.", "tf.random.set_seed")  # fmt: skip
+
+
+class HostCalls:
+    """Answers what stands against a call in traced code."""
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+
+    def reason(self, call: cst.Call, function: Function | None) -> str:
+        """Why a call can't be traced; "" where nothing is known against it."""
+        return self._runs_on_host(call, function) or self._makes_state(call) or self._name_argument(call)
+
+    def _runs_on_host(self, call: cst.Call, function: Function | None) -> str:
+        name = self._infer.names.qualified(call.func)
+        last = callee_name(call)
+        if name:
+            return self._imported(call, name)
+        if isinstance(call.func, cst.Attribute):
+            if last in _HOST_METHODS and not self._calls.targets(call):
+                return f"`.{last}()` runs on the host"
+            if last in _GROWING and is_outer(self._infer, call.func.value, function):
+                if self._infer.value(call.func.value).kind not in ("metric", "model", "layer", "optimizer"):
+                    return f"`.{last}()` writes to a container outside the step"
+        elif last in _HOST_BUILTINS and not self._infer.names.lookup(last, self._infer.names.scope_of(call)):
+            if last not in ("float", "int", "bool", "round") or not _takes_constant(call):
+                return f"`{last}()` runs on the host"
+        return ""
+
+    def _imported(self, call: cst.Call, name: str) -> str:
+        on_host = f"`{name}` runs on the host"
+        if name in _NUMPY_CONSTANTS:
+            return "" if all(_is_static(arg.value) for arg in call.args) else on_host
+        module = name.split(".", 1)[0]
+        if module == "np" and call.args and ".random" not in name:
+            return "" if all(is_constant(arg.value) for arg in call.args) else on_host
+        return on_host if module in _HOST_MODULES or name.startswith(_TF_HOST) else ""
+
+    def _makes_state(self, call: cst.Call) -> str:
+        """Why a call may not run again and again: it makes a variable, or something that holds variables."""
+        made = self._infer.value(call).kind
+        if made not in _STATE or self._calls.targets(call) or not self._creates(call):
+            return ""
+        return "" if self._first_call_guard(call) else f"a {made} is created on each call"
+
+    def _name_argument(self, call: cst.Call) -> str:
+        given = keyword_argument(call, "name")
+        if given is None or isinstance(given, cst.SimpleString | cst.FormattedString) or is_constant(given):
+            return ""
+        return "" if self._infer.value(given).kind == "string" else "`name=` is not a string"
+
+    def _creates(self, call: cst.Call) -> bool:
+        """Whether a call makes a new object, rather than hands out one that is there."""
+        name = self._infer.names.qualified(call.func)
+        value = self._infer.value(call.func)
+        return bool(name) or value.kind == "class"
+
+    def _first_call_guard(self, node: cst.CSTNode) -> bool:
+        """Whether `node` stands behind `if x is None` or `if not self.built`."""
+        current: cst.CSTNode | None = node
+        while current is not None and not isinstance(current, cst.FunctionDef):
+            if isinstance(current, cst.If):
+                for part in descendants(current.test):
+                    if isinstance(part, cst.Is) or (isinstance(part, cst.Name) and part.value == "None"):
+                        return True
+            current = self._infer.walk.parents.get(current)
+        return False
+
+
+def _takes_constant(call: cst.Call) -> bool:
+    return bool(call.args) and is_constant(call.args[0].value)
+
+
+def _is_static(node: cst.BaseExpression) -> bool:
+    """Constants and static shapes."""
+    return is_constant(node) or any(
+        isinstance(part, cst.Attribute) and part.attr.value == "shape" for part in descendants(node)
+    )
