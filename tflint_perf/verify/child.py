@@ -17,20 +17,12 @@ from importlib import import_module, metadata
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, TracebackType
 from typing import Any, TextIO
 
-from tflint_perf.verify.drive import Plan, ScriptError, drive
+from tflint_perf.verify.drive import ScriptError, drive
+from tflint_perf.verify.plan import Plan
 from tflint_perf.verify.probes import Gpus, Traces
-
-# What a process is started with: `-c`, this, the folder that holds the package, and a request as JSON. The current
-# folder is no place
-# to import from, and the folder that holds the package is the last.
-BOOT = (
-    "import sys; sys.path[:] = [path for path in sys.path if path] + [sys.argv.pop(1)]; "
-    "from tflint_perf.verify.child import main; main()"
-)
-
 
 # A message of TensorFlow's may be a page long.
 _LINE = 200
@@ -48,7 +40,7 @@ def main() -> None:
             {"described": describe()} if "describe" in request else {"measured": _measure(request, answers)}
         )
     except BaseException as error:  # a script may well call `sys.exit`
-        traceback.print_exc()
+        traceback.print_exception(type(error), error, _from_script(error))
         answer = {"failure": _failure(error)}
     _say(answers, answer)
     sys.stdout.flush()
@@ -128,6 +120,14 @@ def _failure(error: BaseException) -> str:
     ):
         return f"out of memory: {line}"
     return line
+
+
+def _from_script(error: BaseException) -> TracebackType | None:
+    """Where it went wrong, without the frames of this package above those of the script."""
+    frame = error.__traceback__
+    while frame is not None and Path(frame.tb_frame.f_code.co_filename).parent == Path(__file__).parent:
+        frame = frame.tb_next
+    return frame or error.__traceback__
 
 
 def _one_line(error: BaseException) -> str:

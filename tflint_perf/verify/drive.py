@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tflint_perf.verify.plan import Plan
 from tflint_perf.verify.probes import Gpus, Traces, live_tensors_and_graph_ops, resident
 
 # Steps after the first that are not timed: ten, or three where they are slow.
@@ -26,19 +27,6 @@ _SECOND = 1e9
 
 class ScriptError(Exception):
     """The script does not do what a `train(steps)` must do; the message says what."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How long to run: `steps` is what `train` is asked for.
-
-    With `seconds`, the run ends once so much time was spent in timed windows. `samples` is how often live
-    tensors and graphs are counted, with the start and the end.
-    """
-
-    steps: int
-    seconds: float | None = None
-    samples: int = 2
 
 
 @dataclass(slots=True)
@@ -80,6 +68,8 @@ def number(loss: Any) -> float:
         ScriptError: it is nothing of the kind.
     """
     try:
+        if loss is None:  # which NumPy takes for "not a number"
+            raise TypeError
         return float(np.mean(np.asarray(loss, dtype=np.float64)))
     except (TypeError, ValueError, NotImplementedError):
         raise ScriptError(f"`train` yields {type(loss).__name__}, not a loss") from None

@@ -16,7 +16,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 import tflint_perf
-from tflint_perf.verify.child import BOOT
+
+# What a process is started with: `-c`, this, the folder that holds the package, and a request as JSON. The current
+# folder is no place
+# to import from, and the folder that holds the package is the last.
+_BOOT = (
+    "import sys; sys.path[:] = [path for path in sys.path if path] + [sys.argv.pop(1)]; "
+    "from tflint_perf.verify.child import main; main()"
+)
 
 DeviceKind = Literal["cpu", "gpu"]
 _OUTPUT_LINES = 20
@@ -49,7 +56,7 @@ class Child:
         self._answers: queue.Queue[str | None] = queue.Queue()
         package_parent = str(Path(tflint_perf.__file__).parent.parent)
         self._process = subprocess.Popen(
-            [sys.executable, "-c", BOOT, package_parent, json.dumps(request)],
+            [sys.executable, "-c", _BOOT, package_parent, json.dumps(request)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from tflint_perf.verify.drive import Plan
 from tflint_perf.verify.experiment import Experiment
 from tflint_perf.verify.metrics import COUNTED, run_of
+from tflint_perf.verify.plan import Plan
 from tflint_perf.verify.process import Child, DeviceKind, Failure
 from tflint_perf.verify.records import Losses, Pair, Result
 from tflint_perf.verify.statistics import LEAST_PAIRS

@@ -1,0 +1,282 @@
+"""`tflint-perf verify` from its arguments to its exit code, with a TensorFlow that is quick to import."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.commandline import CommandLine
+from tests.verify.support import FAKE_TENSORFLOW, fake_tensorflow, script
+from tflint_perf.verify import session
+from tflint_perf.verify.records import from_json, to_json
+
+SLOW, FAST, CRASHES = "time.sleep(0.004)", "time.sleep(0.001)", "[][0]"
+for needed in ("psutil", "scipy", "rich", "matplotlib"):
+    pytest.importorskip(needed)
+
+FEW = ("--steps", "20")
+PAIR = ("verify", "--pair", "before.py", "after.py", *FEW)
+
+
+@pytest.fixture(autouse=True)
+def tensorflow(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The TensorFlow of this process and of those that it starts; its folder."""
+    folder = fake_tensorflow(tmp_path_factory.mktemp("packages"))
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    return folder
+
+
+@pytest.fixture
+def fixtures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of experiments of two rules, TFP105 and TFP406, in place of the project's."""
+    folder = tmp_path / "fixtures"
+    for code in ("TFP105", "TFP406"):
+        script(folder / code, "slow", SLOW)
+        script(folder / code, "fast", FAST)
+    monkeypatch.setattr(session, "fixtures", lambda: folder)
+    return folder
+
+
+def write_pair(tflint_perf: CommandLine, before: str = SLOW, after: str = FAST) -> None:
+    script(tflint_perf.folder, "before", before)
+    script(tflint_perf.folder, "after", after)
+
+
+def test_a_users_pair_that_got_faster_is_confirmed(tflint_perf: CommandLine) -> None:
+    write_pair(tflint_perf)
+    ran = tflint_perf(*PAIR)
+    assert ran.code == 0, ran.err
+    table, curves, last = ran.out.strip().split("\n\n")
+    assert table.splitlines()[1].split()[-1] == "confirmed"
+    assert [line.split()[0] for line in curves.splitlines()] == ["slow", "fast"]
+    assert last.startswith("1 confirmed on CPU (")
+    assert "TensorFlow 9.8.7" in last
+
+
+def test_a_users_pair_that_got_slower_is_refuted(tflint_perf: CommandLine) -> None:
+    write_pair(tflint_perf, FAST, SLOW)
+    ran = tflint_perf(*PAIR)
+    assert ran.code == 1
+    assert ran.err.startswith("tflint-perf: before → after: refuted: 0.")
+
+
+def test_a_user_says_what_is_to_be_better_and_by_how_much(tflint_perf: CommandLine) -> None:
+    write_pair(tflint_perf)
+    ran = tflint_perf(*PAIR, "--metric", "time per sample", "--least", "50", "--output-format", "json")
+    assert ran.code == 1
+    (result,) = json.loads(ran.out)["results"].values()
+    assert (result["claim"]["metric"], result["claim"]["least"], result["verdict"]) == (
+        "time per sample",
+        50,
+        "refuted",
+    )
+
+
+def test_losses_of_a_users_pair_may_differ_within_his_tolerance(tflint_perf: CommandLine) -> None:
+    write_pair(tflint_perf)
+    text = (tflint_perf.folder / "after.py").read_text(encoding="utf-8")
+    tflint_perf.write("after.py", text.replace("(1 + step)", "(1.01 + step)"))
+    assert tflint_perf(*PAIR, "--quick").code == 1
+    assert tflint_perf(*PAIR, "--quick", "--tolerance", "0.02").code == 0
+
+
+def test_a_page_and_a_plot_are_written_where_asked(tflint_perf: CommandLine) -> None:
+    write_pair(tflint_perf)
+    ran = tflint_perf(*PAIR, "--report", "report", "--plot", "plot.png")
+    assert ran.code == 0, ran.err
+    assert "<html" in (tflint_perf.folder / "report" / "index.html").read_text(encoding="utf-8")
+    assert (tflint_perf.folder / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.usefixtures("fixtures")
+def test_json_is_a_record_of_evidence(tflint_perf: CommandLine) -> None:
+    ran = tflint_perf("verify", "TFP406", *FEW, "--output-format=json")
+    assert ran.code == 0, ran.err
+    record = from_json(ran.out)
+    assert record.results["TFP406"].verdict == "confirmed"
+    assert len(record.results["TFP406"].pairs) == 5
+    assert {"tensorflow", "keras", "python", "tflint-perf"} == record.versions.keys()
+
+
+@pytest.mark.usefixtures("fixtures")
+def test_markdown_is_a_table(tflint_perf: CommandLine) -> None:
+    ran = tflint_perf("verify", "TFP105,TFP406", "--quick", "--output-format=markdown")
+    assert ran.code == 0, ran.err
+    lines = ran.out.splitlines()
+    assert [line.count("|") for line in lines] == [7] * 4
+    assert lines[3].startswith("| TFP406 gc-in-loop | step time ≥ 2× |")
+    assert lines[3].endswith("| agrees |")
+
+
+def test_an_experiment_that_fails_is_told_and_the_others_run(
+    tflint_perf: CommandLine, fixtures: Path
+) -> None:
+    script(fixtures / "TFP105", "fast", CRASHES)
+    ran = tflint_perf("verify", "TFP105", "TFP406", "--quick")
+    assert ran.code == 1
+    first, *output = ran.err.splitlines()
+    assert first == "tflint-perf: TFP105: failed: fast.py: IndexError: list index out of range"
+    assert all(line.startswith("    ") for line in output)
+    assert [line.split()[-1] for line in ran.out.splitlines()[1:3]] == ["failed", "agrees"]
+
+
+def test_evidence_that_is_kept_is_compared_with(tflint_perf: CommandLine, fixtures: Path) -> None:
+    ran = tflint_perf("verify", "TFP406", *FEW, "--record")
+    assert ran.code == 0, ran.err
+    file = fixtures / "evidence" / "cpu.json"
+    assert from_json(file.read_text(encoding="utf-8")).results["TFP406"].verdict == "confirmed"
+
+    script(fixtures / "TFP406", "slow", FAST)
+    ran = tflint_perf("verify", "TFP406", *FEW, "--check")
+    assert ran.code == 1
+    assert "tflint-perf: TFP406: was confirmed, is refuted: " in ran.err
+
+
+def test_what_was_refuted_before_and_is_again_passes_a_check(
+    tflint_perf: CommandLine, fixtures: Path
+) -> None:
+    script(fixtures / "TFP406", "slow", FAST)
+    assert tflint_perf("verify", "TFP406", *FEW, "--record").code == 1
+    assert tflint_perf("verify", "TFP406", *FEW, "--check").code == 0
+
+
+@pytest.mark.usefixtures("fixtures")
+def test_without_evidence_there_is_nothing_to_compare_with(tflint_perf: CommandLine) -> None:
+    ran = tflint_perf("verify", "TFP406", "--check")
+    assert ran.code == 2
+    assert ran.err.startswith("tflint-perf: --check: no evidence on file from CPU (")
+
+
+def test_a_rule_without_its_scripts_ends_with_2_and_the_others_run(
+    tflint_perf: CommandLine, fixtures: Path
+) -> None:
+    (fixtures / "TFP105" / "fast.py").unlink()
+    ran = tflint_perf("verify", "TFP105", "TFP406", "--quick")
+    assert ran.code == 2
+    assert "TFP105: no experiment" in ran.err
+    assert "1 agrees" in ran.out
+
+
+def test_a_belief_that_is_refuted_is_no_failure(tflint_perf: CommandLine, fixtures: Path) -> None:
+    folder = fixtures / "beliefs" / "sleep-is-quick"
+    script(folder, "slow", FAST)
+    script(folder, "fast", SLOW)
+    (folder / "belief.toml").write_text(
+        f'title = "Sleep is quick"\n[claim]\nmetric = "step time"\nleast = 1.1\nsteps = {FEW[1]}\n'
+    )
+    ran = tflint_perf("verify", "--beliefs", "sleep-is-quick")
+    assert ran.code == 0, ran.err
+    assert "1 refuted" in ran.out
+
+
+@pytest.mark.usefixtures("fixtures")
+@pytest.mark.parametrize("arguments", [[], ["--quick"]])
+def test_without_tensorflow_there_is_one_line(
+    tflint_perf: CommandLine, monkeypatch: pytest.MonkeyPatch, arguments: Sequence[str]
+) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(session, "find_spec", lambda name: None if name == "tensorflow" else find(name))
+    ran = tflint_perf("verify", "TFP406", *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    (line,) = ran.err.splitlines()
+    assert "not installed: tensorflow; `pip install tflint-perf[verify]`" in line
+
+
+def test_without_all_that_verifying_needs_there_is_one_line() -> None:
+    program = (
+        "import sys; sys.modules |= dict.fromkeys(['tensorflow', 'numpy', 'scipy', 'psutil', 'rich', 'matplotlib']); "
+        "from tflint_perf.cli import run; sys.exit(run(['verify']))"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr == (
+        "tflint-perf: verify: not installed: tensorflow, psutil, rich, scipy; "
+        "`pip install tflint-perf[verify]` brings all that is needed\n"
+    )
+
+
+def test_linting_imports_nothing_of_the_verifier(tflint_perf: CommandLine) -> None:
+    tflint_perf.write("train.py", "import tensorflow as tf\n")
+    program = (
+        "import sys; from tflint_perf.cli import run; run(['check', 'train.py']); "
+        "sys.exit(' '.join(name for name in sys.modules if 'verify' in name or name in ('scipy', 'rich', 'psutil')))"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (1, "\n")
+
+
+@pytest.mark.usefixtures("fixtures")
+def test_with_a_tensorflow_that_fails_to_import_there_is_one_line(
+    tflint_perf: CommandLine, tensorflow: Path
+) -> None:
+    (tensorflow / "tensorflow" / "__init__.py").write_text("raise ImportError('libcuda.so.1: no such file')")
+    ran = tflint_perf("verify", "TFP406")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == (
+        "tflint-perf: verify: TensorFlow fails to import: ImportError: libcuda.so.1: no such file\n"
+    )
+
+
+@pytest.mark.usefixtures("fixtures")
+def test_a_gpu_that_is_not_there_is_told(tflint_perf: CommandLine) -> None:
+    ran = tflint_perf("verify", "TFP406", "--device", "gpu")
+    assert (ran.code, ran.err) == (2, "tflint-perf: --device gpu: TensorFlow sees no GPU here\n")
+
+
+@pytest.mark.usefixtures("fixtures")
+def test_a_gpu_is_chosen_where_there_is_one(tflint_perf: CommandLine, tensorflow: Path) -> None:
+    sees = FAKE_TENSORFLOW.replace("return []", "import types; return [types.SimpleNamespace(name='GPU:0')]")
+    details = "    class experimental:\n        get_device_details = staticmethod(lambda gpu: {'device_name': 'Fake 1'})\n"
+    (tensorflow / "tensorflow" / "__init__.py").write_text(
+        f"{sees}\n{details}\n\ndef executing_eagerly():\n    return False\n"
+    )
+    ran = tflint_perf("verify", "TFP406", *FEW, "--output-format", "json")
+    assert ran.code == 0, ran.err
+    device = json.loads(ran.out)["device"]
+    assert (device["kind"], device["name"]) == ("gpu", "Fake 1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["TFP4O6"], "unknown rule `TFP4O6` (did you mean `TFP406`?)"),
+        (["TFP001"], "nothing to run"),
+        (["--pairs", "4"], "5"),
+        (["--steps", "1"], "10"),
+        (["--device", "tpu"], "tpu"),
+        (["--pair", "before.py"], "--pair"),
+        (["--pair", "before.py", "after.py"], "no such file"),
+        (["--pair", "before.py", "after.py", "TFP101"], "--pair stands alone"),
+        (["--pair", "before.py", "after.py", "--record"], "--pair stands alone"),
+        (["--least", "2"], "go with --pair"),
+        (["--beliefs", "no-such-belief"], "unknown belief `no-such-belief`"),
+        (["--quick", "--record"], "--quick measures nothing"),
+        (["--quick", "--plot", "plot.png"], "--quick measures nothing"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_told(
+    tflint_perf: CommandLine, arguments: Sequence[str], problem: str
+) -> None:
+    ran = tflint_perf("verify", *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert problem in ran.err
+
+
+@pytest.mark.usefixtures("fixtures")
+def test_nothing_but_the_report_is_printed_where_there_is_no_terminal(tflint_perf: CommandLine) -> None:
+    ran = tflint_perf("verify", "TFP406", "--quick")
+    assert ran.err == ""
+    assert "\x1b" not in ran.out
+
+
+def test_a_record_on_file_is_written_the_same_again(fixtures: Path, tflint_perf: CommandLine) -> None:
+    tflint_perf("verify", "TFP406", *FEW, "--record")
+    text = (fixtures / "evidence" / "cpu.json").read_text(encoding="utf-8")
+    assert to_json(from_json(text)) == text

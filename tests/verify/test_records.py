@@ -1,0 +1,134 @@
+"""Evidence on file: its form, how new results join it, and what changes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.verify.support import RUN, STEP_TIME
+from tflint_perf.problems import ConfigError
+from tflint_perf.verify.keep import changes, file_of, keep, read_kept
+from tflint_perf.verify.records import (
+    Device,
+    DeviceMemory,
+    Effect,
+    Losses,
+    Pair,
+    Record,
+    Result,
+    as_document,
+    from_json,
+    to_json,
+)
+
+CPU = Device("cpu", "CPU (2 cores)", None, 8_000_000_000)
+H200 = Device("gpu", "NVIDIA H200", "580.65", 150_000_000_000)
+FAST = replace(RUN, device_memory=DeviceMemory(1, 2, None))
+RESULT = Result(
+    "confirmed", "so it is", STEP_TIME, 20, Effect(2.5, 2.25, 3.0), Losses(True, 0.0), (Pair(RUN, FAST),) * 5
+)
+RECORD = Record(CPU, {"tensorflow": "9.8.7"}, "2026-11-20", {"TFP101": RESULT})
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        RESULT,
+        Result("failed", "slow.py: killed by SIGKILL", STEP_TIME, 20, output="at step 3"),
+        Result("not measurable", "needs a GPU", STEP_TIME, 20),
+    ],
+)
+def test_a_record_read_back_is_the_same(result: Result) -> None:
+    record = replace(RECORD, results={"TFP101": result})
+    assert from_json(to_json(record)) == record
+
+
+def test_floats_have_four_digits_and_bytes_all_of_theirs() -> None:
+    run = replace(RUN, step=0.0123456789, memory=((0, 612_345_678), (10, 1)))
+    result = replace(RESULT, pairs=(Pair(run, run),))
+    written = as_document(replace(RECORD, results={"TFP101": result}))["results"]["TFP101"]["pairs"][0][
+        "slow"
+    ]
+    assert written["step"] == 0.01235
+    assert written["memory"][0] == [0, 612_345_678]
+
+
+def test_keys_are_sorted_and_a_series_stands_on_one_line() -> None:
+    text = to_json(RECORD)
+    assert [*json.loads(text)] == sorted(json.loads(text))
+    assert text.count('"windows": [[0, 10, 0.1], [10, 10, 0.1],') == 10
+
+
+def test_what_json_has_no_word_for_is_null() -> None:
+    result = replace(RESULT, losses=Losses(False, float("inf")))
+    text = to_json(replace(RECORD, results={"TFP101": result}))
+    assert json.loads(text)["results"]["TFP101"]["losses"] == {"agree": False, "difference": None}
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[]", "{}", '{"schema": 99}', to_json(RECORD).replace('"verdict"', '"opinion"')]
+)
+def test_another_file_is_no_evidence(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        from_json(text)
+
+
+@pytest.mark.parametrize(("device", "name"), [(CPU, "cpu.json"), (H200, "nvidia-h200.json")])
+def test_a_devices_evidence_is_in_a_file_of_its_name(device: Device, name: str) -> None:
+    assert file_of(Path("evidence"), replace(RECORD, device=device)) == Path("evidence") / name
+
+
+def test_new_results_take_the_place_of_those_of_the_same_name(tmp_path: Path) -> None:
+    keep(tmp_path, replace(RECORD, results={"TFP101": RESULT, "TFP406": RESULT}))
+    again = replace(RESULT, verdict="refuted")
+    keep(tmp_path, replace(RECORD, date="2026-11-21", results={"TFP406": again}))
+    kept = read_kept(tmp_path, RECORD)
+    assert kept is not None
+    assert {code: result.verdict for code, result in kept.results.items()} == {
+        "TFP101": "confirmed",
+        "TFP406": "refuted",
+    }
+    assert kept.date == "2026-11-21"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(RECORD, versions={"tensorflow": "9.9.0"}),
+        replace(RECORD, device=replace(CPU, name="CPU (8 cores)")),
+    ],
+)
+def test_results_from_elsewhere_are_not_mixed(tmp_path: Path, other: Record) -> None:
+    keep(tmp_path, RECORD)
+    with pytest.raises(ConfigError, match="TFP101"):
+        keep(tmp_path, replace(other, results={"TFP406": RESULT}))
+    assert read_kept(tmp_path, RECORD) == RECORD
+
+
+def test_results_from_elsewhere_replace_a_record_as_a_whole(tmp_path: Path) -> None:
+    keep(tmp_path, RECORD)
+    other = replace(RECORD, versions={"tensorflow": "9.9.0"})
+    keep(tmp_path, other)
+    assert read_kept(tmp_path, RECORD) == other
+
+
+def test_where_nothing_is_kept_there_is_nothing_to_read(tmp_path: Path) -> None:
+    assert read_kept(tmp_path, RECORD) is None
+
+
+def test_a_broken_evidence_file_is_told_by_its_path(tmp_path: Path) -> None:
+    (tmp_path / "cpu.json").write_text("{")
+    with pytest.raises(ConfigError, match=r"cpu\.json: "):
+        read_kept(tmp_path, RECORD)
+
+
+def test_only_another_verdict_is_a_change() -> None:
+    new = {
+        "TFP101": replace(RESULT, verdict="refuted", reason="1.1×"),
+        "TFP406": RESULT,
+    }
+    assert list(changes(RECORD, new)) == ["TFP101: was confirmed, is refuted: 1.1×"]
+    assert list(changes(RECORD, {"TFP101": replace(RESULT, effect=None)})) == []

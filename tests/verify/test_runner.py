@@ -1,0 +1,251 @@
+"""Experiments that run well, and those that crash, hang, lie or run out of memory."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.verify.support import FAKE_TENSORFLOW, OPTIONS, STEP_TIME, STEPS, experiment, fake_tensorflow
+from tflint_perf.rule import Claim
+from tflint_perf.verify.experiment import Experiment
+from tflint_perf.verify.process import environment
+from tflint_perf.verify.records import Result
+from tflint_perf.verify.runner import order, plan_of, run_experiment
+
+pytest.importorskip("psutil")
+pytest.importorskip("scipy")
+
+QUICK = replace(OPTIONS, quick=True)
+SLEEPS = "time.sleep({})"
+# Says which process it is in, and after which others, by the lines in a file.
+SIGNS = (
+    "step or open({path!r}, 'a').write(' '.join([str(os.getpid()), os.path.basename(__file__)]) + chr(10))"
+)
+
+
+@pytest.fixture(autouse=True)
+def tensorflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A TensorFlow for the scripts' processes, quick to import; its folder."""
+    folder = fake_tensorflow(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    return folder
+
+
+def run(subject: Experiment, options: object = QUICK) -> Result:
+    return run_experiment(subject, options, lambda: None)
+
+
+def test_slow_and_fast_run_in_turn() -> None:
+    assert order(3) == ["slow", "fast", "fast", "slow", "slow", "fast"]
+
+
+def test_pairs_that_run_are_judged(tmp_path: Path) -> None:
+    result = run(experiment(tmp_path, SLEEPS.format(0.004), SLEEPS.format(0.001)), OPTIONS)
+    assert (result.verdict, len(result.pairs), result.steps) == ("confirmed", 5, STEPS)
+    assert result.effect is not None
+    assert 2.5 < result.effect.low <= result.effect.value <= result.effect.high < 4.5
+
+
+def test_each_run_has_a_process_of_its_own(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    signs = SIGNS.format(path=str(log))
+    run(experiment(tmp_path, signs, signs), OPTIONS)
+    processes, scripts = zip(*(line.split() for line in log.read_text().splitlines()), strict=True)
+    assert len({*processes, str(os.getpid())}) == 11
+    assert [name.removesuffix(".py") for name in scripts] == order(5)
+
+
+def test_every_run_is_told_of(tmp_path: Path) -> None:
+    told: list[None] = []
+    run_experiment(experiment(tmp_path), OPTIONS, lambda: told.append(None))
+    assert len(told) == OPTIONS.runs == 10
+
+
+def test_a_quick_run_says_that_the_scripts_agree(tmp_path: Path) -> None:
+    result = run(experiment(tmp_path, SLEEPS.format(0.001)))
+    assert (result.verdict, len(result.pairs), result.effect) == ("agrees", 1, None)
+
+
+@pytest.mark.parametrize(
+    ("each", "reason"),
+    [
+        ("raise ValueError('no such thing\\nat all')", "slow.py: ValueError: no such thing"),
+        ("1 / (3 - step)", "slow.py: ZeroDivisionError: division by zero"),
+        ("sys.exit(3)", "slow.py: SystemExit: 3"),
+        ("os._exit(3)", "slow.py: ended with exit code 3 and without an answer"),
+        ("os.kill(os.getpid(), 9)", "slow.py: killed by SIGKILL, as the system does when memory runs out"),
+        ("os.abort()", "slow.py: killed by SIGABRT"),
+        ("raise MemoryError", "slow.py: out of memory: MemoryError"),
+        ("step < 5 or [][0]", "slow.py: IndexError: list index out of range"),
+        ("if step == 7: return", "slow.py: `train(20)` yields 7 losses"),
+        ("if not step: yield 0", "slow.py: `train(20)` yields more than 20 losses"),
+        ("yield 'loss'", "slow.py: `train` yields str, not a loss"),
+        ("yield None", "slow.py: `train` yields NoneType, not a loss"),
+        ("return", "slow.py: `train` yields nothing"),
+        ("yield step", "the losses differ by 1; the claim allows 1e-05"),
+        ("yield float('nan')", "the losses are not all finite, or were not seen at the same steps"),
+    ],
+)
+def test_what_goes_wrong_is_one_line(tmp_path: Path, each: str, reason: str) -> None:
+    subject = experiment(tmp_path, each)
+    if "differ" in reason or "finite" in reason:
+        text = subject.slow.read_text().replace("yield 1 / (1 + step)", "continue")
+        subject.slow.write_text(text)
+    result = run(subject)
+    assert (result.verdict, result.reason) == ("failed", reason)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "there is no function `train`"),
+        (
+            "def train(steps): return [1.0] * steps",
+            "`train` is no generator: it must yield the loss of each step",
+        ),
+        ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("def train(:", "SyntaxError: invalid syntax (slow.py, line 1)"),
+        (
+            "class ResourceExhaustedError(Exception): pass\n"
+            "def train(steps):\n    raise ResourceExhaustedError('OOM when allocating')\n    yield",
+            "out of memory: ResourceExhaustedError: OOM when allocating",
+        ),
+    ],
+)
+def test_a_script_of_another_form_is_told(tmp_path: Path, text: str, reason: str) -> None:
+    subject = experiment(tmp_path)
+    subject.slow.write_text(text)
+    assert run(subject).reason == f"slow.py: {reason}"
+
+
+def test_a_script_that_hangs_is_given_up(tmp_path: Path) -> None:
+    began = time.monotonic()
+    result = run(experiment(tmp_path, "time.sleep(600)"), replace(OPTIONS, timeout=1))
+    assert (result.verdict, result.reason) == ("failed", "slow.py: took more than 1 s")
+    assert time.monotonic() - began < 30
+
+
+def test_the_output_of_a_script_that_fails_is_kept(tmp_path: Path) -> None:
+    result = run(experiment(tmp_path, "print('at step', step); step < 3 or [][0]"))
+    assert "at step 3" in result.output
+    assert result.output.endswith("IndexError: list index out of range")
+
+
+def test_after_a_failure_no_more_pairs_run(tmp_path: Path) -> None:
+    told: list[None] = []
+    run_experiment(experiment(tmp_path, "[][0]"), OPTIONS, lambda: told.append(None))
+    assert told == []
+
+
+def test_what_needs_a_gpu_is_not_run_without_one(tmp_path: Path) -> None:
+    subject = experiment(tmp_path, "[][0]", claim=Claim("device memory", 2.0, needs_gpu=True))
+    assert run(subject, OPTIONS).verdict == "not measurable"
+
+
+def test_what_needs_a_gpu_must_run_and_agree_without_one_too(tmp_path: Path) -> None:
+    subject = experiment(tmp_path, claim=Claim("device memory", 2.0, needs_gpu=True))
+    assert run(subject).verdict == "agrees"
+
+
+def test_tensorflow_that_fails_to_import_is_told(tensorflow: Path, tmp_path: Path) -> None:
+    (tensorflow / "tensorflow" / "__init__.py").write_text(
+        f"{FAKE_TENSORFLOW}\nraise ImportError('libcuda.so: bad')"
+    )
+    reason = "slow.py: TensorFlow fails to import: ImportError: libcuda.so: bad"
+    assert run(experiment(tmp_path)).reason == reason
+
+
+def test_a_script_that_sets_the_environment_does_so_before_tensorflow_is_imported(tmp_path: Path) -> None:
+    each = "sys.modules.get('tensorflow') and [][0]"
+    assert run(experiment(tmp_path, each)).verdict == "failed"
+    subject = experiment(tmp_path, each)
+    subject.slow.write_text(subject.slow.read_text() + "\nos.environ['TF_XLA_FLAGS'] = ''\n")
+    assert run(subject).verdict == "agrees"
+
+
+@pytest.mark.parametrize("module", ["tensorflow", "numpy", "json", "statistics", "tflint_perf"])
+def test_what_lies_in_the_current_folder_is_not_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    current = tmp_path / "current"
+    current.mkdir()
+    (current / f"{module}.py").write_text("raise SystemExit('imported from the current folder')")
+    monkeypatch.chdir(current)
+    subject = replace(experiment(tmp_path / "scripts", f"import {module}"), own=True)
+    assert run(subject).verdict == "agrees"
+
+
+def test_what_lies_beside_a_script_can_be_imported(tmp_path: Path) -> None:
+    (tmp_path / "layers_of_mine.py").write_text("")
+    assert run(experiment(tmp_path, "import layers_of_mine")).verdict == "agrees"
+
+
+def test_a_users_script_finds_its_files_in_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data.csv").write_text("1")
+    subject = replace(experiment(tmp_path / "scripts", "open('data.csv').close()"), own=True)
+    assert run(subject).verdict == "agrees"
+
+
+def test_a_script_leaves_nothing_beside_itself(tmp_path: Path) -> None:
+    folder = tmp_path / "scripts"
+    run(experiment(folder, "step or open('written', 'w').close()"))
+    assert sorted(path.name for path in folder.iterdir()) == ["fast.py", "slow.py"]
+
+
+def test_losses_are_made_numbers_at_the_edges_of_windows_only(tmp_path: Path) -> None:
+    counts = tmp_path / "counts"
+    text = f"""
+import numpy as np
+
+class Loss:
+    made = 0
+    def __array__(self, dtype=None, copy=None):
+        Loss.made += 1
+        return np.zeros(())
+
+def train(steps):
+    for step in range(steps):
+        yield Loss()
+        open({str(counts)!r}, "a").write(str(Loss.made) + " ")
+"""
+    subject = experiment(tmp_path, claim=replace(STEP_TIME, steps=2_000))
+    subject.slow.write_text(text)
+    subject.fast.write_text(text.replace(str(counts), os.devnull))
+    run(subject, replace(OPTIONS, quick=False, pairs=1))
+    made = [int(count) for count in counts.read_text().split()]
+    stretches = [made.count(count) for count in sorted(set(made[20:]))]
+    assert len(made) == 2_000
+    # 2,000 steps in 40 windows are 50 steps each, and not one of them waits; the last may be shorter.
+    assert min(stretches[:-1]) >= 40
+
+
+def test_a_growth_is_measured_over_all_steps_and_other_claims_within_a_time(tmp_path: Path) -> None:
+    ratio, growth = (
+        plan_of(experiment(tmp_path, claim=Claim("live tensors", 2.0, kind=kind)), OPTIONS)
+        for kind in ("ratio", "growth")
+    )
+    assert ratio.seconds is not None
+    assert growth.seconds is None
+    assert growth.samples > 2
+
+
+def test_steps_given_go_before_those_of_the_claim(tmp_path: Path) -> None:
+    subject = experiment(tmp_path, claim=replace(STEP_TIME, steps=28))
+    assert plan_of(subject, OPTIONS).steps == 28
+    assert plan_of(subject, replace(OPTIONS, steps=50)).steps == 50
+    assert plan_of(subject, QUICK).steps == 20
+
+
+def test_scripts_on_the_cpu_see_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    monkeypatch.setenv("TF_FORCE_GPU_ALLOW_GROWTH", "true")
+    assert environment("cpu")["CUDA_VISIBLE_DEVICES"] == "-1"
+    assert environment("gpu")["CUDA_VISIBLE_DEVICES"] == "0"
+    assert "TF_FORCE_GPU_ALLOW_GROWTH" not in environment("gpu")
