@@ -12,7 +12,7 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.short_loops import is_part_of_one_iteration
 from tflint_perf.model.size_of_calls import is_of_environment
-from tflint_perf.model.syntax import callee_name
+from tflint_perf.model.syntax import callee_name, last_name
 
 if TYPE_CHECKING:
     from tflint_perf.model.loops import Loops
@@ -116,5 +116,4 @@ class Actions:
 
 def _looks_like_session(node: cst.BaseExpression) -> bool:
     """`sess.run`, `self.session.run`: a session of unknown origin goes by its usual names."""
-    name = node.attr.value if isinstance(node, cst.Attribute) else getattr(node, "value", "")
-    return isinstance(name, str) and name.lstrip("_") in ("sess", "session")
+    return last_name(node).lstrip("_") in ("sess", "session")

@@ -75,11 +75,8 @@ def _parameter(infer: Inference, binding: Binding, scope: Scope) -> Value:
     if function is None or binding.path is None:
         return UNKNOWN
     if function.owner is not None and function.positional[:1] == [binding.name]:
-        decorators = {
-            infer.names.dotted(d.decorator) or getattr(d.decorator, "value", "") for d in function.decorators
-        }
-        if "staticmethod" not in decorators:
-            takes_class = "classmethod" in decorators
+        if not function.has_decorator("staticmethod"):
+            takes_class = function.has_decorator("classmethod")
             kind: Kind = "class" if takes_class else infer.classes.kind_of_instance(function.owner)
             return Value(kind, klass=function.owner)
     annotation = binding.node.annotation if isinstance(binding.node, cst.Param) else None

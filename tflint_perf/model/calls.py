@@ -195,6 +195,4 @@ class CallGraph:
 
     @staticmethod
     def _is_bound(function: Function) -> bool:
-        return function.owner is not None and not any(
-            is_name(decorator.decorator, "staticmethod") for decorator in function.decorators
-        )
+        return function.owner is not None and not function.has_decorator("staticmethod")

@@ -86,10 +86,7 @@ class Classes:
                 wrapped = self._wrapped(klass, name)
                 if wrapped is not None:
                     return wrapped
-                if any(
-                    getattr(d.decorator, "value", "") in ("property", "cached_property")
-                    for d in method.decorators
-                ):
+                if method.has_decorator("property", "cached_property"):
                     return self._infer.returned(method)
                 return replace(self._infer.function_value(method), receiver=base)
             bindings = klass.attributes.get(name)

@@ -10,7 +10,7 @@ import libcst as cst
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
-from tflint_perf.model.syntax import descendants, integer, names_read
+from tflint_perf.model.syntax import descendants, integer, last_statement, names_read
 
 _DEBUG_FLAG = re.compile(
     r"(^|_)(debug|verbose|profil\w*|trace|dry_run|log\w*|should_log|print\w*|summar\w*|visuali\w*|plot)($|_)",
@@ -176,7 +176,4 @@ def _last_names(node: cst.CSTNode) -> list[str]:
 
 
 def _ends_iteration(body: cst.BaseSuite) -> bool:
-    last = body.body[-1] if body.body else None
-    if isinstance(last, cst.SimpleStatementLine) and last.body:
-        last = last.body[-1]
-    return isinstance(last, cst.Continue)
+    return isinstance(last_statement(body), cst.Continue)

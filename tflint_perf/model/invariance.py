@@ -11,7 +11,7 @@ from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.randomness import changes_by_itself, is_random_op
 from tflint_perf.model.scopes import Binding, Function, Loop, Scope
-from tflint_perf.model.syntax import callee_name, descendants, string, target_names
+from tflint_perf.model.syntax import callee_name, descendants, last_name, string, target_names
 
 # Methods that change the container that they are called on.
 _MUTATING = frozenset(
@@ -167,7 +167,7 @@ class Invariance:
             for node in descendants(holder):
                 if node not in leaving_out:
                     for target in places_changed(node):
-                        name = last_name(target)
+                        name = name_of_place(target)
                         if name:
                             written.setdefault(name, target)
         return written
@@ -252,15 +252,11 @@ def _places(target: cst.CSTNode) -> Iterator[cst.CSTNode]:
             yield from _places(target.value)
 
 
-def last_name(node: cst.CSTNode) -> str:
+def name_of_place(node: cst.CSTNode) -> str:
+    """The name by which a changed place goes: `x` for `self.x[0]`, and what a string such as `hasattr`'s says."""
     while isinstance(node, cst.Subscript):
         node = node.value
-    match node:
-        case cst.Name():
-            return node.value
-        case cst.Attribute():
-            return node.attr.value
-    return string(node) or ""
+    return last_name(node) or string(node) or ""
 
 
 def bound_names(statement: cst.CSTNode) -> list[cst.Name] | None:

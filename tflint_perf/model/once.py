@@ -6,10 +6,10 @@ import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
-from tflint_perf.model.invariance import last_name, places_changed
+from tflint_perf.model.invariance import name_of_place, places_changed
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.scopes import Function, Loop
-from tflint_perf.model.syntax import callee_name, descendants, names_written
+from tflint_perf.model.syntax import callee_name, descendants, last_name, names_written
 from tflint_perf.model.walk import Walk
 
 _CACHING_DECORATORS = frozenset(
@@ -47,8 +47,7 @@ class Once:
 
     def _caches(self, decorator: cst.BaseExpression) -> bool:
         func = decorator.func if isinstance(decorator, cst.Call) else decorator
-        last = func.attr.value if isinstance(func, cst.Attribute) else getattr(func, "value", "")
-        return last in _CACHING_DECORATORS
+        return last_name(func) in _CACHING_DECORATORS
 
     def _here(self, node: cst.CSTNode) -> bool:
         """Whether something between `node` and the loop or function around it keeps it from running each time."""
@@ -116,7 +115,7 @@ def _asked_for(test: cst.BaseExpression) -> set[str]:
             case cst.UnaryOperation(operator=cst.Not(), expression=cst.Name() | cst.Attribute()):
                 names.add(last_name(part.expression))
             case cst.Call(func=cst.Name("hasattr"), args=[_, cst.Arg(value=name)]):
-                names.add(last_name(name))
+                names.add(name_of_place(name))
     if isinstance(test, cst.Name | cst.Attribute):
         names.add(last_name(test))
     return names
@@ -129,7 +128,7 @@ def _mentioned(node: cst.CSTNode) -> set[str]:
 
 
 def _written(node: cst.CSTNode) -> set[str]:
-    changed = {last_name(place) for part in descendants(node) for place in places_changed(part)}
+    changed = {name_of_place(place) for part in descendants(node) for place in places_changed(part)}
     return changed | names_written([node])
 
 

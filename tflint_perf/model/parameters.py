@@ -169,6 +169,6 @@ class Parameters:
     @staticmethod
     def name_at(function: Function, position: int) -> str:
         """The parameter that a call gives at `position`; "" where there is none."""
-        static = any(getattr(d.decorator, "value", "") == "staticmethod" for d in function.decorators)
-        names = function.positional[1:] if function.owner is not None and not static else function.positional
+        is_bound = function.owner is not None and not function.has_decorator("staticmethod")
+        names = function.positional[1:] if is_bound else function.positional
         return names[position] if position < len(names) else ""

@@ -18,8 +18,9 @@ from tflint_perf.model.syntax import (
     descendants,
     descendants_here,
     integer,
-    is_name,
     keyword_argument,
+    last_name,
+    last_statement,
     mentions,
     target_names,
 )
@@ -107,14 +108,13 @@ class Pipelines:
             return value.kind == "model" and not (
                 value.klass is not None and self._infer.classes.has_foreign_base(value.klass)
             )
-        name = receiver.attr.value if isinstance(receiver, cst.Attribute) else getattr(receiver, "value", "")
         # AutoKeras batches what it is given.
         foreign = any(
             "autokeras" in binding.imported
             for bindings in self._walk.top.bindings.values()
             for binding in bindings
         )
-        return isinstance(name, str) and _MODEL_NAME.search(name) is not None and not foreign
+        return _MODEL_NAME.search(last_name(receiver)) is not None and not foreign
 
     def _iterated(self) -> Iterator[Consumption]:
         for node, loop in self._walk.loops.items():
@@ -129,13 +129,14 @@ class Pipelines:
 
     def only_inspects(self, loop: Loop) -> bool:
         """Whether a loop ends in a `break`, or breaks after a few elements."""
-        body = loop.node.body.body if isinstance(loop.node, cst.For | cst.While) else ()
-        for line in body:
-            if isinstance(line, cst.If) and _breaks(line.body):
+        if isinstance(loop.node, cst.CompFor):
+            return False
+        for line in loop.node.body.body:
+            if isinstance(line, cst.If) and isinstance(last_statement(line.body), cst.Break):
                 bounds = [integer(part.comparator) for part in getattr(line.test, "comparisons", ())]
                 if any(bound is not None and bound <= _FEW for bound in bounds):
                     return True
-        return bool(body) and _breaks(loop.node.body)  # type: ignore[union-attr]
+        return isinstance(last_statement(loop.node.body), cst.Break)
 
     # What becomes of an element
 
@@ -292,11 +293,6 @@ def _parts_of_element(pipeline: Pipeline) -> int | None:
     )
 
 
-def _breaks(body: cst.BaseSuite) -> bool:
-    last = body.body[-1] if body.body else None
-    return isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], cst.Break)
-
-
 def _lies_in(parents: dict[cst.CSTNode, cst.CSTNode], node: cst.CSTNode, outer: cst.CSTNode) -> bool:
     current: cst.CSTNode | None = node
     while current is not None and current is not outer:
@@ -314,6 +310,6 @@ def adds_batch_axis(node: cst.CSTNode) -> bool:
                 return True
         elif isinstance(below, cst.Subscript) and isinstance(below.slice[0].slice, cst.Index):
             index = below.slice[0].slice.value
-            if is_name(index, "None") or getattr(getattr(index, "attr", index), "value", "") == "newaxis":
+            if last_name(index) in ("None", "newaxis"):
                 return True
     return False

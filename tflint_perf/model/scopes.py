@@ -128,6 +128,13 @@ class Function:
         """The decorators, none for a lambda."""
         return tuple(self.node.decorators) if isinstance(self.node, cst.FunctionDef) else ()
 
+    def has_decorator(self, *names: str) -> bool:
+        """Whether one of the decorators is one of these plain names: `@property`."""
+        return any(
+            isinstance(decorator.decorator, cst.Name) and decorator.decorator.value in names
+            for decorator in self.decorators
+        )
+
 
 @dataclass(eq=False, slots=True)
 class Class:

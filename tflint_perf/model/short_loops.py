@@ -6,7 +6,7 @@ import libcst as cst
 
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Loop
-from tflint_perf.model.syntax import argument, callee_name, descendants, integer
+from tflint_perf.model.syntax import argument, callee_name, descendants, integer, last_statement
 
 # A loop over so few literal items, or a short constant count inside another loop, is part of one iteration.
 _FEW = 10
@@ -80,10 +80,8 @@ def _is_part_of_model(infer: Inference, node: cst.BaseExpression) -> bool:
 
 def _ends_in_break(loop: Loop) -> bool:
     """Whether a loop runs once: its last statement leaves it, and nothing goes on before that."""
-    body = loop.node.body if isinstance(loop.node, cst.For | cst.While) else None
-    last = body.body[-1] if body is not None and body.body else None
-    if isinstance(last, cst.SimpleStatementLine):
-        last = last.body[-1]
-    return isinstance(last, cst.Break) and not any(
+    if isinstance(loop.node, cst.CompFor):
+        return False
+    return isinstance(last_statement(loop.node.body), cst.Break) and not any(
         isinstance(node, cst.Continue) for node in descendants(loop.node)
     )

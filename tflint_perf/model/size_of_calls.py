@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.model.dataset_apis import BATCHING, DATASET_FUNCTIONS
-from tflint_perf.model.syntax import argument, callee_name, integer, is_constant, keyword_argument, names_read
+from tflint_perf.model.syntax import (
+    argument,
+    callee_name,
+    integer,
+    is_constant,
+    keyword_argument,
+    last_name,
+    names_read,
+)
 from tflint_perf.model.values import Value
 
 if TYPE_CHECKING:
@@ -192,10 +200,3 @@ def size_of_element(value: Value) -> Size:
             return "batch"
     batched = any(value.some_pipeline_has(stage) for stage in (*BATCHING, "window", "apply"))
     return "sample" if value.pipelines and not batched else "batch"
-
-
-def last_name(node: cst.CSTNode) -> str:
-    """`batch_size` for `batch_size`, `self.batch_size` and `args.batch_size`; "" for anything without a name."""
-    if isinstance(node, cst.Attribute):
-        return node.attr.value
-    return node.value if isinstance(node, cst.Name) else ""

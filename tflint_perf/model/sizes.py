@@ -12,8 +12,8 @@ from tflint_perf.model import size_of_calls
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Binding, Function
-from tflint_perf.model.size_of_calls import BATCH_SIZE, last_name, size_of_element
-from tflint_perf.model.syntax import callee_name, integer, names_read, string
+from tflint_perf.model.size_of_calls import BATCH_SIZE, size_of_element
+from tflint_perf.model.syntax import callee_name, integer, last_name, names_read, string
 
 if TYPE_CHECKING:
     from tflint_perf.model.loops import Loops

@@ -167,12 +167,22 @@ def dotted_name(node: cst.CSTNode | None, other: str = "") -> str:
     return node.value if isinstance(node, cst.Name) else other
 
 
+def last_name(node: cst.CSTNode | None) -> str:
+    """`batch_size` for `batch_size`, `self.batch_size` and `f().batch_size`; "" for anything without a name."""
+    if isinstance(node, cst.Attribute):
+        return node.attr.value
+    return node.value if isinstance(node, cst.Name) else ""
+
+
+def last_statement(suite: cst.BaseSuite) -> cst.CSTNode | None:
+    """The statement that a suite ends with; the last one of a shared line."""
+    last = suite.body[-1] if suite.body else None
+    return last.body[-1] if isinstance(last, cst.SimpleStatementLine) else last
+
+
 def callee_name(call: cst.Call) -> str:
     """The last part of what is called: `map` in `dataset.map(f)`, "" where it has no name."""
-    function = call.func
-    if isinstance(function, cst.Attribute):
-        return function.attr.value
-    return function.value if isinstance(function, cst.Name) else ""
+    return last_name(call.func)
 
 
 def argument(call: cst.Call, position: int | None, keyword: str | None = None) -> cst.BaseExpression | None:
