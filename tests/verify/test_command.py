@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -56,7 +59,7 @@ def test_a_users_pair_that_got_faster_is_confirmed(tflint_perf: CommandLine) -> 
     table, curves, last = ran.out.strip().split("\n\n")
     assert table.splitlines()[1].split()[-1] == "confirmed"
     assert [line.split()[0] for line in curves.splitlines()] == ["slow", "fast"]
-    assert last.startswith("1 confirmed on CPU (")
+    assert last.startswith("confirmed: 1; CPU (")
     assert "TensorFlow 9.8.7" in last
 
 
@@ -161,7 +164,7 @@ def test_a_rule_without_its_scripts_ends_with_2_and_the_others_run(
     ran = tflint_perf("verify", "TFP105", "TFP406", "--quick")
     assert ran.code == 2
     assert "TFP105: no experiment" in ran.err
-    assert "1 agrees" in ran.out
+    assert "agrees: 1" in ran.out
 
 
 def test_a_belief_that_is_refuted_is_no_failure(tflint_perf: CommandLine, fixtures: Path) -> None:
@@ -173,7 +176,7 @@ def test_a_belief_that_is_refuted_is_no_failure(tflint_perf: CommandLine, fixtur
     )
     ran = tflint_perf("verify", "--beliefs", "sleep-is-quick")
     assert ran.code == 0, ran.err
-    assert "1 refuted" in ran.out
+    assert "refuted: 1" in ran.out
 
 
 @pytest.mark.usefixtures("fixtures")
@@ -274,6 +277,27 @@ def test_nothing_but_the_report_is_printed_where_there_is_no_terminal(tflint_per
     ran = tflint_perf("verify", "TFP406", "--quick")
     assert ran.err == ""
     assert "\x1b" not in ran.out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_a_terminal_is_told_what_is_run_and_how_long_it_takes(tflint_perf: CommandLine) -> None:
+    import pty
+
+    write_pair(tflint_perf)
+    ours, theirs = pty.openpty()
+    program = [sys.executable, "-m", "tflint_perf", *PAIR]
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "120", "NO_COLOR": "1"}
+    with subprocess.Popen(program, stdout=subprocess.DEVNULL, stderr=theirs, env=environment) as process:
+        os.close(theirs)
+        shown = b""
+        with suppress(OSError):  # which tells the end, on Linux
+            while read := os.read(ours, 4096):
+                shown += read
+        os.close(ours)
+    assert process.returncode == 0
+    lines = shown.decode(errors="replace").splitlines()
+    # The pair, how many runs are done, and the time left.
+    assert any(re.search(r"before → after .* [1-9]/10 .*\b0:00:\d\d\b", line) for line in lines)
 
 
 def test_a_record_on_file_is_written_the_same_again(fixtures: Path, tflint_perf: CommandLine) -> None:

@@ -117,4 +117,4 @@ def own_experiment(before: Path, after: Path, claim: Claim) -> Experiment:
         if not script.is_file():
             raise ConfigError("no such file", str(script))
     name = f"{before.stem} → {after.stem}"
-    return Experiment(name, f"{before} against {after}", before.resolve(), after.resolve(), claim, own=True)
+    return Experiment(name, "", before.resolve(), after.resolve(), claim, own=True)

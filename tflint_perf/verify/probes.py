@@ -83,8 +83,8 @@ class Gpus:
             return None
         taken: dict[str, int | None] = {"current": None, "peak": None}
         if tensorflow.executing_eagerly():
-            devices = [device.name for device in tensorflow.config.list_logical_devices("GPU")]
-            infos = [tensorflow.config.experimental.get_memory_info(name) for name in devices]
+            count = len(tensorflow.config.list_logical_devices("GPU"))
+            infos = [tensorflow.config.experimental.get_memory_info(f"GPU:{gpu}") for gpu in range(count)]
             taken = {name: sum(int(info[name]) for info in infos) for name in taken}
         return {**taken, "reserved": self._reserved()}
 

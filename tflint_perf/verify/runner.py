@@ -64,7 +64,7 @@ def run_experiment(experiment: Experiment, options: Options, on_run: Callable[[]
     pairs: list[Pair] = []
     losses: list[Losses] = []
     try:
-        for slow, fast in _measured_pairs(experiment, plan, options, on_run):
+        for slow, fast in measured_pairs(experiment, plan, options, on_run):
             losses.append(_compared(experiment, slow, fast))
             pairs.append(Pair(run_of(slow), run_of(fast)))
             if not losses[-1].agree:
@@ -93,10 +93,14 @@ def order(pairs: int) -> list[Side]:
     return [side for pair in range(pairs) for side in (sides if pair % 2 == 0 else sides[::-1])]
 
 
-def _measured_pairs(
+def measured_pairs(
     experiment: Experiment, plan: Plan, options: Options, on_run: Callable[[], None]
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """The raw figures of slow and fast, pair by pair."""
+    """The raw figures of slow and fast, pair by pair: `drive.Measured`, with its losses, as a dictionary.
+
+    Raises:
+        Failure: a script did not run as it must.
+    """
     sides = order(options.runs // 2)
     runs = _runs(experiment, plan, options, sides)
     pair: dict[Side, dict[str, Any]] = {}

@@ -143,12 +143,12 @@ def _show_table(document: Mapping[str, Any], titles: Mapping[str, str], with_cur
         console.print(Text("\n".join(["", *lines])))
     versions = document["versions"]
     where = f"{document['device']['name']}, TensorFlow {versions['tensorflow']}, Python {versions['python']}"
-    console.print(Text(f"\n{_counted(document['results'].values())} on {where}"))
+    console.print(Text(f"\n{_counted(document['results'].values())}; {where}"))
 
 
 def _counted(results: Any) -> str:
     verdicts = [result["verdict"] for result in results]
-    return ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(sorted(verdicts)))
+    return ", ".join(f"{verdict}: {verdicts.count(verdict)}" for verdict in sorted(set(verdicts)))
 
 
 def _write(record: Record, request: Request) -> None:

@@ -24,7 +24,9 @@ _BAR_COUNT = 24
 def rows(results: Mapping[str, Mapping[str, Any]], titles: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
     """One row a result of an evidence document; `titles` by name, where there is more to say."""
     for name, result in results.items():
-        slow, fast = (figure_of(result, side) or "" for side in ("slow", "fast"))
+        # In a quick run both scripts ran at once, so its figures mean nothing.
+        judged = result["verdict"] != "agrees"
+        slow, fast = ((judged and figure_of(result, side)) or "" for side in ("slow", "fast"))
         title = f"{name} {titles.get(name, '')}".strip()
         yield title, claim_text(result["claim"]), slow, fast, effect_of(result) or "", result["verdict"]
 
