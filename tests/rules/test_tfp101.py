@@ -307,3 +307,23 @@ for x, y in dataset:
 def test_no_blank_lines_are_put_at_the_top_of_a_block() -> None:
     source = PREAMBLE + "def train():\n    for x, y in dataset:\n" + inline(8)
     assert "def train():\n    @tf.function\n" in fixed("TFP101", source)
+
+
+def test_a_changing_attribute_is_seen_from_a_function_nested_in_a_method() -> None:
+    source = (
+        PREAMBLE
+        + """
+class Trainer:
+    def decay(self):
+        self.rate = 0.9 * self.rate
+    def fit(self):
+        def step(x, y):
+            with tf.GradientTape() as tape:
+                loss = loss_fn(y, model(x)) * self.rate
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        for x, y in dataset:
+            step(x, y)
+Trainer().fit()
+"""
+    )
+    assert notes("TFP101", source) == ["no fix: `self.rate` is reassigned between calls (line 12)"]

@@ -30,11 +30,14 @@ class SideEffects:
 
     def of_attribute(self, node: cst.Attribute, function: Function | None) -> str:
         """An attribute of `self` that methods other than the constructor change: tracing would freeze it."""
-        if function is None or function.owner is None or not isinstance(node.value, cst.Name):
+        method = function
+        while method is not None and method.owner is None:
+            method = method.outer  # a function nested in a method sees its `self`
+        if method is None or method.owner is None or not isinstance(node.value, cst.Name):
             return ""
-        if function.positional[:1] != [node.value.value]:
+        if method.positional[:1] != [node.value.value]:
             return ""
-        for klass in self._infer.classes.lineage(function.owner):
+        for klass in self._infer.classes.lineage(method.owner):
             for binding in klass.attributes.get(node.attr.value, ()):
                 if self._changes_later(binding) and self._infer.value(node).kind not in (
                     "tensor",
