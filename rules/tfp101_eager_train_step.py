@@ -115,7 +115,7 @@ def _decorate(edit: Editor, function: Function) -> Repair | Refusal:
     if obstacle is not None:
         return Refusal(obstacle.reason, obstacle.node)
     spelled, imports = edit.spell("function")
-    if model.loops.sees_varying_shapes(function):
+    if model.shapes.vary_for(function):
         spelled += "(reduce_retracing=True)"
     return Repair(
         f"Compile `{function.name}` with `@{spelled}`",

@@ -327,3 +327,11 @@ Trainer().fit()
 """
     )
     assert notes("TFP101", source) == ["no fix: `self.rate` is reassigned between calls (line 12)"]
+
+
+def test_an_extracted_step_over_episodes_of_any_length_asks_for_reduced_retracing() -> None:
+    source = (
+        "import numpy as np\n" + PREAMBLE + "states = []\nwhile True:\n    states.append(env.step(action))\n"
+    )
+    source += "    if done:\n        x = np.vstack(states)\n        y = x\n" + inline(8)
+    assert "@tf.function(reduce_retracing=True)\ndef train_step(x, y):\n" in fixed("TFP101", source)

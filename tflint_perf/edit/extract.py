@@ -182,8 +182,20 @@ def _in_order(stretch: Stretch) -> list[str]:
     return list(order)
 
 
+def _shapes_vary(model: Model, stretch: Stretch, parameters: list[str]) -> bool:
+    loop = model.loops.innermost_loop(stretch.first)
+    return (loop is not None and model.shapes.vary_in(loop)) or any(
+        isinstance(node, cst.Name)
+        and node.value in parameters
+        and model.shapes.is_as_long_as_an_episode(node)
+        for node in _nodes(stretch)
+    )
+
+
 def _edits(edit: Editor, stretch: Stretch, name: str, parameters: list[str], returned: list[str]) -> Repair:
     decorator, imports = edit.spell("function")
+    if _shapes_vary(edit.model, stretch, parameters):
+        decorator += "(reduce_retracing=True)"
     old, new = edit.indent(stretch.first), edit.one_indent()
     body = edit.lines(stretch.first, stretch.last)
     lines = [

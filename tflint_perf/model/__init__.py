@@ -27,6 +27,7 @@ from tflint_perf.model.restarts import Restarts
 from tflint_perf.model.scalars import Scalars
 from tflint_perf.model.scopes import Class, Function, Loop
 from tflint_perf.model.sessions import Sessions
+from tflint_perf.model.shapes import Shapes
 from tflint_perf.model.slicing import Slicing
 from tflint_perf.model.steps import GradientStep, GradientSteps
 from tflint_perf.model.syntax import names_read
@@ -149,6 +150,11 @@ class Model:
     def sessions(self) -> Sessions:
         """Loops that run a session, and what they add to its graph."""
         return Sessions(self.infer, self.calls, self.compiled, self.loops, self.once)
+
+    @cached_property
+    def shapes(self) -> Shapes:
+        """Batches of varying shape."""
+        return Shapes(self.infer, self.calls, self.loops)
 
     @cached_property
     def tracing(self) -> Tracing:

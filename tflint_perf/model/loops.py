@@ -18,7 +18,6 @@ from tflint_perf.model.size_of_calls import is_of_environment
 from tflint_perf.model.syntax import (
     COMPREHENSIONS,
     callee_name,
-    descendants,
     is_name,
 )
 from tflint_perf.model.values import Value
@@ -185,22 +184,6 @@ class Loops:
             value = self._infer.value(loop.iterable)
             if value.function is function and self.kind(loop) == "step":
                 return True
-        return False
-
-    def sees_varying_shapes(self, function: Function) -> bool:
-        """Whether a loop that calls the function runs over batches of varying shape: padded or ragged ones."""
-        for call in self._calls.sites(function):
-            loop = self.innermost_loop(call)
-            if loop is not None and loop.iterable is not None:
-                for part in descendants(loop.iterable):
-                    value = (
-                        self._infer.value(part)
-                        if isinstance(part, cst.Name | cst.Call | cst.Attribute)
-                        else None
-                    )
-                    if value is not None and value.kind == "dataset":
-                        if value.some_pipeline_has("padded_batch", "ragged_batch", "dense_to_ragged_batch"):
-                            return True
         return False
 
     def may_be_per_step(self, node: cst.CSTNode) -> bool:
