@@ -65,7 +65,7 @@ class GraphOpInSessionLoop(Rule):
     name = "graph-op-in-session-loop"
     triggers = ("sess.", "session", "Session")
     fixes = "both"
-    claim = Claim("step time", least=2.0, kind="growth")
+    claim = Claim("step time", least=2.0, kind="growth", steps=1_000)
 
     def check(self, model: Model) -> Iterator[Report]:
         for call, loop in model.sessions.ops_in_loops():
