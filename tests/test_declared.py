@@ -13,7 +13,7 @@ from tflint_perf.declared import NotDeclaredError, declared_rules
 from tflint_perf.registry import all_rules
 from tflint_perf.rule import Claim, Rule
 
-ATTRIBUTES = ("code", "name", "triggers", "needs", "fixes", "claim", "always_on")
+ATTRIBUTES = ("code", "name", "triggers", "needs", "fixes", "claim", "always_on", "opt_in")
 RULE = '''
 class Slow(Rule):
     """A summary.
@@ -49,7 +49,7 @@ def test_what_a_rule_leaves_out_is_the_default(tmp_path: Path) -> None:
     (tmp_path / "__init__.py").write_text("")
     (rule,) = declared_rules([str(tmp_path)])
     assert (rule.code, rule.triggers, rule.fixes, rule.always_on) == ("TFP999", ("a", "b"), "none", False)
-    assert rule.claim == Claim("traces", 2.0, "growth")
+    assert (rule.claim, rule.opt_in) == (Claim("traces", 2.0, "growth"), False)
     assert rule.summary() == "A summary."
 
 

@@ -18,7 +18,7 @@ from tflint_perf.evidence import Evidence, evidence_of
 from tflint_perf.pages import rule_markdown, rule_object, rule_text
 from tflint_perf.report.style import Style
 from tflint_perf.rule import Claim
-from tflint_perf.selection import default_rules
+from tflint_perf.selection import Layer, default_rules, resolve
 
 RULE = RuleInfo(
     "TFP406", "gc-in-loop", "Collects garbage on each step", "Text.\n", "safe", Claim("step time", 2.0)
@@ -62,6 +62,17 @@ def test_a_rule_that_is_always_on_or_claims_nothing_is_on_whatever_was_found(
 
 def test_every_rule_is_on_where_there_is_no_evidence_of_any_rule() -> None:
     assert default_rules({"TFP406": RULE, "TFP507": OTHER}, {}) == {"TFP406", "TFP507"}
+
+
+@pytest.mark.parametrize("other", [{}, {"always_on": True}, {"claim": None}])
+@pytest.mark.parametrize("known", [{}, {"TFP406": verdicts("confirmed")}])
+def test_an_opt_in_rule_is_off_whatever_was_found_until_it_is_selected(
+    other: dict[str, bool | None], known: dict[str, tuple[Evidence, ...]]
+) -> None:
+    rules = {"TFP406": replace(RULE, opt_in=True, **other)}
+    default = default_rules(rules, known)
+    assert default == frozenset()
+    assert resolve([Layer(str, extend_select=("TFP406",))], default, rules) == {"TFP406"}
 
 
 COSTS: dict[str, dict[str, Any]] = {

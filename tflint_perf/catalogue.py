@@ -27,6 +27,7 @@ class RuleInfo:
     always_on: bool = False
     triggers: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    opt_in: bool = False
 
 
 @cache
@@ -44,6 +45,7 @@ def catalogue() -> Mapping[str, RuleInfo]:
             rule.always_on,
             rule.triggers,
             rule.needs,
+            rule.opt_in,
         )
         for rule in _rules()
     ]

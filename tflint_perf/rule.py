@@ -97,6 +97,8 @@ class Rule(ABC):
     claim: ClassVar[Claim | None] = None
     # On whatever the evidence says, because the project exists for it.
     always_on: ClassVar[bool] = False
+    # Off until someone selects it, whatever the evidence says: what it finds is often a choice, not a slip.
+    opt_in: ClassVar[bool] = False
 
     @abstractmethod
     def check(self, model: Model) -> Iterator[Report]:

@@ -41,15 +41,18 @@ def default_rules(
     confirmation: those without a claim, and those that are on whatever the evidence says.
 
     Where there is no evidence at all, of any rule on any device, there is nothing to judge by, and every
-    rule is on.
+    rule is on, except those that are opt-in: they are on only when they are selected.
     """
     return frozenset(
         code
         for code, rule in rules.items()
-        if not evidence
-        or rule.claim is None
-        or rule.always_on
-        or any(record.verdict == "confirmed" for record in evidence.get(code, ()))
+        if not rule.opt_in
+        and (
+            not evidence
+            or rule.claim is None
+            or rule.always_on
+            or any(record.verdict == "confirmed" for record in evidence.get(code, ()))
+        )
     )
 
 
