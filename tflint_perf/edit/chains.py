@@ -35,6 +35,14 @@ def move_behind(edit: Editor, call: cst.Call, target: cst.Call) -> list[Edit] | 
     return _move_to_statement(edit, call, target)
 
 
+def move_in_front(edit: Editor, call: cst.Call, target: cst.Call) -> list[Edit] | Refusal:
+    """Edits that move `call`'s link in front of that of `target`, which comes before it in the same chain or in one of
+    the statements before."""
+    if target in _links(call):
+        return _move_up_in_chain(edit, call, target)
+    return _move_up_to_statement(edit, call, target)
+
+
 def _links(call: cst.BaseExpression) -> list[cst.BaseExpression]:
     """The calls that a chain is made of, and what it begins with, last link first."""
     links = [call]
@@ -59,6 +67,22 @@ def _move_in_chain(edit: Editor, call: cst.Call, target: cst.Call) -> list[Edit]
     if "#" in gap or (tail is not None and "#" in tail[0]):
         return Refusal("a comment stands behind it", call)
     return [edit.edit(start, end, ""), edit.edit(edit.end(target), edit.end(target), text[start:end])]
+
+
+def _move_up_in_chain(edit: Editor, call: cst.Call, target: cst.Call) -> list[Edit] | Refusal:
+    text, start, end = edit.model.text, _receiver_end(call, edit), edit.end(call)
+    links = _links(call)
+    if any(link.lpar for link in links[1 : links.index(target) + 2]):
+        return Refusal("it stands in parentheses")
+    front = _receiver_end(target, edit)
+    gap, target_gap, tail = _gap(text, start), _gap(text, front), _LINE_END.match(text, end)
+    if "\n" in gap and "\n" in target_gap and "\\" not in gap + target_gap and tail is not None:
+        # Each link on a line of its own: its comments go with it.
+        first, above = text.index("\n", start) + 1, text.index("\n", front) + 1
+        return [edit.edit(above, above, text[first : tail.end()]), edit.edit(first, tail.end(), "")]
+    if "#" in gap or ("\n" in gap and tail is not None and "#" in tail[0]):
+        return Refusal("a comment stands at it", call)
+    return [insert_in_front(edit, target, text[start + len(gap) : end]), edit.edit(start, end, "")]
 
 
 def _receiver_end(call: cst.Call, edit: Editor) -> int:
@@ -102,6 +126,31 @@ def _move_to_statement(edit: Editor, call: cst.Call, target: cst.Call) -> list[E
         return Refusal("a comment stands in front of it", call)
     insertion = edit.edit(edit.end(target), edit.end(target), text[start + len(gap) : end])
     return [edit.remove_statement(first) if becomes_nothing else edit.edit(start, end, ""), insertion]
+
+
+def _move_up_to_statement(edit: Editor, call: cst.Call, target: cst.Call) -> list[Edit] | Refusal:
+    """Move a link of a statement `x = x.shuffle(n)` into the earlier one `x = ….map(f)`."""
+    model = edit.model
+    first, last = model.statement_of(target), model.statement_of(call)
+    name = _assigned_name(first)
+    if name is None or not isinstance(first, cst.Assign) or target not in _links(first.value):
+        return Refusal("the two stand too far apart")
+    if not _only_goes_on(model.walk.at[first].block, first, last, name) or call.lpar or target.lpar:
+        return Refusal("the two stand too far apart")
+    assert isinstance(last, cst.Assign) and isinstance(call.func, cst.Attribute)
+    alone = last.value is call and is_name(call.func.value, name)
+    target_alone = (
+        first.value is target and isinstance(target.func, cst.Attribute) and is_name(target.func.value, name)
+    )
+    text, start, end = model.text, _receiver_end(call, edit), edit.end(call)
+    if alone and target_alone and _has_own_line(edit, first) and _has_own_line(edit, last):
+        moved, above = (edit.lines_start(last), edit.lines_end(last)), edit.lines_start(first)
+        return [edit.edit(above, above, text[slice(*moved)]), edit.edit(*moved, "")]
+    gap = _gap(text, start)
+    if "#" in gap:
+        return Refusal("a comment stands in front of it", call)
+    link = insert_in_front(edit, target, text[start + len(gap) : end])
+    return [link, edit.remove_statement(last) if alone else edit.edit(start, end, "")]
 
 
 def _assigned_name(statement: cst.CSTNode) -> str | None:

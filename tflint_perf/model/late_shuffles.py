@@ -1,0 +1,83 @@
+"""Shuffles whose buffer holds what an earlier stage has made large: decoded images, floats, whole batches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from tflint_perf.model.dataset_apis import BATCHING, DATASET_FUNCTIONS
+from tflint_perf.model.size_of_calls import BATCH_SIZE
+from tflint_perf.model.syntax import argument, integer, last_name
+from tflint_perf.model.values import Pipeline, Stage
+
+if TYPE_CHECKING:
+    from tflint_perf.model import Model
+
+BATCHES = "batches"
+# Behind these there are other elements than in front of them.
+_OTHER_ELEMENTS = frozenset(
+    {"flat_map", "interleave", "unbatch", "window", "group_by_window", "apply", "scan"}
+)
+_MAKES_BATCHES = frozenset((*BATCHING, *_OTHER_ELEMENTS, "rebatch"))
+
+
+@dataclass(frozen=True, slots=True)
+class LateShuffle:
+    """`stages` go from the one that makes elements large to the `shuffle`; `how` is what it does, or `BATCHES`."""
+
+    stages: Pipeline
+    how: str
+
+
+class LateShuffles:
+    """Answers which shuffles come too late."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    def of(self, shuffle: cst.Call) -> LateShuffle | None:
+        """What makes `shuffle` late; None where that is not so on each way in which its dataset is built."""
+        if integer(argument(shuffle, 0, "buffer_size")) == 1:
+            return None
+        ways = [way for way in self._model.pipelines.stages_before(shuffle) if way[-1].call is shuffle]
+        found = [self._along(way) for way in ways]
+        return found[0] if None not in found and found else None
+
+    def _along(self, pipeline: Pipeline) -> LateShuffle | None:
+        start = max((i for i, stage in enumerate(pipeline) if stage.name in _OTHER_ELEMENTS), default=-1) + 1
+        for index in range(start, len(pipeline) - 1):
+            if pipeline[index].name == "shuffle":
+                return None  # what stands behind it is shuffled already
+            how = self._how(pipeline, index)
+            behind = pipeline[index + 1 : -1]
+            if not how:
+                continue
+            if any(stage.name == "shuffle" or _is_in_memory(stage) for stage in behind):
+                return None
+            stay_large = how == BATCHES or all(map(self._model.growth.stays_large, behind))
+            return LateShuffle(pipeline[index:], how) if stay_large else None
+        return None
+
+    def _how(self, pipeline: Pipeline, index: int) -> str:
+        """How a stage makes elements large; "" where nothing is seen to."""
+        stage = pipeline[index]
+        if stage.name in BATCHING or DATASET_FUNCTIONS.get(stage.name):
+            return BATCHES if self._makes_batches(stage, pipeline[-1].call) else ""
+        return self._model.growth.of_stage(stage, pipeline[:index])
+
+    def _makes_batches(self, stage: Stage, shuffle: cst.Call) -> bool:
+        """Whether a stage makes the batches that a step gets, and not sequences that are batched later."""
+        later = {behind.name for behind in self._model.successors.behind(shuffle)}
+        if later & _MAKES_BATCHES:
+            return False
+        if self._model.successors.is_consumed(shuffle):
+            return integer(argument(stage.call, 0, "batch_size")) != 1
+        size = argument(stage.call, 0 if stage.name == "batch" else None, "batch_size")
+        return BATCH_SIZE.search(last_name(size)) is not None
+
+
+def _is_in_memory(stage: Stage) -> bool:
+    """Whether a stage keeps all elements in memory, so that a buffer of them takes no more."""
+    return stage.name == "cache" and not stage.call.args

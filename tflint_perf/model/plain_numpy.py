@@ -1,0 +1,254 @@
+"""Python code in input pipelines that TensorFlow's own ops can do: NumPy, arithmetic, and reading of images."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tflint_perf.model.apis import kind_of_call
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.named_calls import GENERATOR, builtin_or_qualified
+from tflint_perf.model.scopes import Function
+from tflint_perf.model.syntax import (
+    children,
+    descendants_here,
+    has_stars,
+    is_name,
+    last_name,
+    string,
+    target_names,
+)
+
+# What TensorFlow has for functions of NumPy, Python and OpenCV.
+_TWINS = {
+    "np.flip": "tf.reverse",
+    "np.fliplr": "tf.image.flip_left_right",
+    "np.flipud": "tf.image.flip_up_down",
+    "np.rot90": "tf.image.rot90",
+    "np.roll": "tf.roll",
+    "np.pad": "tf.pad",
+    "np.clip": "tf.clip_by_value",
+    "np.where": "tf.where",
+    "np.stack": "tf.stack",
+    "np.concatenate": "tf.concat",
+    "np.expand_dims": "tf.expand_dims",
+    "np.squeeze": "tf.squeeze",
+    "np.reshape": "tf.reshape",
+    "np.transpose": "tf.transpose",
+    "np.tile": "tf.tile",
+    "np.repeat": "tf.repeat",
+    "np.eye": "tf.one_hot",
+    "np.zeros": "tf.zeros",
+    "np.ones": "tf.ones",
+    "np.zeros_like": "tf.zeros_like",
+    "np.ones_like": "tf.ones_like",
+    "np.full": "tf.fill",
+    "np.arange": "tf.range",
+    "np.linspace": "tf.linspace",
+    "np.argmax": "tf.argmax",
+    "np.argmin": "tf.argmin",
+    "np.mean": "tf.reduce_mean",
+    "np.std": "tf.math.reduce_std",
+    "np.var": "tf.math.reduce_variance",
+    "np.sum": "tf.reduce_sum",
+    "np.max": "tf.reduce_max",
+    "np.amax": "tf.reduce_max",
+    "np.min": "tf.reduce_min",
+    "np.amin": "tf.reduce_min",
+    "np.any": "tf.reduce_any",
+    "np.all": "tf.reduce_all",
+    "np.linalg.norm": "tf.norm",
+    "np.dot": "tf.linalg.matmul",
+    "np.matmul": "tf.linalg.matmul",
+    "np.frombuffer": "tf.io.decode_raw",
+    "np.log10": "tf.math.log",
+    "np.log2": "tf.math.log",
+    "np.fft.fft": "tf.signal.fft",
+    "np.fft.rfft": "tf.signal.rfft",
+    "np.random.rand": "tf.random.uniform",
+    "np.random.random": "tf.random.uniform",
+    "np.random.random_sample": "tf.random.uniform",
+    "np.random.uniform": "tf.random.uniform",
+    "np.random.randint": "tf.random.uniform",
+    "np.random.normal": "tf.random.normal",
+    "np.random.randn": "tf.random.normal",
+    "np.random.permutation": "tf.random.shuffle",
+    "random.random": "tf.random.uniform",
+    "random.uniform": "tf.random.uniform",
+    "random.randint": "tf.random.uniform",
+    "random.randrange": "tf.random.uniform",
+    "random.gauss": "tf.random.normal",
+    "cv2.imread": "tf.io.decode_image",
+    "cv2.imdecode": "tf.io.decode_image",
+    "cv2.resize": "tf.image.resize",
+    "cv2.flip": "tf.reverse",
+    "cv2.cvtColor": "tf.reverse",
+}
+_SAME_NAME = frozenset(
+    ["abs", "ceil", "cos", "cosh", "exp", "expm1", "floor", "log", "log1p", "maximum", "minimum", "round", "sign", "sin",
+     "sinh", "sqrt", "square", "tan", "tanh"]
+)  # fmt: skip
+# These only say in which form numbers are, and have an op wherever they are needed.
+_CASTS = frozenset(
+    f"np.{name}"
+    for name in ("array", "asarray", "ascontiguousarray", "float16", "float32", "float64", "int8", "int32", "int64",
+                 "uint8", "bool_", "copy", "shape")
+)  # fmt: skip
+_BUILTINS = frozenset(
+    {"len", "int", "float", "abs", "min", "max", "sum", "range", "tuple", "bool", "round", "zip", "enumerate"}
+)
+# Methods of `np.random.default_rng()` by the older functions that are named otherwise.
+_OF_GENERATOR = {"integers": "randint", "standard_normal": "randn"}
+_METHODS = frozenset(
+    ["numpy", "astype", "reshape", "transpose", "mean", "sum", "max", "min", "std", "var", "copy", "flatten", "ravel",
+     "squeeze", "clip", "decode", "set_shape"]
+)  # fmt: skip
+# Files that TensorFlow's decoders of images do not read.
+_OTHER_FILES = re.compile(r"\.(tiff?|npy|npz|dcm|nii|gz|mat|h5|hdf5|exr|hdr|pfm|flo|webp)\b", re.I)
+_PLAIN = (
+    cst.Assign, cst.AnnAssign, cst.AugAssign, cst.Return, cst.Expr, cst.If, cst.Else, cst.Pass, cst.IndentedBlock,
+    cst.SimpleStatementLine, cst.SimpleStatementSuite, cst.AssignTarget, cst.Arg, cst.Element, cst.DictElement, cst.Dict,
+    cst.Index, cst.Slice, cst.SubscriptElement, cst.ComparisonTarget, cst.Name, cst.Attribute, cst.Subscript, cst.Tuple,
+    cst.List, cst.BaseNumber, cst.SimpleString, cst.UnaryOperation, cst.BinaryOperation, cst.Comparison,
+    cst.BooleanOperation, cst.IfExp, cst.Call, cst.Ellipsis,
+)  # fmt: skip
+_IN_GENERATORS = (cst.For, cst.While, cst.Yield, cst.Break, cst.Continue)
+_DECODER = "tf.io.decode_image"
+_SLICES = "tf.data.Dataset.from_tensor_slices"
+# Functions that call functions, no deeper than this.
+_DEEPEST = 4
+
+
+class PlainNumpy:
+    """Answers which TensorFlow ops do what a function of Python does, as a list of their names.
+
+    None where something in the function is not in sight, has no such op, or reads what TensorFlow can't.
+    """
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+
+    def ops(self, node: cst.BaseExpression) -> list[str] | None:
+        """The ops for a function that is given to `tf.py_function` or `tf.numpy_function`."""
+        name = self._infer.names.qualified(node)
+        if name:
+            twin = _twin(name)
+            return [twin] if twin else None
+        function = self._infer.value(node).function
+        reader = _Reader(self._infer, self._calls)
+        if function is None or function.yields or not reader.is_plain_function(function, 0):
+            return None
+        return list(reader.ops)
+
+    def generator_ops(self, node: cst.BaseExpression) -> list[str] | None:
+        """The ops for a generator that is given to `from_generator`."""
+        function = self._infer.value(node).function
+        while function is not None and isinstance(function.node, cst.Lambda):
+            body = function.node.body
+            if not isinstance(body, cst.Call):
+                return None
+            if builtin_or_qualified(self._infer, body.func) == "zip":
+                return [_SLICES] if all(self._is_in_memory(arg.value) for arg in body.args) else None
+            targets = self._calls.targets(body)
+            function = targets[0] if len(targets) == 1 else None
+        reader = _Reader(self._infer, self._calls)
+        if function is None or not function.yields or not reader.is_plain(function.node.body, 0):
+            return None
+        data = list(_data_of(function.node.body))
+        if data and _DECODER not in reader.ops:
+            if not all(map(self._is_in_memory, data)):
+                return None
+            reader.ops[_SLICES] = None
+        return list(reader.ops) or None
+
+    def _is_in_memory(self, node: cst.BaseExpression) -> bool:
+        return self._infer.value(node).kind in ("array", "tensor")
+
+
+class _Reader:
+    """Reads code and notes the ops for it in `ops`."""
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+        self.ops: dict[str, None] = {}
+
+    def is_plain_function(self, function: Function, depth: int) -> bool:
+        plain = not function.decorators and not function.yields and depth <= _DEEPEST
+        return plain and self.is_plain(function.node.body, depth)
+
+    def is_plain(self, node: cst.CSTNode, depth: int) -> bool:
+        """Whether code only computes with what it is given, by what TensorFlow can do as well."""
+        if not isinstance(node, _PLAIN + _IN_GENERATORS):
+            return False
+        match node:
+            case cst.Assign() if not all(_binds_names(target.target) for target in node.targets):
+                return False
+            case cst.AugAssign() | cst.AnnAssign() if not isinstance(node.target, cst.Name):
+                return False
+            case cst.Expr() if not isinstance(node.value, cst.SimpleString | cst.Yield):
+                return False
+            case cst.SimpleString() if _OTHER_FILES.search(string(node) or ""):
+                return False
+            case cst.Call() if not self._is_plain_call(node, depth):
+                return False
+        return all(self.is_plain(child, depth) for child in children(node))
+
+    def _is_plain_call(self, call: cst.Call, depth: int) -> bool:
+        name = builtin_or_qualified(self._infer, call.func)
+        if has_stars(call):
+            return False
+        if name:
+            return self._is_known(name)
+        if isinstance(call.func, cst.Attribute) and self._infer.value(call.func.value) == GENERATOR:
+            return self._is_known(
+                f"np.random.{_OF_GENERATOR.get(call.func.attr.value, call.func.attr.value)}"
+            )
+        targets = self._calls.targets(call)
+        if targets:
+            return all(self.is_plain_function(target, depth + 1) for target in targets)
+        return isinstance(call.func, cst.Attribute) and call.func.attr.value in _METHODS
+
+    def _is_known(self, name: str) -> bool:
+        twin = _twin(name)
+        if twin:
+            self.ops[twin] = None
+        return (
+            bool(twin) or name in _CASTS or name in _BUILTINS or kind_of_call(name) in ("tensor", "tensors")
+        )
+
+
+def _twin(name: str) -> str:
+    """The TensorFlow op for a function, "" where there is none."""
+    module, _, last = name.rpartition(".")
+    return f"tf.{last}" if module in ("np", "math") and last in _SAME_NAME else _TWINS.get(name, "")
+
+
+def _binds_names(target: cst.BaseExpression) -> bool:
+    """Whether an assignment binds names only, and changes nothing in place."""
+    if isinstance(target, cst.Tuple | cst.List):
+        return all(_binds_names(element.value) for element in target.elements)
+    return isinstance(target, cst.Name)
+
+
+def _data_of(body: cst.CSTNode) -> Iterator[cst.BaseExpression]:
+    """What a generator takes its elements from: what its loops run over, and what it takes parts of by an index."""
+    own = {name.value for node in descendants_here(body) if isinstance(node, cst.Assign)
+           for target in node.targets for name in target_names(target.target)}  # fmt: skip
+    for node in descendants_here(body):
+        if isinstance(node, cst.For):
+            yield from (given for given in _looped_over(node.iter) if last_name(given) not in own)
+        elif isinstance(node, cst.Subscript) and last_name(node.value) not in own:
+            yield node.value
+
+
+def _looped_over(iterable: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    if not isinstance(iterable, cst.Call):
+        yield iterable
+    elif is_name(iterable.func, "zip") or is_name(iterable.func, "enumerate"):
+        for arg in iterable.args:
+            yield from _looped_over(arg.value)
