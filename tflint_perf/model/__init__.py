@@ -6,21 +6,26 @@ from functools import cached_property
 
 import libcst as cst
 
+from tflint_perf.model.augmentations import Augmentations
 from tflint_perf.model.batching import Batching
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.compiled import Compiled
 from tflint_perf.model.containers import Addition, Containers
 from tflint_perf.model.devices import Devices
 from tflint_perf.model.feeds import Feeds
+from tflint_perf.model.growth import Growth
 from tflint_perf.model.guards import Guard, Guards
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.invariance import Invariance
 from tflint_perf.model.kept import Kept
+from tflint_perf.model.late_caches import LateCaches
+from tflint_perf.model.late_shuffles import LateShuffles
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.names import Names
 from tflint_perf.model.once import Once
 from tflint_perf.model.parameters import Parameters
 from tflint_perf.model.pipelines import Pipelines
+from tflint_perf.model.plain_numpy import PlainNumpy
 from tflint_perf.model.programs import Programs
 from tflint_perf.model.python_numbers import Numbers
 from tflint_perf.model.restarts import Restarts
@@ -30,6 +35,7 @@ from tflint_perf.model.sessions import Sessions
 from tflint_perf.model.shapes import Shapes
 from tflint_perf.model.slicing import Slicing
 from tflint_perf.model.steps import GradientStep, GradientSteps
+from tflint_perf.model.successors import Successors
 from tflint_perf.model.syntax import names_read
 from tflint_perf.model.tracing import Tracing
 from tflint_perf.model.values import Value
@@ -130,6 +136,36 @@ class Model:
     def batching(self) -> Batching:
         """Whether datasets come in batches."""
         return Batching(self.infer, self.calls)
+
+    @cached_property
+    def successors(self) -> Successors:
+        """What comes behind a stage of a pipeline."""
+        return Successors(self)
+
+    @cached_property
+    def growth(self) -> Growth:
+        """Which stages of pipelines make elements larger."""
+        return Growth(self.infer, self.calls)
+
+    @cached_property
+    def augmentations(self) -> Augmentations:
+        """Which stages of pipelines draw random numbers."""
+        return Augmentations(self.infer, self.calls)
+
+    @cached_property
+    def late_shuffles(self) -> LateShuffles:
+        """Shuffles of what is large."""
+        return LateShuffles(self)
+
+    @cached_property
+    def late_caches(self) -> LateCaches:
+        """Caches of what should be made anew."""
+        return LateCaches(self)
+
+    @cached_property
+    def plain_numpy(self) -> PlainNumpy:
+        """Python code that TensorFlow's ops can do."""
+        return PlainNumpy(self.infer, self.calls)
 
     @cached_property
     def invariance(self) -> Invariance:
