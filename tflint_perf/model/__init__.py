@@ -36,7 +36,9 @@ from tflint_perf.model.shapes import Shapes
 from tflint_perf.model.slicing import Slicing
 from tflint_perf.model.steps import GradientStep, GradientSteps
 from tflint_perf.model.successors import Successors
+from tflint_perf.model.symbolic import Symbolic
 from tflint_perf.model.syntax import names_read
+from tflint_perf.model.trace_time import TraceTime
 from tflint_perf.model.tracing import Tracing
 from tflint_perf.model.values import Value
 from tflint_perf.model.walk import Walk
@@ -196,6 +198,16 @@ class Model:
     def tracing(self) -> Tracing:
         """What stands in the way of compiling eager code."""
         return Tracing(self.infer, self.calls, self.compiled)
+
+    @cached_property
+    def symbolic(self) -> Symbolic:
+        """What is surely traced, and which values in it are tensors of the graph."""
+        return Symbolic(self.infer, self.calls, self.compiled)
+
+    @cached_property
+    def trace_time(self) -> TraceTime:
+        """What compiled code asks of Python."""
+        return TraceTime(self.infer, self.symbolic, self.once)
 
     def release(self) -> None:
         """Let go of the tree at once. What refers to itself would wait for the garbage collector."""
