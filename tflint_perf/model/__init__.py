@@ -20,12 +20,14 @@ from tflint_perf.model.invariance import Invariance
 from tflint_perf.model.kept import Kept
 from tflint_perf.model.late_caches import LateCaches
 from tflint_perf.model.late_shuffles import LateShuffles
+from tflint_perf.model.left_on import LeftOn
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.names import Names
 from tflint_perf.model.once import Once
 from tflint_perf.model.parameters import Parameters
 from tflint_perf.model.pipelines import Pipelines
 from tflint_perf.model.plain_numpy import PlainNumpy
+from tflint_perf.model.precision import Precision
 from tflint_perf.model.programs import Programs
 from tflint_perf.model.python_numbers import Numbers
 from tflint_perf.model.restarts import Restarts
@@ -40,8 +42,10 @@ from tflint_perf.model.symbolic import Symbolic
 from tflint_perf.model.syntax import names_read
 from tflint_perf.model.trace_time import TraceTime
 from tflint_perf.model.tracing import Tracing
+from tflint_perf.model.training_steps import TrainingSteps
 from tflint_perf.model.values import Value
 from tflint_perf.model.walk import Walk
+from tflint_perf.model.writes import Writes
 
 
 class Model:
@@ -208,6 +212,26 @@ class Model:
     def trace_time(self) -> TraceTime:
         """What compiled code asks of Python."""
         return TraceTime(self.infer, self.symbolic, self.once)
+
+    @cached_property
+    def left_on(self) -> LeftOn:
+        """Switches that are thrown for good."""
+        return LeftOn(self.infer, self.calls)
+
+    @cached_property
+    def precision(self) -> Precision:
+        """What the file says of the precision it computes in."""
+        return Precision(self.infer, self.text)
+
+    @cached_property
+    def training_steps(self) -> TrainingSteps:
+        """What runs in each training step."""
+        return TrainingSteps(self.walk, self.calls, self.loops, self.steps)
+
+    @cached_property
+    def writes(self) -> Writes:
+        """What is written to disk in training."""
+        return Writes(self)
 
     def release(self) -> None:
         """Let go of the tree at once. What refers to itself would wait for the garbage collector."""

@@ -68,6 +68,7 @@ class Compiled:
         self._names = infer.names
         self._states: dict[Function, State] | None = None
         self._traced: set[Function] = set()
+        self._traceable: set[Function] = set()
         self._host: set[Function] = set()
         self._used: dict[Function, list[cst.CSTNode]] = {}
 
@@ -92,13 +93,17 @@ class Compiled:
         self.state(function)
         return function in self._traced
 
+    def would_be_traced(self, function: Function) -> bool:
+        """Like `is_traced`, also where the file turns eager on for everything."""
+        self.state(function)
+        return function in self._traceable
+
     def _settle(self) -> dict[Function, State]:
         functions = list(self._walk.functions.values())
-        everything_eager = self._everything_eager()
-        if not everything_eager:
-            self._traced.update(filter(self._is_traced_where_defined, functions))
+        self._traced.update(filter(self._is_traced_where_defined, functions))
         self._follow_arguments()
-        if everything_eager:
+        self._traceable = set(self._traced)
+        if self._everything_eager():
             self._traced.clear()
         states: dict[Function, State] = dict.fromkeys(self._traced, "compiled")
         states.update(dict.fromkeys(self._host, "unknown"))

@@ -1,0 +1,42 @@
+"""What decides whether a statement runs: the conditions, handlers and early exits in front of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tflint_perf.model.syntax import last_statement
+from tflint_perf.model.walk import Walk
+
+_LEAVES = (cst.Return, cst.Continue, cst.Break, cst.Raise)
+
+
+def conditions(walk: Walk, node: cst.CSTNode, end: cst.CSTNode | None = None) -> Iterator[cst.CSTNode]:
+    """What decides whether `node` runs when `end`, or the function around it, does, from the inside out.
+
+    Of an `if` its test, also of one before `node` that leaves the block; otherwise the handler or the case.
+    """
+    child, current = node, walk.parents.get(node)
+    while current is not None and current is not end:
+        match current:
+            case cst.FunctionDef() | cst.Lambda() | cst.ClassDef():
+                return
+            case cst.If() | cst.IfExp() if child is not current.test:
+                yield current.test
+            case cst.BooleanOperation() if child is current.right:
+                yield current.left
+            case cst.ExceptHandler() | cst.ExceptStarHandler() | cst.MatchCase():
+                yield current
+            case cst.IndentedBlock():
+                yield from _exits_before(child, current)
+        child, current = current, walk.parents.get(current)
+
+
+def _exits_before(child: cst.CSTNode, block: cst.IndentedBlock) -> Iterator[cst.CSTNode]:
+    """The tests of `if not debug: return` and its like before `child`."""
+    for statement in block.body:
+        if statement is child:
+            return
+        if isinstance(statement, cst.If) and isinstance(last_statement(statement.body), _LEAVES):
+            yield statement.test

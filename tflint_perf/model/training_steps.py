@@ -1,0 +1,56 @@
+"""The training step: what runs each time that a gradient step does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import libcst as cst
+
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.loops import Loops
+from tflint_perf.model.scopes import Function, Loop
+from tflint_perf.model.steps import GradientSteps
+from tflint_perf.model.walk import Walk
+
+
+class TrainingSteps:
+    """Answers whether a place belongs to a training step."""
+
+    def __init__(self, walk: Walk, calls: CallGraph, loops: Loops, steps: GradientSteps) -> None:
+        self._walk = walk
+        self._calls = calls
+        self._loops = loops
+        self._steps = steps
+
+    def hold(self, node: cst.CSTNode) -> bool:
+        """Whether `node` runs in a training step: beside a gradient step, or in what that calls."""
+        function = self._calls.function_at(node)
+        if function is not None and function in self._called:
+            return True
+        return any(
+            step.function is function and self._runs_with(node, self._loops.step_loop(step.tape))
+            for step in self._steps.all()
+        )
+
+    def _runs_with(self, node: cst.CSTNode, loop: Loop | None) -> bool:
+        """Whether `node` runs as often as what stands in `loop`, or in no loop, of the same function."""
+        return loop is None or self._loops.step_loop(node) is loop
+
+    @cached_property
+    def _called(self) -> set[Function]:
+        """The functions that training steps call, through any number of calls."""
+        found: set[Function] = set()
+        waiting = list(self._calls_of_steps())
+        while waiting:
+            for function in self._calls.targets(waiting.pop()):
+                if function not in found:
+                    found.add(function)
+                    waiting += function.calls
+        return found
+
+    def _calls_of_steps(self) -> Iterator[cst.Call]:
+        for step in self._steps.all():
+            loop = self._loops.step_loop(step.tape)
+            calls = self._walk.module_calls if step.function is None else step.function.calls
+            yield from (call for call in calls if self._runs_with(call, loop))

@@ -1,0 +1,96 @@
+"""What a program writes to disk as it trains, besides scalars: summaries of tensors, weights, checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import libcst as cst
+
+from tflint_perf.model.conditions import conditions
+from tflint_perf.model.scopes import Function
+from tflint_perf.model.syntax import keyword_argument
+
+if TYPE_CHECKING:
+    from tflint_perf.model import Model
+
+WriteKind = Literal["summary", "weights", "flush"]
+
+_SUMMARIES = frozenset({"tf.summary.histogram", "tf.summary.image"})
+_SAVERS = ("save", "save_weights")
+_CHECKPOINTS = frozenset({"tf.train.Checkpoint", "tf.train.CheckpointManager"})
+_WRITER = "tf.summary.create_file_writer"
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A call that writes, and what it writes."""
+
+    call: cst.Call
+    kind: WriteKind
+
+
+class Writes:
+    """Finds calls that write, and answers whether they do so on each step."""
+
+    def __init__(self, model: Model) -> None:
+        # The model, since most files write nothing, and their calls need not be known.
+        self._model = model
+        self._infer = model.infer
+        self._walk = model.walk
+
+    def all(self) -> list[Write]:
+        """Every call that writes, in the order of the text."""
+        return sorted(self._find(), key=lambda write: self._infer.place(write.call).order)
+
+    def _find(self) -> Iterator[Write]:
+        for name in ("histogram", "image"):
+            for call in self._walk.calls.get(name, ()):
+                if self._infer.names.qualified(call.func) in _SUMMARIES and not self._is_compat(call.func):
+                    yield Write(call, "summary")
+        for name in _SAVERS:
+            for call in self._walk.calls.get(name, ()):
+                if isinstance(call.func, cst.Attribute) and self._saves(call, call.func.value):
+                    yield Write(call, "weights")
+        for call in self._walk.calls.get("flush", ()):
+            if isinstance(call.func, cst.Attribute) and self._infer.value(call.func.value).name == _WRITER:
+                yield Write(call, "flush")
+
+    def _is_compat(self, func: cst.BaseExpression) -> bool:
+        """Whether a summary is that of TensorFlow 1, which makes an op and writes nothing."""
+        return ".compat.v1." in (self._infer.names.dotted(func) or "")
+
+    def _saves(self, call: cst.Call, receiver: cst.BaseExpression) -> bool:
+        value = self._infer.value(receiver)
+        if value.kind == "model":
+            return not self._model.calls.targets(call)
+        # A manager may be told to save only every so many steps.
+        return value.name in _CHECKPOINTS and keyword_argument(call, "check_interval") is None
+
+    def runs_each_step(self, node: cst.CSTNode) -> bool:
+        """Whether `node` runs on each step: per step, with no guard or other condition in front of it."""
+        if not self._model.loops.is_per_step(node) or self._model.guards.guard_of(node) is not None:
+            return False
+        return not self._model.once.runs_seldom(node) and self._each_step(node, frozenset())
+
+    def _each_step(self, node: cst.CSTNode, seen: frozenset[Function]) -> bool:
+        loop = self._model.loops.step_loop(node)
+        end = loop.node if loop is not None else None
+        if any(not _asks_whether_there(condition) for condition in conditions(self._walk, node, end)):
+            return False
+        if loop is not None:
+            return True
+        function = self._model.calls.function_at(node)
+        if function is None or function in seen:
+            return False
+        sites = [call for call in self._model.calls.sites(function) if self._model.loops.is_per_step(call)]
+        return not sites or any(self._each_step(call, seen | {function}) for call in sites)
+
+
+def _asks_whether_there(condition: cst.CSTNode) -> bool:
+    """Whether a condition only asks if there is something: `if writer is not None`."""
+    match condition:
+        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.Is() | cst.IsNot())]):
+            return True
+    return False
