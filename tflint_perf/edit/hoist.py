@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import libcst as cst
 
@@ -13,7 +13,7 @@ from tflint_perf.finding import Edit
 from tflint_perf.model import Loop, Model
 from tflint_perf.model.invariance import bound_names
 from tflint_perf.model.scopes import Binding
-from tflint_perf.model.syntax import descendants
+from tflint_perf.model.syntax import descendants, target_names
 from tflint_perf.rule import Refusal
 
 _COMMENT = re.compile(r"([ \t]*)#[^\r\n]*(?:\r\n|\r|\n|$)")
@@ -37,7 +37,26 @@ def hoist(edit: Editor, statement: cst.CSTNode, objection: Objection | None = No
         if _obstacle(model, statement, loop.parent, objection) is not None:
             break
         loop = loop.parent
-    return _move(edit, statement, loop)
+    return _move(edit, statement, statement, loop)
+
+
+def hoist_chain(edit: Editor, statements: Sequence[cst.Assign], loop: Loop) -> list[Edit] | Refusal:
+    """Move statements that follow each other, `x = …` and `x = x.stage(…)`, above a loop that does not change what
+    they read. Nothing else may bind their name."""
+    model = edit.model
+    for statement in statements:
+        refusal = _stays(edit, statement, loop)
+        if refusal is not None:
+            return refusal
+    block = model.walk.at[statements[0]].block
+    if len(block.statements) == len(statements):
+        return Refusal("nothing would be left in the loop", loop.node)
+    (name,) = target_names(statements[0].targets[0].target)
+    ours = {below for statement in statements for below in descendants(statement)}
+    for binding in block.scope.bindings.get(name.value, []):
+        if binding.node not in ours:
+            return Refusal(f"`{name.value}` is bound in another place, too", binding.node)
+    return _move(edit, statements[0], statements[-1], loop)
 
 
 def hoist_expression(edit: Editor, node: cst.BaseExpression, name: str, loop: Loop) -> list[Edit] | Refusal:
@@ -142,9 +161,10 @@ def _other_binding(model: Model, statement: cst.CSTNode, name: cst.Name, loop: L
     return None
 
 
-def _move(edit: Editor, statement: cst.CSTNode, loop: Loop) -> list[Edit]:
+def _move(edit: Editor, statement: cst.CSTNode, last: cst.CSTNode, loop: Loop) -> list[Edit]:
+    """Move the lines from one statement to another above a loop."""
     text = edit.whole_text
-    start, end = edit.lines_start(statement), _end_with_comments(edit, statement)
+    start, end = edit.lines_start(statement), _end_with_comments(edit, last)
     old = edit.indent(statement)
     lines = text[start:end].splitlines(keepends=True)
     content = "".join(line.removeprefix(old) for line in lines)

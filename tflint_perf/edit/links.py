@@ -1,0 +1,117 @@
+"""Adding to calls: another link behind the last one of a chain, `a.batch(n)` to `a.batch(n).prefetch(m)`, or another
+argument."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from tflint_perf.edit.editor import Editor
+from tflint_perf.edit.lines import line_start
+from tflint_perf.finding import Edit
+from tflint_perf.model import Model
+from tflint_perf.model.syntax import is_name
+
+# What may stand between two links of a chain.
+_GAP = re.compile(r"(?:\s|\\\r?\n|#[^\r\n]*)*")
+# What may stand between a link, or an argument, and the end of its line.
+_LINE_REST = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?=[\r\n]|$)")
+_AFTER_ARGUMENT = re.compile(r"[ \t]*(?P<comma>,?)[ \t]*(?:#[^\r\n]*)?(?=[\r\n])")
+
+
+def append(edit: Editor, call: cst.Call, link: str) -> Edit:
+    """Put a link like `.prefetch(n)` behind that of `call`, on a line of its own where that has one."""
+    text, end = edit.model.text, edit.end(call)
+    gap = gap_behind(text, receiver_end(edit, call))
+    if "\n" not in gap:
+        return edit.edit(end, end, link)
+    if "\\" in gap:
+        return edit.edit(end, end, " \\" + gap[gap.rindex("\n") :] + link)
+    rest = _LINE_REST.match(text, end)
+    at = rest.end() if rest is not None else end
+    return edit.edit(at, at, gap[gap.rindex("\n") :] + link)
+
+
+def add_argument(edit: Editor, call: cst.Call, argument: str) -> list[Edit]:
+    """Give a call, which has arguments, one more: on a line of its own where the last one has that."""
+    text, last = edit.model.text, call.args[-1]
+    end = outer_end(edit, last.value)
+    start = edit.start(last)
+    line = text[line_start(text, start) : start]
+    if line.strip():
+        return [edit.edit(end, end, f", {argument}")]
+    added = f"\n{line}{argument}"
+    rest = _AFTER_ARGUMENT.match(text, end)
+    if rest is None or rest.end() == end:
+        return [edit.edit(end, end, f",{added}")]
+    if rest["comma"]:
+        return [edit.edit(rest.end(), rest.end(), f"{added},")]
+    return [edit.edit(end, end, ","), edit.edit(rest.end(), rest.end(), added)]
+
+
+def autotune(edit: Editor, node: cst.CSTNode) -> tuple[str, list[Edit]]:
+    """How code at `node` says `tf.data.AUTOTUNE`, and the import to add where the file has no way to.
+
+    A name that the file gave it comes first. What is written for TensorFlow 1 has it under `experimental` only.
+    """
+    model = edit.model
+    order = model.infer.place(node).order
+    for name, bindings in model.walk.top.bindings.items():
+        if len(bindings) == 1 and bindings[0].kind == "assign" and bindings[0].path == ():
+            value, at = bindings[0].value, bindings[0].at
+            if isinstance(value, cst.Attribute) and model.qualified(value) == "tf.data.AUTOTUNE":
+                if at.order < order and at.block is model.walk.body:
+                    return name, []
+    uses = [model.names.dotted(use) or "" for use in model.walk.attributes.get("AUTOTUNE", ())]
+    experimental = uses and all("experimental" in use for use in uses)
+    return edit.spell(
+        "data.experimental.AUTOTUNE" if experimental or model.programs.is_graph_code() else "data.AUTOTUNE"
+    )
+
+
+def stages_of_name(model: Model, statement: cst.CSTNode) -> list[cst.Assign]:
+    """A statement `x = …` and those directly behind it that put stages on it, `x = x.batch(n)`."""
+    name, block = _assigned_name(statement), model.walk.at[statement].block
+    found: list[cst.Assign] = []
+    for later in block.statements[block.statements.index(statement) :]:
+        if not isinstance(later, cst.Assign) or not name or _assigned_name(later) != name:
+            break
+        if found and not is_name(_beginning(later.value), name):
+            break
+        found.append(later)
+    return found
+
+
+def _assigned_name(statement: cst.CSTNode) -> str:
+    match statement:
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
+            return name
+    return ""
+
+
+def _beginning(node: cst.BaseExpression) -> cst.BaseExpression:
+    """What a chain of calls begins with."""
+    while isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+        node = node.func.value
+    return node
+
+
+def receiver_end(edit: Editor, call: cst.Call) -> int:
+    """Where the link of `call` begins, behind what it is called on and the parentheses around that."""
+    assert isinstance(call.func, cst.Attribute)
+    return outer_end(edit, call.func.value)
+
+
+def outer_end(edit: Editor, node: cst.BaseExpression) -> int:
+    """Where an expression ends, the parentheses around it included."""
+    end = edit.end(node)
+    for _ in node.rpar:
+        end = edit.model.text.index(")", end) + 1
+    return end
+
+
+def gap_behind(text: str, start: int) -> str:
+    """The white space and comments behind a link."""
+    match = _GAP.match(text, start)
+    return match[0] if match is not None else ""

@@ -1,0 +1,154 @@
+"""What of a pipeline works on several elements or files at a time, and what could."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from tflint_perf.model.elementwise import mapped_function
+from tflint_perf.model.syntax import argument, callee_name, dotted_name, is_name
+from tflint_perf.model.values import Pipeline, Value
+
+if TYPE_CHECKING:
+    from tflint_perf.model import Model
+
+READERS = ("tf.data.TFRecordDataset", "tf.data.TextLineDataset")
+# Options whose `False` keeps TensorFlow from running stateless maps in parallel by itself.
+_SWITCHES = {
+    "map_parallelization": "experimental_optimization.map_parallelization",
+    "apply_default_optimizations": "experimental_optimization.apply_default_optimizations",
+    "autotune": "experimental_optimization.autotune",
+    "enabled": "autotune.enabled",
+}
+_LISTS_OF_FILES = frozenset(
+    {
+        "glob.glob",
+        "glob.iglob",
+        "os.listdir",
+        "tf.io.gfile.glob",
+        "tf.io.gfile.listdir",
+        "tf.gfile.Glob",
+        "tf.gfile.ListDirectory",
+        "tf.io.matching_files",
+        "tf.io.match_filenames_once",
+        "tf.train.match_filenames_once",
+    }
+)
+_KEEPING_LISTS = frozenset({"sorted", "list", "tuple", "reversed"})
+# Stages of a dataset of file names that leave it one.
+_KEEPING_FILES = frozenset(
+    ["shuffle", "repeat", "shard", "cache", "prefetch", "take", "skip", "with_options"]
+)
+# Names that stand for names, no deeper than this.
+_DEEPEST = 5
+
+
+class Parallelism:
+    """Answers what TensorFlow would run in parallel, and where several files are read."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._infer = model.infer
+        self._walk = model.walk
+
+    # Options
+
+    def is_off(self, call: cst.Call) -> bool:
+        """Whether options of a pipeline keep TensorFlow from running the stage that `call` adds in parallel."""
+        for setter in self._walk.calls.get("with_options", ()):
+            options = argument(setter, 0, "options")
+            ways = self._model.pipelines.stages_before(setter)
+            if options is not None and any(stage.call is call for way in ways for stage in way):
+                if any(self._switches_off(options, *switch) for switch in _SWITCHES.items()):
+                    return True
+        return False
+
+    def _switches_off(self, options: cst.BaseExpression, last: str, path: str) -> bool:
+        wanted = f"{dotted_name(options)}.{path}"
+        scope_of = self._infer.names.scope_of
+        return any(
+            dotted_name(use) == wanted
+            and scope_of(use) is scope_of(options)
+            and _assigned_to(use, self._walk.parents) is not None
+            and is_name(_assigned_to(use, self._walk.parents), "False")
+            for use in self._walk.attributes.get(last, ())
+        )
+
+    # Files
+
+    def reads_each_file(self, function: cst.BaseExpression) -> bool:
+        """Whether a function given to a stage does no more than open the file that it gets as a dataset."""
+        if self._infer.names.qualified(function) in READERS:
+            return True
+        found = mapped_function(self._infer, function)
+        if found is None or len(found.parameters) != 1:
+            return False
+        ways = self._infer.returned(found).pipelines
+        return bool(ways) and all(len(way) == 1 and way[0].name in READERS for way in ways)
+
+    def are_several_files(self, node: cst.BaseExpression, depth: int = 0) -> bool:
+        """Whether an expression surely gives several file names: a list of them, a pattern's matches, a dataset."""
+        match node:
+            case _ if depth > _DEEPEST:
+                return False
+            case cst.List() | cst.Tuple():
+                return len(node.elements) > 1
+            case cst.ListComp():
+                return True
+            case cst.BinaryOperation(operator=cst.Add()):
+                sides = (node.left, node.right)
+                return any(self.are_several_files(side, depth + 1) for side in sides)
+            case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Slice())]):
+                return self.are_several_files(node.value, depth + 1)
+            case cst.Call():
+                return self._call_gives_files(node, depth)
+            case cst.Name() | cst.Attribute():
+                values = list(self._bound_to(node))
+                return bool(values) and all(self.are_several_files(value, depth + 1) for value in values)
+        return False
+
+    def _call_gives_files(self, call: cst.Call, depth: int) -> bool:
+        name = self._infer.names.qualified(call.func)
+        if name in _LISTS_OF_FILES or (not name and callee_name(call) in ("glob", "rglob")):
+            return True
+        if isinstance(call.func, cst.Name) and call.func.value in _KEEPING_LISTS and call.args:
+            return self.are_several_files(call.args[0].value, depth + 1)
+        return self.is_dataset_of_files(self._infer.value(call), depth + 1)
+
+    def is_dataset_of_files(self, value: Value, depth: int = 0) -> bool:
+        """Whether a dataset's elements are file names, several of them."""
+        return bool(value.pipelines) and all(self._is_of_files(way, depth) for way in value.pipelines)
+
+    def _is_of_files(self, way: Pipeline, depth: int) -> bool:
+        if any(stage.name not in _KEEPING_FILES for stage in way[1:]):
+            return False
+        if way[0].name == "list_files":
+            return True
+        given = argument(way[0].call, 0, "tensors")
+        return (
+            way[0].name == "from_tensor_slices"
+            and given is not None
+            and self.are_several_files(given, depth + 1)
+        )
+
+    def _bound_to(self, node: cst.Name | cst.Attribute) -> Iterator[cst.BaseExpression]:
+        if isinstance(node, cst.Attribute):
+            bindings = self._infer.classes.bindings_of(node)
+        else:
+            found = self._infer.bindings_reaching(node)
+            bindings = found[1] if found is not None else []
+        for binding in bindings:
+            if binding.kind == "assign" and binding.value is not None and binding.path == ():
+                yield binding.value
+            else:
+                # A part of something, or a parameter: it may be one file.
+                yield node
+
+
+def _assigned_to(node: cst.CSTNode, parents: dict[cst.CSTNode, cst.CSTNode]) -> cst.BaseExpression | None:
+    """What an assignment gives to its target `node`."""
+    target = parents.get(node)
+    statement = parents.get(target) if isinstance(target, cst.AssignTarget) else None
+    return statement.value if isinstance(statement, cst.Assign) else None

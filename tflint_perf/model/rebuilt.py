@@ -1,0 +1,136 @@
+"""Datasets that a training loop builds anew from the same inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from tflint_perf.model.inputs import Entered, Inputs
+from tflint_perf.model.scopes import Function, Loop
+from tflint_perf.model.syntax import has_stars
+from tflint_perf.model.touched import Touched
+
+if TYPE_CHECKING:
+    from tflint_perf.model import Model
+
+# Sources that hold next to nothing.
+_CHEAP = frozenset({"range", "random"})
+# Calls through functions, no deeper than this.
+_DEEPEST = 4
+# What a call, an argument or a structure around a dataset is made of.
+_INSIDE = (cst.Attribute, cst.Call, cst.Arg, cst.Tuple, cst.List, cst.Element)
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuild:
+    """A dataset that `loop` builds in each iteration.
+
+    `node` is the place in the loop: the dataset itself, or the call of a function in which `dataset` is built.
+    """
+
+    node: cst.BaseExpression
+    dataset: cst.BaseExpression
+    loop: Loop
+
+
+class Rebuilt:
+    """Finds datasets that are built again and again though nothing changes."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._infer = model.infer
+        self._calls = model.calls
+        self._walk = model.walk
+        self._touched = Touched(model.infer, model.calls)
+
+    def all(self) -> Iterator[Rebuild]:
+        """Every such dataset, once for each place in a loop."""
+        seen: set[cst.CSTNode] = set()
+        for source in [
+            call for calls in self._walk.calls.values() for call in calls if self._is_source(call)
+        ]:
+            whole = self._whole(source)
+            for node, loop, entered in self._places(whole):
+                inputs = Inputs(self._model, loop, entered, self._touched.by(loop))
+                if node not in seen and all(map(inputs.are_same, [whole, *self._given_later(source)])):
+                    seen.add(node)
+                    yield Rebuild(node, whole, loop)
+
+    def _given_later(self, source: cst.Call) -> Iterator[cst.CSTNode]:
+        """What the stages that are put behind a source get, in other statements too."""
+        waiting, seen = [source], {source}
+        while waiting:
+            for call in self._model.pipelines.goes_on(waiting.pop()):
+                if call not in seen:
+                    seen.add(call)
+                    waiting.append(call)
+                    yield from call.args
+
+    def _is_source(self, call: cst.Call) -> bool:
+        if not self._infer.names.dotted(call.func) or self._model.is_compiled(call):
+            return False
+        value = self._infer.value(call)
+        ways = value.pipelines
+        return (
+            value.kind == "dataset"
+            and len(ways) == 1
+            and ways[0][-1].call is call
+            and ways[0][0].name not in _CHEAP
+        )
+
+    def _whole(self, source: cst.Call) -> cst.BaseExpression:
+        """The largest expression around a source that is a dataset: its stages, and what joins it to others."""
+        whole: cst.BaseExpression = source
+        parent = self._walk.parents.get(source)
+        while isinstance(parent, _INSIDE):
+            if isinstance(parent, cst.Call):
+                if self._infer.value(parent).kind != "dataset" or self._calls.targets(parent):
+                    break
+                whole = parent
+            parent = self._walk.parents.get(parent)
+        return whole
+
+    def _places(self, node: cst.BaseExpression) -> Iterator[tuple[cst.BaseExpression, Loop, Entered]]:
+        """The places in training loops that build a dataset, directly or through calls of functions."""
+        waiting: list[tuple[cst.BaseExpression, Entered]] = [(node, {})]
+        while waiting:
+            place, entered = waiting.pop()
+            if self._model.guard_of(place) is not None or self._model.once.runs_seldom(place):
+                continue
+            loop = self._training_loop(place)
+            function = self._calls.function_at(place)
+            if loop is not None:
+                yield place, loop, entered
+            elif self._model.loops.innermost_loop(place) is None and function is not None:
+                if function not in entered and len(entered) < _DEEPEST and not function.yields:
+                    sites = self._calls.sites(function)
+                    waiting += [(call, {**entered, function: call}) for call in sites if not has_stars(call)]
+
+    def _training_loop(self, node: cst.CSTNode) -> Loop | None:
+        """The loop of steps or epochs of the same function that runs `node`, but for one that makes trials."""
+        loops = self._model.loops
+        loop = loops.innermost_loop(node)
+        while loop is not None and loops.kind(loop) == "none":
+            loop = loop.parent
+        return None if loop is None or self._makes_trials(loop) else loop
+
+    def _makes_trials(self, loop: Loop) -> bool:
+        """Whether each iteration of a loop trains for several epochs."""
+        inside = [loop, *loop.inner]
+        while any(inner not in inside for outer in inside for inner in outer.inner):
+            inside += [inner for outer in inside for inner in outer.inner if inner not in inside]
+        if any(self._model.loops.kind(inner) == "epoch" for inner in inside[1:]):
+            return True
+        calls = [call for inner in inside for call in inner.calls]
+        return any(self._runs_epochs(target, set()) for call in calls for target in self._calls.targets(call))
+
+    def _runs_epochs(self, function: Function, seen: set[Function]) -> bool:
+        if function in seen:
+            return False
+        seen.add(function)
+        return any(self._model.loops.kind(loop) == "epoch" for loop in function.loops) or any(
+            self._runs_epochs(target, seen) for call in function.calls for target in self._calls.targets(call)
+        )

@@ -1,0 +1,196 @@
+"""Whether functions given to a dataset are stateless: TensorFlow runs only those in parallel by itself."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+from typing import Literal
+
+import libcst as cst
+
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.elementwise import mapped_function
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.named_calls import builtin_or_qualified
+from tflint_perf.model.randomness import is_random_op
+from tflint_perf.model.scopes import Function
+from tflint_perf.model.syntax import argument, descendants, keyword_argument, names_read
+from tflint_perf.model.values import Stage, Value
+
+# "python": it runs Python code, one call at a time; "hidden": some of it is not in sight.
+Nature = Literal["random", "stateful", "python", "hidden", "stateless"]
+
+_PYTHON = frozenset({"tf.py_function", "tf.numpy_function", "tf.py_func"})
+_STATEFUL_OPS = frozenset(
+    [
+        "tf.print",
+        "tf.Print",
+        "tf.logging_ops.Print",
+        "tf.timestamp",
+        "tf.io.write_file",
+        "tf.write_file",
+        "tf.image.sample_distorted_bounding_box",
+        "tf.image.generate_bounding_box_proposals",
+    ]
+)
+_RANDOM_LAYERS = ("Random", "Dropout", "SpatialDropout", "AlphaDropout", "Gaussian", "RandAugment", "AugMix", "MixUp", "CutMix")  # fmt: skip
+# What is known to give the same for the same arguments, as far as a traced graph can tell.
+_KNOWN = (
+    "tf.",
+    "keras.",
+    "np.",
+    "math.",
+    "functools.",
+    "os.",
+    "operator.",
+    "itertools.",
+    "collections.",
+    "typing.",
+)
+_BUILTINS = frozenset(dir(builtins))
+# Stages that call a function of the program; stages and sources that give the same elements each time.
+_CALLING = frozenset({"map", "filter", "flat_map", "interleave", "take_while"})
+_DETERMINISTIC = _CALLING | frozenset(
+    ["from_tensor_slices", "from_tensors", "zip", "concatenate", "batch", "padded_batch", "ragged_batch", "rebatch",
+     "unbatch", "window", "prefetch", "take", "skip", "repeat", "shard", "cache", "enumerate", "tf.data.TFRecordDataset",
+     "tf.data.TextLineDataset", "tf.data.FixedLengthRecordDataset"]
+)  # fmt: skip
+# Functions that call functions, no deeper than this.
+_DEEPEST = 6
+
+
+class Statefulness:
+    """Answers what a function given to `map` keeps or draws between its calls."""
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+
+    def nature(self, given: cst.BaseExpression) -> Nature:
+        """The nature of a function given to a dataset's stage."""
+        return self._of_function_node(given, set())
+
+    def is_deterministic(self, value: Value) -> bool:
+        """Whether each dataset that is built in the ways of `value` surely gives the same elements."""
+        return bool(value.pipelines) and all(
+            all(self._is_deterministic_stage(stage) for stage in way) for way in value.pipelines
+        )
+
+    def _is_deterministic_stage(self, stage: Stage) -> bool:
+        if stage.name not in _DETERMINISTIC or keyword_argument(stage.call, "deterministic") is not None:
+            return False
+        if stage.name in _CALLING:
+            given = argument(stage.call, 0)
+            return given is not None and self.nature(given) == "stateless"
+        return all(map(self.is_deterministic, stage.inputs))
+
+    def _of_function_node(self, node: cst.BaseExpression, seen: set[Function]) -> Nature:
+        if isinstance(node, cst.Call) and self._infer.names.qualified(node.func) in (
+            "functools.partial",
+            "tf.function",
+            "tf.autograph.to_graph",
+        ):
+            return self._of_function_node(node.args[0].value, seen) if node.args else "hidden"
+        name = self._infer.names.qualified(node)
+        if name:
+            return _of_name(name) if name.startswith(_KNOWN) else "hidden"
+        value = self._infer.value(node)
+        function = value.function or mapped_function(self._infer, node)
+        if function is not None:
+            return self._of_function(function, seen)
+        return self._of_object(value, seen) or "hidden"
+
+    def _of_object(self, value: Value, seen: set[Function]) -> Nature | None:
+        """The nature of calling an object; None where nothing is known of it."""
+        if value.klass is not None:
+            wanted = "call" if value.kind in ("layer", "model") else "__call__"
+            for klass in self._infer.classes.lineage(value.klass):
+                if wanted in klass.methods:
+                    return self._of_function(klass.methods[wanted], seen)
+            return None
+        if value.kind == "layer":
+            return _of_name(value.name)
+        return "stateless" if value.kind in ("model", "tensor", "loss", "metric") else None
+
+    def _of_function(self, function: Function, seen: set[Function]) -> Nature:
+        if function in seen or len(seen) > _DEEPEST:
+            return "stateless"
+        seen = seen | {function}
+        found = {
+            nature for call in self._calls_in(function) for nature in self._of_call(call, function, seen)
+        }
+        # What is worse covers what is better.
+        return next((nature for nature in _WORST_FIRST if nature in found), "stateless")
+
+    @staticmethod
+    def _calls_in(function: Function) -> Iterator[cst.Call]:
+        """The calls in a function, and in lambdas and functions nested in it."""
+        return (node for node in descendants(function.node.body) if isinstance(node, cst.Call))
+
+    def _of_call(self, call: cst.Call, function: Function, seen: set[Function]) -> Iterator[Nature]:
+        for arg in call.args:
+            # Functions that are handed on: `tf.cond(flag, flip, tf.identity)`.
+            if isinstance(arg.value, cst.Name | cst.Attribute) and not self._infer.names.dotted(arg.value):
+                handed = self._infer.value(arg.value).function
+                if handed is not None:
+                    yield self._of_function(handed, seen)
+        name = self._infer.names.qualified(call.func)
+        if name:
+            hidden = not name.startswith(_KNOWN) and not self._is_about_nothing(call, function)
+            yield "hidden" if hidden else _of_name(name)
+            return
+        targets = self._calls.targets(call)
+        if targets:
+            for target in targets:
+                yield self._of_function(target, seen)
+        else:
+            yield self._of_callee(call, function, seen)
+
+    def _of_callee(self, call: cst.Call, function: Function, seen: set[Function]) -> Nature:
+        func = call.func
+        value = self._infer.value(func)
+        of_object = self._of_object(value, seen) if value.known else None
+        if of_object is not None:
+            return of_object
+        if isinstance(func, cst.Attribute):
+            receiver = self._infer.value(func.value)
+            if receiver.kind == "variable" and func.attr.value.startswith("assign"):
+                return "stateful"
+            if receiver.known or self._holds_local(func.value, function):
+                return "stateless"
+        elif isinstance(func, cst.Name) and builtin_or_qualified(self._infer, func) in _BUILTINS:
+            return "stateless"
+        return "stateless" if self._is_about_nothing(call, function) else "hidden"
+
+    def _is_about_nothing(self, call: cst.Call, function: Function) -> bool:
+        """Whether a call gets nothing that the function was given or made: it runs once, when it is traced."""
+        return not any(self._holds_local(arg.value, function) for arg in call.args)
+
+    def _holds_local(self, node: cst.CSTNode, function: Function) -> bool:
+        """Whether something that the function was given or made, `self` left out, stands in `node`."""
+        return any(
+            self._is_local(name, function) for name in names_read(node) if name in self._infer.walk.parents
+        )
+
+    def _is_local(self, name: cst.Name, function: Function) -> bool:
+        found = self._infer.names.lookup(name.value, self._infer.names.scope_of(name))
+        home = found[0].function if found is not None else None
+        while home is not None and home is not function:
+            home = home.outer
+        of_instance = function.owner is not None and function.positional[:1] == [name.value]
+        return home is function and not of_instance
+
+
+_WORST_FIRST: tuple[Nature, ...] = ("python", "random", "stateful", "hidden")
+
+
+def _of_name(name: str) -> Nature:
+    """The nature of a function or layer with a qualified name."""
+    last = name.rsplit(".", 1)[-1]
+    if name in _PYTHON:
+        return "python"
+    if is_random_op(name) or (".layers." in name and last.startswith(_RANDOM_LAYERS)):
+        return "random"
+    if name in _STATEFUL_OPS:
+        return "stateful"
+    return "stateless"
