@@ -1,0 +1,127 @@
+"""TFP104 run-eagerly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import libcst as cst
+
+from tflint_perf.edit import Editor
+from tflint_perf.model import Function, Model
+from tflint_perf.model.syntax import descendants
+from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
+
+
+class RunEagerly(Rule):
+    """Compilation switched off for debugging, and left off.
+
+    ## What it does
+
+    Reports `compile(run_eagerly=True)`, `tf.config.run_functions_eagerly(True)` and
+    `tf.data.experimental.enable_debug_mode()` in a program that surely runs them and never takes them back.
+
+    ## Why is this bad?
+
+    The switch undoes all that `tf.function`, Keras and `tf.data` do for speed: every op of every step is started from
+    Python, and nothing is fused, run ahead or run in parallel. It is meant for a debugger's breakpoints.
+
+    ## Example
+
+    ```python
+    model.compile(optimizer="adam", loss="mse", run_eagerly=True)
+    model.fit(dataset)
+    ```
+
+    Use instead:
+
+    ```python
+    model.compile(optimizer="adam", loss="mse")
+    model.fit(dataset)
+    ```
+
+    ## What is left alone
+
+    `False` and values from elsewhere, switches behind any condition, in a function for debugging or in a test, and a
+    file that switches back. The fix is refused where code of the file that would then be compiled could not be: where it
+    calls `.numpy()`, for instance.
+
+    ## Sources
+
+    - TensorFlow documentation,
+      [`tf.config.run_functions_eagerly`](https://www.tensorflow.org/api_docs/python/tf/config/run_functions_eagerly)
+    - TensorFlow documentation,
+      [`tf.data.experimental.enable_debug_mode`](https://www.tensorflow.org/api_docs/python/tf/data/experimental/enable_debug_mode)
+    """
+
+    code = "TFP104"
+    name = "run-eagerly"
+    triggers = ("run_eagerly", "run_functions_eagerly", "enable_debug_mode")
+    fixes = "unsafe"
+    claim = Claim("step time", least=2.0)
+
+    def check(self, model: Model) -> Iterator[Report]:
+        for call in model.calls_named("compile"):
+            if model.left_on.is_on(call, None, "run_eagerly"):
+                arg = next(arg for arg in call.args if arg.keyword and arg.keyword.value == "run_eagerly")
+                yield Report(
+                    arg,
+                    "`run_eagerly=True` makes Keras start every op of each step from Python; remove it",
+                    partial(_remove, call=call, arg=arg),
+                )
+        switches = [
+            call
+            for call in model.calls_named("run_functions_eagerly", "experimental_run_functions_eagerly")
+            if model.qualified(call.func) == "tf.config.run_functions_eagerly"
+        ]
+        for call in switches if all(model.left_on.is_on(call, 0, "run_eagerly") for call in switches) else ():
+            yield Report(
+                call,
+                "`run_functions_eagerly(True)` makes plain Python of every `tf.function`; remove it",
+                partial(_remove, call=call),
+            )
+        for call in model.calls_to("tf.data.experimental.enable_debug_mode"):
+            if model.left_on.always_runs(call):
+                yield Report(
+                    call,
+                    "`enable_debug_mode()` makes every pipeline run in Python, with nothing in parallel; remove it",
+                    partial(_remove, call=call),
+                )
+
+
+def _remove(edit: Editor, call: cst.Call, arg: cst.Arg | None = None) -> Repair | Refusal:
+    model = edit.model
+    for function in _compiled_then(model, call):
+        obstacle = model.tracing.obstacle_in_function(function)
+        if obstacle is not None:
+            return Refusal(f"`{function.name}` would be compiled, but {obstacle.reason}", obstacle.node)
+    if arg is not None:
+        return Repair("Let Keras compile the step", [edit.remove_argument(call, arg)], safe=False)
+    statement = model.statement_of(call)
+    if not isinstance(statement, cst.Expr) or statement.value is not call:
+        return Refusal("something is made of its result", statement)
+    return Repair("Remove the switch", [edit.remove_statement(statement)], safe=False)
+
+
+def _compiled_then(model: Model, call: cst.Call) -> Iterator[Function]:
+    """The functions of the file that TensorFlow compiles once the switch is gone."""
+    traced = [
+        function for function in model.walk.functions.values() if model.compiled.would_be_traced(function)
+    ]
+    match model.qualified(call.func):
+        case "tf.config.run_functions_eagerly":
+            yield from traced
+        case "tf.data.experimental.enable_debug_mode":
+            yield from (function for function in traced if not function.decorators and function.owner is None)
+        case _:
+            yield from (function for function in traced if function.owner is not None)
+            yield from _handed_over(model, call)
+
+
+def _handed_over(model: Model, call: cst.Call) -> Iterator[Function]:
+    """The functions of the file that a call is given: losses and metrics."""
+    for node in descendants(call):
+        if isinstance(node, cst.Name | cst.Attribute | cst.Lambda):
+            value = model.value(node)
+            if value.kind == "function" and value.function is not None:
+                yield value.function

@@ -1,0 +1,279 @@
+"""TFP104 run-eagerly."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.rules.support import fixed, flagged, notes
+
+CODE = "TFP104"
+PREAMBLE = dedent("""\
+    import tensorflow as tf
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+""")
+
+
+def module(source: str) -> str:
+    return PREAMBLE + dedent(source).lstrip()
+
+
+SILENT = {
+    "a model that is compiled": """
+        model.compile("adam", "mse")
+        """,
+    "a false argument": """
+        model.compile("adam", "mse", run_eagerly=False)
+        tf.config.run_functions_eagerly(False)
+        """,
+    "a variable argument": """
+        model.compile("adam", "mse", run_eagerly=args.eager)
+        tf.config.run_functions_eagerly(DEBUG)
+        """,
+    "arguments from elsewhere": """
+        model.compile(**options)
+        tf.config.run_functions_eagerly(*options)
+        tf.config.run_functions_eagerly()
+        """,
+    "behind a flag": """
+        if args.debug:
+            tf.config.run_functions_eagerly(True)
+            tf.data.experimental.enable_debug_mode()
+            model.compile("adam", "mse", run_eagerly=True)
+        """,
+    "behind any condition": """
+        if platform.machine() == "arm64":
+            tf.config.run_functions_eagerly(True)
+        args.eager and tf.config.run_functions_eagerly(True)
+        """,
+    "in a branch": """
+        if args.fast:
+            model.compile("adam", "mse")
+        else:
+            model.compile("adam", "mse", run_eagerly=True)
+        """,
+    "in a case": """
+        match mode:
+            case "debug":
+                tf.config.run_functions_eagerly(True)
+        """,
+    "behind an early return": """
+        def main(args):
+            if not args.debug:
+                return train()
+            tf.config.run_functions_eagerly(True)
+        """,
+    "where compiling failed": """
+        try:
+            model.fit(x)
+        except ValueError:
+            tf.config.run_functions_eagerly(True)
+        """,
+    "switched back": """
+        tf.config.run_functions_eagerly(True)
+        step(x)
+        tf.config.run_functions_eagerly(False)
+        """,
+    "set back to what it was": """
+        before = tf.config.functions_run_eagerly()
+        tf.config.run_functions_eagerly(True)
+        step(x)
+        tf.config.run_functions_eagerly(before)
+        """,
+    "in a function for debugging": """
+        def enable_eager():
+            tf.config.run_functions_eagerly(True)
+        def debug_model(model):
+            model.compile("adam", "mse", run_eagerly=True)
+        """,
+    "in a function that is called behind a flag": """
+        def prepare():
+            tf.config.run_functions_eagerly(True)
+        if args.debug:
+            prepare()
+        """,
+    "in a test": """
+        class LayerTest(tf.test.TestCase):
+            def setUp(self):
+                tf.config.run_functions_eagerly(True)
+            def check_fit(self):
+                model.compile("adam", "mse", run_eagerly=True)
+        """,
+    "another library's function of that name": """
+        import other
+        other.run_functions_eagerly(True)
+        other.enable_debug_mode()
+        """,
+    "a lambda": """
+        switch = lambda: tf.config.run_functions_eagerly(True)
+        """,
+}
+
+FLAGGED = {
+    "a model's compile": """
+        model.compile(optimizer="adam", loss="mse", run_eagerly=True)  # <-
+        model.fit(x, y)
+        """,
+    "the compile of an unknown model": """
+        def train(model):
+            model.compile("adam", "mse", run_eagerly=True)  # <-
+        """,
+    "on a line of its own": """
+        model.compile(
+            optimizer="adam",
+            run_eagerly=True,  # <-
+        )
+        """,
+    "in a class of one's own": """
+        class Net(tf.keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.compile("adam", "mse", run_eagerly=True)  # <-
+        """,
+    "functions run eagerly": """
+        tf.config.run_functions_eagerly(True)  # <-
+        """,
+    "under the old name": """
+        tf.config.experimental_run_functions_eagerly(True)  # <-
+        """,
+    "by keyword": """
+        tf.config.run_functions_eagerly(run_eagerly=True)  # <-
+        """,
+    "imported by name": """
+        from tensorflow.config import run_functions_eagerly
+        run_functions_eagerly(True)  # <-
+        """,
+    "in the main function": """
+        def main():
+            tf.config.run_functions_eagerly(True)  # <-
+        if __name__ == "__main__":
+            main()
+        """,
+    "behind the main guard": """
+        if __name__ == "__main__":
+            tf.config.run_functions_eagerly(True)  # <-
+        """,
+    "pipelines in debug mode": """
+        tf.data.experimental.enable_debug_mode()  # <-
+        """,
+    "both switches": """
+        tf.config.run_functions_eagerly(True)  # <-
+        tf.data.experimental.enable_debug_mode()  # <-
+        """,
+}
+
+FIXED = {
+    "the last argument": (
+        'model.compile("adam", "mse", run_eagerly=True)\n',
+        'model.compile("adam", "mse")\n',
+    ),
+    "an argument between others": (
+        'model.compile("adam", run_eagerly=True, loss="mse")\n',
+        'model.compile("adam", loss="mse")\n',
+    ),
+    "a switch": (
+        "tf.config.run_functions_eagerly(True)\nmodel.fit(x)\n",
+        "model.fit(x)\n",
+    ),
+    "a switch with a comment behind it": (
+        "tf.config.run_functions_eagerly(True)  # to find the bug\nmodel.fit(x)\n",
+        "# to find the bug\nmodel.fit(x)\n",
+    ),
+    "the only statement of a function": (
+        "def main():\n    tf.data.experimental.enable_debug_mode()\nmain()\n",
+        "def main():\n    pass\nmain()\n",
+    ),
+    "a step that can be compiled": (
+        """\
+        @tf.function
+        def step(x):
+            return model(x)
+        tf.config.run_functions_eagerly(True)
+        step(x)
+        """,
+        """\
+        @tf.function
+        def step(x):
+            return model(x)
+        step(x)
+        """,
+    ),
+    "a loss that can be compiled": (
+        """\
+        def loss(y, p):
+            return tf.reduce_mean(tf.square(y - p))
+        model.compile("adam", loss, run_eagerly=True)
+        """,
+        """\
+        def loss(y, p):
+            return tf.reduce_mean(tf.square(y - p))
+        model.compile("adam", loss)
+        """,
+    ),
+}
+
+REFUSED = {
+    "a train step that reads values": """
+        class Net(tf.keras.Model):
+            def train_step(self, data):
+                print(self(data).numpy())
+                return {}
+        net = Net()
+        net.compile("adam", run_eagerly=True)
+        """,
+    "a loss in NumPy": """
+        import numpy as np
+        def loss(y, p):
+            return np.mean(np.square(y.numpy() - p.numpy()))
+        model.compile("adam", loss=loss, run_eagerly=True)
+        """,
+    "a metric in NumPy": """
+        import numpy as np
+        def score(y, p):
+            return np.mean(y.numpy() == p.numpy())
+        model.compile("adam", "mse", metrics=["mae", score], run_eagerly=True)
+        """,
+    "a compiled function that reads values": """
+        @tf.function
+        def step(x):
+            return model(x).numpy()
+        tf.config.run_functions_eagerly(True)
+        step(x)
+        """,
+    "a wrapped function that reads values": """
+        def step(x):
+            return model(x).numpy()
+        tf.config.run_functions_eagerly(True)
+        compiled = tf.function(step)
+        """,
+    "a map that reads values": """
+        def parse(x):
+            return x.numpy()
+        tf.data.experimental.enable_debug_mode()
+        dataset = tf.data.Dataset.range(3).map(parse)
+        """,
+}
+
+
+@pytest.mark.parametrize("source", SILENT.values(), ids=list(SILENT))
+def test_it_leaves_alone(source: str) -> None:
+    assert flagged(CODE, module(source)) == []
+
+
+@pytest.mark.parametrize("source", FLAGGED.values(), ids=list(FLAGGED))
+def test_it_flags(source: str) -> None:
+    text = module(source)
+    rows = [row for row, line in enumerate(text.splitlines(), 1) if line.endswith("# <-")]
+    assert flagged(CODE, text) == rows
+
+
+@pytest.mark.parametrize(("source", "expected"), FIXED.values(), ids=list(FIXED))
+def test_its_fix_gives(source: str, expected: str) -> None:
+    assert fixed(CODE, module(source)) == module(expected)
+
+
+@pytest.mark.parametrize("source", REFUSED.values(), ids=list(REFUSED))
+def test_it_does_not_compile_what_cannot_be(source: str) -> None:
+    (note,) = notes(CODE, module(source))
+    assert "would be compiled, but" in note
