@@ -1,0 +1,139 @@
+"""TFP601 debug-left-on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import libcst as cst
+
+from tflint_perf.edit import Editor
+from tflint_perf.model import Model
+from tflint_perf.model.conditions import conditions
+from tflint_perf.model.syntax import argument, callee_name, is_name
+from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
+
+# Each switch: what it does, and the calls by which a file takes it back.
+_SWITCHES = {
+    "tf.debugging.enable_check_numerics": (
+        "checks the result of every op for NaN and infinity",
+        ("disable_check_numerics",),
+    ),
+    "tf.debugging.experimental.enable_dump_debug_info": (
+        "writes what every op does to disk",
+        ("disable_dump_debug_info",),
+    ),
+    "tf.summary.trace_on": (
+        "records what every op does, for a trace that is never exported",
+        ("trace_export", "trace_off"),
+    ),
+}
+
+
+class DebugLeftOn(Rule):
+    """A debugging aid of TensorFlow, left on in training.
+
+    ## What it does
+
+    Reports `tf.debugging.enable_check_numerics()`, `set_log_device_placement(True)`, `enable_dump_debug_info` and
+    `tf.summary.trace_on` that a program surely runs and never takes back, and `tf.debugging.check_numerics` in the
+    training step.
+
+    ## Why is this bad?
+
+    The switches do extra work for every op: a check, a line of log, a record. `check_numerics` reads its whole tensor
+    on each step, and brings the answer to the host. They are there to find a fault, and find none once it is gone.
+
+    ## Example
+
+    ```python
+    tf.debugging.enable_check_numerics()
+
+    for images, labels in dataset:
+        train_step(images, labels)
+    ```
+
+    Use instead:
+
+    ```python
+    for images, labels in dataset:
+        train_step(images, labels)
+    ```
+
+    ## What is left alone
+
+    `False` and values from elsewhere, anything behind a condition or in a function for debugging, a trace that is
+    exported, and `check_numerics` outside the training step.
+
+    ## Sources
+
+    - TensorFlow documentation,
+      [`tf.debugging.enable_check_numerics`](https://www.tensorflow.org/api_docs/python/tf/debugging/enable_check_numerics)
+    - TensorFlow guide, [Optimize TensorFlow performance using the
+      Profiler](https://www.tensorflow.org/guide/profiler)
+    """
+
+    code = "TFP601"
+    name = "debug-left-on"
+    triggers = ("check_numerics", "set_log_device_placement", "enable_dump_debug_info", "trace_on")
+    fixes = "unsafe"
+    claim = Claim("step time", least=1.5)
+
+    def check(self, model: Model) -> Iterator[Report]:
+        for name, (does, takes_back) in _SWITCHES.items():
+            for call in model.calls_to(name):
+                if model.left_on.always_runs(call) and not model.calls_named(*takes_back):
+                    yield _report(call, f"`{callee_name(call)}` {does}; remove it")
+        placements = model.calls_to("tf.debugging.set_log_device_placement")
+        if all(model.left_on.is_on(call, 0, "enabled") for call in placements):
+            for call in placements:
+                yield _report(call, "`set_log_device_placement(True)` logs a line for every op; remove it")
+        for call in model.calls_to("tf.debugging.check_numerics", "tf.check_numerics"):
+            if model.training_steps.hold(call) and not any(conditions(model.walk, call)):
+                message = "`check_numerics` reads the whole tensor on each training step; remove it"
+                yield Report(call, message, partial(_unwrap, call=call))
+
+
+def _report(call: cst.Call, message: str) -> Report:
+    return Report(call, message, partial(_remove, call=call))
+
+
+def _remove(edit: Editor, call: cst.Call) -> Repair | Refusal:
+    statement = edit.model.statement_of(call)
+    if not isinstance(statement, cst.Expr) or statement.value is not call:
+        return Refusal("something is made of its result", statement)
+    return Repair("Remove it", [edit.remove_statement(statement)], safe=False)
+
+
+def _unwrap(edit: Editor, call: cst.Call) -> Repair | Refusal:
+    """Put the checked value in the place of the check."""
+    model = edit.model
+    checked = argument(call, 0, "tensor")
+    if checked is None:
+        return Refusal("what it checks is not in sight", call)
+    whole, value = _over_all(model, call, checked)
+    statement = model.statement_of(call)
+    match statement:
+        case cst.Expr() if statement.value is whole:
+            return Repair("Remove the check", [edit.remove_statement(statement)], safe=False)
+        case cst.Assign(targets=[cst.AssignTarget(target=target)]) if statement.value is whole:
+            if target.deep_equals(value):
+                return Repair("Remove the check", [edit.remove_statement(statement)], safe=False)
+    if isinstance(model.parent(call), cst.Element) and not isinstance(statement, cst.Assign):
+        return Refusal("the check is one of a list", call)
+    text = edit.text(checked)
+    if not isinstance(checked, cst.Name | cst.Attribute | cst.Call | cst.Subscript):
+        text = f"({text})"
+    return Repair("Remove the check", [edit.replace(call, text)], safe=False)
+
+
+def _over_all(
+    model: Model, call: cst.Call, checked: cst.BaseExpression
+) -> tuple[cst.BaseExpression, cst.BaseExpression]:
+    """The whole expression that checks, and what it checks: `[check(g) for g in gradients]` checks `gradients`."""
+    around = model.parent(call)
+    if isinstance(around, cst.ListComp) and around.elt is call and isinstance(checked, cst.Name):
+        part = around.for_in
+        if is_name(part.target, checked.value) and not part.ifs and part.inner_for_in is None:
+            return around, part.iter
+    return call, checked
