@@ -47,7 +47,7 @@ def fix(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Fixed]:
     """Fix a text by rules that are functions; a finding for what they yield."""
 
     def fix_with(text: str | Source, *rules: Rule, settings: Settings = SETTINGS) -> Fixed:
-        def check_source(source: Source, _: Settings) -> check.Checked:
+        def check_source(source: Source, *_: object) -> check.Checked:
             found = [finding for rule in rules for finding in rule(source)]
             return check.Checked(tuple(sorted(found, key=lambda finding: finding.start.offset)), 0)
 

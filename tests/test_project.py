@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tflint_perf import check, pool, project
-from tflint_perf.project import FileResult, lint_files, lint_text
+from tflint_perf.project import FileResult, Job, Neighbours, lint_files, lint_text
 from tflint_perf.settings import Settings
 
 SLOW = """\
@@ -82,10 +82,10 @@ def test_a_process_that_dies_takes_one_file_with_it(
 ) -> None:
     real = pool.lint_file
 
-    def lint_file(path: Path, settings: Settings) -> FileResult:
-        if path.stem in ("7", "31"):
+    def lint_file(job: Job, settings: Settings, neighbours: Neighbours) -> FileResult:
+        if job.path.stem in ("7", "31"):
             os._exit(139)
-        return real(path, settings)
+        return real(job, settings, neighbours)
 
     monkeypatch.setattr(pool, "lint_file", lint_file)
     results = lint([write(f"{number}.py", SLOW) for number in range(40)], settings, 2)
@@ -127,12 +127,12 @@ def test_a_rule_that_fails_is_a_line_and_the_rest_goes_on(
 ) -> None:
     real = check.check_source
 
-    def check_source(source: object, settings: Settings) -> check.Checked:
+    def check_source(source: object, *rest: object, **also: object) -> check.Checked:
         if getattr(source, "path", "") == "b.py":
             raise check.InternalError("TFP406: ValueError: no\nluck (rule.py:3)")
         if getattr(source, "path", "") == "c.py":
             raise RecursionError("maximum recursion depth exceeded")
-        return real(source, settings)  # type: ignore[arg-type]
+        return real(source, *rest, **also)  # type: ignore[arg-type]
 
     monkeypatch.setattr(check, "check_source", check_source)
     for settings_now in (settings, replace(settings, fix="apply")):
@@ -187,9 +187,9 @@ def test_a_file_that_changes_meanwhile_is_left_alone(
     path = write("a.py", SLOW)
     real = check.check_source
 
-    def check_source(source: object, settings: Settings) -> check.Checked:
+    def check_source(source: object, *rest: object, **also: object) -> check.Checked:
         path.write_text("theirs = 1\n")
-        return real(source, settings)  # type: ignore[arg-type]
+        return real(source, *rest, **also)  # type: ignore[arg-type]
 
     monkeypatch.setattr(check, "check_source", check_source)
     (result,) = lint([path], replace(settings, fix="apply"))

@@ -15,7 +15,10 @@ import libcst as cst
 from tflint_perf.cost import with_cost
 from tflint_perf.edit import Editor
 from tflint_perf.finding import Finding, Fix
+from tflint_perf.linked import Linked
 from tflint_perf.model import Model
+from tflint_perf.model.outside import NOTHING, Outside
+from tflint_perf.model.summary import Summary, Use
 from tflint_perf.own_rules import OWN_RULES
 from tflint_perf.positions import Positions
 from tflint_perf.registry import all_rules
@@ -26,6 +29,7 @@ from tflint_perf.suppress import has_suppressions, names_us, suppress
 from tflint_perf.syntax import invalid_syntax
 
 T = TypeVar("T")
+_Reports = list[tuple[type[Rule], Report]]
 
 # Deeply nested code needs deep recursion, in the walk and in code generation.
 _RECURSION_LIMIT = 8_000
@@ -37,10 +41,14 @@ class InternalError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The findings of a source, sorted by place, without the `suppressed` ones."""
+    """The findings of a source, sorted by place, without the `suppressed` ones.
+
+    `open` names the functions of which it matters to the findings who in other files calls them.
+    """
 
     findings: tuple[Finding, ...]
     suppressed: int = 0
+    open: frozenset[str] = frozenset()
 
 
 @cache
@@ -63,8 +71,10 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def check_source(source: Source, settings: Settings) -> Checked:
-    """The findings of one source.
+def check_source(
+    source: Source, settings: Settings, outside: Outside = NOTHING, *, ask: bool = False
+) -> Checked:
+    """The findings of one source, given what other files say; with `ask`, also what is open.
 
     Raises:
         InternalError: a rule failed on this source.
@@ -77,7 +87,45 @@ def check_source(source: Source, settings: Settings) -> Checked:
     if sys.getrecursionlimit() < _RECURSION_LIMIT:
         sys.setrecursionlimit(_RECURSION_LIMIT)
     with _no_collection():
-        return _check(source, settings, rules, heed)
+        return _check(source, settings, rules, heed, outside, ask)
+
+
+def summarise_source(source: Source) -> Summary:
+    """What a file says to others; nothing where it does not parse.
+
+    Raises:
+        InternalError: the model failed on this source.
+    """
+    from tflint_perf.model.summary import PATHS, summarise
+
+    return _asked(source, PATHS, summarise) or Summary({}, (), {})
+
+
+def uses_in_source(source: Source, outside: Outside) -> tuple[Use, ...]:
+    """What a file does with what it imports, given what other files say.
+
+    Raises:
+        InternalError: the model failed on this source.
+    """
+    from tflint_perf.model.summary import uses
+
+    return _asked(source, outside, lambda model: tuple(uses(model))) or ()
+
+
+def _asked(source: Source, outside: Outside, question: Callable[[Model], T]) -> T | None:
+    """What the model of a source answers; None where it does not parse."""
+    if sys.getrecursionlimit() < _RECURSION_LIMIT:
+        sys.setrecursionlimit(_RECURSION_LIMIT)
+    with _no_collection():
+        try:
+            module = cst.parse_module(source.text)
+        except (cst.ParserSyntaxError, RecursionError):
+            return None
+        model = _guarded("model", partial(Model, module, source.text, outside))
+        try:
+            return _guarded("summary", partial(question, model))
+        finally:
+            model.release()
 
 
 def _only_suppressions(source: Source, settings: Settings) -> Checked:
@@ -85,27 +133,54 @@ def _only_suppressions(source: Source, settings: Settings) -> Checked:
     return Checked(tuple(remaining), suppressed)
 
 
-def _check(source: Source, settings: Settings, rules: list[type[Rule]], heed: bool) -> Checked:
+def _check(
+    source: Source, settings: Settings, rules: list[type[Rule]], heed: bool, outside: Outside, ask: bool
+) -> Checked:
     try:
         module = cst.parse_module(source.text)
     except cst.ParserSyntaxError as error:
         return Checked((invalid_syntax(source, error.raw_line, error.raw_column + 1, error.message),))
     except RecursionError:
         raise InternalError("the code is nested too deeply to be parsed") from None
-    model = _guarded("model", partial(Model, module, source.text))
+    model = _guarded("model", partial(Model, module, source.text, outside))
     try:
-        return _findings(model, source, settings, rules, heed)
+        reports = _reports(model, rules)
+        left_open = (
+            _open(model, rules, reports, outside) if ask and isinstance(outside, Linked) else frozenset()
+        )
+        return _findings(model, source, settings, reports, heed, left_open)
     finally:
         model.release()
 
 
+def _reports(model: Model, rules: list[type[Rule]]) -> _Reports:
+    return [(rule, report) for rule in rules for report in _guarded(rule.code, partial(_ask, rule, model))]
+
+
+def _open(model: Model, rules: list[type[Rule]], reports: _Reports, outside: Linked) -> frozenset[str]:
+    """The functions whose callers in other files may decide on a finding: on one that is there, or one more.
+
+    What more there might be shows when the rules are asked again, supposing that all functions run per step.
+    """
+    if not outside.asked:
+        return frozenset()
+    other = model.again(outside.supposing())
+    nodes = {report.node for _, report in (*reports, *_reports(other, rules))}
+    other.forget()
+    return frozenset(name for node in nodes for name in model.calls.names_outside(node))
+
+
 def _findings(
-    model: Model, source: Source, settings: Settings, rules: list[type[Rule]], heed: bool
+    model: Model,
+    source: Source,
+    settings: Settings,
+    reports: _Reports,
+    heed: bool,
+    left_open: frozenset[str],
 ) -> Checked:
-    reports = [(rule, report) for rule in rules for report in _guarded(rule.code, partial(_ask, rule, model))]
     # A bare suppression comment with nothing to suppress is nobody's business.
     if not reports and not (heed and names_us(model.text)):
-        return Checked(())
+        return Checked((), 0, left_open)
     positions = _guarded("positions", partial(Positions, model.module, model.text))
     editor = Editor(model, positions, source)
     findings = [
@@ -114,10 +189,10 @@ def _findings(
     ]
     findings.sort(key=lambda finding: (finding.start.offset, finding.code))
     if not heed:
-        return Checked(tuple(findings))
+        return Checked(tuple(findings), 0, left_open)
     statements = [positions.span(statement) for statement in model.walk.at]
     remaining, suppressed = suppress(source, findings, statements, settings, _known_codes())
-    return Checked(tuple(remaining), suppressed)
+    return Checked(tuple(remaining), suppressed, left_open)
 
 
 def _ask(rule: type[Rule], model: Model) -> list[Report]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from tflint_perf.applicability import is_applicable
 from tflint_perf.errors import EditError
@@ -11,6 +12,9 @@ from tflint_perf.finding import Edit, Finding, Place
 from tflint_perf.guards import damage
 from tflint_perf.settings import Settings
 from tflint_perf.source import Source
+
+if TYPE_CHECKING:
+    from tflint_perf.model.outside import Outside
 
 _ROUNDS = 10
 # To remove a comment is what its fix is for.
@@ -35,21 +39,23 @@ class Fixed:
     suppressed: int
 
 
-def fix_source(source: Source, settings: Settings) -> Fixed:
+def fix_source(source: Source, settings: Settings, outside: Outside | None = None) -> Fixed:
     """Make all fixes that the settings allow, in rounds: what a fix brings about may have one, too.
 
     Raises:
         tflint_perf.check.InternalError: a rule failed.
     """
     from tflint_perf.check import check_source  # imports libcst
+    from tflint_perf.model.outside import NOTHING
 
+    outside = outside or NOTHING
     work = _Work(source)
     for _ in range(_ROUNDS):
-        checked = check_source(work.source, settings)
+        checked = check_source(work.source, settings, outside)
         if not work.make(work.possible(checked.findings, settings)):
             break
     else:
-        checked = check_source(work.source, settings)
+        checked = check_source(work.source, settings, outside)
         if work.possible(checked.findings, settings):
             work.problems.append(f"{source.path}: fixes did not settle in {_ROUNDS} rounds; please report it")
     remaining = tuple(work.without_barred_fix(finding) for finding in checked.findings)

@@ -12,23 +12,24 @@ from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from pathlib import Path
 
-from tflint_perf.project import FileResult, lint_file
+from tflint_perf.project import FileResult, Job, Neighbours, lint_file
 from tflint_perf.settings import Settings
 
 _LARGEST_BATCH = 32
 # So many batches a process that one with large files doesn't end up alone.
 _BATCHES_A_PROCESS = 8
-_Batch = Sequence[Path]
+_Batch = Sequence[Job]
+_neighbours: Neighbours | None = None
 
 
-def in_processes(paths: Sequence[Path], settings: Settings, jobs: int) -> Iterator[FileResult]:
-    """Lint the files in `jobs` processes, and give the results in the order of the paths.
+def in_processes(work: Sequence[Job], settings: Settings, root: Path, jobs: int) -> Iterator[FileResult]:
+    """Lint the files in `jobs` processes, and give the results in their order.
 
     A process that dies takes only the file with it that it died of.
     """
-    size = max(1, min(_LARGEST_BATCH, len(paths) // (jobs * _BATCHES_A_PROCESS)))
-    batches = iter([paths[at : at + size] for at in range(0, len(paths), size)])
-    pool = _pool(jobs)
+    size = max(1, min(_LARGEST_BATCH, len(work) // (jobs * _BATCHES_A_PROCESS)))
+    batches = iter([work[at : at + size] for at in range(0, len(work), size)])
+    pool = _pool(jobs, root)
     waiting: deque[tuple[_Batch, Future[list[FileResult]] | None]] = deque()
     try:
         for batch in islice(batches, jobs * 4):
@@ -36,11 +37,11 @@ def in_processes(paths: Sequence[Path], settings: Settings, jobs: int) -> Iterat
         while waiting:
             batch, future = waiting.popleft()
             try:
-                yield from future.result() if future is not None else _one_by_one(batch, settings)
+                yield from future.result() if future is not None else _one_by_one(batch, settings, root)
             except BrokenProcessPool:
                 pool.shutdown(cancel_futures=True)
-                yield from _one_by_one(batch, settings)
-                pool = _pool(jobs)
+                yield from _one_by_one(batch, settings, root)
+                pool = _pool(jobs, root)
                 waiting = deque(
                     (batch, future if _is_done(future) else _submit(pool, batch, settings))
                     for batch, future in waiting
@@ -62,22 +63,31 @@ def _is_done(future: Future[list[FileResult]] | None) -> bool:
     return future is not None and future.done() and not future.cancelled() and future.exception() is None
 
 
-def _one_by_one(batch: _Batch, settings: Settings) -> Iterator[FileResult]:
+def _one_by_one(batch: _Batch, settings: Settings, root: Path) -> Iterator[FileResult]:
     """Lint each file in a process of its own, to find the one that a process died of."""
-    for path in batch:
-        with _pool(1) as pool:
+    for job in batch:
+        with _pool(1, root) as pool:
             try:
-                yield from pool.submit(_lint_batch, [path], settings).result()
+                yield from pool.submit(_lint_batch, [job], settings).result()
             except BrokenProcessPool:
                 why = "the process that linted it died; it may be nested too deeply"
-                yield FileResult(str(path), failure=f"{path}: {why}")
+                yield FileResult(str(job.path), failure=f"{job.path}: {why}")
 
 
-def _lint_batch(paths: _Batch, settings: Settings) -> list[FileResult]:
-    return [lint_file(path, settings) for path in paths]
+def _start(root: Path) -> None:
+    """In a new process: what is learned of the files around lasts as long as the process."""
+    global _neighbours
+    _neighbours = Neighbours(root)
 
 
-def _pool(jobs: int) -> ProcessPoolExecutor:
+def _lint_batch(batch: _Batch, settings: Settings) -> list[FileResult]:
+    assert _neighbours is not None
+    return [lint_file(job, settings, _neighbours) for job in batch]
+
+
+def _pool(jobs: int, root: Path) -> ProcessPoolExecutor:
     # A fork is quick and safe where nothing else runs in this process; macOS's own libraries don't bear it.
     forks = sys.platform == "linux" and threading.active_count() == 1
-    return ProcessPoolExecutor(jobs, multiprocessing.get_context("fork" if forks else "spawn"))
+    return ProcessPoolExecutor(
+        jobs, multiprocessing.get_context("fork" if forks else "spawn"), _start, (root,)
+    )

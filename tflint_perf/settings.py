@@ -28,5 +28,7 @@ class Settings:
     include_tests: bool = False
     force_exclude: bool = False
     respect_gitignore: bool = True
+    # Where the files lie that may call the linted ones; None is the nearest folder that looks like a project's.
+    project_root: Path | None = None
     # Files that were named themselves, not found in a folder: they have to be Python whatever they hold.
     named: frozenset[str] = frozenset()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
+from typing import TypeVar
 
 import libcst as cst
 
@@ -11,35 +13,49 @@ from tflint_perf.model.batching import Batching
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.compiled import Compiled
 from tflint_perf.model.containers import Addition, Containers
+from tflint_perf.model.counters import Counters
+from tflint_perf.model.crossing import Crossings
 from tflint_perf.model.devices import Devices
 from tflint_perf.model.feeds import Feeds
 from tflint_perf.model.growth import Growth
 from tflint_perf.model.guards import Guard, Guards
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.invariance import Invariance
+from tflint_perf.model.iterations import Iterations
 from tflint_perf.model.kept import Kept
 from tflint_perf.model.late_caches import LateCaches
 from tflint_perf.model.late_shuffles import LateShuffles
 from tflint_perf.model.left_on import LeftOn
 from tflint_perf.model.loops import Loops
+from tflint_perf.model.making import Making
 from tflint_perf.model.names import Names
 from tflint_perf.model.once import Once
+from tflint_perf.model.op_loops import OpLoops
+from tflint_perf.model.outside import NOTHING, Outside
+from tflint_perf.model.parallelism import Parallelism
 from tflint_perf.model.parameters import Parameters
+from tflint_perf.model.passing import Passing
 from tflint_perf.model.pipelines import Pipelines
 from tflint_perf.model.plain_numpy import PlainNumpy
 from tflint_perf.model.precision import Precision
 from tflint_perf.model.programs import Programs
 from tflint_perf.model.python_numbers import Numbers
+from tflint_perf.model.rebuilt import Rebuilt
 from tflint_perf.model.restarts import Restarts
+from tflint_perf.model.rows import Rows
 from tflint_perf.model.scalars import Scalars
 from tflint_perf.model.scopes import Class, Function, Loop
 from tflint_perf.model.sessions import Sessions
 from tflint_perf.model.shapes import Shapes
 from tflint_perf.model.slicing import Slicing
+from tflint_perf.model.staging import Staging
+from tflint_perf.model.stateful import Statefulness
 from tflint_perf.model.steps import GradientStep, GradientSteps
 from tflint_perf.model.successors import Successors
 from tflint_perf.model.symbolic import Symbolic
+from tflint_perf.model.syncs import Syncs
 from tflint_perf.model.syntax import names_read
+from tflint_perf.model.tapes import Tapes
 from tflint_perf.model.trace_time import TraceTime
 from tflint_perf.model.tracing import Tracing
 from tflint_perf.model.training_steps import TrainingSteps
@@ -47,198 +63,114 @@ from tflint_perf.model.values import Value
 from tflint_perf.model.walk import Walk
 from tflint_perf.model.writes import Writes
 
+T = TypeVar("T")
+
+
+def part(kind: Callable[..., T], *needs: str) -> cached_property[T]:
+    """A part of a model, made of the parts that it needs, or of the model itself, when somebody first asks."""
+
+    def make(model: Model) -> T:
+        return kind(*(getattr(model, need) for need in needs)) if needs else kind(model)
+
+    return cached_property(make)
+
 
 class Model:
     """A module and what is known of it.
 
-    The walk runs at once; everything else is worked out when a rule first asks. `text` is the module's source.
+    The walk runs at once; everything else is worked out when a rule first asks. `text` is the module's source,
+    `outside` what is known of other files.
     """
 
-    def __init__(self, module: cst.Module, text: str) -> None:
+    def __init__(self, module: cst.Module, text: str, outside: Outside = NOTHING) -> None:
         self.module = module
         self.text = text
         self.walk = Walk(module)
         self.names = Names(self.walk)
-        self.infer = Inference(self.walk, self.names)
+        self._infer_with(outside)
+
+    def _infer_with(self, outside: Outside) -> None:
+        self.infer = Inference(self.walk, self.names, outside)
         # The first question about a parameter has the calls looked through; most files never get one.
         self.infer.arguments_of = lambda function, name: self.calls.arguments(function, name)
 
-    @cached_property
-    def calls(self) -> CallGraph:
-        """Who calls whom."""
-        return CallGraph(self.infer)
+    def again(self, outside: Outside) -> Model:
+        """The same module, with other files that say something else."""
+        other = Model.__new__(Model)
+        other.module, other.text, other.walk, other.names = self.module, self.text, self.walk, self.names
+        other._infer_with(outside)
+        return other
 
-    @cached_property
-    def compiled(self) -> Compiled:
-        """What is compiled, and what surely runs in eager mode."""
-        return Compiled(self.infer, self.calls)
-
-    @cached_property
-    def loops(self) -> Loops:
-        """Kinds of loops, and what runs per step."""
-        return Loops(self.infer, self.calls, self.compiled)
-
-    @cached_property
-    def guards(self) -> Guards:
-        """Conditions on counters and flags."""
-        return Guards(self.infer, self.calls, self.loops)
-
-    @cached_property
-    def steps(self) -> GradientSteps:
-        """Gradient steps."""
-        return GradientSteps(self.infer, self.calls)
-
-    @cached_property
-    def containers(self) -> Containers:
-        """Lists and dicts that grow in loops."""
-        return Containers(self.infer, self.calls, self.loops)
-
-    @cached_property
-    def kept(self) -> Kept:
-        """What becomes of what containers keep."""
-        return Kept(self.infer, self.calls, self.containers)
-
-    @cached_property
-    def scalars(self) -> Scalars:
-        """Which tensors are scalars."""
-        return Scalars(self.infer, self.calls)
-
-    @cached_property
-    def devices(self) -> Devices:
-        """What the file says about GPUs."""
-        return Devices(self)
-
-    @cached_property
-    def programs(self) -> Programs:
-        """What running the file does."""
-        return Programs(self)
-
-    @cached_property
-    def numbers(self) -> Numbers:
-        """Python numbers, and which of them change."""
-        return Numbers(self.infer, self.calls, self.compiled, self.loops, self.invariance)
-
-    @cached_property
-    def feeds(self) -> Feeds:
-        """Where values go."""
-        return Feeds(self.infer, self.calls, self.loops)
-
-    @cached_property
-    def slicing(self) -> Slicing:
-        """Loops that cut whole arrays into batches."""
-        return Slicing(self.infer, self.calls, self.invariance)
-
-    @cached_property
-    def parameters(self) -> Parameters:
-        """What functions do with their parameters."""
-        return Parameters(self.infer, self.calls)
-
-    @cached_property
-    def pipelines(self) -> Pipelines:
-        """Where datasets are consumed."""
-        return Pipelines(self)
-
-    @cached_property
-    def batching(self) -> Batching:
-        """Whether datasets come in batches."""
-        return Batching(self.infer, self.calls)
-
-    @cached_property
-    def successors(self) -> Successors:
-        """What comes behind a stage of a pipeline."""
-        return Successors(self)
-
-    @cached_property
-    def growth(self) -> Growth:
-        """Which stages of pipelines make elements larger."""
-        return Growth(self.infer, self.calls)
-
-    @cached_property
-    def augmentations(self) -> Augmentations:
-        """Which stages of pipelines draw random numbers."""
-        return Augmentations(self.infer, self.calls)
-
-    @cached_property
-    def late_shuffles(self) -> LateShuffles:
-        """Shuffles of what is large."""
-        return LateShuffles(self)
-
-    @cached_property
-    def late_caches(self) -> LateCaches:
-        """Caches of what should be made anew."""
-        return LateCaches(self)
-
-    @cached_property
-    def plain_numpy(self) -> PlainNumpy:
-        """Python code that TensorFlow's ops can do."""
-        return PlainNumpy(self.infer, self.calls)
-
-    @cached_property
-    def invariance(self) -> Invariance:
-        """What changes from one iteration of a loop to the next."""
-        return Invariance(self.infer, self.calls)
-
-    @cached_property
-    def once(self) -> Once:
-        """What a step loop reaches but runs once, or seldom."""
-        return Once(self.infer, self.calls, self.loops)
-
-    @cached_property
-    def restarts(self) -> Restarts:
-        """Where a pipeline is started for one element."""
-        return Restarts(self.infer, self.calls, self.loops, self.invariance)
-
-    @cached_property
-    def sessions(self) -> Sessions:
-        """Loops that run a session, and what they add to its graph."""
-        return Sessions(self.infer, self.calls, self.compiled, self.loops, self.once)
-
-    @cached_property
-    def shapes(self) -> Shapes:
-        """Batches of varying shape."""
-        return Shapes(self.infer, self.calls, self.loops)
-
-    @cached_property
-    def tracing(self) -> Tracing:
-        """What stands in the way of compiling eager code."""
-        return Tracing(self.infer, self.calls, self.compiled)
-
-    @cached_property
-    def symbolic(self) -> Symbolic:
-        """What is surely traced, and which values in it are tensors of the graph."""
-        return Symbolic(self.infer, self.calls, self.compiled)
-
-    @cached_property
-    def trace_time(self) -> TraceTime:
-        """What compiled code asks of Python."""
-        return TraceTime(self.infer, self.symbolic, self.once)
-
-    @cached_property
-    def left_on(self) -> LeftOn:
-        """Switches that are thrown for good."""
-        return LeftOn(self.infer, self.calls)
-
-    @cached_property
-    def precision(self) -> Precision:
-        """What the file says of the precision it computes in."""
-        return Precision(self.infer, self.text)
-
-    @cached_property
-    def training_steps(self) -> TrainingSteps:
-        """What runs in each training step."""
-        return TrainingSteps(self.walk, self.calls, self.loops, self.steps)
-
-    @cached_property
-    def writes(self) -> Writes:
-        """What is written to disk in training."""
-        return Writes(self)
+    calls = part(CallGraph, "infer")  # who calls whom
+    compiled = part(Compiled, "infer", "calls")  # what is compiled, and what surely runs in eager mode
+    loops = part(Loops, "infer", "calls", "compiled")  # kinds of loops, and what runs per step
+    guards = part(Guards, "infer", "calls", "loops")  # conditions on counters and flags
+    steps = part(GradientSteps, "infer", "calls")  # gradient steps
+    containers = part(Containers, "infer", "calls", "loops")  # lists and dicts that grow in loops
+    kept = part(Kept, "infer", "calls", "containers")  # what becomes of what containers keep
+    scalars = part(Scalars, "infer", "calls")  # which tensors are scalars
+    devices = part(Devices)  # what the file says about GPUs
+    programs = part(Programs)  # what running the file does
+    # Python numbers, and which of them change.
+    numbers = part(Numbers, "infer", "calls", "compiled", "loops", "invariance")
+    feeds = part(Feeds, "infer", "calls", "loops")  # where values go
+    slicing = part(Slicing, "infer", "calls", "invariance")  # loops that cut whole arrays into batches
+    parameters = part(Parameters, "infer", "calls")  # what functions do with their parameters
+    pipelines = part(Pipelines)  # where datasets are consumed
+    batching = part(Batching, "infer", "calls")  # whether datasets come in batches
+    # What functions given to pipelines keep between calls.
+    statefulness = part(Statefulness, "infer", "calls")
+    parallelism = part(Parallelism)  # what pipelines do in parallel, and where they read several files
+    rebuilt = part(Rebuilt)  # datasets that a loop builds again and again
+    successors = part(Successors)  # what comes behind a stage of a pipeline
+    growth = part(Growth, "infer", "calls")  # which stages of pipelines make elements larger
+    augmentations = part(Augmentations, "infer", "calls")  # which stages of pipelines draw random numbers
+    late_shuffles = part(LateShuffles)  # shuffles of what is large
+    late_caches = part(LateCaches)  # caches of what should be made anew
+    plain_numpy = part(PlainNumpy, "infer", "calls")  # Python code that TensorFlow's ops can do
+    invariance = part(Invariance, "infer", "calls")  # what changes from one iteration of a loop to the next
+    once = part(Once, "infer", "calls", "loops")  # what a step loop reaches but runs once, or seldom
+    # Where a pipeline is started for one element.
+    restarts = part(Restarts, "infer", "calls", "loops", "invariance")
+    # Loops that run a session, and what they add to its graph.
+    sessions = part(Sessions, "infer", "calls", "compiled", "loops", "once")
+    syncs = part(Syncs, "infer", "calls", "loops", "guards")  # copies of a device's tensors to the host
+    counters = part(Counters, "infer")  # what counts a loop's iterations
+    shapes = part(Shapes, "infer", "calls", "loops")  # batches of varying shape
+    tapes = part(Tapes, "infer", "calls")  # gradient tapes, and what is asked of them
+    # What stands in the way of compiling eager code.
+    tracing = part(Tracing, "infer", "calls", "compiled", "passing")
+    passing = part(Passing, "infer", "calls")  # what stands against giving values to compiled code
+    # What crosses the borders of stretches of statements.
+    crossings = part(Crossings, "infer", "passing", "numbers", "invariance")
+    # What is surely traced, and which values in it are tensors of the graph.
+    symbolic = part(Symbolic, "infer", "calls", "compiled")
+    # Objects that are made again and again.
+    making = part(Making, "infer", "calls", "loops", "invariance", "symbolic")
+    trace_time = part(TraceTime, "infer", "symbolic", "once")  # what compiled code asks of Python
+    left_on = part(LeftOn, "infer", "calls")  # switches that are thrown for good
+    precision = part(Precision, "infer", "text")  # what the file says of the precision it computes in
+    training_steps = part(TrainingSteps, "walk", "calls", "loops", "steps")  # what runs in each training step
+    writes = part(Writes)  # what is written to disk in training
+    iterations = part(Iterations, "infer", "calls")  # how often loops run
+    # Loops made of ops.
+    op_loops = part(OpLoops, "infer", "calls", "compiled", "loops", "invariance", "iterations")
+    # Loops over the rows of tensors.
+    rows = part(Rows, "infer", "compiled", "loops", "iterations", "op_loops")
+    # What stands against loops in the graph.
+    staging = part(Staging, "infer", "calls", "compiled", "tracing", "scalars", "iterations", "op_loops")
 
     def release(self) -> None:
         """Let go of the tree at once. What refers to itself would wait for the garbage collector."""
         self.walk.release()
-        for part in list(self.__dict__.values()):
-            if hasattr(part, "__dict__"):
-                part.__dict__.clear()
+        self.forget()
+
+    def forget(self) -> None:
+        """Let go of what was worked out, and leave the tree to the model that this one was made from."""
+        shared = (self.module, self.walk, self.names)
+        for known in list(self.__dict__.values()):
+            if hasattr(known, "__dict__") and all(known is not other for other in shared):
+                known.__dict__.clear()
         self.__dict__.clear()
 
     # What rules ask most

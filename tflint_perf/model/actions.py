@@ -34,18 +34,21 @@ class Actions:
 
     def acts(self, call: cst.Call) -> bool:
         """Whether a call makes a gradient step or an inference call, or runs a function that does."""
-        return self._is_action(call) or any(map(self._function_acts, self._calls.targets(call)))
+        outside = self._infer.value(call.func).outside
+        if outside and self._infer.outside.acts(outside):
+            return True
+        return self._is_action(call) or any(map(self.function_acts, self._calls.targets(call)))
 
-    def _function_acts(self, function: Function) -> bool:
+    def function_acts(self, function: Function) -> bool:
         """Whether calling a function makes a step or an inference call, outside loops of its own."""
         known = self._acts.get(function)
         if known is None:
             self._acts[function] = False
-            outside = [call for call in function.calls if self._outside_loops(call)]
+            outside = [call for call in function.calls if self.is_outside_loops(call)]
             known = self._acts[function] = any(self.acts(call) for call in outside)
         return known
 
-    def _outside_loops(self, call: cst.Call) -> bool:
+    def is_outside_loops(self, call: cst.Call) -> bool:
         loop = self._loops.innermost_loop(call)
         while loop is not None:
             if not is_part_of_one_iteration(self._infer, loop):
@@ -82,7 +85,7 @@ class Actions:
         if self._infer.names.dotted(func):
             return False
         callee = self._infer.value(func)
-        if callee.kind == "compiled":
+        if callee.kind == "compiled" and not callee.outside:
             return callee.function is None or self._counts(call) or not self._only_computes(callee.function)
         return callee.kind == "model"
 

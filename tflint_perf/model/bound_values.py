@@ -51,6 +51,8 @@ def value_of_binding(infer: Inference, binding: Binding, scope: Scope) -> Value:
             return _part(element(infer.value(binding.value)), binding.path)
         case "with" if binding.value is not None:
             return _part(infer.value(binding.value), binding.path)
+        case "import":
+            return infer.outside.value(binding.imported)
         case "delete":
             return NEVER
     return UNKNOWN

@@ -8,6 +8,7 @@ import libcst as cst
 
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.keras_classes import COMPILED_METHODS
+from tflint_perf.model.outside import Caller, name_outside
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.syntax import argument, callee_name, has_stars, is_name
 from tflint_perf.model.values import Value
@@ -156,6 +157,25 @@ class CallGraph:
     def methods_named(self, name: str) -> list[Function]:
         """The methods of that name, of all classes in this file."""
         return self._methods_by_name.get(name, [])
+
+    def callers_outside(self, function: Function) -> tuple[Caller, ...]:
+        """The places in other files that call `function`, or hand it to something."""
+        name = name_outside(function)
+        return self._infer.outside.callers(name) if name else ()
+
+    def names_outside(self, node: cst.CSTNode) -> set[str]:
+        """The names of functions through which other files may come to run `node`."""
+        names: set[str] = set()
+        seen: set[Function] = set()
+        waiting = [self.function_at(node)]
+        while waiting:
+            function = waiting.pop()
+            if function is None or function in seen:
+                continue
+            seen.add(function)
+            names.add(name_outside(function))
+            waiting += [function.outer, *map(self.function_at, self.sites(function))]
+        return names - {""}
 
     def function_at(self, node: cst.CSTNode) -> Function | None:
         """The function whose body holds `node`; None at module or class level."""

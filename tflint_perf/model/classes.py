@@ -25,6 +25,7 @@ class Classes:
     def __init__(self, infer: Inference) -> None:
         self._infer = infer
         self._bases: dict[Class, tuple[list[Class], str, bool]] = {}
+        self._bases_outside: dict[Class, list[str]] = {}
 
     # Lineage
 
@@ -59,6 +60,10 @@ class Classes:
                 above, kind_above, foreign_above = self._ancestry(base.klass)
                 line += [c for c in above if c not in line]
                 kind, foreign = kind or kind_above, foreign or foreign_above
+            elif base.outside:
+                facts = self._infer.outside.class_facts(base.outside)
+                kind, foreign = kind or facts.keras_kind, foreign or facts.has_foreign_base
+                self._bases_outside.setdefault(klass, []).append(base.outside)
             elif name not in _PLAIN_BASES and not (
                 isinstance(arg.value, cst.Name) and arg.value.value == "object"
             ):
@@ -95,7 +100,15 @@ class Classes:
             in_body = klass.scope.bindings.get(name)
             if in_body:
                 return join([value_of_binding(self._infer, binding, klass.scope) for binding in in_body])
+        for path in self.bases_outside(base.klass):
+            inherited = self._infer.outside.member(path + "()", name)
+            if inherited.known or inherited.outside:
+                return inherited
         return None
+
+    def bases_outside(self, klass: Class) -> list[str]:
+        """The bases of a class, and of its bases in this file, that other linted files define."""
+        return [path for above in self.lineage(klass) for path in self._bases_outside.get(above, ())]
 
     def bindings_of(self, node: cst.Attribute) -> list[Binding]:
         """Where the nearest class of this file that writes to an attribute, as in `self.x = …`, does so."""

@@ -102,6 +102,8 @@ class Compiled:
         functions = list(self._walk.functions.values())
         self._traced.update(filter(self._is_traced_where_defined, functions))
         self._follow_arguments()
+        for function in functions:
+            self._follow_callers_outside(function)
         self._traceable = set(self._traced)
         if self._everything_eager():
             self._traced.clear()
@@ -156,6 +158,14 @@ class Compiled:
                     for method in self._calls.methods_named(name):
                         self._used.setdefault(method, []).append(node)
 
+    def _follow_callers_outside(self, function: Function) -> None:
+        """Note what other files do with a function, but for calling it."""
+        for caller in self._calls.callers_outside(function):
+            if caller.how == "compile":
+                self._traced.add(function)
+            elif caller.how == "other":
+                self._used.setdefault(function, []).append(function.node)
+
     def _hand_over(self, node: cst.CSTNode, function: Function) -> None:
         """Note what becomes of a function where it is mentioned."""
         parent = self._walk.parents.get(node)
@@ -205,16 +215,26 @@ class Compiled:
                         waiting.append(target)
 
         for function in functions:
-            if function not in states and self._may_be_entry(function):
+            if function not in states and (
+                self._may_be_entry(function) or self._is_called_outside(function, "eager")
+            ):
                 states[function] = "eager"
                 waiting.append(function)
         mark(self._walk.module_calls)
         while waiting:
             mark(waiting.pop().calls)
 
+    def _is_called_outside(self, function: Function, state: State) -> bool:
+        """Whether code of that state in another file calls a function."""
+        return any(
+            caller.how == "call" and caller.state == state for caller in self._calls.callers_outside(function)
+        )
+
     def _may_be_entry(self, function: Function) -> bool:
-        """Whether a function is judged by itself: nobody here calls it, and nobody else is known to wrap it."""
+        """Whether a function is judged by itself: nobody is known to call it, or to wrap it."""
         if self._calls.sites(function) or self._used.get(function) or isinstance(function.node, cst.Lambda):
+            return False
+        if self._calls.callers_outside(function):
             return False
         if any(self._names.qualified(call.func) in _ASKS_THE_MODE for call in function.calls):
             return False
@@ -229,10 +249,10 @@ class Compiled:
         while changed:
             changed = False
             for function in functions:
-                sites = self._calls.sites(function)
-                if function in states or not sites or self._used.get(function):
+                sites, callers = self._calls.sites(function), self._calls.callers_outside(function)
+                if function in states or not (sites or callers) or self._used.get(function):
                     continue
-                if all(
+                if all(caller.state == "compiled" for caller in callers) and all(
                     states.get(caller) == "compiled"
                     for call in sites
                     if (caller := self._calls.function_at(call))

@@ -12,6 +12,7 @@ from tflint_perf.model.classes import Classes
 from tflint_perf.model.flow import reaching
 from tflint_perf.model.methods import value_of_attribute, value_of_call
 from tflint_perf.model.names import Names
+from tflint_perf.model.outside import Outside
 from tflint_perf.model.scopes import At, Binding, Function, Scope
 from tflint_perf.model.syntax import string
 from tflint_perf.model.values import NEVER, NONE, NUMBER, STRING, TENSOR, UNKNOWN, Value, arithmetic, join
@@ -24,9 +25,10 @@ _DEEPEST = 150
 class Inference:
     """Answers `value(node)`. `arguments_of` is asked for what callers in the file pass as a parameter."""
 
-    def __init__(self, walk: Walk, names: Names) -> None:
+    def __init__(self, walk: Walk, names: Names, outside: Outside) -> None:
         self.walk = walk
         self.names = names
+        self.outside = outside
         self.arguments_of: Callable[[Function, str], list[cst.BaseExpression]] | None = None
         self._values: dict[cst.CSTNode, Value] = {}
         self._returned: dict[Function, Value] = {}
@@ -143,18 +145,28 @@ class Inference:
             return NUMBER
         found = self.bindings_reaching(node)
         if found is None:
-            return UNKNOWN
+            return self._from_star(node.value)
         scope, bindings = found
         return join([value_of_binding(self, binding, scope) for binding in bindings]) if bindings else UNKNOWN
 
+    def _from_star(self, name: str) -> Value:
+        """What a name that nothing binds is, if a module of the project that is imported whole has it."""
+        given = (self.outside.value(star + name) for star in self.names.stars_outside)
+        return next((value for value in given if value.known), UNKNOWN)
+
     def _attribute(self, node: cst.Attribute) -> Value:
-        if self.names.dotted(node):
-            return UNKNOWN
+        dotted = self.names.dotted(node)
+        if dotted:
+            return self.outside.value(dotted)
         base = self.value(node.value)
         name = node.attr.value
         if base.klass is not None:
             found = self.classes.member(base, name)
             if found is not None:
+                return found
+        if base.outside:
+            found = self.outside.member(base.outside, name)
+            if found.known or found.outside:
                 return found
         return value_of_attribute(base, name)
 

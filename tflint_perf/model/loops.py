@@ -89,19 +89,23 @@ class Loops:
                 return True
             else:
                 calls += inner.calls
-        return any(self._has_step_loop(target) for call in loop.calls for target in self._calls.targets(call))
+        return any(self._runs_step_loop(call) for call in loop.calls)
 
     # Functions
 
-    def _has_step_loop(self, function: Function) -> bool:
+    def _runs_step_loop(self, call: cst.Call) -> bool:
+        outside = self._infer.value(call.func).outside
+        if outside and self._infer.outside.has_step_loop(outside):
+            return True
+        return any(map(self.has_step_loop, self._calls.targets(call)))
+
+    def has_step_loop(self, function: Function) -> bool:
         known = self._has_loop.get(function)
         if known is None:
             self._has_loop[function] = False
             known = self._has_loop[function] = any(
                 self.kind(loop) != "none" for loop in function.loops
-            ) or any(
-                self._has_step_loop(target) for call in function.calls for target in self._calls.targets(call)
-            )
+            ) or any(map(self._runs_step_loop, function.calls))
         return known
 
     # Per step
@@ -129,7 +133,7 @@ class Loops:
             child, current = current, parents.get(current)
         return None
 
-    def _training_loop(self, node: cst.CSTNode) -> Loop | None:
+    def training_loop(self, node: cst.CSTNode) -> Loop | None:
         """The innermost loop of steps or epochs of the same function that runs `node`."""
         loop = self.innermost_loop(node)
         while loop is not None and self.kind(loop) == "none":
@@ -138,12 +142,12 @@ class Loops:
 
     def step_loop(self, node: cst.CSTNode) -> Loop | None:
         """The step loop of the same function that runs `node`, where there is one."""
-        loop = self._training_loop(node)
+        loop = self.training_loop(node)
         return loop if loop is not None and self.kind(loop) == "step" else None
 
     def is_per_step(self, node: cst.CSTNode) -> bool:
         """Whether `node` runs per step: in a step loop, or in a function that one calls."""
-        loop = self._training_loop(node)
+        loop = self.training_loop(node)
         if loop is not None:
             return self.kind(loop) == "step"
         function = self._calls.function_at(node)
@@ -157,6 +161,7 @@ class Loops:
             known = self._per_step[function] = (
                 self._is_batch_callback(function)
                 or any(self.is_per_step(call) for call in self._calls.sites(function) if not function.yields)
+                or any(caller.per_step for caller in self._calls.callers_outside(function))
                 or (bool(function.yields) and self._is_driven(function))
             )
         return known
@@ -188,7 +193,7 @@ class Loops:
 
     def may_be_per_step(self, node: cst.CSTNode) -> bool:
         """Whether `node` runs per step, or in a function that nobody here calls and that is judged by itself."""
-        loop = self._training_loop(node)
+        loop = self.training_loop(node)
         if loop is not None:
             return self.kind(loop) == "step"
         function = self._calls.function_at(node)
@@ -199,7 +204,10 @@ class Loops:
             return False
         seen.add(function)
         sites = self._calls.sites(function)
-        if not sites:
+        callers = self._calls.callers_outside(function)
+        if any(caller.per_step or caller.may_be_per_step for caller in callers):
+            return True
+        if not sites and not callers:
             return function.name != "main"
         for call in sites:
             loop = self.innermost_loop(call)

@@ -27,7 +27,11 @@ def value_of_call(infer: Inference, call: cst.Call) -> Value:
     """What a call gives."""
     name = builtin_or_qualified(infer, call.func)
     if name:
-        return value_of_named_call(infer, call, name)
+        known = value_of_named_call(infer, call, name)
+        if known.known:
+            return known
+        callee = infer.value(call.func)
+        return _called(infer, call, callee) if callee.outside else known
     if isinstance(call.func, cst.Attribute):
         base = infer.value(call.func.value)
         if base.klass is None or base.kind not in ("instance", "class"):
@@ -38,16 +42,18 @@ def value_of_call(infer: Inference, call: cst.Call) -> Value:
 
 
 def _called(infer: Inference, call: cst.Call, callee: Value) -> Value:
+    if callee.outside and callee.klass is None:
+        return infer.outside.called(callee.outside)
     match callee.kind:
         case "function" if callee.function is not None:
             return infer.returned(callee.function)
         case "compiled":
-            return _traced(infer.returned(callee.function)) if callee.function is not None else TENSOR
+            return traced(infer.returned(callee.function)) if callee.function is not None else TENSOR
         case "class" if callee.klass is not None:
             return infer.classes.instance_of(callee.klass)
         case "model" | "layer":
             method = _own_method(infer, callee, "call")
-            return _traced(infer.returned(method)) if method is not None else TENSOR
+            return traced(infer.returned(method)) if method is not None else TENSOR
         case "loss" | "metric":
             return TENSOR
         case "instance" if callee.klass is not None:
@@ -62,11 +68,11 @@ def _own_method(infer: Inference, value: Value, name: str) -> Function | None:
     return next((c.methods[name] for c in infer.classes.lineage(value.klass) if name in c.methods), None)
 
 
-def _traced(value: Value) -> Value:
+def traced(value: Value) -> Value:
     """What comes out of compiled code: everything that is not structure is a tensor."""
     match value.kind:
         case "tuple" | "list" if value.items is not None:
-            return Value(value.kind, items=tuple(_traced(item) for item in value.items), element=TENSOR)
+            return Value(value.kind, items=tuple(traced(item) for item in value.items), element=TENSOR)
         case "list" | "dict" | "tuple":
             return Value(value.kind, element=TENSOR)
         case "none":

@@ -90,6 +90,12 @@ class Names:
             for binding in walk.top.bindings.get("*", ())
             if canonical(binding.imported[:-2]).split(".")[0] in ("tf", "keras")
         ]
+        # Modules of other kinds that are imported whole; "." and ".." end in their dot.
+        self.stars_outside = [
+            binding.imported.removesuffix("*")
+            for binding in walk.top.bindings.get("*", ())
+            if binding.imported.removesuffix(".*") not in self.stars
+        ]
 
     def scope_of(self, node: cst.CSTNode) -> Scope:
         """The innermost scope in which `node` stands (a default or decorator stands outside its function)."""

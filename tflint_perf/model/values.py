@@ -42,7 +42,8 @@ class Value:
     `name` is the qualified name of the class or function that made it, `dtype` a tensor's or array's type as
     TensorFlow names it. `items` are a tuple's or list's parts, `element` what iterating gives. `host` marks
     a value in host memory: an element of a dataset, until an op on the device makes something of it.
-    `pipelines` are the ways in which a dataset may have been built; each begins with its source.
+    `pipelines` are the ways in which a dataset may have been built; each begins with its source. `outside` is
+    the path of a function or class of another linted file: that is what a value is, or what it is an instance of.
     """
 
     kind: Kind
@@ -56,6 +57,7 @@ class Value:
     klass: Class | None = None
     # The instance that a bound method belongs to.
     receiver: Value | None = None
+    outside: str = ""
 
     @property
     def known(self) -> bool:
@@ -103,7 +105,7 @@ def join(values: Iterable[Value]) -> Value:
             saw_none = True
             continue
         result = value if result is None else _join_two(result, value)
-        if result.kind == "unknown":
+        if result.kind == "unknown" and not result.outside:
             return UNKNOWN
     if result is not None:
         return result
@@ -128,7 +130,12 @@ def _join_two(one: Value, other: Value) -> Value:
                 "tuple", items=tuple(_join_two(a, b) for a, b in zip(one.items, other.items, strict=True))
             )
         case "function" | "compiled" | "class" | "instance":
-            same = one.function is other.function and one.klass is other.klass and one.name == other.name
+            same = (
+                one.function is other.function
+                and one.klass is other.klass
+                and one.name == other.name
+                and one.outside == other.outside
+            )
             return one if same else Value(one.kind) if one.kind in ("function", "compiled") else UNKNOWN
     return Value(
         one.kind,
@@ -137,6 +144,7 @@ def _join_two(one: Value, other: Value) -> Value:
         element=_join_optional(one.element, other.element),
         host=one.host and other.host,
         klass=one.klass if one.klass is other.klass else None,
+        outside=one.outside if one.outside == other.outside else "",
     )
 
 

@@ -1,0 +1,246 @@
+"""What callers in other files, and what other files define, mean for the findings in one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from tflint_perf.project import FileResult, lint_files
+from tflint_perf.settings import Settings
+
+RULES = frozenset({"TFP101", "TFP202", "TFP406"})
+STEP = """
+    import gc
+    import tensorflow as tf
+
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    optimizer = tf.keras.optimizers.Adam()
+
+    def train_step(x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(x) - y) ** 2)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        return loss
+
+    def clean_up():
+        gc.collect()
+"""
+AGENT = """
+    import gc
+    import tensorflow as tf
+
+    class Agent:
+        def __init__(self):
+            self.model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+            self.optimizer = tf.keras.optimizers.Adam()
+
+        def learn(self, x):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(self.model(x) ** 2)
+            gradients = tape.gradient(loss, self.model.trainable_variables)
+            self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
+            return loss
+
+        def tidy(self):
+            gc.collect()
+
+    def make_agent():
+        return Agent()
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").touch()
+    return tmp_path
+
+
+def write(folder: Path, **files: str) -> list[Path]:
+    """Write modules: `a__b` is `a/b.py`."""
+    paths = []
+    for name, text in files.items():
+        path = folder / (name.replace("__", "/").replace("/init/", "/__init__") + ".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(dedent(text))
+        paths.append(path.relative_to(folder))
+    return paths
+
+
+def lint(paths: list[Path], rules: frozenset[str] = RULES, **how: object) -> dict[str, list[str]]:
+    """The codes found in each file that has any."""
+    settings = Settings(root=Path(), rules=rules, fixable=rules, **how)  # type: ignore[arg-type]
+    results: list[FileResult] = lint_files(paths, settings, 1)
+    assert not [result.failure for result in results if result.failure]
+    return {
+        result.path: [finding.code for finding in result.findings] for result in results if result.findings
+    }
+
+
+LOOP = "from steps import train_step, clean_up\nfor x, y in batches():\n    "
+
+
+@pytest.mark.parametrize(
+    ("caller", "found"),
+    [
+        # Nobody calls it: the step is judged by itself, and whether the collection runs per step isn't known.
+        ("print(1)", ["TFP101"]),
+        (LOOP + "train_step(x, y)", ["TFP101"]),
+        (LOOP + "train_step(x, y); clean_up()", ["TFP101", "TFP406"]),
+        ("import steps\nfor x in range(9000):\n    steps.train_step(x, x)\n    steps.clean_up()", ["TFP101", "TFP406"]),
+        ("from steps import *\nfor x in range(9000):\n    train_step(x, x)\n    clean_up()", ["TFP101", "TFP406"]),
+        ("from steps import clean_up as tidy, train_step as s\nwhile True:\n    s(1, 2); tidy()", ["TFP101", "TFP406"]),
+        ("import tensorflow as tf\nfrom steps import train_step\nfast = tf.function(train_step)", []),
+        ("import tensorflow as tf\nimport steps\nsteps.train_step = tf.function(steps.train_step)", []),
+        ("import tensorflow as tf\nfrom steps import train_step\n@tf.function\ndef f(x):\n    train_step(x, x)", []),
+        # Handed to something that nobody knows: it may be compiled there.
+        ("from steps import train_step\nfrom elsewhere import run\nrun(train_step)", []),
+        # Once only.
+        ("from steps import train_step, clean_up\ntrain_step(1, 2)\nclean_up()", []),
+        ("from steps import train_step, clean_up\ndef main():\n    train_step(1, 2)\nmain()", []),
+        # Through a function of the other file, in a loop there or in a third file.
+        (
+            "from steps import train_step, clean_up\ndef one(x):\n    train_step(x, x)\n    clean_up()\n"
+            "for x in range(9000):\n    one(x)",
+            ["TFP101", "TFP406"],
+        ),
+    ],
+)  # fmt: skip
+def test_a_caller_in_another_file_decides(project: Path, caller: str, found: list[str]) -> None:
+    paths = write(project, steps=STEP, train=caller)
+    assert lint(paths).get("steps.py", []) == found
+
+
+@pytest.mark.parametrize(
+    ("caller", "found"),
+    [
+        ("from agents import Agent\nagent = Agent()\nwhile True:\n    agent.learn(1); agent.tidy()", ["TFP101", "TFP406"]),
+        ("from agents.dqn import make_agent\na = make_agent()\nwhile True:\n    a.learn(1); a.tidy()", ["TFP101", "TFP406"]),
+        (
+            "from agents import Agent\nclass Trainer:\n    def __init__(self):\n        self.agent = Agent()\n"
+            "    def run(self):\n        for x in range(9999):\n            self.agent.learn(x)\n"
+            "            self.agent.tidy()",
+            ["TFP101", "TFP406"],
+        ),
+        ("import tensorflow as tf\nfrom agents import Agent\na = Agent()\na.learn = tf.function(a.learn)", []),
+        ("from agents import Agent\nAgent().learn(1)", []),
+    ],
+)  # fmt: skip
+def test_methods_of_objects_made_elsewhere_are_followed(project: Path, caller: str, found: list[str]) -> None:
+    paths = write(project, agents____init__="from .dqn import Agent", agents__dqn=AGENT, train=caller)
+    assert lint(paths).get("agents/dqn.py", []) == found
+
+
+def test_a_chain_of_callers_in_several_files_is_followed(project: Path) -> None:
+    paths = write(
+        project,
+        steps=STEP,
+        middle="from steps import train_step, clean_up\ndef one(x):\n    train_step(x, x)\n    clean_up()",
+        train="from middle import one\nfor x in range(9000):\n    one(x)",
+    )
+    assert lint(paths)["steps.py"] == ["TFP101", "TFP406"]
+
+
+def test_a_base_class_that_compiles_a_method_decides_on_those_who_define_it_anew(project: Path) -> None:
+    base = """
+        import tensorflow as tf
+        class Trainer:
+            {decorator}
+            def step(self, x):
+                return self.update(x)
+            def run(self, dataset):
+                for x in dataset:
+                    {call}(x)
+    """
+    mine = """
+        import tensorflow as tf
+        from base import Trainer
+        class Mine(Trainer):
+            def update(self, x):
+                with tf.GradientTape() as tape:
+                    loss = self.model(x)
+                gradients = tape.gradient(loss, self.model.trainable_variables)
+                self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
+    """
+    paths = write(project, base=base.format(decorator="@tf.function", call="self.step"), mine=mine)
+    assert lint(paths) == {}
+    paths = write(project, base=base.format(decorator="", call="self.update"), mine=mine)
+    assert lint(paths) == {"mine.py": ["TFP101"]}
+
+
+def test_one_file_alone_is_judged_with_what_its_neighbours_say(project: Path) -> None:
+    steps, train = write(project, steps=STEP, train=LOOP + "train_step(x, y); clean_up()")
+    assert lint([steps]) == lint([steps, train]) == {"steps.py": ["TFP101", "TFP406"]}
+
+
+def test_outside_a_project_only_linted_files_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    steps, train = write(tmp_path, steps=STEP, train=LOOP + "train_step(x, y); clean_up()")
+    assert lint([steps]) == {"steps.py": ["TFP101"]}
+    assert lint([steps], project_root=tmp_path) == lint([steps, train]) == {"steps.py": ["TFP101", "TFP406"]}
+
+
+def test_test_files_are_no_callers(project: Path) -> None:
+    steps, _ = write(project, steps=STEP, test_steps=LOOP + "train_step(x, y); clean_up()")
+    assert lint([steps]) == {"steps.py": ["TFP101"]}
+
+
+def test_a_call_of_a_step_of_another_file_makes_a_loop_a_step_loop(project: Path) -> None:
+    train = "import gc\nimport tensorflow as tf\nfrom steps import train_step\nfor x in batches:\n    train_step(x, x)\n    gc.collect()\n"
+    paths = write(project, steps=STEP, train=train)
+    assert lint(paths, frozenset({"TFP406"})) == {"train.py": ["TFP406"]}
+
+
+def test_a_class_whose_base_in_another_file_is_keras_s_is_one_of_keras_s(project: Path) -> None:
+    base = "import tensorflow as tf\nclass Base(tf.keras.Model):\n    pass\n"
+    model = (
+        STEP.replace("def train_step(", "def step(")
+        + """
+    from base import Base
+    class Net(Base):
+        def train_step(self, x):
+            with tf.GradientTape() as tape:
+                loss = self(x)
+            self.optimizer.apply_gradients(zip(tape.gradient(loss, self.weights), self.weights))
+    """
+    )
+    paths = write(project, base=base, model=model)
+    assert lint(paths, frozenset({"TFP101"})) == {"model.py": ["TFP101"]}
+
+
+def test_a_fix_waits_until_all_callers_are_known(project: Path) -> None:
+    paths = write(
+        project, steps=STEP, train="import tensorflow as tf\nimport steps\nf = tf.function(steps.train_step)"
+    )
+    before = paths[0].read_text()
+    lint(paths, fix="apply", unsafe_fixes=True)
+    assert paths[0].read_text() == before
+    write(project, train=LOOP + "train_step(x, y)")
+    lint(paths, fix="apply", unsafe_fixes=True)
+    assert "@tf.function\ndef train_step" in paths[0].read_text()
+
+
+def test_files_that_import_each_other_are_no_trouble(project: Path) -> None:
+    paths = write(
+        project,
+        a="import tensorflow as tf\nfrom b import *\nfrom b import C\nclass B(C):\n    def go(self):\n        self.go()\n" + dedent(STEP),
+        b="import tensorflow as tf\nfrom a import *\nfrom a import B\nclass C(B):\n    pass\nx = B().go()\n" + dedent(STEP),
+    )  # fmt: skip
+    assert lint(paths) == {"a.py": ["TFP101"], "b.py": ["TFP101"]}
+
+
+def test_several_processes_find_the_same(project: Path) -> None:
+    files = {f"steps{number}": STEP for number in range(20)}
+    calls = "".join(
+        f"from steps{n} import clean_up as c{n}\nwhile True:\n    c{n}(); f()\n" for n in range(5)
+    )
+    train = "import tensorflow as tf\n@tf.function\ndef f():\n    tf.print(1)\n"
+    paths = write(project, **files, train=train + calls.replace("f()", "model.train_on_batch(1)"))
+    settings = Settings(root=Path(), rules=RULES, fixable=RULES)
+    one, two = lint_files(paths, settings, 1), lint_files(paths, settings, 2)
+    assert one == two
+    assert [finding.code for finding in one[0].findings] == ["TFP101", "TFP406"]
+    assert [finding.code for finding in one[9].findings] == ["TFP101"]

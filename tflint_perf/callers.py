@@ -1,0 +1,177 @@
+"""Who calls a function of one file in the other files of a project."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from tflint_perf.errors import SourceError
+from tflint_perf.linked import Linked
+from tflint_perf.model.outside import Caller
+from tflint_perf.model.summary import Thing, Use
+from tflint_perf.modules import Files, Found
+from tflint_perf.source import Source
+
+Callers = Mapping[str, tuple[Caller, ...]]
+# How many functions up a chain of callers in different files is followed.
+_ROUNDS = 3
+_Place = tuple[Path, str]
+_OWN_METHOD = re.compile(r"::(\w+)\(\)\.(\w+)")
+
+
+def callers_of(
+    asked: Mapping[Path, Iterable[str]], files: Files, project: Sequence[Path]
+) -> dict[Path, Callers]:
+    """For each file, and each of its functions that is asked about and has callers elsewhere, those callers."""
+    search = _Search(files, project)
+    wanted = {(file, name) for file, names in asked.items() for name in names}
+    new = wanted
+    for _ in range(_ROUNDS):
+        search.look_for(new)
+        new = search.callers_alone(new)
+        if not new:
+            break
+    found: dict[Path, dict[str, tuple[Caller, ...]]] = {}
+    for file, name in sorted(wanted):
+        if callers := search.callers((file, name)):
+            found.setdefault(file, {})[name] = callers
+    return dict(found)
+
+
+class _Search:
+    """Goes through the files that mention what is wanted, and keeps who uses what."""
+
+    def __init__(self, files: Files, project: Sequence[Path]) -> None:
+        self._files = files
+        self._project = project
+        self._texts: dict[Path, bytes] = {}
+        self._read: set[Path] = set()
+        self._uses: dict[_Place, list[tuple[Path, Use]]] = {}
+        self._known: dict[_Place, tuple[Caller, ...]] = {}
+
+    def look_for(self, wanted: Collection[_Place]) -> None:
+        """Summarise the files that may call one of `wanted`: they say its name, and one of its file's."""
+        words: dict[str, set[str]] = {}
+        everywhere = {at for place in wanted for at in self._also_called_as(place)}
+        for file, _ in everywhere - set(wanted):  # a base class may call what is defined anew
+            self._read_once(file)
+        for file, name in everywhere:
+            owner, _, last = name.rpartition(".")
+            last = owner if last in ("__init__", "__call__", "call") else last
+            home = file.parent.name if file.name == "__init__.py" else file.stem
+            words.setdefault(last, set()).update({home, owner or home})
+        if not words:
+            return
+        pattern = re.compile(rb"\b(?:%s)\b" % b"|".join(re.escape(word.encode()) for word in sorted(words)))
+        for file in self._project:
+            text = self._text(file)
+            said = {match.decode() for match in pattern.findall(text)}
+            if any(any(other.encode() in text for other in words[word]) for word in said):
+                self._read_once(file)
+
+    def _text(self, file: Path) -> bytes:
+        known = self._texts.get(file)
+        if known is None:
+            try:
+                known = file.read_bytes()
+            except OSError:
+                known = b""
+            self._texts[file] = known
+        return known
+
+    def _read_once(self, file: Path) -> None:
+        if file in self._read:
+            return
+        self._read.add(file)
+        for use in _uses(file, self._text(file), self._files):
+            own = _OWN_METHOD.fullmatch(use.path)
+            found = self._function(self._files.follow(file, use.path)) if own is None else None
+            if found is not None:
+                self._uses.setdefault((found.file, found.name), []).append((file, use))
+            elif own is not None:  # which may be defined in derived classes alone
+                self._uses.setdefault((file, f"{own[1]}.{own[2]}"), []).append((file, use))
+
+    def _function(self, found: Found | None) -> Found | None:
+        """The function that a call of what was found runs."""
+        if found is None or found.thing is None:
+            return None
+        if found.what == "instance":
+            return self._files.member(found, "__call__") or self._files.member(found, "call")
+        if found.thing.kind == "class":
+            return self._files.member(found, "__init__")
+        return found if found.thing.kind in ("function", "compiled") else None
+
+    def callers_alone(self, places: Iterable[_Place]) -> set[_Place]:
+        """The functions that use one of `places` outside loops, and that nothing in their own file calls."""
+        return {
+            (file, use.function)
+            for place in places
+            for at in self._also_called_as(place)
+            for file, use in self._uses.get(at, ())
+            if use.loop == "none" and self._alone(file, use.function)
+        }
+
+    def _alone(self, file: Path, function: str) -> bool:
+        thing = self._thing(file, function)
+        return thing is not None and thing.alone
+
+    def _thing(self, file: Path, name: str) -> Thing | None:
+        return self._files.whole_summary(file).things.get(name) if name else None
+
+    def _also_called_as(self, place: _Place) -> list[_Place]:
+        """A function, and the methods of that name in the bases of its class: a call of those may run it."""
+        file, name = place
+        owner, _, method = name.rpartition(".")
+        thing = self._thing(file, owner)
+        places, waiting = [place], [Found(file, owner, "thing", thing)] if thing is not None else []
+        while waiting and len(places) < 20:
+            bases = self._files.bases(waiting.pop())
+            places += [(base.file, f"{base.name}.{method}") for base in bases]
+            waiting += bases
+        return list(dict.fromkeys(places))
+
+    def callers(self, place: _Place) -> tuple[Caller, ...]:
+        """Those who use a function in other files than its own, as far as their own callers are known."""
+        known = self._known.get(place)
+        if known is None:
+            self._known[place] = ()  # functions that call each other
+            # What makes a step makes a step loop of the loop that calls it.
+            acts = self._files.acts(Found(*place, "thing", self._thing(*place)))
+            known = self._known[place] = tuple(
+                dict.fromkeys(
+                    self._caller(file, use, acts)
+                    for at in self._also_called_as(place)
+                    for file, use in self._uses.get(at, ())
+                    if file != place[0]
+                )
+            )
+        return known
+
+    def _caller(self, file: Path, use: Use, acts: bool) -> Caller:
+        around = self._thing(file, use.function)
+        above = self.callers((file, use.function)) if around is not None and around.alone else ()
+        state = use.state
+        if above and state in ("eager", "unknown") and not (around and around.compiled):
+            states = {caller.state for caller in above}
+            state = "eager" if "eager" in states else "compiled" if states == {"compiled"} else "unknown"
+        alone = around is not None and around.alone and not above and use.function != "main"
+        outside_loops = use.loop == "none" and not use.in_loop
+        return Caller(
+            use.how,
+            state,
+            use.per_step
+            or (acts and use.in_loop and use.loop == "none")
+            or (outside_loops and any(caller.per_step for caller in above)),
+            outside_loops and (alone or any(caller.may_be_per_step for caller in above)),
+        )
+
+
+def _uses(file: Path, data: bytes, files: Files) -> tuple[Use, ...]:
+    """What a file does with what it imports; nothing where it can't be read."""
+    from tflint_perf.check import uses_in_source
+
+    try:
+        return uses_in_source(Source.from_bytes(data, str(file)), Linked(files, file))
+    except SourceError:
+        return ()

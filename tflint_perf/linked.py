@@ -1,0 +1,112 @@
+"""What the other files of a project say to one of them: the `Outside` of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from tflint_perf.model.outside import Caller, ClassFacts
+from tflint_perf.model.values import TENSOR, UNKNOWN, Value
+from tflint_perf.modules import ELSEWHERE, Files, Found
+
+# A chain of bases that is longer leads in a circle.
+_LONGEST = 12
+
+
+class Linked:
+    """What the other files of a project say to one of them: an `Outside`."""
+
+    def __init__(
+        self, files: Files, file: Path, callers: Mapping[str, tuple[Caller, ...]] | None = None
+    ) -> None:
+        self._files = files
+        self._file = file
+        self._callers = callers or {}
+        self._supposes = False
+        # Whether any answer depended on who calls this file's functions.
+        self.asked = False
+
+    def supposing(self) -> Linked:
+        """The same, but that somebody calls every function per step."""
+        other = Linked(self._files, self._file, self._callers)
+        other._supposes = True
+        return other
+
+    def value(self, dotted: str) -> Value:
+        """What an imported name stands for."""
+        if dotted.split(".", 1)[0] in ELSEWHERE:
+            return UNKNOWN
+        return self._value(self._files.follow(self._file, dotted))
+
+    def member(self, path: str, name: str) -> Value:
+        """A method or attribute of a class or instance."""
+        return self._value(self._files.follow(self._file, f"{path}.{name}"))
+
+    def called(self, path: str) -> Value:
+        """What calling something gives."""
+        found = self._files.follow(self._file, f"{path}()")
+        if found is not None:
+            return self._value(found)
+        called = self._files.follow(self._file, path)
+        if called is None or called.thing is None:
+            return UNKNOWN
+        if called.what == "instance":
+            return self._output(called)
+        return TENSOR if called.thing.gives == "tensor" else _of_kind(called.thing.gives)
+
+    def _output(self, instance: Found) -> Value:
+        """What calling a model or layer gives."""
+        if self.class_facts(instance.path.removesuffix("()")).keras_kind not in ("model", "layer"):
+            return UNKNOWN
+        call = self._files.member(instance, "call")
+        return TENSOR if call is None or (call.thing and call.thing.gives == "tensor") else UNKNOWN
+
+    def acts(self, path: str) -> bool:
+        """Whether calling it makes a gradient step or an inference call."""
+        return self._files.acts(self._files.follow(self._file, path))
+
+    def has_step_loop(self, path: str) -> bool:
+        """Whether calling it runs a step loop."""
+        return self._files.has_step_loop(self._files.follow(self._file, path))
+
+    def class_facts(self, path: str) -> ClassFacts:
+        """What kind of class it is, by all its bases in the project."""
+        return self._class_facts(self._files.follow(self._file, path), 0)
+
+    def _class_facts(self, klass: Found | None, depth: int) -> ClassFacts:
+        if klass is None or klass.thing is None or klass.thing.kind != "class" or depth > _LONGEST:
+            return ClassFacts()
+        bases = self._files.bases(klass)
+        above = [self._class_facts(base, depth + 1) for base in bases]
+        kind = klass.thing.keras_kind or next((facts.keras_kind for facts in above if facts.keras_kind), "")
+        lost = len(bases) < len(klass.thing.bases)
+        return ClassFacts(
+            kind, klass.thing.has_foreign_base or lost or any(f.has_foreign_base for f in above)
+        )
+
+    def callers(self, function: str) -> tuple[Caller, ...]:
+        """Who in other files calls a function of this file."""
+        self.asked = True
+        known = self._callers.get(function, ())
+        return (*known, Caller("call", "eager", per_step=True)) if self._supposes else known
+
+    def _value(self, found: Found | None) -> Value:
+        if found is None or found.thing is None or found.what == "module":
+            return UNKNOWN
+        settled = self._files.settled(found) or found
+        thing = settled.thing
+        if thing is None:
+            return UNKNOWN
+        if settled.what == "instance":
+            kind = self.class_facts(settled.path.removesuffix("()")).keras_kind
+            return Value(_of_kind(kind).kind if kind else "instance", outside=settled.path)
+        if thing.kind in ("function", "compiled", "class"):
+            return Value(thing.kind, outside=settled.path)  # type: ignore[arg-type]
+        return _of_kind(thing.gives)
+
+
+def _of_kind(kind: str) -> Value:
+    """A value of which nothing is known but its kind."""
+    if kind in ("", "unknown", "instance"):
+        return UNKNOWN
+    return Value(kind)  # type: ignore[arg-type]

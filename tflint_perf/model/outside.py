@@ -1,0 +1,110 @@
+"""What other files say: what imported names stand for there, and who there calls what this file defines.
+
+A value of another file is known by a path: "agents.ddpg.Agent", a call of it "agents.ddpg.Agent()", a method of what
+that gives "agents.ddpg.Agent().learn".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from tflint_perf.model.values import UNKNOWN, Value
+
+if TYPE_CHECKING:
+    from tflint_perf.model.compiled import State
+    from tflint_perf.model.scopes import Function
+
+How = Literal["call", "compile", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A place in another file that calls a function of this one, or hands it to something.
+
+    `state` is that of the code around it. `may_be_per_step` is said of code that nobody calls in turn, so that
+    it is judged by itself.
+    """
+
+    how: How
+    state: State = "unknown"
+    per_step: bool = False
+    may_be_per_step: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ClassFacts:
+    """Of a class of another file, what `Classes` knows of the file's own."""
+
+    keras_kind: str = ""
+    has_foreign_base: bool = True
+
+
+class Outside(Protocol):
+    """What a model may ask about the other files. `path` is a value's `outside`."""
+
+    def value(self, dotted: str) -> Value:
+        """What a name that this file imports stands for, by its dotted name as it is imported."""
+
+    def member(self, path: str, name: str) -> Value:
+        """A method or attribute of such a value."""
+
+    def called(self, path: str) -> Value:
+        """What calling it gives."""
+
+    def acts(self, path: str) -> bool:
+        """Whether calling it makes a gradient step or an inference call."""
+
+    def has_step_loop(self, path: str) -> bool:
+        """Whether calling it runs a step loop."""
+
+    def class_facts(self, path: str) -> ClassFacts:
+        """What kind of class it is."""
+
+    def callers(self, function: str) -> tuple[Caller, ...]:
+        """Who in other files calls a function of this file: "train_step", "Agent.learn"."""
+
+
+class Nothing:
+    """No other files."""
+
+    def value(self, dotted: str) -> Value:
+        """Unknown."""
+        return UNKNOWN
+
+    def member(self, path: str, name: str) -> Value:
+        """Unknown."""
+        return UNKNOWN
+
+    def called(self, path: str) -> Value:
+        """Unknown."""
+        return UNKNOWN
+
+    def acts(self, path: str) -> bool:
+        """No."""
+        return False
+
+    def has_step_loop(self, path: str) -> bool:
+        """No."""
+        return False
+
+    def class_facts(self, path: str) -> ClassFacts:
+        """Nothing known."""
+        return ClassFacts()
+
+    def callers(self, function: str) -> tuple[Caller, ...]:
+        """Nobody."""
+        return ()
+
+
+NOTHING = Nothing()
+
+
+def name_outside(function: Function) -> str:
+    """The name by which other files may reach a function: "f", "Class.method"; "" where they can't."""
+    if function.owner is not None:
+        within_reach = function.owner.function is None and function.owner.scope.parent is not None
+        return f"{function.owner.name}.{function.name}" if within_reach else ""
+    if function.outer is not None or function.name == "<lambda>":
+        return ""
+    return function.name

@@ -1,0 +1,267 @@
+"""What a file says to the other files: what it defines, and what it does with what it imports from them.
+
+A summary is made from one file alone, as plain data: names of other files stay paths (`outside.py`) until somebody
+who knows all files follows them. A path that begins with "::" stays in the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from tflint_perf.model.methods import traced
+from tflint_perf.model.names import canonical
+from tflint_perf.model.outside import Caller, ClassFacts, How, name_outside
+from tflint_perf.model.scopes import Class, Function
+from tflint_perf.model.short_loops import is_part_of_one_iteration
+from tflint_perf.model.values import UNKNOWN, Value
+
+if TYPE_CHECKING:
+    from tflint_perf.model import Model
+    from tflint_perf.model.compiled import State
+    from tflint_perf.model.loops import LoopKind
+
+# Imports that lead to no file of a project, as far as this tool asks.
+_NOT_OURS = frozenset(
+    {"tf", "keras", "np", "tensorflow_datasets", "functools", "os", "sys", "time", "math", "random"}
+)
+# Kinds of which an object is known by its kind alone, whatever file made it.
+_BY_KIND = frozenset({"none", "tensor", "array", "number", "string", "variable", "model", "layer", "optimizer",
+                      "metric", "loss", "strategy", "tape", "session", "instance"})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """A function, class or other value with a name: at the top level of a file, or in a class there.
+
+    `gives` is the kind of what it is, or for functions of what calling them gives; `path` leads to that, where
+    it is an instance of a class or comes from another file. Of a function, `acts` and `has_step_loop` are what
+    its file alone can tell; the paths that it `calls` outside its own loops tell more. `compiled` says that its
+    body is compiled code, `alone` that nothing in its file calls it.
+    """
+
+    kind: str
+    gives: str = ""
+    path: str = ""
+    acts: bool = False
+    has_step_loop: bool = False
+    calls: tuple[str, ...] = ()
+    compiled: bool = False
+    alone: bool = False
+    keras_kind: str = ""
+    has_foreign_base: bool = False
+    bases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A place that calls what `path` leads to, or hands it to something.
+
+    `function` is the function of this file around it, if other files can call that; `loop` is the kind of the
+    innermost loop of steps or epochs around it.
+    """
+
+    path: str
+    how: How
+    function: str
+    state: State
+    loop: LoopKind
+    in_loop: bool
+    per_step: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """All that a file defines. `imports` leads from names to dotted names, `stars` names modules imported whole.
+
+    A `partial` one holds the imports alone, and `defined` the names of what else there is.
+    """
+
+    imports: dict[str, str]
+    stars: tuple[str, ...]
+    things: dict[str, Thing]
+    partial: bool = False
+    defined: frozenset[str] = frozenset()
+
+
+class Paths:
+    """An `Outside` that knows nothing of other files but the way to them: what a summary is made with."""
+
+    def value(self, dotted: str) -> Value:
+        """Unknown, with its path."""
+        if canonical(dotted).split(".", 1)[0] in _NOT_OURS:
+            return UNKNOWN
+        return Value("unknown", outside=dotted)
+
+    def member(self, path: str, name: str) -> Value:
+        """Unknown, with its path."""
+        return Value("unknown", outside=f"{path}.{name}")
+
+    def called(self, path: str) -> Value:
+        """Unknown, with its path."""
+        return Value("unknown", outside=f"{path}()")
+
+    def acts(self, path: str) -> bool:
+        """Nobody knows."""
+        return False
+
+    def has_step_loop(self, path: str) -> bool:
+        """Nobody knows."""
+        return False
+
+    def class_facts(self, path: str) -> ClassFacts:
+        """Nobody knows; whoever follows the path asks again."""
+        return ClassFacts(has_foreign_base=False)
+
+    def callers(self, function: str) -> tuple[Caller, ...]:
+        """Nobody."""
+        return ()
+
+
+PATHS = Paths()
+
+
+def summarise(model: Model) -> Summary:
+    """The summary of a model that was made with `PATHS`."""
+    top = model.walk.top.bindings
+    imports = {
+        name: bindings[-1].imported
+        for name, bindings in top.items()
+        if name != "*" and bindings and bindings[-1].kind == "import"
+    }
+    stars = tuple(binding.imported.removesuffix("*").removesuffix(".") for binding in top.get("*", ()))
+    return Summary(imports, stars, dict(_things(model)))
+
+
+def _things(model: Model) -> Iterator[tuple[str, Thing]]:
+    for name, bindings in model.walk.top.bindings.items():
+        kinds = {binding.kind for binding in bindings}
+        if kinds <= {"assign", "with"}:
+            values = [model.infer.value(b.value) for b in bindings if b.value is not None and b.path == ()]
+            yield from _named(name, values[-1] if len(values) == len(bindings) else UNKNOWN)
+    for klass in model.walk.classes.values():
+        if klass.function is None:
+            yield klass.name, _class(model, klass)
+            for name in klass.attributes:
+                value = model.infer.classes.member(model.infer.classes.instance_of(klass), name)
+                yield from _named(f"{klass.name}.{name}", value or UNKNOWN)
+    for function in model.walk.functions.values():
+        if name := name_outside(function):
+            yield name, _function(model, function)
+
+
+def _named(name: str, value: Value) -> Iterator[tuple[str, Thing]]:
+    """A thing that an assignment makes, where something is known of it."""
+    if value.kind in _BY_KIND or value.outside:
+        yield name, Thing("value", value.kind, _path(value))
+    elif value.kind == "compiled":
+        yield name, Thing("compiled", acts=True, compiled=True)
+
+
+def _class(model: Model, klass: Class) -> Thing:
+    classes = model.infer.classes
+    local = tuple(f"::{above.name}" for above in classes.lineage(klass)[1:])
+    return Thing(
+        "class",
+        keras_kind=classes.keras_kind(klass),
+        has_foreign_base=classes.has_foreign_base(klass),
+        bases=(*local, *classes.bases_outside(klass)),
+    )
+
+
+def _function(model: Model, function: Function) -> Thing:
+    compiled = model.infer.function_value(function).kind == "compiled" or _is_compiled_attribute(
+        model, function
+    )
+    thing = Thing(
+        "compiled" if compiled else "function",
+        acts=model.loops.actions.function_acts(function),
+        has_step_loop=model.loops.has_step_loop(function),
+        calls=tuple(dict.fromkeys(_calls(model, function))),
+        compiled=compiled or model.compiled.state(function) == "compiled",
+        alone=not model.calls.sites(function),
+    )
+    returned = model.infer.returned(function)
+    if thing.compiled:
+        returned = traced(returned)
+    if returned.kind in _BY_KIND or returned.outside:
+        return replace(thing, gives=returned.kind, path=_path(returned))
+    return thing
+
+
+def _calls(model: Model, function: Function) -> Iterator[str]:
+    """The paths of what a function calls outside its own loops."""
+    for call in function.calls:
+        if model.loops.actions.is_outside_loops(call):
+            if path := model.value(call.func).outside:
+                yield path
+            for target in model.calls.targets(call):
+                if name := name_outside(target):
+                    yield f"::{name}"
+
+
+def _path(value: Value) -> str:
+    """The way to a value: a call of the class that it is an instance of, or what leads there from outside."""
+    if value.klass is None:
+        return value.outside
+    return f"::{value.klass.name}" if value.kind == "class" else f"::{value.klass.name}()"
+
+
+def _is_compiled_attribute(model: Model, function: Function) -> bool:
+    """Whether its class makes a method a `tf.function` in `__init__`."""
+    if function.owner is None:
+        return False
+    instance = model.infer.classes.instance_of(function.owner)
+    member = model.infer.classes.member(instance, function.name)
+    return member is not None and member.kind == "compiled"
+
+
+def uses(model: Model) -> Iterator[Use]:
+    """What a file does with what it imports; its model has been made with what other files say."""
+    for call in (call for calls in model.walk.calls.values() for call in calls):
+        yield from _use(model, call, call.func, "call")
+        how: How = "compile" if model.infer.compiles(call.func) else "other"
+        for arg in call.args:
+            if isinstance(arg.value, cst.Name | cst.Attribute) and model.value(arg.value).outside:
+                yield from _use(model, call, arg.value, how)
+    for klass in model.walk.classes.values():
+        yield from _calls_of_own_methods(model, klass)
+
+
+def _use(model: Model, place: cst.CSTNode, used: cst.BaseExpression, how: How) -> Iterator[Use]:
+    path = model.value(used).outside
+    if path:
+        yield _use_of(model, place, path, how)
+
+
+def _calls_of_own_methods(model: Model, klass: Class) -> Iterator[Use]:
+    """What the methods of a class call on `self`: a class derived from it elsewhere may define it anew."""
+    for method in klass.methods.values() if klass.function is None else ():
+        own = method.positional[:1]
+        for call in method.calls:
+            match call.func:
+                case cst.Attribute(value=cst.Name(value=base), attr=cst.Name(value=name)) if [base] == own:
+                    yield _use_of(model, call, f"::{klass.name}().{name}", "call")
+
+
+def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
+    function = model.function_at(place)
+    around = function
+    while around is not None and around.outer is not None:
+        around = around.outer
+    loop = model.loops.innermost_loop(place)
+    while loop is not None and is_part_of_one_iteration(model.infer, loop):
+        loop = loop.parent
+    kind = model.loops.training_loop(place)
+    return Use(
+        path,
+        how,
+        name_outside(around) if around is not None else "",
+        model.compiled.state(function),
+        model.loops.kind(kind) if kind is not None else "none",
+        loop is not None,
+        model.loops.is_per_step(place),
+    )

@@ -1,0 +1,33 @@
+"""Where a project begins, and which of its files may call those that are linted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from tflint_perf.files import find_files
+from tflint_perf.settings import Settings
+
+_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", ".git", ".hg")
+
+
+def project_root(paths: Sequence[Path], settings: Settings) -> Path:
+    """The folder that was named as the project's, the nearest one that looks like it, or what holds all `paths`."""
+    if settings.project_root is not None:
+        return settings.project_root
+    folder = Path(os.path.commonpath([path.absolute().parent for path in paths]))
+    for above in (folder, *folder.parents):
+        if any((above / mark).exists() for mark in _MARKS):
+            return above
+    return folder
+
+
+def files_of_project(root: Path, paths: Sequence[Path], settings: Settings) -> list[Path]:
+    """The Python files whose calls count: those that are linted and, in a project, those beside them."""
+    linted = {path.absolute() for path in paths if path.suffix != ".ipynb"}
+    if settings.project_root is not None or any((root / mark).exists() for mark in _MARKS):
+        everything = replace(settings, include=("*.py",), root=root)
+        linted.update(path.absolute() for path in find_files([str(root)], everything).files)
+    return sorted(linted)
