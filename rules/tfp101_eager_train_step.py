@@ -8,9 +8,11 @@ from functools import partial
 import libcst as cst
 
 from tflint_perf.edit import Editor
-from tflint_perf.edit.extract import extract, stretch_between
+from tflint_perf.edit.compiling import compile_function
+from tflint_perf.edit.extract import extract
 from tflint_perf.model import GradientStep, Model
-from tflint_perf.model.scopes import Function
+from tflint_perf.model.flow import loops_around
+from tflint_perf.model.syntax import argument, last_name
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 
@@ -97,28 +99,35 @@ def _lies_in_another(model: Model, tape: cst.With, tapes: dict[cst.With, list[Gr
     return False
 
 
-def _compile(edit: Editor, steps: list[GradientStep]) -> Repair | Refusal | None:
+def _compile(edit: Editor, steps: list[GradientStep]) -> Repair | Refusal:
     model, step = edit.model, steps[0]
-    if model.loops.innermost_loop(step.tape) is None and step.function is not None:
-        return _decorate(edit, step.function)
-    stretch = stretch_between(
-        model, step.tape, [call for step in steps for call in (*step.gradients, *step.applied)]
-    )
+    loop = model.loops.innermost_loop(step.tape)
+    if loop is None and step.function is not None:
+        return compile_function(edit, step.function)
+    calls = [call for step in steps for call in (*step.gradients, *step.applied)]
+    # A later loop may use the same names for a step of its own.
+    calls = [call for call in calls if loop in loops_around(model.loops.innermost_loop(call))]
+    stretch = model.crossings.stretch_between(step.tape, loop, calls)
     if stretch is None:
         return Refusal("the step is spread over several blocks", step.tape)
-    return extract(edit, stretch, "train_step")
+    return extract(edit, stretch, _name_of(model, step))
 
 
-def _decorate(edit: Editor, function: Function) -> Repair | Refusal:
-    model = edit.model
-    obstacle = model.tracing.obstacle_in_function(function)
-    if obstacle is not None:
-        return Refusal(obstacle.reason, obstacle.node)
-    spelled, imports = edit.spell("function")
-    if model.shapes.vary_for(function):
-        spelled += "(reduce_retracing=True)"
-    return Repair(
-        f"Compile `{function.name}` with `@{spelled}`",
-        [*imports, edit.insert_above_def(function.node, f"@{spelled}\n")],
-        safe=False,
+def _name_of(model: Model, step: GradientStep) -> str:
+    """`train_step`; `train_discriminator` where the file trains several networks."""
+    name = _trained(step)
+    return (
+        f"train_{name}"
+        if name and any(_trained(other) != name for other in model.steps.all())
+        else "train_step"
     )
+
+
+def _trained(step: GradientStep) -> str:
+    """The name of the network whose variables a step changes; "" where it has none of its own."""
+    for call in step.gradients:
+        sources = argument(call, 1, "sources")
+        if isinstance(sources, cst.Attribute):
+            name = last_name(sources.value).strip("_").lower()
+            return "" if name in ("self", "model") else name
+    return ""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
 from tests.rules.support import fixed, flagged, notes
+from tflint_perf.fix import fix_source
+from tflint_perf.settings import Settings
+from tflint_perf.source import Source
 
 PREAMBLE = dedent("""\
     import tensorflow as tf
@@ -331,7 +336,385 @@ Trainer().fit()
 
 def test_an_extracted_step_over_episodes_of_any_length_asks_for_reduced_retracing() -> None:
     source = (
-        "import numpy as np\n" + PREAMBLE + "states = []\nwhile True:\n    states.append(env.step(action))\n"
+        "import numpy as np\n"
+        + PREAMBLE
+        + "loss_fn = tf.keras.losses.MeanSquaredError()\nstates = []\nwhile True:\n    states.append(env.step(action))\n"
     )
     source += "    if done:\n        x = np.vstack(states)\n        y = x\n" + inline(8)
     assert "@tf.function(reduce_retracing=True)\ndef train_step(x, y):\n" in fixed("TFP101", source)
+
+
+def extracted(setup: str, loop: str) -> str:
+    """What the fix makes of a loop below some setup, without that setup."""
+    before = PREAMBLE + dedent(setup)
+    source = before + dedent(loop)
+    after = fixed("TFP101", source)
+    assert after.startswith(before.rstrip("\n"))
+    return after[len(before) :].lstrip("\n")
+
+
+EXTRACTED = {
+    "metrics updated in the step": (
+        """\
+        metric = tf.keras.metrics.Mean()
+        accuracy = tf.keras.metrics.Accuracy()
+        """,
+        """\
+        for x, y in dataset:
+            with tf.GradientTape() as tape:
+                logits = model(x)
+                loss = loss_fn(y, logits)
+            metric(loss)
+            accuracy.update_state(y, logits)
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        """,
+        """\
+        @tf.function
+        def train_step(x, y):
+            with tf.GradientTape() as tape:
+                logits = model(x)
+                loss = loss_fn(y, logits)
+            metric(loss)
+            accuracy.update_state(y, logits)
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+
+
+        for x, y in dataset:
+            train_step(x, y)
+        """,
+    ),
+    "gradients clipped by a comprehension, and zipped beforehand": (
+        "",
+        """\
+        for x, y in dataset:
+            with tf.GradientTape() as tape:
+                loss = loss_fn(y, model(x))
+            gradients = tape.gradient(loss, model.trainable_variables)
+            gradients = [tf.clip_by_norm(g, 1.0) for g in gradients]
+            pairs = zip(gradients, model.trainable_variables)
+            optimizer.apply_gradients(pairs)
+        print(loss)
+        """,
+        """\
+        @tf.function
+        def train_step(x, y):
+            with tf.GradientTape() as tape:
+                loss = loss_fn(y, model(x))
+            gradients = tape.gradient(loss, model.trainable_variables)
+            gradients = [tf.clip_by_norm(g, 1.0) for g in gradients]
+            pairs = zip(gradients, model.trainable_variables)
+            optimizer.apply_gradients(pairs)
+            return loss
+
+
+        for x, y in dataset:
+            loss = train_step(x, y)
+        print(loss)
+        """,
+    ),
+    "an optimizer that applies gradients and variables": (
+        "",
+        """\
+        for x, y in dataset:
+            with tf.GradientTape() as tape:
+                loss = loss_fn(y, model(x))
+            optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+        """,
+        """\
+        @tf.function
+        def train_step(x, y):
+            with tf.GradientTape() as tape:
+                loss = loss_fn(y, model(x))
+            optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+
+
+        for x, y in dataset:
+            train_step(x, y)
+        """,
+    ),
+    "an optimizer that minimizes": (
+        "",
+        """\
+        for x, y in dataset:
+            with tf.GradientTape() as tape:
+                loss = loss_fn(y, model(x))
+            optimizer.minimize(loss, model.trainable_variables, tape=tape)
+        """,
+        """\
+        @tf.function
+        def train_step(x, y):
+            with tf.GradientTape() as tape:
+                loss = loss_fn(y, model(x))
+            optimizer.minimize(loss, model.trainable_variables, tape=tape)
+
+
+        for x, y in dataset:
+            train_step(x, y)
+        """,
+    ),
+    "variables updated by hand, and a tape that is deleted": (
+        "w = tf.Variable(1.0)\nb = tf.Variable(0.0)\n",
+        """\
+        for x, y in dataset:
+            with tf.GradientTape(persistent=True) as tape:
+                loss = tf.reduce_mean(tf.square(w * x + b - y))
+            w.assign_sub(0.1 * tape.gradient(loss, w))
+            b.assign_sub(0.1 * tape.gradient(loss, b))
+            del tape
+            print(loss)
+        """,
+        """\
+        @tf.function
+        def train_step(x, y):
+            with tf.GradientTape(persistent=True) as tape:
+                loss = tf.reduce_mean(tf.square(w * x + b - y))
+            w.assign_sub(0.1 * tape.gradient(loss, w))
+            b.assign_sub(0.1 * tape.gradient(loss, b))
+            del tape
+            return loss
+
+
+        for x, y in dataset:
+            loss = train_step(x, y)
+            print(loss)
+        """,
+    ),
+    "weight decay added up in a loop of the step": (
+        "",
+        """\
+        for x, y in dataset:
+            with tf.GradientTape() as tape:
+                loss = loss_fn(y, model(x))
+                for w in model.trainable_weights:
+                    loss = loss + 0.1 * tf.nn.l2_loss(w)
+                gradients = tape.gradient(loss, model.trainable_weights)
+                optimizer.apply_gradients(zip(gradients, model.trainable_weights))
+            print(loss)
+        """,
+        """\
+        @tf.function
+        def train_step(x, y):
+            with tf.GradientTape() as tape:
+                loss = loss_fn(y, model(x))
+                for w in model.trainable_weights:
+                    loss = loss + 0.1 * tf.nn.l2_loss(w)
+                gradients = tape.gradient(loss, model.trainable_weights)
+                optimizer.apply_gradients(zip(gradients, model.trainable_weights))
+            return loss
+
+
+        for x, y in dataset:
+            loss = train_step(x, y)
+            print(loss)
+        """,
+    ),
+    "a sum of tensors that goes in and comes out": (
+        "",
+        """\
+        for epoch in range(9):
+            total = 0.0
+            for x, y in dataset:
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(model(x) - y)
+                    total += loss
+                gradients = tape.gradient(loss, model.trainable_variables)
+                optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+            print(total)
+        """,
+        """\
+        @tf.function
+        def train_step(total, x, y):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(x) - y)
+                total += loss
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+            return total
+
+
+        for epoch in range(9):
+            total = 0.0
+            for x, y in dataset:
+                total = train_step(total, x, y)
+            print(total)
+        """,
+    ),
+    "a float that changes, as a tensor": (
+        "",
+        """\
+        for epoch in range(9):
+            beta = min(1.0, epoch / 4.0)
+            for x, y in dataset:
+                with tf.GradientTape() as tape:
+                    loss = loss_fn(y, model(x)) + beta * tf.reduce_sum(model.losses)
+                gradients = tape.gradient(loss, model.trainable_variables)
+                optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        """,
+        """\
+        @tf.function
+        def train_step(beta, x, y):
+            with tf.GradientTape() as tape:
+                loss = loss_fn(y, model(x)) + beta * tf.reduce_sum(model.losses)
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+
+
+        for epoch in range(9):
+            beta = min(1.0, epoch / 4.0)
+            for x, y in dataset:
+                train_step(tf.constant(beta), x, y)
+        """,
+    ),
+    "a condition on an option that stays the same": (
+        "clip = 1.0\n",
+        """\
+        for x, y in dataset:
+            with tf.GradientTape() as tape:
+                loss = loss_fn(y, model(x))
+            gradients = tape.gradient(loss, model.trainable_variables)
+            if clip > 0:
+                gradients, _ = tf.clip_by_global_norm(gradients, clip)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        """,
+        """\
+        @tf.function
+        def train_step(x, y):
+            with tf.GradientTape() as tape:
+                loss = loss_fn(y, model(x))
+            gradients = tape.gradient(loss, model.trainable_variables)
+            if clip > 0:
+                gradients, _ = tf.clip_by_global_norm(gradients, clip)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+
+
+        for x, y in dataset:
+            train_step(x, y)
+        """,
+    ),
+}
+
+
+@pytest.mark.parametrize(("setup", "loop", "expected"), EXTRACTED.values(), ids=EXTRACTED.keys())
+def test_an_inline_step_keeps_all_that_it_does(setup: str, loop: str, expected: str) -> None:
+    assert extracted(setup, loop) == dedent(expected)
+
+
+def test_a_generator_and_a_discriminator_get_a_function_each() -> None:
+    source = dedent("""\
+        import tensorflow as tf
+        for images in dataset:
+            noise = tf.random.normal([16, 8])
+            with tf.GradientTape() as tape:
+                d_loss = discriminator_loss(discriminator(images), discriminator(generator(noise)))
+            gradients = tape.gradient(d_loss, discriminator.trainable_variables)
+            d_optimizer.apply_gradients(zip(gradients, discriminator.trainable_variables))
+            with tf.GradientTape() as tape:
+                g_loss = generator_loss(discriminator(generator(noise)))
+            gradients = tape.gradient(g_loss, generator.trainable_variables)
+            g_optimizer.apply_gradients(zip(gradients, generator.trainable_variables))
+            print(d_loss, g_loss)
+    """)
+    settings = Settings(root=Path(), rules=frozenset({"TFP101"}), fixable=frozenset({"TFP101"}))
+    settings = replace(settings, fix="apply", unsafe_fixes=True)
+    after = fix_source(Source.from_bytes(source.encode(), "gan.py"), settings).source.text
+    assert "\n@tf.function\ndef train_discriminator(images, noise):\n" in after
+    assert "\n@tf.function\ndef train_generator(noise):\n" in after
+    assert after.endswith(
+        "    noise = tf.random.normal([16, 8])\n"
+        "    d_loss = train_discriminator(images, noise)\n"
+        "    g_loss = train_generator(noise)\n"
+        "    print(d_loss, g_loss)\n"
+    )
+
+
+def test_a_later_loop_with_the_same_names_has_a_step_of_its_own() -> None:
+    source = PREAMBLE + "for x, y in dataset:\n" + inline(4) + "for x, y in dataset:\n" + inline(4)
+    assert flagged("TFP101", source) == [6, 11]
+    assert notes("TFP101", source) == []
+
+
+LEFT = {
+    "an environment's reward, which is a Python number": (
+        "state, _ = env.reset()\nwhile True:\n    following, reward, done, _, _ = env.step(0)\n"
+        "    reward = -1 if done else reward\n"
+        + inline(4).replace("loss_fn(y, model(x))", "reward * model(state)"),
+        "`reward` is a Python number that changes from step to step (line 11)",
+    ),
+    "a batch with attributes": (
+        "for batch in loader:\n" + inline(4).replace("loss_fn(y, model(x))", "loss_fn(batch.y, model(batch.x))"),
+        "`batch` is an object that changes from step to step (line 8)",
+    ),
+    "an array that meets tensors": (
+        "for x in loader:\n    y = np.load(x)\n    z = np.zeros(3)\n"
+        + inline(4).replace("loss_fn(y, model(x))", "model(x) - z"),
+        "`z` is a NumPy array that meets tensors, maybe of another type (line 10)",
+    ),
+    "a layer that is frozen half-way": (
+        "for epoch in range(9):\n    if epoch == 5:\n        model.trainable = True\n    for x, y in dataset:\n" + inline(8),
+        "`.trainable` changes in the loop (line 12)",
+    ),
+    "an option that the loop changes": (
+        "for epoch in range(9):\n    args.scale = epoch / 9\n    for x, y in dataset:\n"
+        + inline(8).replace("model(x)", "model(x) * args.scale"),
+        "`.scale` changes in the loop (line 10)",
+    ),
+    "a list that the loop fills": (
+        "seen = []\nfor x, y in dataset:\n" + inline(4).replace("model(x)", "model(x, seen)") + "    seen.append(x)\n",
+        "`seen` changes in the loop (line 9)",
+    ),
+    "a tape that is deleted later": (
+        "for x, y in dataset:\n" + inline(4) + "    print(1)\n    del tape\n",
+        "`tape` is deleted apart from the step (line 12)",
+    ),
+    "a text of the step that is read later": (
+        "for x, y in dataset:\n" + inline(4).replace("gradients =", "text = 'a'\n    gradients =", 1) + "    print(text)\n",
+        "`text` is read after the step and is no tensor (line 12)",
+    ),
+    "a step that shares its last line": (
+        "for x, y in dataset:\n" + inline(4).rstrip("\n") + "; n = 1\n",
+        "the step shares a line with other statements (line 10)",
+    ),
+    "shapes that vary and are asked for": (
+        "for x, y in dataset.padded_batch(8):\n" + inline(4).replace("model(x)", "model(x) * x.shape[1]"),
+        "the shape is asked for, and a trace for shapes that vary does not know it (line 8)",
+    ),
+    "a memory that draws a batch": (
+        "for i in range(100):\n" + inline(4).replace("model(x)", "model(memory.sample(32))"),
+        "`.sample()` runs on the host (line 8)",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "reason"), LEFT.values(), ids=LEFT.keys())
+def test_the_refusal_of_an_inline_step_names_what_stands_in_the_way(source: str, reason: str) -> None:
+    assert notes("TFP101", "import numpy as np\n" + PREAMBLE + source) == [f"no fix: {reason}"]
+
+
+METHODS_LEFT = {
+    "a buffer that other methods fill": (
+        "    def add(self, x):\n        self.memory.append(x)\n",
+        "x = tf.stack(self.memory)",
+        "`self.memory` changes between calls",
+    ),
+    "an array that other methods write to": (
+        "    def add(self, x):\n        self.memory[0] = x\n",
+        "x = self.memory",
+        "`self.memory` changes between calls",
+    ),
+    "a count of an object in another file": (
+        "",
+        "if self.memory.count < self.size:\n            return",
+        "a condition on what an object counts decides on the host",
+    ),
+}
+
+
+@pytest.mark.parametrize(("method", "statement", "reason"), METHODS_LEFT.values(), ids=METHODS_LEFT.keys())
+def test_a_method_that_reads_what_others_change_is_left(method: str, statement: str, reason: str) -> None:
+    source = PREAMBLE + "class T:\n    def __init__(self, memory):\n        self.memory = memory\n" + method
+    source += f"    def step(self, x, y):\n        {statement}\n" + inline(8)
+    source += "t = T([])\nfor x, y in dataset: t.step(x, y)\n"
+    (note,) = notes("TFP101", source)
+    assert note.startswith(f"no fix: {reason} (line ")

@@ -8,11 +8,16 @@ from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.side_effects import is_outer
+from tflint_perf.model.size_of_calls import draws_batch, is_of_environment
 from tflint_perf.model.syntax import callee_name, descendants, is_constant, keyword_argument
 
 _HOST_METHODS = frozenset({"numpy", "item", "tolist", "fit", "predict", "evaluate", "train_on_batch", "test_on_batch",
-                           "predict_on_batch", "fit_generator", "save", "save_weights", "load_weights", "savefig"})  # fmt: skip
+                           "predict_on_batch", "fit_generator", "save", "save_weights", "load_weights", "savefig",
+                           "set_description", "set_postfix", "set_postfix_str", "add_scalar", "writerow", "info", "debug",
+                           "warning"})  # fmt: skip
 _HOST_BUILTINS = frozenset(["print", "float", "int", "bool", "open", "input", "round", "id", "iter", "next"])
+# Functions of Keras and other libraries that work on lists and arrays.
+_HOST_FUNCTIONS = frozenset({"pad_sequences", "to_categorical", "img_to_array"})
 _GROWING = frozenset({"append", "extend", "insert", "add", "update", "pop", "popleft", "appendleft", "remove", "clear",
                       "setdefault", "put", "push"})  # fmt: skip
 _STATE = frozenset({"variable", "model", "layer", "optimizer", "metric"})
@@ -22,7 +27,8 @@ _NUMPY_CONSTANTS = frozenset({"np.pi", "np.inf", "np.nan", "np.e", "np.newaxis",
 _HOST_MODULES = ("np", "scipy", "random", "time", "os", "sys", "cv2", "PIL", "pandas", "matplotlib", "datetime",
                  "logging", "pickle", "json", "wandb", "neptune", "mlflow", "tqdm", "gc")  # fmt: skip
 _TF_HOST = ("tf.summary.", "tf.io.write", "tf.io.gfile.", "tf.train.Checkpoint", "tf.saved_model.", "tf.config.",
-            "tf.profiler.", "keras.utils.", "keras.preprocessing.", "tf.random.set_seed")  # fmt: skip
+            "tf.profiler.", "keras.utils.", "keras.preprocessing.", "tf.random.set_seed", "keras.backend.set_value",
+            "keras.backend.get_value", "keras.backend.clear_session")  # fmt: skip
 
 
 class HostCalls:
@@ -39,10 +45,14 @@ class HostCalls:
     def _runs_on_host(self, call: cst.Call, function: Function | None) -> str:
         name = self._infer.names.qualified(call.func)
         last = callee_name(call)
+        if last in _HOST_FUNCTIONS:
+            return f"`{last}` runs on the host"
         if name:
             return self._imported(call, name)
         if isinstance(call.func, cst.Attribute):
             if last in _HOST_METHODS and not self._calls.targets(call):
+                return f"`.{last}()` runs on the host"
+            if not self._calls.targets(call) and (is_of_environment(call) or draws_batch(call)):
                 return f"`.{last}()` runs on the host"
             if last in _GROWING and is_outer(self._infer, call.func.value, function):
                 if self._infer.value(call.func.value).kind not in ("metric", "model", "layer", "optimizer"):
@@ -63,6 +73,8 @@ class HostCalls:
 
     def _makes_state(self, call: cst.Call) -> str:
         """Why a call may not run again and again: it makes a variable, or something that holds variables."""
+        if self._infer.names.qualified(call.func) == "functools.partial":
+            return ""
         made = self._infer.value(call).kind
         if made not in _STATE or self._calls.targets(call) or not self._creates(call):
             return ""
@@ -93,7 +105,7 @@ class HostCalls:
 
 
 def _takes_constant(call: cst.Call) -> bool:
-    return bool(call.args) and is_constant(call.args[0].value)
+    return bool(call.args) and _is_static(call.args[0].value)
 
 
 def _is_static(node: cst.BaseExpression) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 import libcst as cst
@@ -38,6 +38,8 @@ _MUTATING = frozenset(
         "resize",
     ]
 )
+# Attributes that say something else once `trainable` has changed.
+_FOLLOW_TRAINABLE = ("trainable_variables", "trainable_weights")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,47 @@ class Invariance:
                 if found is not None:
                     return found
         return None
+
+    def changed_in_place(
+        self, nodes: list[cst.CSTNode], loop: Loop, leaving_out: Collection[str]
+    ) -> Change | None:
+        """An attribute or container that `nodes`, or functions that they call, read and the rest of `loop` changes.
+
+        Names in `leaving_out` are not looked at.
+        """
+        written = self._written(loop, {part for node in nodes for part in descendants(node)})
+        # Set in each iteration, as GANs do, it is the same each time that the code is reached.
+        if "trainable" in written and not self._is_conditional(written["trainable"], loop):
+            del written["trainable"]
+        for holder in (*nodes, *(function.node for function in self._reached(nodes))):
+            for part in descendants(holder):
+                match part:
+                    case cst.Attribute(attr=cst.Name(value=name)) if not self._infer.names.dotted(part):
+                        name = "trainable" if name in _FOLLOW_TRAINABLE else name
+                        if name in written and not self._is_method_call(part):
+                            return Change(part, f"`.{name}` changes in the loop")
+                    case cst.Name(value=name) if name in written and name not in leaving_out:
+                        if self._is_same_place(part, written[name]):
+                            return Change(part, f"`{name}` changes in the loop")
+        return None
+
+    def _is_conditional(self, node: cst.CSTNode, loop: Loop) -> bool:
+        """Whether a condition in the loop decides whether `node` runs."""
+        current: cst.CSTNode | None = node
+        while current is not None and current is not loop.node:
+            if isinstance(current, cst.If):
+                return True
+            current = self._walk.parents.get(current)
+        return False
+
+    def _is_same_place(self, name: cst.Name, place: cst.CSTNode) -> bool:
+        """Whether a name is read, and is that of a changed container: both live in one scope."""
+        while isinstance(place, cst.Subscript):
+            place = place.value
+        if name not in self._walk.parents or not isinstance(place, cst.Name) or self._is_target(name):
+            return False
+        scopes = [self._infer.names.lookup(n.value, self._infer.names.scope_of(n)) for n in (name, place)]
+        return scopes[0] is not None and scopes[1] is not None and scopes[0][0] is scopes[1][0]
 
     def varies(self, node: cst.CSTNode, loop: Loop) -> bool:
         """Whether a value may differ between iterations of `loop`, also where the loop computes it each time anew.

@@ -137,6 +137,12 @@ def _compiled(infer: Inference, call: cst.Call) -> Value:
     return Value("compiled", function=infer.value(given).function if given is not None else None)
 
 
+def _map(infer: Inference, call: cst.Call) -> Value:
+    """`map(np.array, …)`: arrays."""
+    made = kind_of_call(infer.names.qualified(call.args[0].value)) if call.args else ""
+    return Value("generator", name="map", element=ARRAY) if made == "array" else UNKNOWN
+
+
 def _range(infer: Inference, call: cst.Call) -> Value:
     return Value("generator", name="range", element=NUMBER)
 
@@ -184,6 +190,7 @@ _BY_NAME: dict[str, Callable[[Inference, cst.Call], Value]] = {
     "tuple": _sequence,
     "sorted": _sequence,
     "reversed": _first,
+    "map": _map,
     "range": _range,
     "tf.range": _tf_range,
     "tf.function": _compiled,

@@ -52,6 +52,18 @@ class Shapes:
             if binding.kind == "assign" and binding.path == ()
         )
 
+    def asked_for(self, nodes: list[cst.CSTNode]) -> cst.CSTNode | None:
+        """Where code asks for the length of an axis as a Python number: `x.shape[0]`."""
+        for node in nodes:
+            for part in descendants(node):
+                if (
+                    isinstance(part, cst.Subscript)
+                    and isinstance(part.value, cst.Attribute)
+                    and part.value.attr.value == "shape"
+                ):
+                    return part
+        return None
+
     def _stacks_what_grew(self, call: cst.Call) -> bool:
         if callee_name(call) not in _STACKING or not call.args:
             return False

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
-from tflint_perf.model.scopes import Binding, Function
-from tflint_perf.model.syntax import dotted_name
+from tflint_perf.model.invariance import places_changed
+from tflint_perf.model.scopes import Binding, Class, Function
+from tflint_perf.model.syntax import descendants, dotted_name, is_name
+
+_CONSTRUCTORS = frozenset({"__init__", "build", "setup", "compile", "__new__"})
+# What compiled code reads when it runs, not when it is traced.
+_STATE = frozenset({"tensor", "variable", "metric", "optimizer", "model", "layer", "compiled"})
 
 
 class SideEffects:
@@ -16,6 +23,7 @@ class SideEffects:
     def __init__(self, infer: Inference, calls: CallGraph) -> None:
         self._infer = infer
         self._calls = calls
+        self._in_place: dict[Class, set[str]] = {}
 
     def of_write(self, node: cst.Assign | cst.AugAssign | cst.AnnAssign, function: Function | None) -> str:
         """A write to an attribute, or to a container from outside: it happens once, when the function is traced."""
@@ -29,15 +37,14 @@ class SideEffects:
         return ""
 
     def of_attribute(self, node: cst.Attribute, function: Function | None) -> str:
-        """An attribute of `self` that methods other than the constructor change: tracing would freeze it."""
-        method = function
-        while method is not None and method.owner is None:
-            method = method.outer  # a function nested in a method sees its `self`
-        if method is None or method.owner is None or not isinstance(node.value, cst.Name):
-            return ""
-        if method.positional[:1] != [node.value.value]:
-            return ""
-        for klass in self._infer.classes.lineage(method.owner):
+        """An attribute that methods other than the constructor change: tracing would freeze it."""
+        owner = self._class_of(node.value, function)
+        for klass in self._infer.classes.lineage(owner) if owner is not None else ():
+            if (
+                node.attr.value in self._changed_in_place(klass)
+                and self._infer.value(node).kind not in _STATE
+            ):
+                return f"`{dotted_name(node, '…')}` changes between calls"
             for binding in klass.attributes.get(node.attr.value, ()):
                 if self._changes_later(binding) and self._infer.value(node).kind not in (
                     "tensor",
@@ -47,15 +54,49 @@ class SideEffects:
                     return f"`{dotted_name(node, '…')}` is reassigned between calls"
         return ""
 
+    def _class_of(self, node: cst.BaseExpression, function: Function | None) -> Class | None:
+        """The class of this file whose object `node` is: `self`, also in a function nested in a method."""
+        method = function
+        while method is not None and method.owner is None:
+            method = method.outer
+        if method is not None and method.owner is not None and isinstance(node, cst.Name):
+            if method.positional[:1] == [node.value]:
+                return method.owner
+        value = self._infer.value(node)
+        return value.klass if value.kind == "instance" else None
+
+    def _changed_in_place(self, klass: Class) -> set[str]:
+        """The attributes whose containers methods other than the constructor change: `self.states.append(x)`."""
+        known = self._in_place.get(klass)
+        if known is None:
+            known = self._in_place[klass] = {
+                place.attr.value
+                for method in klass.methods.values()
+                if method.positional and not self._belongs_to_constructor(method)
+                for place in self._containers_changed(method)
+                if is_name(place.value, method.positional[0])
+            }
+        return known
+
+    def _containers_changed(self, function: Function) -> Iterator[cst.Attribute]:
+        """The attributes whose values a function changes in place: `a.b` in `a.b[0] = 1` and `a.b.append(1)`."""
+        for part in descendants(function.node):
+            for place in places_changed(part):
+                while isinstance(place, cst.Subscript):
+                    place = place.value
+                # In `a.b = 1` the attribute is bound anew, which its class tells.
+                parent = self._infer.walk.parents.get(place)
+                if isinstance(place, cst.Attribute) and isinstance(parent, cst.Subscript | cst.Attribute):
+                    yield place
+
+    def _belongs_to_constructor(self, function: Function) -> bool:
+        return function.name in _CONSTRUCTORS or self._called_from_constructor(function)
+
     def _changes_later(self, binding: Binding) -> bool:
         holder = self._calls.function_at(binding.node)
         if binding.kind == "augment":
             return True
-        return (
-            holder is not None
-            and holder.name not in ("__init__", "build", "setup", "compile", "__new__")
-            and not (self._called_from_constructor(holder))
-        )
+        return holder is not None and not self._belongs_to_constructor(holder)
 
     def _called_from_constructor(self, function: Function) -> bool:
         sites = self._calls.sites(function)

@@ -190,6 +190,16 @@ def is_of_environment(call: cst.Call) -> bool:
     )
 
 
+def draws_batch(call: cst.Call) -> bool:
+    """`memory.sample(…)`, `loader.next_batch()`: a batch drawn on the host, where nothing shows another make."""
+    if not isinstance(call.func, cst.Attribute):
+        return False
+    name = callee_name(call)
+    return bool(_DRAWS_BATCH.search(name)) or (
+        name == "sample" and bool(_MEMORY.search(last_name(call.func.value)))
+    )
+
+
 def size_of_element(value: Value) -> Size:
     """The size of a dataset's elements: batches, unless it was surely never batched."""
     for pipeline in value.pipelines:

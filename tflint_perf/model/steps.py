@@ -103,6 +103,10 @@ class GradientSteps:
                 step.applied.append(call)
             else:
                 step.applied += self._uses_of_gradient(call, step.function, set())
+        following = self._next_tape(step, self._walk.at[step.tape].order)
+        # The next tape of that name gives its gradients the same names as well.
+        before = [call for call in step.applied if self._infer.place(call).order < following]
+        step.applied = before or step.applied
         return bool(step.applied)
 
     def _uses_of_gradient(

@@ -11,6 +11,7 @@ from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.compiled import Compiled
 from tflint_perf.model.host_calls import HostCalls
 from tflint_perf.model.infer import Inference
+from tflint_perf.model.passing import Passing
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.side_effects import SideEffects
 from tflint_perf.model.syntax import (
@@ -20,7 +21,9 @@ from tflint_perf.model.syntax import (
     is_constant,
     names_read,
 )
-from tflint_perf.model.values import Value
+
+# What a trace knows of a tensor.
+_STATIC = frozenset({"shape", "ndim", "rank", "dtype", "get_shape"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +37,11 @@ class Obstacle:
 class Tracing:
     """Looks along the call path of a piece of code for what tracing would change or break."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, compiled: Compiled) -> None:
+    def __init__(self, infer: Inference, calls: CallGraph, compiled: Compiled, passing: Passing) -> None:
         self._infer = infer
         self._calls = calls
         self._compiled = compiled
+        self._passing = passing
         self._walk = infer.walk
         self._host_calls = HostCalls(infer, calls)
         self._side_effects = SideEffects(infer, calls)
@@ -117,23 +121,25 @@ class Tracing:
                 return f"`{type(node).__name__.lower()}` leaves the step"
             case cst.Return() if inline:
                 return "`return` leaves the step"
-            case cst.If():
+            case cst.If() if not inline:
                 return self._condition(node, function)
-            case cst.Del():
-                return "`del` has no meaning in traced code"
+            case cst.Del() if not isinstance(node.target, cst.Name | cst.Tuple):
+                return "`del` of a part has no meaning in traced code"
         return ""
 
     # Control flow
 
     def _condition(self, node: cst.If, function: Function | None) -> str:
-        """A condition on what a caller passes, when it is no tensor and no switch."""
+        """A condition on what a caller passes or an object counts, when it is no tensor and no switch."""
         for part in descendants(node.test):
             if isinstance(part, cst.BinaryOperation) and isinstance(part.operator, cst.Modulo):
                 if self._infer.value(part).kind not in ("tensor", "variable"):
                     return "a Python counter decides on the host"
+            if isinstance(part, cst.Comparison) and self._compares_count(part):
+                return "a condition on what an object counts decides on the host"
         for name in names_read(node.test):
             found = self._infer.names.lookup(name.value, self._infer.names.scope_of(name))
-            if found is None or found[0].function is not function:
+            if found is None or found[0].function is not function or self._is_static(name):
                 continue
             if any(b.kind == "param" and b.value is None for b in found[1]) and not self._is_switch(
                 node.test, name
@@ -141,6 +147,36 @@ class Tracing:
                 if not (function is not None and function.positional[:1] == [name.value] and function.owner):
                     return f"a condition on `{name.value}` decides on the host"
         return ""
+
+    def _compares_count(self, node: cst.Comparison) -> bool:
+        """`self.memory.size < self.batch_size`: an object of unknown class is asked for a number."""
+        for part in (node.left, *(target.comparator for target in node.comparisons)):
+            if (
+                isinstance(part, cst.Attribute)
+                and isinstance(part.value, cst.Attribute)
+                and not self._infer.names.dotted(part)
+                and self._infer.value(part).kind in ("unknown", "number")
+                and part.attr.value not in _STATIC
+            ):
+                return True
+        return False
+
+    def _is_static(self, name: cst.Name) -> bool:
+        """Whether a name is asked for what a trace knows, `x.shape[0]`, or has a value that each call site writes out."""
+        current: cst.CSTNode | None = self._walk.parents.get(name)
+        while isinstance(current, cst.Attribute | cst.Subscript | cst.Arg | cst.Call):
+            if isinstance(current, cst.Attribute) and current.attr.value in _STATIC:
+                return True
+            if isinstance(current, cst.Call) and callee_name(current) == "len":
+                return True
+            current = self._walk.parents.get(current)
+        value = self._infer.value(name)
+        if value.kind in ("string", "tensor", "variable"):
+            return True
+        found = self._infer.bindings_reaching(name)
+        function = found[0].function if found is not None else None
+        given = self._calls.arguments(function, name.value) if function is not None else []
+        return bool(given) and all(is_constant(value) for value in given)
 
     @staticmethod
     def _is_switch(test: cst.BaseExpression, name: cst.Name) -> bool:
@@ -174,25 +210,21 @@ class Tracing:
         return isinstance(current, cst.For | cst.While)
 
     def _host_arguments(self, function: Function) -> Obstacle | None:
-        """A Python number that callers change from call to call: each value would be traced anew."""
+        """A Python value that callers change from call to call: each would be traced anew."""
         for call in self._calls.sites(function):
             for arg in call.args:
-                value = self._infer.value(arg.value)
-                if value.kind == "number" and not is_constant(arg.value) and not self._is_fixed(arg.value):
-                    return Obstacle(
-                        arg.value, "a Python number that changes is passed, and each would be traced anew"
-                    )
-                if (
-                    value.kind in ("list", "dict")
-                    and value.items is None
-                    and not self._holds_variables(value)
-                ):
-                    return Obstacle(arg.value, "a Python container is passed, and each would be traced anew")
+                if is_constant(arg.value) or self._is_fixed(arg.value):
+                    continue
+                python = self._passing.python_value(arg.value)
+                if python and self._infer.value(arg.value).kind not in ("object", "instance", "string"):
+                    return Obstacle(arg.value, f"{python} is passed, and each would be traced anew")
+        for parameter in function.parameters:
+            name = parameter.name.value
+            if self._passing.meets_tensors(self._passing.uses(function, name)):
+                return Obstacle(
+                    parameter, f"`{name}` is a NumPy array that meets tensors, maybe of another type"
+                )
         return None
-
-    @staticmethod
-    def _holds_variables(value: Value) -> bool:
-        return value.element is not None and value.element.kind in ("variable", "tensor", "model", "layer")
 
     def _is_fixed(self, node: cst.BaseExpression) -> bool:
         """Whether a name is bound once, outside every loop."""

@@ -1,0 +1,28 @@
+"""Making a `tf.function` of a function by a decorator."""
+
+from __future__ import annotations
+
+from tflint_perf.edit.editor import Editor
+from tflint_perf.model.scopes import Function
+from tflint_perf.rule import Refusal, Repair
+
+
+def compile_function(edit: Editor, function: Function) -> Repair | Refusal:
+    """Decorate a function with `@tf.function`, unless tracing would change or break what it does."""
+    model = edit.model
+    obstacle = model.tracing.obstacle_in_function(function)
+    if obstacle is not None:
+        return Refusal(obstacle.reason, obstacle.node)
+    spelled, imports = edit.spell("function")
+    if model.shapes.vary_for(function):
+        static = model.shapes.asked_for([function.node])
+        if static is not None:
+            return Refusal(
+                "the shape is asked for, and a trace for shapes that vary does not know it", static
+            )
+        spelled += "(reduce_retracing=True)"
+    return Repair(
+        f"Compile `{function.name}` with `@{spelled}`",
+        [*imports, edit.insert_above_def(function.node, f"@{spelled}\n")],
+        safe=False,
+    )
