@@ -41,8 +41,8 @@ class DebugLeftOn(Rule):
 
     ## Why is this bad?
 
-    The switches do extra work for every op: a check, a line of log, a record. `check_numerics` reads its whole tensor
-    on each step, and brings the answer to the host. They are there to find a fault, and find none once it is gone.
+    The switches do extra work for every op: a check, a line of log, a record. `check_numerics` reads the whole of its
+    tensor, and the step waits for the answer. They are there to find a fault, and find none once it is gone.
 
     ## Example
 
@@ -63,7 +63,8 @@ class DebugLeftOn(Rule):
     ## What is left alone
 
     `False` and values from elsewhere, anything behind a condition or in a function for debugging, a trace that is
-    exported, and `check_numerics` outside the training step.
+    exported, files that do not train, `check_numerics` outside the training step, and steps of a library, whose base
+    class is in another file.
 
     ## Sources
 
@@ -76,6 +77,8 @@ class DebugLeftOn(Rule):
     code = "TFP601"
     name = "debug-left-on"
     triggers = ("check_numerics", "set_log_device_placement", "enable_dump_debug_info", "trace_on")
+    # Beside what shows devices or values on purpose, a file that trains says so.
+    needs = ("train", "fit(", "GradientTape", "minimize(")
     fixes = "unsafe"
     claim = Claim("step time", least=1.5)
 
@@ -90,7 +93,7 @@ class DebugLeftOn(Rule):
                 yield _report(call, "`set_log_device_placement(True)` logs a line for every op; remove it")
         for call in model.calls_to("tf.debugging.check_numerics", "tf.check_numerics"):
             if model.training_steps.hold(call) and not any(conditions(model.walk, call)):
-                message = "`check_numerics` reads the whole tensor on each training step; remove it"
+                message = "`check_numerics` looks for NaN and infinity on each training step; remove it"
                 yield Report(call, message, partial(_unwrap, call=call))
 
 

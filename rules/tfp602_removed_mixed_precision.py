@@ -107,9 +107,7 @@ def _reason(model: Model, use: RemovedUse) -> Refusal | None:
         return None
     if has_stars(call):
         return Refusal("its arguments are not in sight", call)
-    if use.name == "Policy" and len(call.args) > 1:
-        return Refusal("a policy has no loss scale any more", call)
-    if use.name == "LossScaleOptimizer":
+    if use.name == "LossScaleOptimizer" or len(call.args) > 1:
         if string(argument(call, 1, "loss_scale")) != "dynamic" or call.args[0].keyword is not None:
             return Refusal("its loss scale is said in another way today", call)
     return None
@@ -129,7 +127,8 @@ def _name(edit: Editor, use: RemovedUse, module: str) -> list[Edit]:
         elif isinstance(node, cst.Name) and node.value == use.name:
             edits.append(edit.replace(node, name))
     call = edit.model.parent(node)
-    if name == "LossScaleOptimizer" and isinstance(call, cst.Call) and call.func is node:
+    if isinstance(call, cst.Call) and call.func is node and len(call.args) > 1:
+        # A loss scale that adapts itself is the only one there is today.
         edits.append(edit.remove_argument(call, call.args[1]))
     return edits
 

@@ -13,6 +13,7 @@ PREAMBLE = dedent("""\
     import tensorflow as tf
     model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
     optimizer = tf.keras.optimizers.Adam()
+    model.fit(data)
 """)
 STEP = """
 @tf.function
@@ -100,6 +101,15 @@ for x, y in dataset:
             with tf.GradientTape() as tape:
                 loss = tf.reduce_mean((model(x) - y) ** 2)
             optimizer.apply_gradients(zip(tape.gradient(loss, model.variables), model.variables))
+        """,
+    "a step of a library": """
+        class Agent(base.Agent):
+            def _train(self, x, y):
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean((self.model(x) - y) ** 2)
+                tf.debugging.check_numerics(loss, "loss")
+                gradients = tape.gradient(loss, self.model.trainable_variables)
+                self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
         """,
     "other libraries": """
         import other
@@ -217,6 +227,13 @@ REFUSED = {
 @pytest.mark.parametrize("source", SILENT.values(), ids=list(SILENT))
 def test_it_leaves_alone(source: str) -> None:
     assert flagged(CODE, module(source)) == []
+
+
+def test_it_leaves_a_file_alone_that_does_not_train() -> None:
+    source = (
+        "import tensorflow as tf\ntf.debugging.set_log_device_placement(True)\nprint(tf.constant(1) + 1)\n"
+    )
+    assert flagged(CODE, source) == []
 
 
 @pytest.mark.parametrize("source", FLAGGED.values(), ids=list(FLAGGED))

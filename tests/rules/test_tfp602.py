@@ -247,6 +247,16 @@ FIXED = {
         opt = tf.keras.mixed_precision.LossScaleOptimizer(tf.keras.optimizers.Adam())
         """,
     ),
+    "a policy with a dynamic loss scale": (
+        """
+        import tensorflow as tf
+        policy = tf.keras.mixed_precision.experimental.Policy("mixed_float16", loss_scale="dynamic")
+        """,
+        """
+        import tensorflow as tf
+        policy = tf.keras.mixed_precision.Policy("mixed_float16")
+        """,
+    ),
     "a class that is asked for": (
         """
         import tensorflow as tf
@@ -260,10 +270,6 @@ FIXED = {
 }
 
 REFUSED = {
-    "a policy has no loss scale any more": """
-        import tensorflow as tf
-        tf.keras.mixed_precision.experimental.Policy("mixed_float16", loss_scale=128)
-        """,
     "its loss scale is said in another way today": """
         import tensorflow as tf
         tf.keras.mixed_precision.experimental.LossScaleOptimizer(opt, 128)
@@ -312,6 +318,15 @@ def test_it_flags_the_first_use_of_a_file(source: str) -> None:
 @pytest.mark.parametrize(("source", "expected"), FIXED.values(), ids=list(FIXED))
 def test_its_fix_gives(source: str, expected: str) -> None:
     assert fixed(CODE, source) == dedent(expected)
+
+
+def test_it_refuses_to_drop_a_policys_loss_scale() -> None:
+    source = """
+        import tensorflow as tf
+        tf.keras.mixed_precision.experimental.Policy("mixed_float16", loss_scale=128)
+        """
+    (note,) = notes(CODE, source)
+    assert note == "no fix: its loss scale is said in another way today (line 3)"
 
 
 @pytest.mark.parametrize(("reason", "source"), REFUSED.items())

@@ -150,7 +150,7 @@ class Model:
     trace_time = part(TraceTime, "infer", "symbolic", "once")  # what compiled code asks of Python
     left_on = part(LeftOn, "infer", "calls")  # switches that are thrown for good
     precision = part(Precision, "infer", "text")  # what the file says of the precision it computes in
-    training_steps = part(TrainingSteps, "walk", "calls", "loops", "steps")  # what runs in each training step
+    training_steps = part(TrainingSteps, "infer", "calls", "loops", "steps")  # what runs in each training step
     writes = part(Writes)  # what is written to disk in training
     iterations = part(Iterations, "infer", "calls")  # how often loops run
     # Loops made of ops.

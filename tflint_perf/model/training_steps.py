@@ -8,29 +8,45 @@ from functools import cached_property
 import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.steps import GradientSteps
-from tflint_perf.model.walk import Walk
 
 
 class TrainingSteps:
     """Answers whether a place belongs to a training step."""
 
-    def __init__(self, walk: Walk, calls: CallGraph, loops: Loops, steps: GradientSteps) -> None:
-        self._walk = walk
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, steps: GradientSteps) -> None:
+        self._infer = infer
+        self._walk = infer.walk
         self._calls = calls
         self._loops = loops
         self._steps = steps
 
     def hold(self, node: cst.CSTNode) -> bool:
-        """Whether `node` runs in a training step: beside a gradient step, or in what that calls."""
+        """Whether `node` runs in a training step: beside a gradient step, or in what that calls.
+
+        A method that no loop here reaches, of a class whose base is in another file, is part of a library: who
+        uses it decides what its step is.
+        """
         function = self._calls.function_at(node)
+        if self._is_of_library(function) and not self._loops.is_per_step(node):
+            return False
         if function is not None and function in self._called:
             return True
         return any(
             step.function is function and self._runs_with(node, self._loops.step_loop(step.tape))
             for step in self._steps.all()
+        )
+
+    def _is_of_library(self, function: Function | None) -> bool:
+        while function is not None and function.owner is None:
+            function = function.outer
+        return (
+            function is not None
+            and function.owner is not None
+            and self._infer.classes.has_foreign_base(function.owner)
         )
 
     def _runs_with(self, node: cst.CSTNode, loop: Loop | None) -> bool:
