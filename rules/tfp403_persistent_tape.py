@@ -1,0 +1,125 @@
+"""TFP403 persistent-tape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import libcst as cst
+
+from tflint_perf.edit import Editor
+from tflint_perf.model import Model
+from tflint_perf.model.syntax import callee_name, is_name
+from tflint_perf.model.tapes import GRADIENTS, Tape
+from tflint_perf.rule import Claim, Repair, Report, Rule
+
+# What a tape that is not persistent does as well, as long as no gradient was asked of it.
+_BEFORE_THE_GRADIENT = frozenset({"watch", "stop_recording", "reset"})
+# Other arguments of `jacobian` have the loop over its rows ask for a gradient each time.
+_ROW_BY_ROW = frozenset({"experimental_use_pfor", "parallel_iterations"})
+
+
+class PersistentTape(Rule):
+    """A persistent gradient tape that is asked for one gradient at most.
+
+    ## What it does
+
+    Reports `tf.GradientTape(persistent=True)` of which the code asks one gradient, or none.
+
+    ## Why is this bad?
+
+    In eager mode, a tape that is not persistent lets go of what the forward pass recorded while it computes the
+    gradient. A persistent one keeps all of it until the tape itself is gone: in a loop, until the next step opens
+    another. What runs meanwhile, the update or the validation after an epoch, has that much less memory. In
+    compiled code the graph is the same either way, and the argument misleads the reader alone.
+
+    ## Example
+
+    ```python
+    with tf.GradientTape(persistent=True) as tape:
+        loss = loss_fn(labels, model(images, training=True))
+    gradients = tape.gradient(loss, model.trainable_variables)
+    del tape
+    ```
+
+    Use instead:
+
+    ```python
+    with tf.GradientTape() as tape:
+        loss = loss_fn(labels, model(images, training=True))
+    gradients = tape.gradient(loss, model.trainable_variables)
+    del tape
+    ```
+
+    ## What is left alone
+
+    Tapes that are asked for two or more gradients or Jacobians, or for one in a loop; tapes that are returned,
+    passed on, kept or used by a nested function; a Jacobian that is computed row by row.
+
+    ## Sources
+
+    - TensorFlow API, [tf.GradientTape](https://www.tensorflow.org/api_docs/python/tf/GradientTape)
+    """
+
+    code = "TFP403"
+    name = "persistent-tape"
+    triggers = ("GradientTape",)
+    needs = ("persistent", "GradientTape(True")
+    fixes = "safe"
+    claim = Claim("peak device memory", least=1.2, needs_gpu=True)
+
+    def check(self, model: Model) -> Iterator[Report]:
+        for tape in model.tapes.all():
+            persistent = _persistent(tape.made)
+            if persistent is None:
+                continue
+            asked = _asked(model, tape)
+            if asked is None or len(asked) > 1:
+                continue
+            yield Report(
+                tape.made,
+                f"`{tape.target.value}` is persistent, but {'one gradient' if asked else 'no gradient'} is asked "
+                "of it; drop `persistent=True`, so that it lets go of what it recorded",
+                partial(_drop, call=tape.made, persistent=persistent),
+            )
+
+
+def _persistent(call: cst.Call) -> cst.Arg | None:
+    """The argument that makes a tape persistent."""
+    for index, arg in enumerate(call.args):
+        if arg.star:
+            return None
+        if (arg.keyword is None and index == 0) or (
+            arg.keyword is not None and arg.keyword.value == "persistent"
+        ):
+            return arg if is_name(arg.value, "True") else None
+    return None
+
+
+def _asked(model: Model, tape: Tape) -> list[cst.Call] | None:
+    """The gradients asked of a tape; None where it may be asked for more elsewhere."""
+    asked: list[cst.Call] = []
+    for mention in model.tapes.mentions(tape):
+        if model.function_at(mention) is not tape.function:
+            return None
+        call = model.tapes.call_on(mention)
+        name = callee_name(call) if call is not None else ""
+        if call is not None and name in GRADIENTS and _is_asked_once(model, call, tape):
+            asked.append(call)
+        elif name != "watched_variables" and (name not in _BEFORE_THE_GRADIENT or asked):
+            return None
+    return asked
+
+
+def _is_asked_once(model: Model, call: cst.Call, tape: Tape) -> bool:
+    """Whether a gradient is asked once each time that the tape is opened."""
+    if model.loops.innermost_loop(call) is not model.loops.innermost_loop(tape.node):
+        return False
+    return callee_name(call) == "gradient" or not (
+        len(call.args) > 3
+        or any(arg.star or (arg.keyword and arg.keyword.value in _ROW_BY_ROW) for arg in call.args)
+    )
+
+
+def _drop(edit: Editor, call: cst.Call, persistent: cst.Arg) -> Repair:
+    return Repair("Drop `persistent=True`", [edit.remove_argument(call, persistent)], safe=True)

@@ -1,0 +1,296 @@
+"""TFP403 persistent-tape."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.rules.support import findings, fixed, flagged
+
+CODE = "TFP403"
+PREAMBLE = dedent("""\
+    import tensorflow as tf
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    variables = model.trainable_variables
+""")
+
+
+def module(source: str) -> str:
+    return PREAMBLE + dedent(source).lstrip()
+
+
+SILENT = {
+    "a tape that is not persistent": """
+        with tf.GradientTape() as tape:
+            loss = model(x)
+        grads = tape.gradient(loss, variables)
+        """,
+    "a false argument": """
+        with tf.GradientTape(persistent=False) as tape:
+            loss = model(x)
+        grads = tape.gradient(loss, variables)
+        """,
+    "an argument that is not in sight": """
+        with tf.GradientTape(persistent=second_order) as tape:
+            loss = model(x)
+        grads = tape.gradient(loss, variables)
+        """,
+    "arguments that are not in sight": """
+        with tf.GradientTape(*options, persistent=True) as tape:
+            loss = model(x)
+        grads = tape.gradient(loss, variables)
+        """,
+    "two gradients": """
+        with tf.GradientTape(persistent=True) as tape:
+            a, b = model(x), model(y)
+        grads_a = tape.gradient(a, variables)
+        grads_b = tape.gradient(b, variables)
+        del tape
+        """,
+    "a gradient and a Jacobian": """
+        with tf.GradientTape(persistent=True) as tape:
+            y = model(x)
+        first = tape.gradient(y, x)
+        matrix = tape.jacobian(y, x)
+        """,
+    "gradients in two branches": """
+        with tf.GradientTape(persistent=True) as tape:
+            a, b = model(x), model(y)
+        if flag:
+            grads = tape.gradient(a, variables)
+        else:
+            grads = tape.gradient(b, variables)
+        """,
+    "a gradient in a loop": """
+        with tf.GradientTape(persistent=True) as tape:
+            losses = [model(x) for x in batches]
+        for loss in losses:
+            grads = tape.gradient(loss, variables)
+        """,
+    "a gradient in a comprehension": """
+        with tf.GradientTape(persistent=True) as tape:
+            y = model(x)
+        rows = [tape.gradient(y[i], x) for i in range(10)]
+        """,
+    "a loop under the tape": """
+        with tf.GradientTape(persistent=True) as tape:
+            for x in batches:
+                loss = model(x)
+                grads = tape.gradient(loss, variables)
+        """,
+    "a tape that is returned": """
+        def record(x):
+            with tf.GradientTape(persistent=True) as tape:
+                loss = model(x)
+            return loss, tape
+        """,
+    "a tape that is passed on": """
+        with tf.GradientTape(persistent=True) as tape:
+            loss = model(x)
+        grads = compute(tape, loss)
+        """,
+    "a tape that is passed on after a gradient": """
+        with tf.GradientTape(persistent=True) as tape:
+            loss = model(x)
+        grads = tape.gradient(loss, variables)
+        check(tape)
+        """,
+    "a tape that an optimizer gets": """
+        with tf.GradientTape(persistent=True) as tape:
+            loss = model(x)
+        optimizer.minimize(loss, variables, tape=tape)
+        """,
+    "a tape that is kept": """
+        class Recorder:
+            def record(self, x):
+                with tf.GradientTape(persistent=True) as tape:
+                    self.loss = model(x)
+                self.tape = tape
+        """,
+    "a tape under an attribute": """
+        class Recorder:
+            def record(self, x):
+                with tf.GradientTape(persistent=True) as self.tape:
+                    self.loss = model(x)
+        """,
+    "a tape that a nested function asks": """
+        def f(x):
+            with tf.GradientTape(persistent=True) as tape:
+                loss = model(x)
+            def grads_of(v):
+                return tape.gradient(loss, v)
+            return [grads_of(v) for v in variables]
+        """,
+    "a tape that a lambda asks": """
+        def f(x):
+            with tf.GradientTape(persistent=True) as tape:
+                y = model(x)
+            return map(lambda row: tape.gradient(row, x), tf.unstack(y))
+        """,
+    "a method that is passed on": """
+        with tf.GradientTape(persistent=True) as tape:
+            y = model(x)
+        grads = list(map(tape.gradient, tf.unstack(y), variables))
+        """,
+    "a tape that may be another one": """
+        with tf.GradientTape() as tape:
+            y = model(x)
+        if twice:
+            with tf.GradientTape(persistent=True) as tape:
+                y = model(x)
+            first = tape.gradient(y, variables)
+        grads = tape.gradient(y, variables)
+        """,
+    "a tape that watches after the gradient": """
+        with tf.GradientTape(persistent=True) as tape:
+            y = model(x)
+            dy = tape.gradient(y, x)
+            tape.watch(dy)
+        """,
+    "a Jacobian that is computed row by row": """
+        with tf.GradientTape(persistent=True) as tape:
+            y = model(x)
+        matrix = tape.jacobian(y, x, experimental_use_pfor=False)
+        """,
+    "a Jacobian whose arguments are not in sight": """
+        with tf.GradientTape(persistent=True) as tape:
+            y = model(x)
+        matrix = tape.jacobian(y, x, **options)
+        """,
+    "a batch Jacobian in so many at a time": """
+        with tf.GradientTape(persistent=True) as tape:
+            y = model(x)
+        matrix = tape.batch_jacobian(y, x, parallel_iterations=4)
+        """,
+    "something else of that name": """
+        from tapes import GradientTape
+        with GradientTape(persistent=True) as tape:
+            loss = model(x)
+        grads = tape.gradient(loss, variables)
+        """,
+}
+
+
+@pytest.mark.parametrize("source", SILENT.values(), ids=SILENT.keys())
+def test_says_nothing_of(source: str) -> None:
+    assert flagged(CODE, module(source)) == []
+
+
+FLAGGED = {
+    "one gradient": """
+        with tf.GradientTape(persistent=True) as tape:  # <-
+            loss = model(x)
+        grads = tape.gradient(loss, variables)
+        """,
+    "no gradient": """
+        with tf.GradientTape(persistent=True) as tape:  # <-
+            tape.watch(x)
+            loss = model(x)
+        """,
+    "given by position": """
+        with tf.GradientTape(True) as tape:  # <-
+            loss = model(x)
+        grads = tape.gradient(loss, variables)
+        """,
+    "imported by name": """
+        from tensorflow import GradientTape
+        with GradientTape(persistent=True) as t:  # <-
+            loss = model(x)
+        grads = t.gradient(loss, variables)
+        """,
+    "one Jacobian": """
+        with tf.GradientTape(persistent=True) as tape:  # <-
+            y = model(x)
+        matrix = tape.jacobian(y, x, unconnected_gradients="zero")
+        """,
+    "a tape that is watched, stopped and deleted": """
+        def f(x):
+            with tf.GradientTape(persistent=True) as tape:  # <-
+                tape.watch(x)
+                loss = model(x)
+                with tape.stop_recording():
+                    print(loss)
+                for v in variables:
+                    tape.watch(v)
+            grads = tape.gradient(loss, variables)
+            print(tape.watched_variables())
+            del tape, loss
+            return grads
+        """,
+    "a tape that each step of a loop opens": """
+        for x in batches:
+            with tf.GradientTape(persistent=True) as tape:  # <-
+                loss = model(x)
+            grads = tape.gradient(loss, variables)
+            optimizer.apply_gradients(zip(grads, variables))
+        """,
+    "in compiled code": """
+        @tf.function
+        def step(x):
+            with tf.GradientTape(persistent=True) as tape:  # <-
+                loss = model(x)
+            return tape.gradient(loss, variables)
+        """,
+    "two tapes of one name": """
+        with tf.GradientTape(persistent=True) as tape:  # <-
+            loss = model(x)
+        grads = tape.gradient(loss, variables)
+        with tf.GradientTape(persistent=True) as tape:
+            a, b = model(x), model(y)
+        more = tape.gradient(a, variables), tape.gradient(b, variables)
+        """,
+    "the inner one of two": """
+        with tf.GradientTape() as outer:
+            with tf.GradientTape(persistent=True) as inner:  # <-
+                y = model(x)
+            dy = inner.gradient(y, x)
+        d2y = outer.gradient(dy, x)
+        """,
+    "two in one statement": """
+        with tf.GradientTape(persistent=True) as a, tf.GradientTape(persistent=True) as b:  # <-
+            y, z = model(x), model(x)
+        grads = a.gradient(y, variables), b.gradient(y, variables), b.gradient(z, variables)
+        """,
+}
+
+
+@pytest.mark.parametrize("source", FLAGGED.values(), ids=FLAGGED.keys())
+def test_flags(source: str) -> None:
+    text = module(source)
+    marked = [row for row, line in enumerate(text.splitlines(), 1) if line.endswith("# <-")]
+    assert flagged(CODE, text) == marked != []
+
+
+def test_says_how_many_gradients_are_asked() -> None:
+    source = "with tf.GradientTape(persistent=True) as t:\n    y = model(x)\n"
+    (none,) = findings(CODE, module(source))
+    (one,) = findings(CODE, module(source + "g = t.gradient(y, x)\n"))
+    assert "no gradient is asked of it" in none.message
+    assert "one gradient is asked of it" in one.message
+
+
+FIXES = {
+    "alone": ("tf.GradientTape(persistent=True)", "tf.GradientTape()"),
+    "by position": ("tf.GradientTape(True)", "tf.GradientTape()"),
+    "first of two": (
+        "tf.GradientTape(persistent=True, watch_accessed_variables=False)",
+        "tf.GradientTape(watch_accessed_variables=False)",
+    ),
+    "last of two": (
+        "tf.GradientTape(watch_accessed_variables=False, persistent=True)",
+        "tf.GradientTape(watch_accessed_variables=False)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), FIXES.values(), ids=FIXES.keys())
+def test_drops_the_argument(before: str, after: str) -> None:
+    rest = "as tape:  # record\n    loss = model(x)\ngrads = tape.gradient(loss, variables)\n"
+    assert fixed(CODE, module(f"with {before} {rest}")) == module(f"with {after} {rest}")
+
+
+def test_the_fix_is_safe() -> None:
+    (finding,) = findings(CODE, module("with tf.GradientTape(persistent=True) as t:\n    y = model(x)\n"))
+    assert finding.fix is not None
+    assert finding.fix.safe
