@@ -213,13 +213,17 @@ class Pipelines:
 
     def is_used_otherwise(self, stage: cst.Call) -> bool:
         """Whether what a stage gives goes into further stages, or into loops that neither train nor infer."""
+        return self.is_looped_over_otherwise(stage) or any(self.goes_on(stage))
+
+    def is_looped_over_otherwise(self, stage: cst.Call) -> bool:
+        """Whether what a stage gives goes into loops that neither train nor infer."""
         consumed = [consumption.loop for consumption in self.consumptions()]
         for loop in self._walk.loops.values():
             for node, _ in _iterated_with(loop.iterable, None) if loop.iterable is not None else ():
                 ends = (pipeline[-1].call for pipeline in self._infer.value(node).pipelines)
                 if stage in ends and loop not in consumed:
                     return True
-        return any(self.goes_on(stage))
+        return False
 
     # Stages
 

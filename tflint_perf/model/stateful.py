@@ -14,7 +14,7 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.named_calls import builtin_or_qualified
 from tflint_perf.model.randomness import is_random_op
 from tflint_perf.model.scopes import Function
-from tflint_perf.model.syntax import argument, descendants, keyword_argument, names_read
+from tflint_perf.model.syntax import argument, calls_below, descendants, keyword_argument, names_read
 from tflint_perf.model.values import Stage, Value
 
 # "python": it runs Python code, one call at a time; "hidden": some of it is not in sight.
@@ -34,6 +34,8 @@ _STATEFUL_OPS = frozenset(
     ]
 )
 _RANDOM_LAYERS = ("Random", "Dropout", "SpatialDropout", "AlphaDropout", "Gaussian", "RandAugment", "AugMix", "MixUp", "CutMix")  # fmt: skip
+# They look words up in a table, which is stateful as TensorFlow sees it.
+_TABLE_LAYERS = frozenset({"TextVectorization", "StringLookup", "IntegerLookup"})
 # What is known to give the same for the same arguments, as far as a traced graph can tell.
 _KNOWN = (
     "tf.",
@@ -110,6 +112,7 @@ class Statefulness:
             return None
         if value.kind == "layer":
             return _of_name(value.name)
+        # TensorFlow runs the ops of a model in parallel by themselves.
         return "stateless" if value.kind in ("model", "tensor", "loss", "metric") else None
 
     def _of_function(self, function: Function, seen: set[Function]) -> Nature:
@@ -148,6 +151,11 @@ class Statefulness:
 
     def _of_callee(self, call: cst.Call, function: Function, seen: set[Function]) -> Nature:
         func = call.func
+        nature = self._of_makers(func.value if isinstance(func, cst.Attribute) else func)
+        if nature is None and isinstance(func, cst.Attribute):
+            nature = self._of_makers(func)
+        if nature is not None:
+            return nature
         value = self._infer.value(func)
         of_object = self._of_object(value, seen) if value.known else None
         if of_object is not None:
@@ -161,6 +169,17 @@ class Statefulness:
         elif isinstance(func, cst.Name) and builtin_or_qualified(self._infer, func) in _BUILTINS:
             return "stateless"
         return "stateless" if self._is_about_nothing(call, function) else "hidden"
+
+    def _of_makers(self, node: cst.BaseExpression) -> Nature | None:
+        """The nature of an object by what makes it: a table, a random layer, a model of such layers; None for others."""
+        if isinstance(node, cst.Name):
+            found = self._infer.bindings_reaching(node)
+            bindings = found[1] if found is not None else []
+        else:
+            bindings = self._infer.classes.bindings_of(node) if isinstance(node, cst.Attribute) else []
+        made = [call for b in bindings if b.value is not None for call in calls_below(b.value)]
+        natures = {_of_name(self._infer.names.qualified(call.func)) for call in made}
+        return "random" if "random" in natures else "stateful" if "stateful" in natures else None
 
     def _is_about_nothing(self, call: cst.Call, function: Function) -> bool:
         """Whether a call gets nothing that the function was given or made: it runs once, when it is traced."""
@@ -191,6 +210,10 @@ def _of_name(name: str) -> Nature:
         return "python"
     if is_random_op(name) or (".layers." in name and last.startswith(_RANDOM_LAYERS)):
         return "random"
-    if name in _STATEFUL_OPS:
+    if (
+        name in _STATEFUL_OPS
+        or name.startswith("tf.lookup.")
+        or (".layers." in name and last in _TABLE_LAYERS)
+    ):
         return "stateful"
     return "stateless"

@@ -1,0 +1,113 @@
+"""TFP502 missing-prefetch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import libcst as cst
+
+from tflint_perf.edit import Editor
+from tflint_perf.edit.links import append, autotune
+from tflint_perf.model import Model
+from tflint_perf.model.pipelines import Consumption
+from tflint_perf.model.prefetching import readiness
+from tflint_perf.model.syntax import callee_name
+from tflint_perf.model.values import Value
+from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
+
+
+class MissingPrefetch(Rule):
+    """A dataset that makes a batch only when a step asks for it.
+
+    ## What it does
+
+    Reports a dataset that is given to `fit`, `evaluate` or `predict`, or iterated into a training or inference
+    step, with no `prefetch` behind its last `batch` or `map`.
+
+    ## Why is this bad?
+
+    Without `prefetch`, the next batch is made after the step, not while the step runs, so that a step takes as long
+    as both. TensorFlow since 2.10 adds a `prefetch` by itself where the last stage has none and works in the thread
+    that asks (`inject_prefetch`, on by default), and a `map` with `num_parallel_calls` works ahead anyway: there, the
+    call changes nothing. It is what counts in older versions, and where these optimizations are switched off.
+
+    ## Example
+
+    ```python
+    dataset = tf.data.Dataset.from_tensor_slices((images, labels)).batch(64)
+    model.fit(dataset)
+    ```
+
+    Use instead:
+
+    ```python
+    dataset = tf.data.Dataset.from_tensor_slices((images, labels)).batch(64).prefetch(tf.data.AUTOTUNE)
+    model.fit(dataset)
+    ```
+
+    ## What is left alone
+
+    Datasets kept in memory by `cache()` with nothing behind it, joined from inputs that are prefetched, of unknown
+    origin, or distributed by a strategy, which prefetches itself; loops that only look at a few elements.
+
+    ## Sources
+
+    - TensorFlow guide, [Better performance with the tf.data API,
+      *Prefetching*](https://www.tensorflow.org/guide/data_performance#prefetching)
+    - TensorFlow API, [`tf.data.experimental.OptimizationOptions`,
+      *inject_prefetch*](https://www.tensorflow.org/api_docs/python/tf/data/experimental/OptimizationOptions)
+    """
+
+    code = "TFP502"
+    name = "missing-prefetch"
+    triggers = ("batch(", ".map(")
+    needs = ("fit", "evaluate", "predict", "keras", "function")
+    fixes = "safe"
+    claim = Claim("step time", least=1.2)
+
+    def check(self, model: Model) -> Iterator[Report]:
+        seen: set[cst.CSTNode] = set()
+        for consumption in model.pipelines.consumptions():
+            node, value = consumption.node, consumption.value
+            if readiness(value) != "late" or model.pipelines.is_distributed(node):
+                continue
+            end = _end(value) or node
+            if end not in seen:
+                seen.add(end)
+                yield Report(
+                    node,
+                    "each batch is made only when a step asks for it; add `.prefetch(tf.data.AUTOTUNE)` at the end",
+                    partial(_prefetch, consumption=consumption),
+                )
+
+
+def _end(value: Value) -> cst.Call | None:
+    """The last stage of a dataset that is built in one way; what takes some of its batches does not count."""
+    stages = [stage for stage in value.pipelines[0] if stage.name != "take"]
+    return stages[-1].call if len(value.pipelines) == 1 else None
+
+
+def _prefetch(edit: Editor, consumption: Consumption) -> Repair | Refusal:
+    """Prefetch where the dataset is built, else where it is consumed."""
+    model, node = edit.model, consumption.node
+    end = _end(consumption.value)
+    if end is not None and _has_one_use(model, end):
+        autotuned, imports = autotune(edit, end)
+        added = append(edit, end, f".prefetch({autotuned})")
+    elif not isinstance(node, cst.Name | cst.Attribute | cst.Call) or node.lpar:
+        return Refusal("it is no plain name or call", node)
+    elif consumption.value.kind != "dataset":
+        return Refusal("it is an iterator already", node)
+    else:
+        autotuned, imports = autotune(edit, node)
+        added = edit.edit(edit.end(node), edit.end(node), f".prefetch({autotuned})")
+    return Repair(f"Add `.prefetch({autotuned})`", [*imports, added], safe=True)
+
+
+def _has_one_use(model: Model, end: cst.Call) -> bool:
+    """Whether what a stage gives is all consumed by steps."""
+    behind = model.pipelines.goes_on(end)
+    return not model.pipelines.is_looped_over_otherwise(end) and all(
+        callee_name(call) == "take" for call in behind
+    )

@@ -1,0 +1,227 @@
+"""TFP502 missing-prefetch."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.rules.support import findings, fixed, flagged, notes
+
+CODE = "TFP502"
+PREAMBLE = """\
+import tensorflow as tf
+import tensorflow_datasets as tfds
+from pipeline import load_data, to_device
+model = tf.keras.Sequential([tf.keras.layers.Dense(10)])
+optimizer = tf.keras.optimizers.Adam()
+source = tf.data.Dataset.from_tensor_slices((images, labels))
+batched = source.batch(32)
+ready = source.batch(32).prefetch(1)
+def scale(x, y):
+    return x / 255.0, y
+@tf.function
+def train_step(x, y):
+    with tf.GradientTape() as tape:
+        loss = loss_fn(y, model(x))
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+ROWS_BEFORE = PREAMBLE.count("\n")
+
+
+def rows(source: str) -> list[int]:
+    """The rows flagged in source below the preamble, counted from 1."""
+    return [row - ROWS_BEFORE for row in flagged(CODE, PREAMBLE + source)]
+
+
+SILENT = {
+    "a prefetch at the end": "model.fit(ready)",
+    "a prefetch in front of stages that do no work": "model.fit(ready.repeat().take(100))",
+    "a prefetch of any size": "model.fit(source.batch(32).map(scale).prefetch(buffer_size=4))",
+    "a prefetch to the device": "model.fit(batched.prefetch_to_device('/gpu:0'))",
+    "a stage out of sight, which may prefetch": "model.fit(batched.apply(to_device))",
+    "kept in memory": "model.fit(batched.cache())",
+    "kept in memory and shuffled": "model.fit(batched.cache().shuffle(9).repeat())",
+    "a zip of prefetched datasets": "model.fit(tf.data.Dataset.zip((ready, ready)))",
+    "a zip by arguments": "model.fit(tf.data.Dataset.zip(ready, ready))",
+    "prefetched datasets one behind the other": "model.fit(ready.concatenate(ready))",
+    "a zip with something unknown": "model.fit(tf.data.Dataset.zip((batched, load_data())))",
+    "prefetched on one way": "ds = batched\nif training:\n    ds = ready\nmodel.fit(ds)",
+    "neither batched nor mapped": "model.fit(source)",
+    "images from a folder, which prefetch themselves": "model.fit(tf.keras.utils.image_dataset_from_directory('a'))",
+    "tfds, which prefetches itself": "model.fit(tfds.load('mnist', split='train', batch_size=32))",
+    "a dataset from elsewhere": "model.fit(load_data())",
+    "a parameter": "def run(ds):\n    model.fit(ds)",
+    "arrays": "model.fit(images, labels, batch_size=32)",
+    "a look at the first batches": "for x, y in batched.take(3):\n    train_step(x, y)",
+    "a loop that ends in a break": "for x, y in batched:\n    train_step(x, y)\n    break",
+    "a loop that breaks early": "for i, (x, y) in enumerate(batched):\n    if i == 3:\n        break\n    train_step(x, y)",
+    "printing": "for x, y in batched:\n    print(x)",
+    "writing": "for x, y in batched:\n    writer.write(serialize(x))",
+    "a dataset that nothing takes": "other = batched",
+    "a distributed dataset": (
+        "strategy = tf.distribute.MirroredStrategy()\n"
+        "for x, y in strategy.experimental_distribute_dataset(batched):\n    train_step(x, y)"
+    ),
+    "a distributed dataset with a name": (
+        "strategy = tf.distribute.MirroredStrategy()\n"
+        "spread = strategy.experimental_distribute_dataset(batched)\nfor x, y in spread:\n    train_step(x, y)"
+    ),
+    "a fit of another library": "from sklearn.svm import SVC\nSVC().fit(batched)",
+    "starred arguments": "model.fit(*batched)",
+    "nothing": "",
+}
+
+
+@pytest.mark.parametrize("source", SILENT.values(), ids=SILENT.keys())
+def test_a_dataset_made_ahead_or_not_known_is_left_alone(source: str) -> None:
+    assert rows(source) == []
+
+
+FLAGGED = {
+    "fit": ("model.fit(batched)", [1]),
+    "validation data": ("model.fit(ready, validation_data=batched)", [1]),
+    "evaluate": ("model.evaluate(batched)", [1]),
+    "predict": ("model.predict(source.map(lambda x, y: x).batch(32))", [1]),
+    "a step loop": ("for x, y in batched:\n    train_step(x, y)", [1]),
+    "a counted step loop": ("for step, (x, y) in enumerate(batched):\n    train_step(x, y)", [1]),
+    "a step loop with a progress bar": ("from tqdm import tqdm\nfor x, y in tqdm(batched):\n    train_step(x, y)", [2]),
+    "an inline step": (
+        "for x, y in batched:\n    with tf.GradientTape() as tape:\n        loss = loss_fn(y, model(x))\n"
+        "    grads = tape.gradient(loss, model.trainable_variables)\n"
+        "    optimizer.apply_gradients(zip(grads, model.trainable_variables))",
+        [1],
+    ),
+    "in a while": ("while True:\n    for x, y in batched:\n        train_step(x, y)", [2]),
+    "a map behind the prefetch": ("model.fit(ready.map(scale))", [1]),
+    "a map behind the cache": ("model.fit(batched.cache().map(scale))", [1]),
+    "a cache in a file": ("model.fit(batched.cache('cache'))", [1]),
+    "a map of a folder's images": (
+        "model.fit(tf.keras.utils.image_dataset_from_directory('a').map(scale))",
+        [1],
+    ),
+    "a zip of batches": ("model.fit(tf.data.Dataset.zip((batched, batched)))", [1]),
+    "padded batches": ("model.fit(source.padded_batch(32))", [1]),
+    "through a function": ("def make():\n    return source.shuffle(9).batch(3)\nmodel.fit(make())", [3]),
+    "through an attribute": (
+        "class Trainer:\n    def __init__(self):\n        self.data = batched\n        self.model = tf.keras.Sequential()\n"
+        "    def run(self):\n        self.model.fit(self.data)",
+        [6],
+    ),
+    "through a parameter": ("def run(ds):\n    for x, y in ds:\n        train_step(x, y)\nrun(batched)", [2]),
+    "one dataset in two places, once": ("model.fit(batched)\nmodel.evaluate(batched)", [1]),
+    "in compiled code": ("@tf.function\ndef epoch():\n    for x, y in batched:\n        train_step(x, y)", [3]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "expected"), FLAGGED.values(), ids=FLAGGED.keys())
+def test_a_dataset_made_when_a_step_asks_is_flagged_where_it_is_consumed(
+    source: str, expected: list[int]
+) -> None:
+    assert rows(source) == expected
+
+
+@pytest.mark.parametrize(
+    ("imports", "dataset", "sequential"),
+    [
+        ("from tensorflow.data import Dataset\nfrom tensorflow.keras import Sequential", "Dataset", "Sequential"),
+        ("from tensorflow import data, keras", "data.Dataset", "keras.Sequential"),
+        ("import tensorflow", "tensorflow.data.Dataset", "tensorflow.keras.Sequential"),
+        ("import tensorflow.compat.v1 as tf", "tf.data.Dataset", "tf.keras.Sequential"),
+        ("import tensorflow.compat.v2 as tf", "tf.data.Dataset", "tf.keras.Sequential"),
+        ("from tensorflow.compat import v1 as tf", "tf.data.Dataset", "tf.keras.Sequential"),
+    ],
+)
+def test_names_are_known_through_every_import(imports: str, dataset: str, sequential: str) -> None:
+    source = f"{imports}\n{sequential}([]).fit({dataset}.from_tensor_slices(x).batch(3))\n"
+    assert flagged(CODE, source) == [source.count("\n")]
+
+
+HEAD = """\
+import tensorflow as tf
+model = tf.keras.Sequential([tf.keras.layers.Dense(10)])
+"""
+FIXES = {
+    "where it is built": (
+        "ds = tf.data.Dataset.range(9).batch(3)\nmodel.fit(ds)\n",
+        "ds = tf.data.Dataset.range(9).batch(3).prefetch(tf.data.AUTOTUNE)\nmodel.fit(ds)\n",
+    ),
+    "in a call": (
+        "model.fit(tf.data.Dataset.range(9).batch(3), epochs=3)\n",
+        "model.fit(tf.data.Dataset.range(9).batch(3).prefetch(tf.data.AUTOTUNE), epochs=3)\n",
+    ),
+    "in a loop": (
+        "for x in tf.data.Dataset.range(9).batch(3):\n    model.train_on_batch(x)\n",
+        "for x in tf.data.Dataset.range(9).batch(3).prefetch(tf.data.AUTOTUNE):\n    model.train_on_batch(x)\n",
+    ),
+    "in the function that builds it": (
+        "def make():\n    return tf.data.Dataset.range(9).batch(3)\nmodel.fit(make())\n",
+        "def make():\n    return tf.data.Dataset.range(9).batch(3).prefetch(tf.data.AUTOTUNE)\nmodel.fit(make())\n",
+    ),
+    "statement by statement": (
+        "ds = tf.data.Dataset.range(9)\nds = ds.batch(3)  # of three\nmodel.fit(ds)\n",
+        "ds = tf.data.Dataset.range(9)\nds = ds.batch(3).prefetch(tf.data.AUTOTUNE)  # of three\nmodel.fit(ds)\n",
+    ),
+    "one link a line, with comments": (
+        "ds = (\n    tf.data.Dataset.range(9)\n    # Batches.\n    .batch(3)  # of three\n)\nmodel.fit(ds)\n",
+        "ds = (\n    tf.data.Dataset.range(9)\n    # Batches.\n    .batch(3)  # of three\n"
+        "    .prefetch(tf.data.AUTOTUNE)\n)\nmodel.fit(ds)\n",
+    ),
+    "with the closing parenthesis on the last line": (
+        "ds = (tf.data.Dataset.range(9)\n      .batch(3))\nmodel.fit(ds)\n",
+        "ds = (tf.data.Dataset.range(9)\n      .batch(3)\n      .prefetch(tf.data.AUTOTUNE))\nmodel.fit(ds)\n",
+    ),
+    "with backslashes": (
+        "ds = tf.data.Dataset.range(9) \\\n    .batch(3)\nmodel.fit(ds)\n",
+        "ds = tf.data.Dataset.range(9) \\\n    .batch(3) \\\n    .prefetch(tf.data.AUTOTUNE)\nmodel.fit(ds)\n",
+    ),
+    "where it is consumed, when it goes on otherwise": (
+        "ds = tf.data.Dataset.range(9).batch(3)\nshown = ds.unbatch()\nmodel.fit(ds)\n",
+        "ds = tf.data.Dataset.range(9).batch(3)\nshown = ds.unbatch()\nmodel.fit(ds.prefetch(tf.data.AUTOTUNE))\n",
+    ),
+    "in front of what takes some of it": (
+        "ds = tf.data.Dataset.range(9).batch(3)\nmodel.fit(ds.take(100))\n",
+        "ds = tf.data.Dataset.range(9).batch(3).prefetch(tf.data.AUTOTUNE)\nmodel.fit(ds.take(100))\n",
+    ),
+    "where it is consumed, when it is built in two ways": (
+        "ds = tf.data.Dataset.range(9)\nds = ds.batch(3) if small else ds.batch(9)\nmodel.fit(ds)\n",
+        "ds = tf.data.Dataset.range(9)\nds = ds.batch(3) if small else ds.batch(9)\n"
+        "model.fit(ds.prefetch(tf.data.AUTOTUNE))\n",
+    ),
+    "a zip": (
+        "ds = tf.data.Dataset.range(9).batch(3)\nboth = tf.data.Dataset.zip((ds, ds))\nmodel.fit(both)\n",
+        "ds = tf.data.Dataset.range(9).batch(3)\n"
+        "both = tf.data.Dataset.zip((ds, ds)).prefetch(tf.data.AUTOTUNE)\nmodel.fit(both)\n",
+    ),
+    "by the file's own name": (
+        "AUTO = tf.data.experimental.AUTOTUNE\nmodel.fit(tf.data.Dataset.range(9).batch(3))\n",
+        "AUTO = tf.data.experimental.AUTOTUNE\nmodel.fit(tf.data.Dataset.range(9).batch(3).prefetch(AUTO))\n",
+    ),
+    "as the file says it elsewhere": (
+        "ds = tf.data.Dataset.range(9).map(f, tf.data.experimental.AUTOTUNE).batch(3)\nmodel.fit(ds)\n",
+        "ds = tf.data.Dataset.range(9).map(f, tf.data.experimental.AUTOTUNE).batch(3)"
+        ".prefetch(tf.data.experimental.AUTOTUNE)\nmodel.fit(ds)\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), FIXES.values(), ids=FIXES.keys())
+def test_the_prefetch_comes_behind_the_last_stage(before: str, after: str) -> None:
+    assert fixed(CODE, HEAD + before) == HEAD + after
+
+
+@pytest.mark.parametrize("after", [after for _, after in FIXES.values()], ids=FIXES.keys())
+def test_what_was_fixed_is_left_alone(after: str) -> None:
+    assert flagged(CODE, HEAD + after) == []
+
+
+def test_the_fix_is_safe_because_the_elements_stay_the_same() -> None:
+    (finding,) = findings(CODE, HEAD + "model.fit(tf.data.Dataset.range(9).batch(3))\n")
+    assert finding.fix is not None
+    assert finding.fix.safe
+
+
+def test_an_iterator_of_which_nobody_knows_how_it_was_built_is_not_fixed() -> None:
+    source = HEAD + (
+        "ds = tf.data.Dataset.range(9)\nit = iter(ds.batch(3) if small else ds.batch(9))\n"
+        "for x in it:\n    model.train_on_batch(x)\n"
+    )
+    assert notes(CODE, source) == ["no fix: it is an iterator already (line 5)"]

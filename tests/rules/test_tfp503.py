@@ -1,0 +1,265 @@
+"""TFP503 sequential-map."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.rules.support import findings, fixed, flagged, notes
+
+CODE = "TFP503"
+PREAMBLE = """\
+import tensorflow as tf
+import numpy as np
+import functools, random
+from augment import distort
+source = tf.data.Dataset.from_tensor_slices((images, labels))
+single = tf.data.Dataset.from_tensor_slices(images)
+table = tf.lookup.StaticHashTable(initializer, default_value=0)
+"""
+ROWS_BEFORE = PREAMBLE.count("\n")
+OFF = "options = tf.data.Options()\noptions.{switch} = False\n"
+
+
+def rows(source: str) -> list[int]:
+    """The rows flagged in source below the preamble, counted from 1."""
+    return [row - ROWS_BEFORE for row in flagged(CODE, PREAMBLE + source)]
+
+
+SILENT = {
+    "parallel calls": "single.map(distort, num_parallel_calls=tf.data.AUTOTUNE)",
+    "parallel calls by position": "single.map(distort, 4)",
+    "one call at a time on purpose": "single.map(distort, num_parallel_calls=1)",
+    "arguments that are not in sight": "single.map(distort, **options)\nsingle.map(*arguments)",
+    "arithmetic": "single.map(lambda x: x / 255.0)",
+    "decoding": "def load(name):\n    return tf.io.decode_jpeg(tf.io.read_file(name), channels=3)\nsingle.map(load)",
+    "parsing": "single.map(lambda r: tf.io.parse_single_example(r, spec))",
+    "structure": "single.map(lambda d: (d['image'], d['label']))",
+    "an op by its name": "single.map(tf.io.decode_png)",
+    "stateless random ops": "source.map(lambda x, y: (tf.image.stateless_random_flip_left_right(x, (y, 1)), y))",
+    "a condition": "def f(x):\n    if tf.rank(x) == 3:\n        x = tf.image.rgb_to_grayscale(x)\n    return x\nsingle.map(f)",
+    "functions that are handed on": "single.map(lambda x: tf.cond(flag, lambda: tf.abs(x), lambda: x))",
+    "assertions": "def f(x):\n    tf.debugging.assert_rank(x, 3)\n    return x\nsingle.map(f)",
+    "methods of tensors": "def f(x):\n    x = tf.strings.split(x).to_tensor()\n    x.set_shape((None,))\n    return x\nsingle.map(f)",
+    "what happens when it is traced": "def f(x):\n    print('tracing', x.shape)\n    y = random.random()\n    return x * y\nsingle.map(f)",
+    "arithmetic of the file's own": "def half(x):\n    return x / 2\nsingle.map(lambda x: half(x))",
+    "settings from elsewhere": "from config import size\nsingle.map(lambda x: tf.image.resize(x, size()))",
+    "a stateless layer": "single.map(tf.keras.layers.Rescaling(1 / 255))",
+    "a partial of a known function": "def f(k, x):\n    return x * k\nsingle.map(functools.partial(f, 2))",
+    "a compiled function": "@tf.function\ndef f(x):\n    return x / 2\nsingle.map(f)",
+    "a factory": "def make(k):\n    def f(x):\n        return x * k\n    return f\nsingle.map(make(2))",
+    "a method": (
+        "class Data:\n    def parse(self, x):\n        return x / self.scale\n    def load(self):\n"
+        "        return tf.data.Dataset.from_tensor_slices(self.x).map(self.parse)"
+    ),
+    "Python code, of which one piece runs at a time": (
+        "single.map(lambda x: tf.py_function(distort, [x], tf.float32))\n"
+        "def f(x):\n    return tf.numpy_function(distort, [x], tf.float32)\nsingle.map(f)"
+    ),
+    "a map inside another stage's function": (
+        "tf.data.Dataset.list_files('*').interleave(\n"
+        "    lambda f: tf.data.TFRecordDataset(f).map(distort), num_parallel_calls=4\n)"
+    ),
+    "a data frame": "import pandas as pd\npd.read_csv('a.csv').map(distort)",
+    "a pool": "from multiprocessing import Pool\nPool().map(distort, files)",
+    "something unknown": "loader.map(distort)",
+    "the builtin": "list(map(distort, files))",
+    "no arguments": "single.map()",
+    "options that keep it on": OFF.format(switch="experimental_optimization.map_fusion")
+    + "single.map(lambda x: tf.image.resize(x, (9, 9))).with_options(options)",
+    "options of another pipeline": OFF.format(switch="autotune.enabled")
+    + "single.map(lambda x: tf.image.resize(x, (9, 9)))\nsource.with_options(options)",
+    "a cast of whole batches where it is off": OFF.format(switch="autotune.enabled")
+    + "single.batch(32).map(lambda x: tf.cast(x, tf.float32)).with_options(options)",
+}
+
+
+@pytest.mark.parametrize("source", SILENT.values(), ids=SILENT.keys())
+def test_a_map_that_runs_in_parallel_anyway_or_is_not_known_is_left_alone(source: str) -> None:
+    assert rows(source) == []
+
+
+FLAGGED = {
+    "a function from elsewhere": ("single.map(distort)", [1]),
+    "a name that nothing binds": ("single.map(preprocess_function)", [1]),
+    "by keyword": ("single.map(map_func=distort)", [1]),
+    "in a chain": ("single.shuffle(9).map(distort).batch(32).prefetch(1)", [1]),
+    "across assignments": ("ds = single.shuffle(9)\nds = ds.map(distort)", [2]),
+    "an annotated parameter": ("def f(ds: tf.data.Dataset):\n    return ds.map(distort)", [2]),
+    "a parameter": ("def f(fn):\n    return single.map(fn)", [2]),
+    "a partial of a function from elsewhere": ("single.map(functools.partial(distort, 2))", [1]),
+    "a factory from elsewhere": ("from augment import make\nsingle.map(make(2))", [2]),
+    "a function that calls one from elsewhere": ("single.map(lambda x: distort(x, 3))", [1]),
+    "a method of an object from elsewhere": ("from augment import Pipe\npipe = Pipe()\nsingle.map(lambda x: pipe.run(x))", [3]),
+    "a method of a base from elsewhere": (
+        "from augment import Base\nclass Data(Base):\n    def load(self):\n        return single.map(self.parse)",
+        [4],
+    ),
+    "random ops": ("source.map(lambda x, y: (tf.image.random_flip_left_right(x), y))", [1]),
+    "random noise": ("def f(x):\n    return x + tf.random.normal(tf.shape(x))\nsingle.map(f)", [3]),
+    "random ops in a function that is handed on": ("single.map(lambda x: tf.cond(flag, lambda: tf.random.normal((3,)), lambda: x))", [1]),
+    "random ops in a function that it calls": (
+        "def jitter(x):\n    return tf.image.random_hue(x, 0.1)\ndef f(x, y):\n    return jitter(x), y\nsource.map(f)",
+        [5],
+    ),
+    "a random layer": ("flip = tf.keras.layers.RandomFlip()\nsource.map(lambda x, y: (flip(x, training=True), y))", [2]),
+    "a table": ("single.map(lambda x: table.lookup(x))", [1]),
+    "a table of a method": (
+        "class Data:\n    def __init__(self):\n        self.table = tf.lookup.StaticHashTable(initializer, 0)\n"
+        "    def load(self):\n        return single.map(lambda x: self.table.lookup(x))",
+        [5],
+    ),
+    "a vectorizing layer": ("words = tf.keras.layers.TextVectorization()\nsource.map(lambda x, y: (words(x), y))", [2]),
+    "printing each time": ("def f(x):\n    tf.print(x)\n    return x\nsingle.map(f)", [4]),
+    "a counter": ("n = tf.Variable(0)\ndef f(x):\n    n.assign_add(1)\n    return x\nsingle.map(f)", [5]),
+    "in a for": ("for epoch in range(9):\n    ds = single.map(distort)", [2]),
+    "in a while": ("while True:\n    ds = single.map(distort)", [2]),
+    "automatic parallelization off": (
+        OFF.format(switch="experimental_optimization.map_parallelization")
+        + "single.map(lambda x: tf.image.resize(x, (9, 9))).with_options(options)",
+        [3],
+    ),
+    "tuning off": (OFF.format(switch="autotune.enabled") + "ds = single.map(lambda x: tf.image.resize(x, (9, 9)))\n"
+                   "ds = ds.batch(3).with_options(options)", [3]),
+    "all optimizations off": (
+        "def f():\n    options = tf.data.Options()\n    options.experimental_optimization.apply_default_optimizations = False\n"
+        "    return single.with_options(options).map(lambda x: tf.io.decode_png(x)).with_options(options)",
+        [4],
+    ),
+    "arithmetic on single elements where it is off": (
+        OFF.format(switch="autotune.enabled") + "single.map(lambda x: x / 255.0).with_options(options)",
+        [3],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "expected"), FLAGGED.values(), ids=FLAGGED.keys())
+def test_a_map_of_one_element_at_a_time_is_flagged(source: str, expected: list[int]) -> None:
+    assert rows(source) == expected
+
+
+@pytest.mark.parametrize("loop", ["for epoch in range(9):", "while running:"])
+@pytest.mark.parametrize(
+    ("imports", "dataset"),
+    [
+        ("import tensorflow as tf", "tf.data.Dataset"),
+        ("import tensorflow", "tensorflow.data.Dataset"),
+        ("from tensorflow import data", "data.Dataset"),
+        ("from tensorflow.data import Dataset", "Dataset"),
+        ("from tensorflow.data import Dataset as D", "D"),
+        ("import tensorflow.data as data", "data.Dataset"),
+        ("import tensorflow.compat.v1 as tf", "tf.data.Dataset"),
+        ("import tensorflow.compat.v2 as tf", "tf.data.Dataset"),
+        ("from tensorflow.compat import v1 as tf", "tf.data.Dataset"),
+        ("from tensorflow import *", "data.Dataset"),
+    ],
+)
+def test_datasets_are_known_through_every_import_in_every_loop(imports: str, dataset: str, loop: str) -> None:
+    source = f"{imports}\nfrom augment import distort\n{loop}\n    {dataset}.range(9).map(distort).batch(3)\n"
+    assert flagged(CODE, source) == [4]
+
+
+WHY = {
+    "single.map(distort)": "`distort` is not in sight: unless it is stateless, this `map` gets one element at a time",
+    "single.map(lambda x: table.lookup(x))": "its function is stateful, so this `map` gets one element at a time",
+    "single.map(tf.image.random_crop)": "its function draws random numbers, so this `map` gets one element at a time",
+    OFF.format(switch="autotune.enabled") + "single.map(lambda x: tf.io.decode_png(x)).with_options(options)": (
+        "automatic parallelization is off for this pipeline, so this `map` gets one element at a time"
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "why"), WHY.items())
+def test_the_finding_says_why(source: str, why: str) -> None:
+    (finding,) = findings(CODE, PREAMBLE + source)
+    assert finding.message.startswith(f"{why}; add `num_parallel_calls=tf.data.AUTOTUNE`")
+
+
+HEAD = "import tensorflow as tf\nfrom augment import distort\nds = tf.data.Dataset.range(9)\n"
+FIXES = {
+    "in one line": (
+        "ds = ds.map(distort).batch(3)\n",
+        "ds = ds.map(distort, num_parallel_calls=tf.data.AUTOTUNE).batch(3)\n",
+    ),
+    "behind a lambda": (
+        "ds = ds.map(lambda x: distort(x, 3))\n",
+        "ds = ds.map(lambda x: distort(x, 3), num_parallel_calls=tf.data.AUTOTUNE)\n",
+    ),
+    "behind a lambda in parentheses": (
+        "ds = ds.map((lambda x: distort(x, 3)))\n",
+        "ds = ds.map((lambda x: distort(x, 3)), num_parallel_calls=tf.data.AUTOTUNE)\n",
+    ),
+    "on a line of its own": (
+        "ds = ds.map(\n    lambda x: distort(x, 3)\n)\n",
+        "ds = ds.map(\n    lambda x: distort(x, 3),\n    num_parallel_calls=tf.data.AUTOTUNE\n)\n",
+    ),
+    "behind a comma": (
+        "ds = ds.map(\n    distort,\n)\n",
+        "ds = ds.map(\n    distort,\n    num_parallel_calls=tf.data.AUTOTUNE,\n)\n",
+    ),
+    "behind a comma and a comment": (
+        "ds = ds.map(\n    distort,  # a little\n)\n",
+        "ds = ds.map(\n    distort,  # a little\n    num_parallel_calls=tf.data.AUTOTUNE,\n)\n",
+    ),
+    "behind a comment": (
+        "ds = ds.map(\n    distort  # a little\n)\n",
+        "ds = ds.map(\n    distort,  # a little\n    num_parallel_calls=tf.data.AUTOTUNE\n)\n",
+    ),
+    "behind another argument": (
+        "ds = ds.map(distort, name='d')\n",
+        "ds = ds.map(distort, name='d', num_parallel_calls=tf.data.AUTOTUNE)\n",
+    ),
+    "a lambda of several lines": (
+        "ds = ds.map(lambda x: (\n    distort(x)\n))\n",
+        "ds = ds.map(lambda x: (\n    distort(x)\n), num_parallel_calls=tf.data.AUTOTUNE)\n",
+    ),
+    "by the file's own name": (
+        "AUTO = tf.data.AUTOTUNE\nds = ds.map(distort)\n",
+        "AUTO = tf.data.AUTOTUNE\nds = ds.map(distort, num_parallel_calls=AUTO)\n",
+    ),
+    "not by a name that comes later": (
+        "ds = ds.map(distort)\nAUTO = tf.data.AUTOTUNE\n",
+        "ds = ds.map(distort, num_parallel_calls=tf.data.AUTOTUNE)\nAUTO = tf.data.AUTOTUNE\n",
+    ),
+    "as the file says it elsewhere": (
+        "ds = ds.map(distort).prefetch(tf.data.experimental.AUTOTUNE)\n",
+        "ds = ds.map(distort, num_parallel_calls=tf.data.experimental.AUTOTUNE)"
+        ".prefetch(tf.data.experimental.AUTOTUNE)\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), FIXES.values(), ids=FIXES.keys())
+def test_the_argument_comes_last(before: str, after: str) -> None:
+    assert fixed(CODE, HEAD + before) == HEAD + after
+
+
+@pytest.mark.parametrize("after", [after for _, after in FIXES.values()], ids=FIXES.keys())
+def test_what_was_fixed_is_left_alone(after: str) -> None:
+    assert flagged(CODE, HEAD + after) == []
+
+
+def test_code_for_tensorflow_1_gets_the_name_that_it_has_there() -> None:
+    source = (
+        "import tensorflow as tf\nfrom augment import distort\nds = tf.data.Dataset.range(9).map(distort)\n"
+        "x = ds.make_one_shot_iterator().get_next()\nwith tf.Session() as sess:\n    sess.run(x)\n"
+    )
+    assert "map(distort, num_parallel_calls=tf.data.experimental.AUTOTUNE)" in fixed(CODE, source)
+
+
+SAFE = {
+    "a function from elsewhere": ("single.map(distort)", False),
+    "random ops": ("single.map(tf.image.random_crop)", False),
+    "a table": ("single.map(lambda x: table.lookup(x))", False),
+    "a stateless function": (
+        OFF.format(switch="autotune.enabled") + "single.map(lambda x: tf.io.decode_png(x)).with_options(options)",
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "safe"), SAFE.values(), ids=SAFE.keys())
+def test_the_fix_is_safe_for_a_stateless_function_only(source: str, safe: bool) -> None:
+    (finding,) = findings(CODE, PREAMBLE + source)
+    assert finding.fix is not None
+    assert finding.fix.safe is safe
+    assert notes(CODE, PREAMBLE + source) == []
