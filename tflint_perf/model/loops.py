@@ -70,7 +70,7 @@ class Loops:
             return "step"
         if self._holds_step_loop(loop, calls):
             return "epoch"
-        if loop.iterable is not None and _runs_over_batches(self._infer.value(loop.iterable)):
+        if loop.iterable is not None and runs_over_batches(self._infer.value(loop.iterable)):
             return "step"
         if any(map(self.actions.acts, calls)):
             return "step"
@@ -226,7 +226,7 @@ def _asks_person(loop: Loop) -> bool:
     return any(is_name(call.func, "input") for call in loop.calls)
 
 
-def _runs_over_batches(value: Value) -> bool:
+def runs_over_batches(value: Value) -> bool:
     """Whether iterating over `value` takes batches or samples from a dataset."""
     if value.kind in ("dataset", "iterator"):
         # A bare counter or a list of file names is no training data.
