@@ -12,10 +12,13 @@ from tflint_perf.model.walk import Walk
 _LEAVES = (cst.Return, cst.Continue, cst.Break, cst.Raise)
 
 
-def conditions(walk: Walk, node: cst.CSTNode, end: cst.CSTNode | None = None) -> Iterator[cst.CSTNode]:
+def conditions(
+    walk: Walk, node: cst.CSTNode, end: cst.CSTNode | None = None, *, exits: bool = True
+) -> Iterator[cst.CSTNode]:
     """What decides whether `node` runs when `end`, or the function around it, does, from the inside out.
 
-    Of an `if` its test, also of one before `node` that leaves the block; otherwise the handler or the case.
+    Of an `if` its test, also of one before `node` that leaves the block unless `exits` is false; otherwise the
+    handler or the case.
     """
     child, current = node, walk.parents.get(node)
     while current is not None and current is not end:
@@ -28,7 +31,7 @@ def conditions(walk: Walk, node: cst.CSTNode, end: cst.CSTNode | None = None) ->
                 yield current.left
             case cst.ExceptHandler() | cst.ExceptStarHandler() | cst.MatchCase():
                 yield current
-            case cst.IndentedBlock():
+            case cst.IndentedBlock() if exits:
                 yield from _exits_before(child, current)
         child, current = current, walk.parents.get(current)
 

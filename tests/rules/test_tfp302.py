@@ -1,0 +1,517 @@
+"""TFP302: what is flagged, what is left alone, and what the fix makes of it."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.rules.support import findings, fixed, flagged, notes
+
+_HEAD = """\
+import logging
+import sys
+import numpy as np
+import tensorflow as tf
+from tqdm import tqdm
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.Adam()
+metric = tf.keras.metrics.Mean()
+dataset = tf.data.Dataset.from_tensor_slices(data).batch(32)
+@tf.function
+def train_step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) - y)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    return loss
+"""
+_ROWS = _HEAD.count("\n")
+
+SILENT = {
+    "a print behind a counter": """
+        for step, (x, y) in enumerate(dataset):
+            loss = train_step(x, y)
+            if step % 100 == 0:
+                print(step, float(loss), loss.numpy(), f"{loss}")
+        """,
+    "a print behind a counter kept by TensorFlow, asked in TensorFlow": """
+        for x, y in dataset:
+            loss = train_step(x, y)
+            if tf.equal(optimizer.iterations % 100, 0):
+                print(loss.numpy())
+        """,
+    "a print behind a flag": """
+        for x, y in dataset:
+            loss = train_step(x, y)
+            if verbose:
+                print(loss.numpy())
+        """,
+    "a print behind any other condition": """
+        for x, y in dataset:
+            loss = train_step(x, y)
+            if time.time() - last > 10:
+                print(loss.numpy())
+        """,
+    "a print behind a step that is skipped": """
+        for step, (x, y) in enumerate(dataset):
+            loss = train_step(x, y)
+            if step % 10:
+                continue
+            print(loss.numpy())
+        """,
+    "a function that prints, behind a counter where it is called": """
+        def report(loss):
+            print(loss.numpy())
+        for step, (x, y) in enumerate(dataset):
+            loss = train_step(x, y)
+            if step % 50 == 0:
+                report(loss)
+        """,
+    "a print once an epoch": """
+        for epoch in range(1000):
+            for x, y in dataset:
+                loss = train_step(x, y)
+                metric(loss)
+            print(epoch, loss.numpy(), metric.result().numpy())
+        """,
+    "a short loop over epochs of one step each": """
+        for epoch in range(50):
+            print(epoch, train_step(x, y).numpy())
+        """,
+    "as many epochs of one step each as nobody knows": """
+        for epoch in range(args.epochs):
+            print(epoch, train_step(x, y).numpy())
+        """,
+    "an action that reaches the environment": """
+        state, _ = env.reset()
+        while True:
+            action = np.argmax(model(state[None]))
+            state, reward, done, _, _ = env.step(action)
+        """,
+    "a loss printed where the environment has to be asked on each step": """
+        state, _ = env.reset()
+        while True:
+            loss = train_step(state, reward)
+            print(float(loss))
+            state, reward, done, _, _ = env.step(model(state).numpy())
+        """,
+    "what decides how the loop goes on": """
+        for x, y in dataset:
+            loss = train_step(x, y)
+            if float(loss) < 0.1:
+                break
+        """,
+    "a print in a loop that waits for the device anyway": """
+        for x, y in dataset:
+            loss = train_step(x, y)
+            print(loss.numpy())
+            if loss < 0.1:
+                break
+        """,
+    "a list that NumPy reads later": """
+        losses = []
+        for x, y in dataset:
+            losses.append(train_step(x, y).numpy())
+        print(np.mean(losses))
+        """,
+    "a value that is kept and shown": """
+        for x, y in dataset:
+            loss = float(train_step(x, y))
+            losses.append(loss)
+            print(loss)
+        """,
+    "a dict of lists": """
+        for x, y in dataset:
+            history["loss"].append(float(train_step(x, y)))
+            history["last"] = float(train_step(x, y))
+        """,
+    "an attribute": """
+        for x, y in dataset:
+            trainer.loss = float(train_step(x, y))
+        """,
+    "what a function of another file gets": """
+        for x, y in dataset:
+            update_plot(train_step(x, y).numpy())
+        """,
+    "what a function gives to code that is not in sight": """
+        def step(x, y):
+            return train_step(x, y).numpy()
+        """,
+    "elements of a dataset": """
+        for x, y in dataset:
+            train_step(x, y)
+            print(x.numpy().shape, np.mean(y), f"{y}")
+        """,
+    "shapes and strings": """
+        for x, y in dataset:
+            train_step(x, y)
+            print(tf.shape(x).numpy(), tf.strings.length(names).numpy(), x.shape, f"{x.dtype}")
+        """,
+    "a clock": """
+        for x, y in dataset:
+            train_step(x, y)
+            print(tf.timestamp().numpy())
+        """,
+    "a counter of type int32": """
+        step = tf.Variable(0)
+        for x, y in dataset:
+            train_step(x, y)
+            step.assign_add(1)
+            print(int(step))
+        """,
+    "what Keras gives back": """
+        for x, y in dataset:
+            loss = model.train_on_batch(x, y)
+            print(float(loss), f"{loss:.3f}", model.predict_on_batch(x))
+        """,
+    "a tensor of unknown origin": """
+        for x, y in dataset:
+            loss = trainer.step(x, y)
+            print(loss.numpy(), float(loss), f"{loss}")
+        """,
+    "compiled code": """
+        @tf.function
+        def run():
+            for x, y in dataset:
+                print(train_step(x, y), float(1))
+        run()
+        """,
+    "a summary that takes the tensor": """
+        for step, (x, y) in enumerate(dataset):
+            tf.summary.scalar("loss", train_step(x, y), step=step)
+        """,
+    "TensorFlow's own print": """
+        for x, y in dataset:
+            tf.print(train_step(x, y))
+        """,
+    "a wait on purpose": """
+        for x, y in dataset:
+            loss = train_step(x, y)
+            loss.numpy()
+        """,
+    "a number": """
+        for step, (x, y) in enumerate(dataset):
+            train_step(x, y)
+            print(float(step), f"{step}", np.sqrt(step), "%d" % step, "{}".format(step))
+        """,
+    "the name of a file": """
+        for x, y in dataset:
+            loss = train_step(x, y)
+            np.save(f"loss-{loss}.npy", x)
+        """,
+    "what is computed on the CPU on purpose": """
+        for x, y in dataset:
+            with tf.device("/CPU:0"):
+                print(train_step(x, y).numpy())
+        """,
+    "a program without a GPU": """
+        import os
+        os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
+        for x, y in dataset:
+            print(train_step(x, y).numpy())
+        """,
+    "sessions": """
+        with tf.compat.v1.Session() as sess:
+            for i in range(1000):
+                print(float(sess.run(loss)))
+        """,
+    "a handler of an exception": """
+        for x, y in dataset:
+            loss = train_step(x, y)
+            try:
+                check(x)
+            except ValueError:
+                print(loss.numpy())
+        """,
+    "a solver that runs until it has converged": """
+        x = tf.constant(1.0)
+        while error.numpy() > 1e-6:
+            x = x * 2.0
+            error = tf.abs(x - 1.0)
+            print(error.numpy())
+        """,
+    "a tensor that is built from the host value": """
+        for x, y in dataset:
+            loss = train_step(x, y)
+            model(tf.constant(loss.numpy()))
+        """,
+    "odd syntax": """
+        for x, y in dataset:
+            print(*train_step(x, y), **options)
+            f = lambda: print(train_step(x, y).numpy())
+            print((n := len(x)), end="")
+            match x:
+                case [loss]: print(loss.numpy())
+        """,
+}
+
+FLAGGED = {
+    "a print of a tensor": ("print(loss)", "show it every 100 steps"),
+    "a print of its value": ("print(loss.numpy())", "show it every 100 steps"),
+    "float": ("print('loss', float(loss))", "show it"),
+    "an f-string": ('print(f"loss {loss:.3f}")', "show it"),
+    "format": ('print("loss {:.3f}".format(loss))', "show it"),
+    "format with an object of its own": (
+        'message.format(loss)\n    print("{}".format(loss.numpy()))',
+        "show it",
+    ),
+    "percent": ('print("loss %.3f" % loss)', "show it"),
+    "percent and a tuple": ('print("step %d loss %.3f" % (1, loss))', "show it"),
+    "NumPy": ("print(np.asarray(loss), np.mean(loss))", "show it"),
+    "a logger": ('logging.info("loss %s", loss)', "show it"),
+    "a logger of its own": ('logger.info("loss %s", loss.numpy())', "show it"),
+    "standard output": ('sys.stdout.write(f"{loss}")', "show it"),
+    "a progress bar": ("bar.set_postfix(loss=loss.numpy())", "show it"),
+    "a progress bar's dict": ('bar.set_postfix({"loss": float(loss)})', "show it"),
+    "a summary of a host value": ('tf.summary.scalar("loss", loss.numpy(), step=1)', "show it"),
+    "TensorFlow's print of a string": ('tf.print("loss %.3f" % loss)', "show it"),
+    "a name in between": ("value = loss.numpy()\n    print(value)", "show it"),
+    "a text in between": ('text = f"loss {loss}"\n    print(text)', "show it"),
+    "a name shown behind a counter": (
+        "value = float(loss)\n    if step % 10 == 0:\n        print(value)",
+        "copy it only where it is shown",
+    ),
+    "a name read after the loop": ("value = loss.numpy()\nprint(value)", "read it once, after the loop"),
+    "a sum": ("total += loss.numpy()", "add it up on the device"),
+    "a sum that is shown": ("total += float(loss)\n    print(total)", "add it up on the device"),
+    "a metric": ("metric(loss)\n    print(metric.result().numpy())", "show it"),
+    "the steps of an optimizer": (
+        "if optimizer.iterations.numpy() % 100 == 0:\n        print(step)",
+        "count the steps in a Python number",
+    ),
+    "rounded, and so on": (
+        "print(round(float(loss), 3), loss.numpy().item(), np.round(loss.numpy(), 2))",
+        "show it",
+    ),
+}
+
+
+@pytest.mark.parametrize("source", SILENT.values(), ids=SILENT)
+def test_it_leaves_alone(source: str) -> None:
+    assert flagged("TFP302", _HEAD + dedent(source)) == []
+
+
+@pytest.mark.parametrize(("statements", "remedy"), FLAGGED.values(), ids=FLAGGED)
+def test_it_flags_once_a_statement(statements: str, remedy: str) -> None:
+    source = (
+        _HEAD + f"for step, (x, y) in enumerate(dataset):\n    loss = train_step(x, y)\n    {statements}\n"
+    )
+    (finding,) = findings("TFP302", source)
+    assert remedy in finding.message
+
+
+PLACES = {
+    "a loop that computes without training": (
+        """
+        def double(iterations):
+            x = tf.constant(1.0)
+            for i in range(iterations):
+                x = x * 2.0
+                print(tf.reduce_sum(x).numpy())
+        double(1000)
+        """,
+        [6],
+    ),
+    "a function that the loop calls": (
+        """
+        def report(loss):
+            print(loss.numpy())
+        for x, y in dataset:
+            report(train_step(x, y))
+        """,
+        [3],
+    ),
+    "what a function returns to be shown": (
+        """
+        def step(x, y):
+            loss = train_step(x, y)
+            return loss.numpy(), x
+        for x, y in dataset:
+            value, _ = step(x, y)
+            print(value)
+        """,
+        [4],
+    ),
+    "an inference loop": (
+        """
+        for x in dataset:
+            print(tf.argmax(model(x), axis=-1).numpy())
+        """,
+        [3],
+    ),
+    "a loop of epochs with one step each": (
+        """
+        for epoch in range(10000):
+            print(epoch, train_step(x, y).numpy())
+        """,
+        [3],
+    ),
+    "a short loop in another": (
+        """
+        for epoch in range(1000):
+            for step in range(20):
+                print(step, train_step(x, y).numpy())
+        """,
+        [4],
+    ),
+    "a step counter of TensorFlow's": (
+        """
+        step = tf.Variable(0, dtype=tf.int64)
+        for x, y in dataset:
+            train_step(x, y)
+            step.assign_add(1)
+            if int(step) % 100 == 0:
+                print(int(step))
+        """,
+        [6],
+    ),
+    "a tensor of a step that is not compiled": (
+        """
+        for x, y in dataset:
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(x) - y)
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+            print("loss:", loss.numpy())
+        """,
+        [6],
+    ),
+    "a loss of several": (
+        """
+        @tf.function
+        def steps(x, y):
+            return train_step(x, y), {"loss": train_step(y, x)}
+        for x, y in dataset:
+            loss, others = steps(x, y)
+            print(loss.numpy(), others["loss"].numpy())
+            print(others["loss"].numpy())
+        """,
+        [7, 8],
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "rows"), PLACES.values(), ids=PLACES)
+def test_it_flags_in(source: str, rows: list[int]) -> None:
+    assert flagged("TFP302", _HEAD + dedent(source)) == [_ROWS + row for row in rows]
+
+
+FIXES = {
+    "a counter of the loop": (
+        """
+        for i, (x, y) in enumerate(dataset):
+            loss = train_step(x, y)
+            print(i, loss.numpy())
+        """,
+        """
+        for i, (x, y) in enumerate(dataset):
+            loss = train_step(x, y)
+            if i % 100 == 0:
+                print(i, loss.numpy())
+        """,
+    ),
+    "a range": (
+        """
+        for n in range(1, 1 + rounds):
+            print(n, train_step(x, y).numpy())
+            loss = train_step(x, y)
+            print(loss)  # the second one
+        """,
+        """
+        for n in range(1, 1 + rounds):
+            print(n, train_step(x, y).numpy())
+            loss = train_step(x, y)
+            if n % 100 == 0:
+                print(loss)  # the second one
+        """,
+    ),
+    "a counter kept by hand, and neighbours": (
+        """
+        n = 0
+        while True:
+            loss = train_step(x, y)
+            # How it goes
+            print("loss",
+                  loss.numpy())
+
+            print(f"{loss}")
+            n += 1
+        """,
+        """
+        n = 0
+        while True:
+            loss = train_step(x, y)
+            if n % 100 == 0:
+                # How it goes
+                print("loss",
+                      loss.numpy())
+
+                print(f"{loss}")
+            n += 1
+        """,
+    ),
+    "no counter": (
+        """
+        for x, y in tqdm(dataset):
+            loss = train_step(x, y)
+            print(loss)
+        """,
+        """
+        for step, (x, y) in enumerate(tqdm(dataset)):
+            loss = train_step(x, y)
+            if step % 100 == 0:
+                print(loss)
+        """,
+    ),
+    "a loop over steps in a block": (
+        """
+        with writer.as_default():
+            for step in tqdm(range(steps)):
+                loss = train_step(x, y)
+                with tf.name_scope("loss"):
+                    tf.summary.scalar("loss", loss.numpy(), step=step)
+        """,
+        """
+        with writer.as_default():
+            for step in tqdm(range(steps)):
+                loss = train_step(x, y)
+                with tf.name_scope("loss"):
+                    if step % 100 == 0:
+                        tf.summary.scalar("loss", loss.numpy(), step=step)
+        """,
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), FIXES.values(), ids=FIXES)
+def test_the_fix_shows_values_every_hundred_steps(before: str, after: str) -> None:
+    assert fixed("TFP302", _HEAD + dedent(before)) == _HEAD + dedent(after)
+
+
+REFUSALS = {
+    "a statement that trains": ("print(train_step(x, y).numpy())", "it does more than show values"),
+    "a statement that assigns": ("value = loss.numpy()\n    print(value)", "it does more than show values"),
+    "a sum": ("total += loss.numpy()", "it does more than show values"),
+    "a shared line": ("n = 1; print(loss)", "it shares its line with other statements"),
+    "a string of several lines": (
+        'print(f"""loss\n{loss}""")',
+        "a string of several lines can't be indented",
+    ),
+}
+
+
+@pytest.mark.parametrize(("statements", "reason"), REFUSALS.values(), ids=REFUSALS)
+def test_there_is_no_fix_for(statements: str, reason: str) -> None:
+    source = (
+        _HEAD + f"for step, (x, y) in enumerate(dataset):\n    loss = train_step(x, y)\n    {statements}\n"
+    )
+    assert any(note.startswith(f"no fix: {reason}") for note in notes("TFP302", source)), notes(
+        "TFP302", source
+    )
+    assert fixed("TFP302", source) == source
+
+
+def test_there_is_no_fix_in_a_function_or_on_the_line_of_the_loop() -> None:
+    function = "def report(loss):\n    print(loss)\nfor x, y in dataset:\n    report(train_step(x, y))\n"
+    line = "for loss in map(train_step, dataset): print(metric(loss))\nfor x in dataset: print(model(x).numpy())\n"
+    assert fixed("TFP302", _HEAD + function) == _HEAD + function
+    assert fixed("TFP302", _HEAD + line) == _HEAD + line

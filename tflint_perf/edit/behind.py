@@ -1,0 +1,71 @@
+"""Putting statements of a loop behind a counter: `if step % 100 == 0:`."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tflint_perf.edit.editor import Editor
+from tflint_perf.finding import Edit
+from tflint_perf.model import Loop
+from tflint_perf.model.syntax import descendants
+from tflint_perf.rule import Refusal
+
+_COUNTERS = ("step", "iteration", "batch_number")
+
+
+def behind_counter(
+    edit: Editor, statements: list[cst.CSTNode], loop: Loop, every: int
+) -> list[Edit] | Refusal:
+    """Put neighbouring statements in a loop behind `if <counter> % <every> == 0:`.
+
+    Where the loop has no counter, its target becomes `<counter>, (<target>)` and what it runs over is enumerated.
+    """
+    refusal = _stays(edit, statements)
+    if refusal is not None:
+        return refusal
+    name, edits = _counter(edit, loop)
+    if not name:
+        return Refusal("no counter of the steps is in reach", loop.node)
+    first, last = statements[0], statements[-1]
+    start, end = edit.lines_start(first), edit.lines_end(last)
+    indent, deeper = edit.indent(first), edit.one_indent()
+    lines = edit.whole_text[start:end].splitlines(keepends=True)
+    content = "".join(deeper + line if line.strip() else line for line in lines)
+    newline = "\r\n" if content.endswith("\r\n") else "\n"
+    return [*edits, edit.edit(start, end, f"{indent}if {name} % {every} == 0:{newline}{content}")]
+
+
+def _stays(edit: Editor, statements: list[cst.CSTNode]) -> Refusal | None:
+    """Why statements can't be indented."""
+    for statement in statements:
+        holder = edit.model.parent(statement)
+        if isinstance(holder, cst.SimpleStatementLine | cst.SimpleStatementSuite):
+            if len(holder.body) != 1:
+                return Refusal("it shares its line with other statements", statement)
+            holder = edit.model.parent(holder)
+        if not isinstance(holder, cst.IndentedBlock):
+            return Refusal("it stands on the line of the loop", statement)
+        for part in descendants(statement):
+            if isinstance(part, cst.SimpleString | cst.FormattedString) and "\n" in edit.text(part):
+                return Refusal("a string of several lines can't be indented", part)
+    return None
+
+
+def _counter(edit: Editor, loop: Loop) -> tuple[str, list[Edit]]:
+    """The name of the loop's counter, and the edits that make one."""
+    known = edit.model.counters.name(loop)
+    if known:
+        return known, []
+    node = loop.node
+    walk = edit.model.walk
+    if not isinstance(node, cst.For) or node.asynchronous is not None:
+        return "", []
+    taken = {*walk.names, *(name for scope in walk.scopes.values() for name in scope.bindings)}
+    name = next((wanted for wanted in _COUNTERS if wanted not in taken), "")
+    target = edit.text(node.target)
+    if isinstance(node.target, cst.Tuple) and not node.target.lpar:
+        target = f"({target})"
+    return name, [
+        edit.replace(node.target, f"{name}, {target}"),
+        *edit.wrap(node.iter, "enumerate(", ")"),
+    ] if name else []

@@ -1,0 +1,278 @@
+"""What becomes of a value on the host: shown, added up, only read after the loop, or needed by the program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+import libcst as cst
+
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.conditions import conditions
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.loops import Loops
+from tflint_perf.model.scopes import Binding, Function, Loop
+from tflint_perf.model.showing import shows
+from tflint_perf.model.syntax import callee_name, target_names
+
+# "shown": printed or logged. "glanced": the same, behind a condition. "summed": added to a number. "counted": the `counter` of `counter % n`. "later": read
+# only behind the loop. "steering": decides what the loop does. "needed": anything else, known or not.
+Fate = Literal["shown", "glanced", "summed", "counted", "later", "steering", "needed"]
+
+# Functions and methods that make another host value of one.
+_KEEPING_BUILTINS = frozenset(
+    {"float", "int", "round", "abs", "str", "repr", "format", "max", "min", "sum", "len"}
+)
+_KEEPING_METHODS = frozenset({"item", "mean", "sum", "max", "min", "std", "var", "round", "astype", "tolist", "argmax",
+                              "argmin", "flatten", "squeeze", "numpy", "format", "rjust", "ljust", "strip", "copy",
+                              "reshape", "upper", "lower", "join"})  # fmt: skip
+# A value is followed through no more steps than this.
+_DEEPEST = 30
+
+
+class HostValues:
+    """Answers what becomes of a value in one iteration of the loop that runs it."""
+
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._loops = loops
+        self._walk = infer.walk
+
+    def fates(self, node: cst.CSTNode) -> set[Fate]:
+        """All that becomes of the value of `node`; empty where nothing uses it."""
+        return set(self._follow(node, (), frozenset()))
+
+    def _follow(
+        self, node: cst.CSTNode, path: tuple[int, ...], seen: frozenset[cst.CSTNode]
+    ) -> Iterator[Fate]:
+        """Climb from a value to what takes it; `path` leads from what is reached to the part that is followed."""
+        if node in seen:
+            return
+        seen |= {node}
+        parent = self._walk.parents.get(node)
+        match parent:
+            case cst.Arg():
+                yield from self._given(node, parent, path, seen)
+            case cst.Attribute():
+                call = self._walk.parents.get(parent)
+                if (
+                    isinstance(call, cst.Call)
+                    and call.func is parent
+                    and parent.attr.value in _KEEPING_METHODS
+                ):
+                    yield from self._follow(call, (), seen)
+                else:
+                    yield "needed"
+            case cst.Subscript() if parent.value is node:
+                yield from self._follow(parent, (), seen)
+            case cst.FormattedStringExpression():
+                yield from self._follow(self._walk.parents[parent], (), seen)
+            case cst.ConcatenatedString() | cst.UnaryOperation():
+                yield from self._follow(parent, (), seen)
+            case cst.BinaryOperation():
+                yield from self._computed(node, parent, seen)
+            case cst.IfExp() if parent.test is not node:
+                yield from self._follow(parent, path, seen)
+            case cst.Element() | cst.DictElement():
+                yield from self._held(parent, path, seen)
+            case cst.ListComp() | cst.GeneratorExp() if parent.elt is node:
+                yield from self._follow(parent, (), seen)
+            case cst.Assign():
+                for target in parent.targets:
+                    yield from self._assigned(target.target, path, seen)
+            case cst.AnnAssign():
+                yield from self._assigned(parent.target, path, seen)
+            case cst.AugAssign():
+                yield from self._added(parent, seen)
+            case cst.Return():
+                yield from self._returned(parent, path, seen)
+            case cst.Expr():
+                return  # nothing
+            case cst.Comparison() | cst.ComparisonTarget() | cst.BooleanOperation() | cst.Assert():
+                yield "steering"
+            case cst.If() | cst.While() | cst.IfExp():
+                yield "steering"
+            case _:
+                yield "needed"
+
+    def _given(
+        self, node: cst.CSTNode, arg: cst.Arg, path: tuple[int, ...], seen: frozenset[cst.CSTNode]
+    ) -> Iterator[Fate]:
+        """What a call makes of an argument."""
+        call = self._walk.parents[arg]
+        if not isinstance(call, cst.Call):
+            yield "needed"
+        elif shows(self._infer, call):
+            loop = self._loops.step_loop(call)
+            seldom = any(conditions(self._walk, call, loop.node if loop is not None else None, exits=False))
+            yield "glanced" if seldom else "shown"
+        elif path:
+            yield "needed"
+        elif self._keeps(call):
+            yield from self._follow(call, (), seen)
+        else:
+            targets = self._calls.targets(call) if len(seen) < _DEEPEST else []
+            if not targets:
+                yield "needed"
+            for target in targets:
+                yield from self._parameter(call, arg, target, seen)
+
+    def _keeps(self, call: cst.Call) -> bool:
+        """Whether a call only makes another host value: `float(x)`, `np.mean(x)`, `"{}".format(x)`."""
+        name = self._infer.names.qualified(call.func)
+        if name:
+            return name.startswith(("np.", "math.")) and callee_name(call)[:1].islower()
+        if isinstance(call.func, cst.Name):
+            scope = self._infer.names.scope_of(call)
+            return call.func.value in _KEEPING_BUILTINS and not self._infer.names.lookup(
+                call.func.value, scope
+            )
+        return callee_name(call) in ("format", "join")
+
+    def _parameter(
+        self, call: cst.Call, arg: cst.Arg, function: Function, seen: frozenset[cst.CSTNode]
+    ) -> Iterator[Fate]:
+        """What a function of this file makes of what it is given."""
+        names = function.positional
+        if function.owner is not None and not function.has_decorator("staticmethod"):
+            names = names[1:]
+        position = list(call.args).index(arg)
+        if arg.keyword is not None:
+            name = arg.keyword.value
+        elif arg.star or any(other.star for other in call.args) or position >= len(names):
+            yield "needed"
+            return
+        else:
+            name = names[position]
+        bindings = function.scope.bindings.get(name, [])
+        parameter = next((binding for binding in bindings if binding.kind == "param"), None)
+        if parameter is None:
+            yield "needed"
+            return
+        for read in self._reads(name, parameter):
+            yield from self._read(read, None, function, seen)
+
+    def _computed(
+        self, node: cst.CSTNode, parent: cst.BinaryOperation, seen: frozenset[cst.CSTNode]
+    ) -> Iterator[Fate]:
+        if isinstance(parent.operator, cst.Modulo) and parent.left is node:
+            if self._infer.value(parent.left).kind != "string":
+                yield "counted" if self._is_tested(parent) else "needed"
+                return
+        yield from self._follow(parent, (), seen)
+
+    def _is_tested(self, node: cst.CSTNode) -> bool:
+        """Whether a condition asks for a value."""
+        parent = self._walk.parents.get(node)
+        while isinstance(
+            parent, cst.Comparison | cst.ComparisonTarget | cst.BooleanOperation | cst.UnaryOperation
+        ):
+            node, parent = parent, self._walk.parents.get(parent)
+        return isinstance(parent, cst.If) and parent.test is node
+
+    def _held(
+        self, element: cst.Element | cst.DictElement, path: tuple[int, ...], seen: frozenset[cst.CSTNode]
+    ) -> Iterator[Fate]:
+        """A part of a tuple, list or dict: of arguments that are shown, of a format, of what is assigned or returned."""
+        holder = self._walk.parents[element]
+        outer = self._walk.parents.get(holder)
+        if (
+            isinstance(outer, cst.BinaryOperation)
+            and isinstance(outer.operator, cst.Modulo)
+            and outer.right is holder
+        ):
+            yield from self._follow(outer, (), seen)
+        elif isinstance(holder, cst.Tuple) and isinstance(outer, cst.Assign | cst.Return):
+            index = next(i for i, other in enumerate(holder.elements) if other is element)
+            yield from self._follow(holder, (index, *path), seen)
+        elif isinstance(outer, cst.Element | cst.DictElement):
+            yield from self._held(outer, (0,), seen)
+        elif isinstance(outer, cst.Arg):
+            yield from self._given(holder, outer, (0,), seen)
+        else:
+            yield "needed"
+
+    # Names
+
+    def _assigned(
+        self, target: cst.BaseExpression, path: tuple[int, ...], seen: frozenset[cst.CSTNode]
+    ) -> Iterator[Fate]:
+        for index in path:
+            if not isinstance(target, cst.Tuple | cst.List) or index >= len(target.elements):
+                yield "needed"
+                return
+            target = target.elements[index].value
+        names = list(target_names(target))
+        if not names or (isinstance(target, cst.Tuple | cst.List) and len(names) != len(target.elements)):
+            yield "needed"
+        for name in names:
+            yield from self._named(name, seen)
+
+    def _added(self, statement: cst.AugAssign, seen: frozenset[cst.CSTNode]) -> Iterator[Fate]:
+        """`total += x`: what becomes of the sum within the loop."""
+        if not isinstance(statement.target, cst.Name):
+            yield "needed"
+            return
+        yield "summed"
+        yield from (fate for fate in self._named(statement.target, seen) if fate != "later")
+
+    def _named(self, name: cst.Name, seen: frozenset[cst.CSTNode]) -> Iterator[Fate]:
+        if name in seen:
+            return
+        seen |= {name}
+        scope = self._infer.names.scope_of(name)
+        found = self._infer.names.lookup(name.value, scope)
+        binding = next((b for b in found[1] if b.node is name), None) if found is not None else None
+        if binding is None or (found is not None and found[0] is not scope):
+            yield "needed"  # a name of another scope, declared `global` for instance
+            return
+        for read in self._reads(name.value, binding):
+            yield from self._read(read, self._loops.step_loop(name), self._calls.function_at(name), seen)
+
+    def _read(
+        self, read: cst.Name, loop: Loop | None, function: Function | None, seen: frozenset[cst.CSTNode]
+    ) -> Iterator[Fate]:
+        if self._calls.function_at(read) is not function:
+            yield "needed"
+        elif loop is not None and not self._is_inside(read, loop):
+            yield "later"
+        else:
+            yield from self._follow(read, (), seen)
+
+    def _reads(self, name: str, binding: Binding) -> Iterable[cst.Name]:
+        """Where the value that a binding gives to a name is read."""
+        for node in self._walk.names.get(name, ()):
+            found = self._infer.bindings_reaching(node) if node is not binding.node else None
+            if found is not None and binding in found[1] and not self._is_written(node):
+                yield node
+
+    def _is_written(self, node: cst.Name) -> bool:
+        """Whether a name stands where it gets a value."""
+        current: cst.CSTNode = node
+        parent = self._walk.parents.get(node)
+        while isinstance(parent, cst.Element | cst.Tuple | cst.List | cst.StarredElement):
+            current, parent = parent, self._walk.parents.get(parent)
+        match parent:
+            case cst.AssignTarget():
+                return True
+            case cst.AnnAssign() | cst.AugAssign() | cst.For() | cst.CompFor():
+                return parent.target is current
+        return False
+
+    def _is_inside(self, node: cst.CSTNode, loop: Loop) -> bool:
+        current = self._loops.innermost_loop(node)
+        while current is not None and current is not loop:
+            current = current.parent
+        return current is loop
+
+    def _returned(
+        self, statement: cst.Return, path: tuple[int, ...], seen: frozenset[cst.CSTNode]
+    ) -> Iterator[Fate]:
+        function = self._calls.function_at(statement)
+        sites = self._calls.sites(function) if function is not None and len(seen) < _DEEPEST else []
+        sites = [site for site in sites if self._loops.is_per_step(site)]
+        if not sites:
+            yield "needed"
+        for site in sites:
+            yield from self._follow(site, path, seen)

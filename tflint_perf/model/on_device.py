@@ -1,0 +1,184 @@
+"""Which tensors an op, a model or a compiled function made on the device, as opposed to host data in a tensor."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import libcst as cst
+
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.scopes import Binding, Function
+from tflint_perf.model.syntax import argument, callee_name, dotted_name, keyword_argument, string
+
+# Ops whose result is host memory wherever they run: shapes, files, strings, clocks.
+_HOST_OPS = re.compile(
+    r"tf\.(shape|size|rank|range|timestamp|as_string|py_function|numpy_function|unique\w*|"
+    r"(strings|io|data|audio|distribute|lookup|config)\..*|image\.decode\w*)"
+)
+# Ops that put host data in a tensor: what other ops make of it is made on the device.
+_GIVING = re.compile(r"tf\.(constant|convert_to_tensor|zeros|ones|fill|random\..*)")
+_CALLEES = ("model", "layer", "compiled", "loss", "metric")
+_PYTHON = ("number", "string", "none")
+_CPU = re.compile(r"cpu", re.I)
+
+
+class OnDevice:
+    """Answers whether a value is a tensor that the device made."""
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._walk = infer.walk
+        self._known: dict[tuple[cst.BaseExpression, tuple[int, ...]], bool | None] = {}
+
+    def is_made_there(self, node: cst.BaseExpression) -> bool:
+        """Whether `node` is a tensor, or a variable, whose value the device computed."""
+        value = self._infer.value(node)
+        if value.host or value.dtype == "string":
+            return False
+        if value.kind not in ("tensor", "variable") and not self._counts_steps(node):
+            return False
+        return not self._under_cpu(node) and self._ask(node, ()) is True
+
+    def _counts_steps(self, node: cst.BaseExpression) -> bool:
+        """`optimizer.iterations`."""
+        return (
+            isinstance(node, cst.Attribute)
+            and node.attr.value == "iterations"
+            and self._infer.value(node.value).kind == "optimizer"
+        )
+
+    def _under_cpu(self, node: cst.CSTNode) -> bool:
+        """Whether `node` stands in `with tf.device("/CPU:0")`."""
+        current = self._walk.parents.get(node)
+        while current is not None:
+            for item in current.items if isinstance(current, cst.With) else ():
+                if isinstance(item.item, cst.Call) and callee_name(item.item) == "device":
+                    return bool(_CPU.search(string(argument(item.item, 0, "device_name")) or ""))
+            current = self._walk.parents.get(current)
+        return False
+
+    def _ask(self, node: cst.BaseExpression, path: tuple[int, ...]) -> bool | None:
+        """Whether the part of `node` that `path` leads to was made on the device; None where nothing tells."""
+        key = (node, path)
+        if key not in self._known:
+            self._known[key] = None  # a value that depends on itself says nothing of itself
+            self._known[key] = self._look(node, path)
+        return self._known[key]
+
+    def _look(self, node: cst.BaseExpression, path: tuple[int, ...]) -> bool | None:
+        match node:
+            case cst.Tuple() | cst.List() if path:
+                return (
+                    self._ask(node.elements[path[0]].value, path[1:])
+                    if path[0] < len(node.elements)
+                    else None
+                )
+            case cst.Name():
+                return self._of_name(node, path)
+            case cst.Attribute():
+                return self._of_attribute(node, path)
+            case cst.Call():
+                return self._of_call(node, path)
+            case cst.BinaryOperation():
+                return self._of_operands([node.left, node.right])
+            case cst.Comparison():
+                return self._of_operands([node.left, *(part.comparator for part in node.comparisons)])
+            case cst.UnaryOperation():
+                return self._of_operands([node.expression])
+            case cst.Subscript():
+                return self._ask(node.value, ())
+            case cst.IfExp():
+                return _any([self._ask(node.body, path), self._ask(node.orelse, path)])
+        return None
+
+    def _of_operands(self, operands: list[cst.BaseExpression]) -> bool | None:
+        """What an op makes is made on the device, unless all that it gets is known to be in host memory."""
+        values = [node for node in operands if self._infer.value(node).kind not in _PYTHON]
+        if not values:
+            return None
+        return any(self._infer.value(node).host or self._ask(node, ()) is not False for node in values)
+
+    def _of_name(self, name: cst.Name, path: tuple[int, ...]) -> bool | None:
+        found = self._infer.bindings_reaching(name)
+        if found is None:
+            return None
+        return _any(self._of_binding(binding, path, found[0].function) for binding in found[1])
+
+    def _of_binding(self, binding: Binding, path: tuple[int, ...], function: Function | None) -> bool | None:
+        if binding.path is None:
+            return None
+        path = (*binding.path, *path)
+        match binding.kind:
+            case "param" if function is not None:
+                given = self._calls.arguments(function, binding.name)
+                return _any(self._ask(value, path) for value in given)
+            case "assign" if binding.value is not None and self._is_variable(binding.value):
+                return self._is_on_device_as_variable(binding.value)
+            case "assign" | "augment" if binding.value is not None:
+                return self._ask(binding.value, path)
+            case "for" | "comprehension" if binding.value is not None:
+                if self._infer.value(binding.value).kind == "tensor":
+                    return self._ask(binding.value, ())
+        return None
+
+    def _is_variable(self, node: cst.BaseExpression) -> bool:
+        return isinstance(node, cst.Call) and self._infer.names.qualified(node.func) == "tf.Variable"
+
+    def _is_on_device_as_variable(self, node: cst.BaseExpression) -> bool:
+        """Variables are on the device but for those of type int32, which TensorFlow keeps on the host."""
+        assert isinstance(node, cst.Call)
+        dtype = keyword_argument(node, "dtype")
+        if dtype is not None:
+            return dotted_name(dtype).rpartition(".")[2] not in ("int32", "string", "bool")
+        initial = argument(node, 0, "initial_value")
+        return initial is not None and self._infer.value(initial).kind in ("tensor", "array")
+
+    def _of_attribute(self, node: cst.Attribute, path: tuple[int, ...]) -> bool | None:
+        if self._counts_steps(node):
+            return True
+        base = self._infer.value(node.value)
+        if base.kind == "tensor":
+            return self._ask(node.value, ())
+        bindings = [b for b in self._infer.classes.bindings_of(node) if b.kind in ("assign", "augment")]
+        return _any(self._of_binding(binding, path, None) for binding in bindings) if bindings else None
+
+    def _of_call(self, call: cst.Call, path: tuple[int, ...]) -> bool | None:
+        name = self._infer.names.qualified(call.func)
+        if name:
+            return self._of_op(call, name)
+        if self._infer.value(call.func).kind in _CALLEES:
+            return True
+        base = self._infer.value(call.func.value).kind if isinstance(call.func, cst.Attribute) else ""
+        if base in ("strategy", "tape") or (base == "metric" and callee_name(call) == "result"):
+            return True
+        targets = self._calls.targets(call)
+        if targets:
+            return _any(self._of_function(target, path) for target in targets)
+        if base in ("tensor", "variable") and isinstance(call.func, cst.Attribute):
+            return self._ask(call.func.value, ())
+        return None
+
+    def _of_op(self, call: cst.Call, name: str) -> bool | None:
+        if not name.startswith(("tf.", "keras.")) or _HOST_OPS.fullmatch(name):
+            return False
+        given = [arg.value for arg in call.args if arg.keyword is None]
+        if _GIVING.fullmatch(name):
+            # A whole number without a type is of type int32, which TensorFlow keeps on the host.
+            return False if len(call.args) == 1 and isinstance(given[0], cst.Integer) else None
+        return self._of_operands(given)
+
+    def _of_function(self, function: Function, path: tuple[int, ...]) -> bool | None:
+        if isinstance(function.node, cst.Lambda):
+            return self._ask(function.node.body, path)
+        return _any(self._ask(r.value, path) for r in function.returns if r.value is not None)
+
+
+def _any(answers: Iterable[bool | None]) -> bool | None:
+    """True when one is, False when all are known not to be."""
+    found = list(answers)
+    if True in found:
+        return True
+    return None if None in found or not found else False
