@@ -1,0 +1,155 @@
+"""TFP504 sequential-read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import libcst as cst
+
+from tflint_perf.edit import Editor
+from tflint_perf.edit.links import add_argument, autotune
+from tflint_perf.model import Model
+from tflint_perf.model.parallelism import READERS
+from tflint_perf.model.syntax import argument, descendants, has_stars, integer
+from tflint_perf.rule import Claim, Repair, Report, Rule
+
+
+class SequentialRead(Rule):
+    """Files that a pipeline reads in one thread.
+
+    ## What it does
+
+    Reports `interleave` without `num_parallel_calls`, `TFRecordDataset` and `TextLineDataset` of several files
+    without `num_parallel_reads`, and `flat_map(tf.data.TFRecordDataset)` over the names of several files.
+
+    ## Why is this bad?
+
+    One thread waits for the disk or the network and, for compressed files, unpacks what it gets. Several threads wait
+    at the same time, and unpack on several cores. Where the files are in the system's memory already and not
+    compressed, there is nothing to wait for, and handing records from thread to thread may cost more than it saves.
+
+    ## Example
+
+    ```python
+    files = tf.data.Dataset.list_files("events-*.gz")
+    records = files.interleave(lambda name: tf.data.TFRecordDataset(name, compression_type="GZIP"))
+    ```
+
+    Use instead:
+
+    ```python
+    files = tf.data.Dataset.list_files("events-*.gz")
+    records = files.interleave(
+        lambda name: tf.data.TFRecordDataset(name, compression_type="GZIP"), num_parallel_calls=tf.data.AUTOTUNE
+    )
+    ```
+
+    ## What is left alone
+
+    One file; names of files that are not in sight; `cycle_length=1`; functions that read with Python code. The fix
+    of `interleave` is safe, since the order stays; the others change the order in which records come.
+
+    ## Sources
+
+    - TensorFlow guide, [Better performance with the tf.data API, *Parallelizing data
+      extraction*](https://www.tensorflow.org/guide/data_performance#parallelizing_data_extraction)
+    """
+
+    code = "TFP504"
+    name = "sequential-read"
+    triggers = ("interleave(", "TFRecordDataset", "TextLineDataset")
+    needs = ("ata",)
+    fixes = "both"
+    claim = Claim("time per sample", least=1.2)
+
+    def check(self, model: Model) -> Iterator[Report]:
+        yield from _interleaves(model)
+        yield from _readers(model)
+        yield from _flat_maps(model)
+
+
+def _interleaves(model: Model) -> Iterator[Report]:
+    for call in model.calls_named("interleave"):
+        given = argument(call, 0, "map_func")
+        if given is None or has_stars(call) or argument(call, 3, "num_parallel_calls") is not None:
+            continue
+        # One at a time on purpose.
+        if integer(argument(call, 1, "cycle_length")) == 1 or not model.pipelines.stages_before(call):
+            continue
+        if model.is_compiled(call) or _runs_python(model, given):
+            continue
+        yield Report(
+            given,
+            "`interleave` reads its inputs in one thread; add `num_parallel_calls=tf.data.AUTOTUNE`",
+            partial(_add, call=call, keyword="num_parallel_calls", safe=_keeps_order(model, given)),
+        )
+
+
+def _readers(model: Model) -> Iterator[Report]:
+    for call in model.calls_to(*READERS):
+        files = argument(call, 0, "filenames")
+        if files is None or has_stars(call) or argument(call, 3, "num_parallel_reads") is not None:
+            continue
+        if model.parallelism.are_several_files(files) and not model.is_compiled(call):
+            yield Report(
+                call,
+                "the files are read one after the other; add `num_parallel_reads=tf.data.AUTOTUNE`",
+                partial(_add, call=call, keyword="num_parallel_reads", safe=False),
+            )
+
+
+def _flat_maps(model: Model) -> Iterator[Report]:
+    for call in model.calls_named("flat_map"):
+        given = argument(call, 0, "map_func")
+        if given is None or len(call.args) != 1 or not isinstance(call.func, cst.Attribute):
+            continue
+        files = model.value(call.func.value)
+        if model.parallelism.reads_each_file(given) and model.parallelism.is_dataset_of_files(files):
+            yield Report(
+                given,
+                "`flat_map` reads the files one after the other; use `interleave` with `num_parallel_calls`",
+                partial(_interleave, call=call),
+            )
+
+
+def _runs_python(model: Model, given: cst.BaseExpression) -> bool:
+    """Whether each input is read by Python code, of which only one piece runs at a time."""
+    made = model.value(given).function
+    if made is not None and any(
+        isinstance(node, cst.Attribute) and node.attr.value == "from_generator"
+        for node in descendants(made.node)
+    ):
+        return True
+    return model.statefulness.nature(given) == "python"
+
+
+def _keeps_order(model: Model, given: cst.BaseExpression) -> bool:
+    """Whether nothing in sight draws random numbers or gives up the order of the elements."""
+    return (
+        model.statefulness.nature(given) == "stateless"
+        and "deterministic" not in model.text
+        and not _shuffles(model, given)
+    )
+
+
+def _shuffles(model: Model, given: cst.BaseExpression) -> bool:
+    function = model.value(given).function
+    return function is not None and any(
+        isinstance(node, cst.Attribute) and node.attr.value == "shuffle"
+        for node in descendants(function.node)
+    )
+
+
+def _add(edit: Editor, call: cst.Call, keyword: str, safe: bool) -> Repair:
+    autotuned, imports = autotune(edit, call)
+    added = f"{keyword}={autotuned}"
+    return Repair(f"Add `{added}`", [*imports, *add_argument(edit, call, added)], safe)
+
+
+def _interleave(edit: Editor, call: cst.Call) -> Repair:
+    autotuned, imports = autotune(edit, call)
+    assert isinstance(call.func, cst.Attribute)
+    edits = [edit.replace(call.func.attr, "interleave")]
+    edits += add_argument(edit, call, f"num_parallel_calls={autotuned}")
+    return Repair("Interleave the files", [*imports, *edits], safe=False)

@@ -1,0 +1,175 @@
+"""TFP504 sequential-read."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.rules.support import findings, fixed, flagged
+
+CODE = "TFP504"
+PREAMBLE = """\
+import glob, os
+import tensorflow as tf
+from paths import find, size
+files = tf.data.Dataset.list_files('data/*')
+names = glob.glob('data/*')
+"""
+ROWS_BEFORE = PREAMBLE.count("\n")
+
+
+def rows(source: str) -> list[int]:
+    """The rows flagged in source below the preamble, counted from 1."""
+    return [row - ROWS_BEFORE for row in flagged(CODE, PREAMBLE + source)]
+
+
+SILENT = {
+    "interleaved in parallel": "files.interleave(tf.data.TFRecordDataset, num_parallel_calls=tf.data.AUTOTUNE)",
+    "by position": "files.interleave(tf.data.TFRecordDataset, 4, 1, 4)",
+    "one input at a time on purpose": "files.interleave(tf.data.TFRecordDataset, cycle_length=1)",
+    "arguments that are not in sight": "files.interleave(tf.data.TFRecordDataset, **options)",
+    "generators, of which one runs at a time": (
+        "files.interleave(lambda f: tf.data.Dataset.from_generator(read, args=(f,), output_types=tf.string))"
+    ),
+    "Python code": (
+        "def read(f):\n    x = tf.numpy_function(find, [f], tf.float32)\n    return tf.data.Dataset.from_tensors(x)\n"
+        "files.interleave(read)"
+    ),
+    "an interleave of something else": "tracks.interleave(find)",
+    "no arguments": "files.interleave()",
+    "inside another stage's function": (
+        "def read(d):\n    return tf.data.Dataset.list_files(d + '/*').interleave(tf.data.TextLineDataset)\n"
+        "files.interleave(read, num_parallel_calls=4)"
+    ),
+    "one file": "tf.data.TFRecordDataset('a.tfrecord')",
+    "one file in a list": "tf.data.TFRecordDataset(['a.tfrecord'])",
+    "one file with a name": "name = 'a.tfrecord'\ntf.data.TFRecordDataset(name)",
+    "one file of several": "tf.data.TFRecordDataset(names[0])",
+    "names that are not in sight": "tf.data.TFRecordDataset(find('data'))\ntf.data.TFRecordDataset(filenames)",
+    "a parameter": "def load(filenames):\n    return tf.data.TFRecordDataset(filenames)",
+    "a parameter that is a file for one caller": (
+        "def load(filenames):\n    return tf.data.TFRecordDataset(filenames)\nload(names)\nload('a')"
+    ),
+    "several on one way only": "picked = names if small else 'a'\ntf.data.TFRecordDataset(picked)",
+    "one of a loop": "for name in names:\n    tf.data.TFRecordDataset(name)",
+    "files read in parallel": "tf.data.TFRecordDataset(names, num_parallel_reads=4)",
+    "by position too": "tf.data.TextLineDataset(names, None, None, 4)",
+    "files of an interleave": "files.interleave(lambda f: tf.data.TextLineDataset(f), num_parallel_calls=4)",
+    "a flat map of something else": "files.flat_map(lambda f: tf.data.Dataset.from_tensors(f))",
+    "a flat map of windows": "tf.data.Dataset.range(9).window(3).flat_map(lambda w: w.batch(3))",
+    "a flat map that skips each file's head": "files.flat_map(lambda f: tf.data.TextLineDataset(f).skip(1))",
+    "a flat map of one file": "tf.data.Dataset.from_tensor_slices(['a']).flat_map(tf.data.TFRecordDataset)",
+    "nothing": "",
+}
+
+
+@pytest.mark.parametrize("source", SILENT.values(), ids=SILENT.keys())
+def test_one_file_or_parallel_reads_are_left_alone(source: str) -> None:
+    assert rows(source) == []
+
+
+FLAGGED = {
+    "interleave": ("files.interleave(tf.data.TFRecordDataset)", [1]),
+    "interleave by keyword": ("files.interleave(map_func=tf.data.TFRecordDataset, cycle_length=4)", [1]),
+    "interleave with other arguments": ("files.interleave(tf.data.TFRecordDataset, 4, 16)", [1]),
+    "interleave of a function": ("files.shuffle(9).interleave(lambda f: tf.data.TextLineDataset(f).skip(1)).batch(3)", [1]),
+    "interleave of a function from elsewhere": ("files.interleave(find)", [1]),
+    "a list": ("tf.data.TFRecordDataset(['a', 'b'])", [1]),
+    "a pattern": ("tf.data.TFRecordDataset(names)", [1]),
+    "a pattern, sorted": ("tf.data.TFRecordDataset(sorted(glob.glob('*')))", [1]),
+    "TensorFlow's own glob": ("tf.data.TextLineDataset(tf.io.gfile.glob('*'))", [1]),
+    "a path's glob": ("from pathlib import Path\ntf.data.TFRecordDataset([str(p) for p in Path('a').glob('*')])", [2]),
+    "a folder": ("tf.data.TFRecordDataset([os.path.join('a', f) for f in os.listdir('a')])", [1]),
+    "a dataset of names": ("tf.data.TFRecordDataset(files)", [1]),
+    "some of a list": ("tf.data.TFRecordDataset(names[:9])", [1]),
+    "two lists": ("tf.data.TFRecordDataset(names + find('b'))", [1]),
+    "a keyword": ("tf.data.TFRecordDataset(filenames=names, compression_type='GZIP')", [1]),
+    "an attribute": (
+        "class Data:\n    def __init__(self):\n        self.names = glob.glob('*')\n"
+        "    def load(self):\n        return tf.data.TFRecordDataset(self.names)",
+        [5],
+    ),
+    "a flat map": ("files.flat_map(tf.data.TFRecordDataset)", [1]),
+    "a flat map of shuffled names": ("files.shuffle(9).repeat().flat_map(lambda f: tf.data.TextLineDataset(f))", [1]),
+    "a flat map over a list": ("tf.data.Dataset.from_tensor_slices(names).flat_map(tf.data.TFRecordDataset)", [1]),
+    "in a for": ("for epoch in range(9):\n    ds = files.interleave(tf.data.TFRecordDataset)", [2]),
+    "in a while": ("while True:\n    ds = files.interleave(tf.data.TFRecordDataset)", [2]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "expected"), FLAGGED.values(), ids=FLAGGED.keys())
+def test_several_files_read_in_one_thread_are_flagged(source: str, expected: list[int]) -> None:
+    assert rows(source) == expected
+
+
+@pytest.mark.parametrize("loop", ["for epoch in range(9):", "while running:"])
+@pytest.mark.parametrize(
+    ("imports", "data"),
+    [
+        ("import tensorflow as tf", "tf.data."),
+        ("import tensorflow", "tensorflow.data."),
+        ("from tensorflow import data", "data."),
+        ("from tensorflow.data import Dataset, TFRecordDataset", ""),
+        ("import tensorflow.data as td", "td."),
+        ("import tensorflow.compat.v1 as tf", "tf.data."),
+        ("import tensorflow.compat.v2 as tf", "tf.data."),
+        ("from tensorflow.compat import v1 as tf", "tf.data."),
+    ],
+)
+def test_readers_are_known_through_every_import_in_every_loop(imports: str, data: str, loop: str) -> None:
+    source = (
+        f"{imports}\n{loop}\n    {data}Dataset.list_files('*').interleave({data}TFRecordDataset)\n"
+        f"    {data}TFRecordDataset(['a', 'b'])\n    {data}Dataset.list_files('*').flat_map({data}TFRecordDataset)\n"
+    )
+    assert flagged(CODE, source) == [3, 4, 5]
+
+
+HEAD = "import glob\nimport tensorflow as tf\nfiles = tf.data.Dataset.list_files('*')\n"
+FIXES = {
+    "interleave": (
+        "ds = files.interleave(tf.data.TFRecordDataset, cycle_length=4).batch(3)\n",
+        "ds = files.interleave(tf.data.TFRecordDataset, cycle_length=4, num_parallel_calls=tf.data.AUTOTUNE).batch(3)\n",
+    ),
+    "interleave on several lines": (
+        "ds = files.interleave(\n    tf.data.TFRecordDataset,\n    cycle_length=4,  # files\n)\n",
+        "ds = files.interleave(\n    tf.data.TFRecordDataset,\n    cycle_length=4,  # files\n"
+        "    num_parallel_calls=tf.data.AUTOTUNE,\n)\n",
+    ),
+    "a reader": (
+        "ds = tf.data.TFRecordDataset(glob.glob('*'))\n",
+        "ds = tf.data.TFRecordDataset(glob.glob('*'), num_parallel_reads=tf.data.AUTOTUNE)\n",
+    ),
+    "a flat map": (
+        "ds = files.flat_map(tf.data.TFRecordDataset)  # all\n",
+        "ds = files.interleave(tf.data.TFRecordDataset, num_parallel_calls=tf.data.AUTOTUNE)  # all\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), FIXES.values(), ids=FIXES.keys())
+def test_several_threads_read(before: str, after: str) -> None:
+    assert fixed(CODE, HEAD + before) == HEAD + after
+
+
+@pytest.mark.parametrize("after", [after for _, after in FIXES.values()], ids=FIXES.keys())
+def test_what_was_fixed_is_left_alone(after: str) -> None:
+    assert flagged(CODE, HEAD + after) == []
+
+
+SAFE = {
+    "interleave, which keeps the order": ("files.interleave(tf.data.TFRecordDataset)", True),
+    "interleave of a function from elsewhere": ("files.interleave(find)", False),
+    "interleave that shuffles": ("files.interleave(lambda f: tf.data.TFRecordDataset(f).shuffle(9))", False),
+    "interleave where the order is given up": (
+        "options = tf.data.Options()\noptions.deterministic = False\nfiles.interleave(tf.data.TFRecordDataset)",
+        False,
+    ),
+    "a reader": ("tf.data.TFRecordDataset(['a', 'b'])", False),
+    "a flat map": ("files.flat_map(tf.data.TFRecordDataset)", False),
+}
+
+
+@pytest.mark.parametrize(("source", "safe"), SAFE.values(), ids=SAFE.keys())
+def test_the_fix_is_safe_where_the_elements_keep_their_order(source: str, safe: bool) -> None:
+    (finding,) = findings(CODE, PREAMBLE + source)
+    assert finding.fix is not None
+    assert finding.fix.safe is safe
