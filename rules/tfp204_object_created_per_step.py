@@ -1,0 +1,136 @@
+"""TFP204 object-created-per-step."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import partial
+
+import libcst as cst
+
+from tflint_perf.edit import Editor
+from tflint_perf.edit.hoist import hoist, hoist_expression
+from tflint_perf.model import Loop, Model
+from tflint_perf.model.making import Made
+from tflint_perf.model.syntax import descendants, names_read, target_names
+from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
+
+_WHAT = {
+    "variable": "a new `{name}` is made on each {time}; make it once and `assign` to it",
+    "layer": "a new `{name}` is made on each {time}, with new weights; make it once, above the loop",
+    "optimizer": "a new `{name}` is made on each {time}, and has forgotten the ones before; make it once, above the loop",
+    "metric": "a new `{name}` is made on each {time}; make it once, and call `reset_state()`",
+}
+_STATELESS = "a new `{name}` is made on each {time}; make it once, above the loop"
+_TRACED = (
+    "`{name}` is made in compiled code that runs on each step, where no variable can be; make it outside"
+)
+
+
+class ObjectCreatedPerStep(Rule):
+    """A variable, layer, optimizer, metric or loss object that is made anew on each training step.
+
+    ## What it does
+
+    Reports such objects where they are made per step, or in compiled code that runs per step. Of what is made once
+    an epoch, variables, layers and optimizers.
+
+    ## Why is this bad?
+
+    An optimizer's or layer's constructor makes variables, and names and registers each: that takes as long as a
+    small step. What the object before had learned is gone: momentum and moments, weights, counts. In compiled code
+    no variable can be made after the first call, and TensorFlow raises an error.
+
+    ## Example
+
+    ```python
+    for images, labels in dataset:
+        optimizer = tf.keras.optimizers.SGD(0.1)
+        loss, gradients = gradients_of(images, labels)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    ```
+
+    Use instead:
+
+    ```python
+    optimizer = tf.keras.optimizers.SGD(0.1)
+    for images, labels in dataset:
+        loss, gradients = gradients_of(images, labels)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    ```
+
+    ## What is left alone
+
+    What a first call makes and keeps (`if self.v is None:`), parts of a model or object that is itself made there,
+    what is given to `compile`, and, once an epoch, whatever depends on the epoch. In compiled code, loss objects
+    and layers without weights: they are made when the function is traced. The fix is given where the object holds no
+    state between steps: losses, layers without weights, and `SGD` without momentum. A loss object is made in
+    microseconds, so there the fix saves no time.
+
+    ## Sources
+
+    - TensorFlow guide, [Better performance with tf.function](https://www.tensorflow.org/guide/function), "Creating
+      tf.Variables"
+    """
+
+    code = "TFP204"
+    name = "object-created-per-step"
+    triggers = ("Variable(", "Dense", "keras", "layers", "optimizers", "metrics", "losses")
+    needs = ("for ", "while ", "def call")
+    fixes = "safe"
+    claim = Claim("step time", least=1.5)
+
+    def check(self, model: Model) -> Iterator[Report]:
+        if model.programs.is_graph_code():
+            return
+        for made in model.making.made_again():
+            if model.once.runs_seldom(made.call) or model.guard_of(made.call) is not None:
+                continue
+            text = _TRACED if made.time == "traced" else _STATELESS if made.stateless else _WHAT[made.kind]
+            yield Report(
+                made.call,
+                text.format(name=made.name, time=made.time),
+                partial(_make_once, made) if made.stateless and made.time != "traced" else None,
+            )
+
+
+def _make_once(made: Made, edit: Editor) -> Repair | Refusal:
+    model = edit.model
+    loop = model.loops.innermost_loop(made.call)
+    if loop is None:
+        return Refusal("it is made in a function that the loop calls", made.call)
+    statement = model.statement_of(made.call)
+    whole = isinstance(statement, cst.Assign | cst.AnnAssign) and statement.value is made.call
+    if whole:
+        other = _other_use(model, statement, loop) if made.kind == "optimizer" else None
+        edits = other or hoist(edit, statement)
+    else:
+        edits = hoist_expression(edit, made.call, _name_for(made), loop)
+    return edits if isinstance(edits, Refusal) else Repair("Make it once, above the loop", edits, safe=True)
+
+
+def _other_use(model: Model, statement: cst.CSTNode, loop: Loop) -> Refusal | None:
+    """A use of an optimizer in the loop that may change it."""
+    names = {
+        name.value
+        for part in descendants(statement)
+        if isinstance(part, cst.AssignTarget | cst.AnnAssign)
+        for name in target_names(part.target)
+    }
+    for name in names_read(loop.node):
+        parent = model.parent(name)
+        if name.value not in names or isinstance(parent, cst.AssignTarget | cst.AnnAssign):
+            continue
+        if not isinstance(parent, cst.Attribute) or parent.attr.value not in (
+            "apply_gradients",
+            "apply",
+            "minimize",
+        ):
+            return Refusal(f"what else the loop does with `{name.value}` may change it", parent)
+    return None
+
+
+def _name_for(made: Made) -> str:
+    if made.kind == "loss":
+        return "loss_fn"
+    return "optimizer" if made.kind == "optimizer" else re.sub(r"(?<=[a-z])(?=[A-Z])", "_", made.name).lower()

@@ -1,0 +1,407 @@
+"""TFP204 object-created-per-step."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.rules.support import findings, fixed, flagged, notes
+
+CODE = "TFP204"
+PREAMBLE = dedent("""\
+    import random
+    import tensorflow as tf
+    from tensorflow import keras
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    dataset = tf.data.Dataset.from_tensor_slices(data).batch(32)
+    @tf.function
+    def step(x):
+        return model(x)
+""")
+
+
+def rows_marked(source: str) -> list[int]:
+    """The rows that say that they are flagged."""
+    return [row for row, line in enumerate(source.splitlines(), 1) if line.endswith("# <-")]
+
+
+def module(source: str) -> str:
+    return PREAMBLE + dedent(source).lstrip()
+
+
+SILENT = {
+    "made before the loop": """
+        optimizer = tf.keras.optimizers.Adam()
+        loss_fn = tf.keras.losses.MeanSquaredError()
+        for x in dataset:
+            step(x)
+        """,
+    "kept by the first call": """
+        class Trainer:
+            def __init__(self):
+                self.optimizer = None
+            def train(self, x):
+                if self.optimizer is None:
+                    self.optimizer = tf.keras.optimizers.Adam()
+                step(x)
+        trainer = Trainer()
+        for x in dataset:
+            trainer.train(x)
+        """,
+    "on the first step alone": """
+        for i, x in enumerate(dataset):
+            if i == 0:
+                total = tf.Variable(0.0)
+            step(x)
+        """,
+    "every so many steps": """
+        for i, x in enumerate(dataset):
+            if i % 100 == 0:
+                mean = tf.keras.metrics.Mean()
+            step(x)
+        """,
+    "metrics and losses once an epoch": """
+        for epoch in range(100):
+            mean = tf.keras.metrics.Mean()
+            loss_fn = tf.keras.losses.MeanSquaredError()
+            for x in dataset:
+                mean(step(x))
+        """,
+    "an optimizer that depends on the epoch": """
+        for epoch in range(100):
+            optimizer = tf.keras.optimizers.Adam(0.1 / (epoch + 1))
+            for x in dataset:
+                step(x)
+        """,
+    "a trial with a model of its own": """
+        for trial in range(100):
+            model = keras.Sequential([keras.layers.Dense(1)])
+            optimizer = keras.optimizers.Adam()
+            for x in dataset:
+                model(x)
+        """,
+    "trials whose models a function builds": """
+        def build():
+            x = inputs = keras.Input((3,))
+            x = keras.layers.Dense(3)(x)
+            x = keras.layers.Dense(1)(x)
+            return keras.Model(inputs, x)
+        for trial in range(100):
+            model = build()
+            optimizer = keras.optimizers.Adam()
+            model.fit(dataset)
+            for x in dataset:
+                step(x)
+        """,
+    "the layers of a model that is built in a loop": """
+        x = keras.Input((3,))
+        for units in sizes:
+            x = keras.layers.Dense(units)(x)
+        """,
+    "what is given to compile": """
+        for x in dataset:
+            model.compile(optimizer=keras.optimizers.Adam(), loss=keras.losses.MeanSquaredError())
+            optimizer = keras.optimizers.SGD()
+            model.compile(optimizer)
+            model.train_on_batch(x)
+        """,
+    "parts of an object": """
+        class Memory:
+            def __init__(self):
+                self.total = tf.Variable(0.0)
+        for x in dataset:
+            memory = Memory()
+            step(x)
+        """,
+    "a loss object and layers without weights in compiled code": """
+        @tf.function
+        def train(x):
+            y = keras.layers.Flatten()(x)
+            return keras.losses.MeanSquaredError()(y, y)
+        for x in dataset:
+            train(x)
+        """,
+    "the same in a model's call": """
+        class Net(keras.Model):
+            def call(self, x):
+                return keras.layers.Concatenate()([x, keras.layers.ReLU()(x)])
+        """,
+    "a variable that compiled code makes once": """
+        class Net:
+            total = None
+            @tf.function
+            def train(self, x):
+                if self.total is None:
+                    self.total = tf.Variable(0.0)
+                return self.total + x
+        net = Net()
+        for x in dataset:
+            net.train(x)
+        """,
+    "a function that makes it for its callers": """
+        def dense(units):
+            return keras.layers.Dense(units)
+        def optimizer():
+            made = keras.optimizers.Adam()
+            return made
+        for x in dataset:
+            keep(dense(3), optimizer(), (lambda: keras.layers.Dense(1))())
+            step(x)
+        """,
+    "dropout in a model's call, which makes no variable in older versions": """
+        class Net(keras.Model):
+            def call(self, x):
+                return keras.layers.Dropout(0.5)(x)
+        """,
+    "compiled code that runs once": """
+        @tf.function
+        def once():
+            return tf.Variable(0.0)
+        once()
+        """,
+    "a method called call that makes a model": """
+        class Net(keras.Model):
+            def call(self, x):
+                inputs = keras.Input((3,))
+                return keras.Model(inputs, keras.layers.Dense(1)(inputs))(x)
+        """,
+    "a plain class with a method named call": """
+        class Net:
+            def call(self, x):
+                return keras.layers.Dense(1)(x)
+        """,
+    "functions with short names": """
+        for x in dataset:
+            keras.losses.MSE(x, step(x))
+            keras.metrics.mean_squared_error(x, x)
+        """,
+    "graph code": """
+        import tensorflow.compat.v1 as tf1
+        with tf1.Session() as sess:
+            for i in range(1000):
+                v = tf1.Variable(0.0)
+                sess.run(v)
+        """,
+    "something unknown": """
+        from elsewhere import Adam
+        for x in dataset:
+            Adam(0.1)
+            make_optimizer()
+            step(x)
+        """,
+    "functions of unknown mode": """
+        def train(x):
+            optimizer = keras.optimizers.Adam()
+        wrap(train)
+        """,
+    "any syntax": """
+        async def f():
+            async for x in dataset:
+                lambda *a: keras.optimizers.Adam(*a)
+        for x in dataset: pass
+        """,
+}
+
+FLAGGED = {
+    "an optimizer": """
+        for x in dataset:
+            optimizer = tf.keras.optimizers.Adam(1e-3)  # <-
+            step(x)
+        """,
+    "the others": """
+        for x in dataset:
+            total = tf.Variable(0.0)  # <-
+            accuracy = keras.metrics.SparseCategoricalAccuracy()  # <-
+            loss = keras.losses.SparseCategoricalCrossentropy()(x, step(x))  # <-
+            x = keras.layers.Dense(3)(x)  # <-
+            x = keras.layers.Flatten()(x)  # <-
+        """,
+    "imported by name": """
+        from tensorflow.keras.optimizers import Adam
+        from tensorflow.keras.layers import Dense as Linear
+        for x in dataset:
+            Adam()  # <-
+            Linear(3)(x)  # <-
+        """,
+    "in a function that the loop calls": """
+        def train(x):
+            optimizer = keras.optimizers.Adam()  # <-
+            step(x)
+        for epoch in range(100):
+            for x in dataset:
+                train(x)
+        """,
+    "in an agent's method": """
+        class Agent:
+            def learn(self):
+                old = [tf.Variable(w) for w in model.weights]  # <-
+                step(old)
+        agent = Agent()
+        while not done:
+            state, reward, done, info = env.step(0)
+            agent.learn()
+        """,
+    "a class of this file": """
+        class Scale(keras.layers.Layer):
+            def build(self, shape):
+                self.scale = self.add_weight()
+        for x in dataset:
+            Scale()(step(x))  # <-
+        """,
+    "an optimizer, a layer and a variable once an epoch": """
+        for epoch in range(100):
+            optimizer = keras.optimizers.Adam()  # <-
+            dense = keras.layers.Dense(3)  # <-
+            total = tf.Variable(0)  # <-
+            mean = keras.metrics.Mean()
+            for x in dataset:
+                step(x)
+        """,
+    "compiled code": """
+        @tf.function
+        def train(x):
+            total = tf.Variable(0.0)  # <-
+            mean = keras.metrics.Mean()  # <-
+            optimizer = keras.optimizers.SGD(0.1)  # <-
+            return keras.layers.Dense(3)(x)  # <-
+        for x in dataset:
+            train(x)
+        """,
+    "a model's call": """
+        class Net(keras.Model):
+            def call(self, x):
+                return keras.layers.Dense(3)(x)  # <-
+        """,
+}
+
+
+@pytest.mark.parametrize("source", SILENT.values(), ids=SILENT.keys())
+def test_says_nothing_of(source: str) -> None:
+    assert flagged(CODE, module(source)) == []
+
+
+@pytest.mark.parametrize("source", FLAGGED.values(), ids=FLAGGED.keys())
+def test_flags(source: str) -> None:
+    assert flagged(CODE, module(source)) == rows_marked(module(source)) != []
+
+
+FIXES = {
+    "a loss object": (
+        """
+        # Train.
+        for x in dataset:
+            loss_fn = keras.losses.MeanSquaredError()  # mean
+            loss = loss_fn(x, step(x))
+        """,
+        """
+        loss_fn = keras.losses.MeanSquaredError()  # mean
+        # Train.
+        for x in dataset:
+            loss = loss_fn(x, step(x))
+        """,
+    ),
+    "in an expression": (
+        """
+        for x in dataset:
+            loss = keras.losses.MeanSquaredError()(x, step(x))
+        """,
+        """
+        loss_fn = keras.losses.MeanSquaredError()
+        for x in dataset:
+            loss = loss_fn(x, step(x))
+        """,
+    ),
+    "a layer without weights": (
+        """
+        for epoch in range(10):
+            print(epoch)
+            for x in dataset:
+                step(keras.layers.GlobalAveragePooling2D()(x))
+        """,
+        """
+        for epoch in range(10):
+            print(epoch)
+            global_average_pooling2d = keras.layers.GlobalAveragePooling2D()
+            for x in dataset:
+                step(global_average_pooling2d(x))
+        """,
+    ),
+    "plain SGD": (
+        """
+        rate = 0.1
+        for epoch in range(10):
+            print(epoch)
+            for x in dataset:
+                optimizer = keras.optimizers.SGD(learning_rate=rate, clipnorm=1.0)
+                optimizer.apply_gradients(step(x))
+        """,
+        """
+        rate = 0.1
+        optimizer = keras.optimizers.SGD(learning_rate=rate, clipnorm=1.0)
+        for epoch in range(10):
+            print(epoch)
+            for x in dataset:
+                optimizer.apply_gradients(step(x))
+        """,
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), FIXES.values(), ids=FIXES.keys())
+def test_makes_it_once_above_the_loop(before: str, after: str) -> None:
+    (finding,) = findings(CODE, module(before))
+    assert finding.fix is not None
+    assert finding.fix.safe
+    assert fixed(CODE, module(before)) == module(after)
+
+
+HOLDING_STATE = [
+    "optimizer = keras.optimizers.Adam()",
+    "optimizer = keras.optimizers.SGD(0.1, momentum=0.9)",
+    "optimizer = keras.optimizers.SGD(0.1, 0.9)",
+    "optimizer = keras.optimizers.SGD(keras.optimizers.schedules.ExponentialDecay(0.1, 10, 0.9))",
+    "total = tf.Variable(0.0)",
+    "dense = keras.layers.Dense(3)",
+    "dropout = keras.layers.Dropout(0.5)",
+    "mean = keras.metrics.Mean()",
+]
+
+
+@pytest.mark.parametrize("statement", HOLDING_STATE)
+def test_leaves_what_holds_state_to_its_author(statement: str) -> None:
+    source = module(f"for x in dataset:\n    {statement}\n    step(x)\n")
+    assert len(findings(CODE, source)) == 1
+    assert fixed(CODE, source) == source
+
+
+REFUSED = {
+    "it is made in a function that the loop calls": """
+        def train(x):
+            return keras.losses.MeanSquaredError()(x, step(x))
+        for x in dataset:
+            train(x)
+        """,
+    "`weight` changes in the loop": """
+        for weight, x in enumerate(dataset):
+            loss_fn = keras.losses.Huber(weight)
+            step(x)
+        """,
+    "what else the loop does with `optimizer` may change it": """
+        for x in dataset:
+            optimizer = keras.optimizers.SGD(0.1)
+            optimizer.learning_rate.assign(0.01)
+            step(x)
+        """,
+    "it stands under a condition or in a block of the loop": """
+        for x in dataset:
+            if flag(x):
+                loss_fn = keras.losses.Huber()
+            step(x)
+        """,
+}
+
+
+@pytest.mark.parametrize(("reason", "source"), REFUSED.items(), ids=REFUSED.keys())
+def test_says_why_it_does_not_move_it(reason: str, source: str) -> None:
+    assert [note.rsplit(" (line", 1)[0] for note in notes(CODE, module(source))] == [f"no fix: {reason}"]

@@ -1,0 +1,221 @@
+"""Objects that hold what a model learns or measures: where they are made, and whether they hold anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import libcst as cst
+
+from tflint_perf.model.apis import kind_of_call
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.invariance import Invariance
+from tflint_perf.model.keras_classes import COMPILED_METHODS
+from tflint_perf.model.loops import Loops
+from tflint_perf.model.named_calls import builtin_or_qualified
+from tflint_perf.model.scopes import Function, Loop
+from tflint_perf.model.symbolic import Symbolic
+from tflint_perf.model.syntax import (
+    argument,
+    callee_name,
+    descendants,
+    is_constant,
+    keyword_argument,
+    last_name,
+    target_names,
+)
+
+Kind = Literal["variable", "layer", "optimizer", "metric", "loss"]
+Time = Literal["step", "epoch", "traced"]
+
+_KINDS = frozenset({"variable", "layer", "optimizer", "metric", "loss"})
+_PER_EPOCH = frozenset({"variable", "layer", "optimizer"})
+# Short names of functions: they make no object.
+_FUNCTIONS = frozenset({"MSE", "MAE", "MAPE", "MSLE", "KLD"})
+_SPECS = frozenset({"Input", "InputLayer", "InputSpec", "Layer", "Wrapper"})
+_STATELESS_LAYERS = frozenset(
+    {"Flatten", "Reshape", "Permute", "RepeatVector", "Activation", "ReLU", "LeakyReLU", "ELU", "Softmax", "Concatenate",
+     "Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Dot", "Rescaling", "Resizing", "CenterCrop", "Masking",
+     "Identity", "UnitNormalization"}
+)  # fmt: skip
+_STATELESS_STARTS = ("MaxPool", "AveragePool", "AvgPool", "GlobalMaxPool", "GlobalAveragePool", "GlobalAvgPool", "UpSampling",
+                     "ZeroPadding", "Cropping")  # fmt: skip
+# Layers without weights that draw random numbers, or do what they are told.
+_WITHOUT_WEIGHTS = ("Dropout", "Noise", "Random", "Lambda", "ActivityRegularization", "TimeDistributed")
+# Functions that make the parts of something else, once for each of these.
+_MAKERS = frozenset({"__init__", "build", "__new__", "setup", "__post_init__", "from_config"})
+# Arguments of an SGD without momentum: nothing in it changes with its steps.
+_OF_PLAIN_SGD = frozenset({"learning_rate", "lr", "name", "clipnorm", "clipvalue", "global_clipnorm"})
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An object that is made again and again: by which call, of what kind, when, and whether it holds any state."""
+
+    call: cst.Call
+    kind: Kind
+    name: str
+    time: Time
+    stateless: bool
+
+
+class Making:
+    """Finds objects that are made on each step or epoch."""
+
+    def __init__(
+        self, infer: Inference, calls: CallGraph, loops: Loops, invariance: Invariance, symbolic: Symbolic
+    ) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._loops = loops
+        self._invariance = invariance
+        self._symbolic = symbolic
+        self._walk = infer.walk
+
+    def made_again(self) -> Iterator[Made]:
+        """Every object that is made per step, in compiled code that runs per step, or per epoch."""
+        for calls in list(self._walk.calls.values()):
+            for call in calls:
+                kind = self._kind(call)
+                if kind is None or self._is_part(call):
+                    continue
+                stateless = self._is_stateless(call, kind)
+                time = self._time(call, kind, stateless)
+                if time is not None:
+                    yield Made(call, kind, last_name(call.func), time, stateless)
+
+    # What
+
+    def _kind(self, call: cst.Call) -> Kind | None:
+        name = builtin_or_qualified(self._infer, call.func)
+        if name:
+            last = name.rpartition(".")[2]
+            if last in _FUNCTIONS or last in _SPECS or not last[:1].isupper():
+                return None
+            kind: str = kind_of_call(name)
+        else:
+            value = self._infer.value(call.func)
+            made = value.klass if value.kind == "class" else None
+            kind = self._infer.classes.keras_kind(made) if made is not None else ""
+        return kind if kind in _KINDS else None  # type: ignore[return-value]
+
+    def _is_stateless(self, call: cst.Call, kind: Kind) -> bool:
+        """Whether an object gives the same however often it was used before."""
+        name = self._infer.names.qualified(call.func)
+        last = name.rpartition(".")[2]
+        if not name:
+            return False
+        match kind:
+            case "loss":
+                return True
+            case "layer":
+                return last in _STATELESS_LAYERS or last.startswith(_STATELESS_STARTS)
+            case "optimizer":
+                return last in ("SGD", "GradientDescentOptimizer") and self._is_plain(call)
+        return False
+
+    def _has_weights(self, call: cst.Call) -> bool:
+        """Whether a layer learns something; older versions of Keras drop units, too, without a variable."""
+        name = last_name(call.func)
+        return not self._is_stateless(call, "layer") and not any(word in name for word in _WITHOUT_WEIGHTS)
+
+    def _is_plain(self, call: cst.Call) -> bool:
+        keywords = {arg.keyword.value for arg in call.args if arg.keyword is not None}
+        rate = argument(call, 0, "learning_rate") or keyword_argument(call, "lr")
+        if sum(arg.keyword is None for arg in call.args) > 1 or any(arg.star for arg in call.args):
+            return False
+        known = rate is None or is_constant(rate) or self._infer.value(rate).kind == "number"
+        return known and keywords <= _OF_PLAIN_SGD
+
+    def _is_part(self, call: cst.Call) -> bool:
+        """Whether an object is made as a part of a model or of another object, or handed to `compile`."""
+        function = self._calls.function_at(call)
+        if function is not None and function.name in _MAKERS:
+            return True
+        if function is not None and self._training_loop(call) is None:
+            if self._makes_model(function.calls) or self._is_returned(call, function):
+                return True
+        statement: cst.CSTNode = call
+        while statement not in self._walk.at:
+            statement = self._walk.parents[statement]
+            if isinstance(statement, cst.Call) and self._takes_parts(statement):
+                return True
+        names = {part.target.value for part in descendants(statement)
+                 if isinstance(part, cst.AssignTarget) and isinstance(part.target, cst.Name)}  # fmt: skip
+        return any(
+            isinstance(part, cst.Name) and part.value in names
+            for compiling in self._walk.calls.get("compile", ())
+            for arg in compiling.args
+            for part in descendants(arg.value)
+        )
+
+    def _is_returned(self, call: cst.Call, function: Function) -> bool:
+        """Whether a function makes an object for its callers, who may keep it."""
+        if call is function.node.body:
+            return True
+        parent = self._walk.parents.get(call)
+        if isinstance(parent, cst.Assign):
+            names = {name.value for target in parent.targets for name in target_names(target.target)}
+            return any(isinstance(r.value, cst.Name) and r.value.value in names for r in function.returns)
+        return isinstance(parent, cst.Return)
+
+    def _takes_parts(self, call: cst.Call) -> bool:
+        return callee_name(call) == "compile" or self._infer.value(call).kind in (
+            "model",
+            "layer",
+            "optimizer",
+        )
+
+    def _makes_model(self, calls: list[cst.Call]) -> bool:
+        """Whether some calls make a model: each is a new one, with parts of its own."""
+        return any(
+            self._infer.value(call).kind == "model" and self._infer.value(call.func).kind != "model"
+            for call in calls
+        )
+
+    # When
+
+    def _time(self, call: cst.Call, kind: Kind, stateless: bool) -> Time | None:
+        function = self._calls.function_at(call)
+        if self._is_compiled(function):
+            # It is made when the function is traced: what holds no variables may be.
+            return None if kind == "loss" or (kind == "layer" and not self._has_weights(call)) else "traced"
+        if function is not None and not self._symbolic.is_eager(function):
+            return None
+        loop = self._training_loop(call)
+        if loop is not None and self._makes_model(loop.calls):
+            return None
+        if self._loops.is_per_step(call):
+            return "step"
+        return (
+            "epoch" if kind in _PER_EPOCH and loop is not None and self._is_epoch_loop(loop, call) else None
+        )
+
+    def _is_compiled(self, function: Function | None) -> bool:
+        """Whether a function is compiled and runs more than once: reached per step, or Keras's to call."""
+        if function is None:
+            return False
+        if self._symbolic.is_traced(function):
+            return self._loops.is_function_per_step(function)
+        owner = function.owner
+        kind = self._infer.classes.keras_kind(owner) if owner is not None else ""
+        return function.name == "call" and function.name in COMPILED_METHODS.get(kind, ())
+
+    def _training_loop(self, node: cst.CSTNode) -> Loop | None:
+        """The innermost loop of the same function that runs steps or epochs, and `node`."""
+        loop = self._loops.innermost_loop(node)
+        while loop is not None and self._loops.kind(loop) == "none":
+            loop = loop.parent
+        return loop
+
+    def _is_epoch_loop(self, loop: Loop, call: cst.Call) -> bool:
+        """Whether a loop runs epochs of one training, which make the same object each time."""
+        return (
+            self._loops.kind(loop) == "epoch"
+            and any(self._loops.kind(inner) == "step" for inner in loop.inner)
+            and not any(self._loops.kind(inner) == "epoch" for inner in loop.inner)
+            and self._invariance.change(call, loop) is None
+            and not self._invariance.asks_the_host(call)
+        )
