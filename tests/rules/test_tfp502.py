@@ -122,7 +122,11 @@ def test_a_dataset_made_when_a_step_asks_is_flagged_where_it_is_consumed(
 @pytest.mark.parametrize(
     ("imports", "dataset", "sequential"),
     [
-        ("from tensorflow.data import Dataset\nfrom tensorflow.keras import Sequential", "Dataset", "Sequential"),
+        (
+            "from tensorflow.data import Dataset\nfrom tensorflow.keras import Sequential",
+            "Dataset",
+            "Sequential",
+        ),
         ("from tensorflow import data, keras", "data.Dataset", "keras.Sequential"),
         ("import tensorflow", "tensorflow.data.Dataset", "tensorflow.keras.Sequential"),
         ("import tensorflow.compat.v1 as tf", "tf.data.Dataset", "tf.keras.Sequential"),

@@ -162,7 +162,8 @@ WHY = {
     "single.map(distort)": "`distort` is not in sight: unless it is stateless, this `map` gets one element at a time",
     "single.map(lambda x: table.lookup(x))": "its function is stateful, so this `map` gets one element at a time",
     "single.map(tf.image.random_crop)": "its function draws random numbers, so this `map` gets one element at a time",
-    OFF.format(switch="autotune.enabled") + "single.map(lambda x: tf.io.decode_png(x)).with_options(options)": (
+    OFF.format(switch="autotune.enabled")
+    + "single.map(lambda x: tf.io.decode_png(x)).with_options(options)": (
         "automatic parallelization is off for this pipeline, so this `map` gets one element at a time"
     ),
 }
@@ -251,7 +252,8 @@ SAFE = {
     "random ops": ("single.map(tf.image.random_crop)", False),
     "a table": ("single.map(lambda x: table.lookup(x))", False),
     "a stateless function": (
-        OFF.format(switch="autotune.enabled") + "single.map(lambda x: tf.io.decode_png(x)).with_options(options)",
+        OFF.format(switch="autotune.enabled")
+        + "single.map(lambda x: tf.io.decode_png(x)).with_options(options)",
         True,
     ),
 }

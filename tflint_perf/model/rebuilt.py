@@ -98,7 +98,7 @@ class Rebuilt:
         waiting: list[tuple[cst.BaseExpression, Entered]] = [(node, {})]
         while waiting:
             place, entered = waiting.pop()
-            if self._model.guard_of(place) is not None or self._model.once.runs_seldom(place):
+            if self._is_guarded(place) or self._model.once.runs_seldom(place):
                 continue
             loop = self._training_loop(place)
             function = self._calls.function_at(place)
@@ -108,6 +108,11 @@ class Rebuilt:
                 if function not in entered and len(entered) < _DEEPEST and not function.yields:
                     sites = self._calls.sites(function)
                     waiting += [(call, {**entered, function: call}) for call in sites if not has_stars(call)]
+
+    def _is_guarded(self, node: cst.CSTNode) -> bool:
+        # What a loop runs over stands outside that loop.
+        guard_of = self._model.guard_of
+        return guard_of(node) is not None or guard_of(self._model.statement_of(node)) is not None
 
     def _training_loop(self, node: cst.CSTNode) -> Loop | None:
         """The loop of steps or epochs of the same function that runs `node`, but for one that makes trials."""

@@ -21,7 +21,7 @@ _CHANGING = frozenset(
 )
 _BUILTINS = frozenset(
     ["abs", "all", "any", "bool", "dict", "enumerate", "filter", "float", "format", "getattr", "hasattr", "int", "isinstance",
-     "iter", "len", "list", "map", "max", "min", "print", "range", "repr", "reversed", "round", "set", "slice", "sorted",
+     "iter", "len", "list", "map", "max", "min", "next", "print", "range", "repr", "reversed", "round", "set", "slice", "sorted",
      "str", "sum", "super", "tuple", "type", "zip"]
 )  # fmt: skip
 _READING_METHODS = frozenset(
@@ -33,7 +33,7 @@ _READING_METHODS = frozenset(
      "reset_state", "run"]
 )  # fmt: skip
 _OWN_KINDS = frozenset({"model", "layer", "compiled", "optimizer", "metric", "loss", "tape", "dataset", "iterator", "tensor",
-                        "variable", "strategy", "array", "string", "number"})  # fmt: skip
+                        "variable", "strategy", "string", "number"})  # fmt: skip
 
 
 class Touched:
@@ -63,9 +63,7 @@ class Touched:
     def _in_code(self, code: cst.CSTNode) -> Iterator[str]:
         for node in descendants(code):
             for place in places_changed(node):
-                # To give a plain name another value changes nothing in place.
-                if not isinstance(place, cst.Name) or isinstance(node, cst.Call):
-                    yield name_of_place(place)
+                yield name_of_place(place)
             if isinstance(node, cst.Call):
                 yield from self._by_call(node)
 
@@ -82,16 +80,18 @@ class Touched:
                 yield from _names_in(call.func.value)
 
     def _is_harmless(self, call: cst.Call) -> bool:
-        name = builtin_or_qualified(self._infer, call.func)
-        if callee_name(call) in _CHANGING:
-            return False
+        name, last = builtin_or_qualified(self._infer, call.func), callee_name(call)
         if name:
-            return name in _BUILTINS or name.startswith(_HARMLESS)
-        if isinstance(call.func, cst.Attribute):
-            if self._infer.value(call.func.value).kind in _OWN_KINDS:
-                return True
-            return callee_name(call) in _READING_METHODS
-        return self._infer.value(call.func).kind in _OWN_KINDS
+            return name in _BUILTINS or (name.startswith(_HARMLESS) and not _changes(name))
+        if not isinstance(call.func, cst.Attribute):
+            return self._infer.value(call.func).kind in _OWN_KINDS
+        kind = self._infer.value(call.func.value).kind
+        return kind in _OWN_KINDS or (last not in _CHANGING and (kind == "array" or last in _READING_METHODS))
+
+
+def _changes(name: str) -> bool:
+    """Whether a function of NumPy changes an array that it is given."""
+    return name.startswith("np.") and name.rsplit(".", 1)[1] in _CHANGING
 
 
 def _names_given(call: cst.Call) -> Iterator[str]:

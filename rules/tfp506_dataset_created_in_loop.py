@@ -1,0 +1,98 @@
+"""TFP506 dataset-created-in-loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from tflint_perf.edit import Editor
+from tflint_perf.edit.hoist import hoist, hoist_chain, hoist_expression
+from tflint_perf.edit.links import stages_of_name
+from tflint_perf.model import Model
+from tflint_perf.model.rebuilt import Rebuild
+from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
+
+
+class DatasetCreatedInLoop(Rule):
+    """A dataset that is built anew from the same inputs on each epoch or step.
+
+    ## What it does
+
+    Reports a dataset that a training loop builds in each iteration although nothing of what it is built from changes,
+    also in a function that the loop calls: there, at the call.
+
+    ## Why is this bad?
+
+    To build a dataset, TensorFlow copies the arrays that it is made of, traces the functions given to its stages, and
+    optimizes the whole anew. A dataset that is built once can be iterated over any number of times; it is shuffled
+    anew each time, and keeps what `cache()` has put in memory.
+
+    ## Example
+
+    ```python
+    for epoch in range(epochs):
+        for x, y in tf.data.Dataset.from_tensor_slices((images, labels)).map(scale).batch(64):
+            train_step(x, y)
+    ```
+
+    Use instead:
+
+    ```python
+    dataset = tf.data.Dataset.from_tensor_slices((images, labels)).map(scale).batch(64)
+    for epoch in range(epochs):
+        for x, y in dataset:
+            train_step(x, y)
+    ```
+
+    ## What is left alone
+
+    Inputs that change with the loop or may do so out of sight, such as `shuffle(seed=epoch)`, arrays that are shuffled
+    in place, and what a call from elsewhere gives; loops of trials that train for several epochs each; stages put on a
+    dataset that was built before the loop. The fix is safe where each new dataset would give the same elements.
+
+    ## Sources
+
+    - TensorFlow guide, [tf.data: Build TensorFlow input pipelines](https://www.tensorflow.org/guide/data)
+    """
+
+    code = "TFP506"
+    name = "dataset-created-in-loop"
+    triggers = (
+        "from_tensor",
+        "from_generator",
+        "list_files",
+        "Dataset(",
+        "Dataset.zip",
+        "_dataset_from_",
+        "load(",
+    )
+    needs = ("for ", "while ")
+    fixes = "both"
+    claim = Claim("step time", least=1.5)
+
+    def check(self, model: Model) -> Iterator[Report]:
+        for rebuild in model.rebuilt.all():
+            often = "epoch" if model.loops.kind(rebuild.loop) == "epoch" else "step"
+            yield Report(
+                rebuild.node,
+                f"the dataset is built anew from the same inputs on each {often}; build it once, above the loop",
+                partial(_build_once, rebuild=rebuild),
+            )
+
+
+def _build_once(edit: Editor, rebuild: Rebuild) -> Repair | Refusal:
+    model, node = edit.model, rebuild.node
+    if model.value(node).kind != "dataset":
+        return Refusal("it is built in a function that the loop calls", rebuild.dataset)
+    statement = model.statement_of(node)
+    chain = stages_of_name(model, statement) if getattr(statement, "value", None) is node else []
+    if len(chain) > 1:
+        moved, built = hoist_chain(edit, chain, rebuild.loop), chain[-1].value
+    elif chain:
+        moved, built = hoist(edit, statement), node
+    else:
+        moved, built = hoist_expression(edit, node, "dataset", rebuild.loop), node
+    if isinstance(moved, Refusal):
+        return moved
+    safe = node is rebuild.dataset and model.statefulness.is_deterministic(model.value(built))
+    return Repair("Build the dataset once, above the loop", moved, safe)
