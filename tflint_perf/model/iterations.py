@@ -1,0 +1,273 @@
+"""How often loops over Python values run."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import libcst as cst
+
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.named_calls import builtin_or_qualified
+from tflint_perf.model.scopes import Binding, Loop
+from tflint_perf.model.syntax import callee_name, descendants, has_stars, integer, is_name, last_name
+
+# A loop of so few iterations costs next to nothing.
+FEW = 16
+# What counts the parts of a model, of which there are few: a loop to such a number runs over layers.
+_PARTS = re.compile(
+    r"(^|_)(layer|block|head|level|scale|stage|stack|gpu|tpu|replica|worker|device|class|categor\w*|routing|depth|fold|"
+    r"channel|chan|dim|axis|axes|ndim|rank|group|branch|cell|model|expert|order|coupling|flow|hop|view|output|input|"
+    r"net|critic|disc\w*|module|tower|anchor|conv|resblock|flip|repeat|res|unit|capsule|agent|player|task|qubit|wire|"
+    r"feature|param|variable|var|weight|column|mixture|component|kernel|loss|head|label)(e?s)?($|_)|"
+    r"(layers|blocks|heads)$",
+    re.I,
+)
+# What counts time or data, of which there is much.
+_MUCH = re.compile(
+    r"(^|_)(step|iter|iteration|len|length|time|timestep|seq|sequence|horizon|sample|frame|episode|epoch|round|batch|"
+    r"batchsize|size|point|token|row|example|itr|word|n_iter|maxlen|rollout|T)(s?)($|_)",
+    re.I,
+)
+_SAME_LENGTH = frozenset(
+    ["enumerate", "list", "tuple", "reversed", "sorted", "iter", "tqdm.tqdm", "tqdm.auto.tqdm"]
+)
+_DEEPEST = 8
+
+
+class Iterations:
+    """Answers whether a loop over Python values runs often."""
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._walk = infer.walk
+
+    def are_many(self, loop: Loop, *, traced: bool) -> bool:
+        """Whether a `for` runs more than 16 times, or as often as the code does not show.
+
+        In `traced` code, what may be a tensor is no Python value: AutoGraph makes a loop of the graph of it.
+        What is not known to be a count or a list, and what counts the layers of a model, is not taken for many.
+        """
+        return loop.iterable is not None and self._most(loop.iterable, traced, 0) > FEW
+
+    def counter(self, loop: Loop) -> cst.Name | None:
+        """The name that a `for` over `range` or `tf.range` gives its counter."""
+        target = loop.node.target if isinstance(loop.node, cst.For | cst.CompFor) else None
+        iterable = loop.iterable
+        if not isinstance(iterable, cst.Call) or not isinstance(target, cst.Name):
+            return None
+        named = builtin_or_qualified(self._infer, iterable.func)
+        if named == "reversed" and iterable.args and isinstance(iterable.args[0].value, cst.Call):
+            named = builtin_or_qualified(self._infer, iterable.args[0].value.func)
+        return target if named in ("range", "tf.range", "tqdm.trange") else None
+
+    # Lengths: `inf` for a length that the code does not show, 0 for what is not understood
+
+    def _most(self, node: cst.BaseExpression, traced: bool, depth: int) -> float:
+        if depth > _DEEPEST:
+            return 0
+        match node:
+            case cst.List() | cst.Tuple():
+                starred = any(isinstance(element, cst.StarredElement) for element in node.elements)
+                return 0 if starred else len(node.elements)
+            case cst.ListComp():
+                inner = node.for_in.inner_for_in
+                return self._most(node.for_in.iter, traced, depth + 1) if inner is None else 0
+            case cst.Call():
+                return self._of_call(node, traced, depth)
+            case cst.Name():
+                return self._of_name(node, traced, depth)
+        return 0
+
+    def _of_call(self, call: cst.Call, traced: bool, depth: int) -> float:
+        name = builtin_or_qualified(self._infer, call.func)
+        if has_stars(call) or not call.args:
+            return 0
+        if name in ("range", "tqdm.trange"):
+            return self._of_range([arg.value for arg in call.args if arg.keyword is None], traced, depth)
+        if name in _SAME_LENGTH:
+            return self._most(call.args[0].value, traced, depth + 1)
+        if name == "zip":
+            return min(self._most(arg.value, traced, depth + 1) for arg in call.args)
+        return 0
+
+    def _of_range(self, bounds: list[cst.BaseExpression], traced: bool, depth: int) -> float:
+        if not bounds:
+            return 0
+        numbers = [self.number(bound) for bound in bounds]
+        if None not in numbers and (len(numbers) < 3 or numbers[2] != 0):
+            return len(range(*[number for number in numbers if number is not None]))
+        stop = bounds[min(1, len(bounds) - 1)]
+        if len(numbers) == 2 and numbers[1] is not None:
+            return numbers[1]
+        if any(self._counts_parts(part) for bound in bounds for part in descendants(bound)):
+            return 0
+        if any(
+            numbers[index] is None and not self._counts(bound, traced) for index, bound in enumerate(bounds)
+        ):
+            return 0
+        if isinstance(stop, cst.Call) and builtin_or_qualified(self._infer, stop.func) == "len":
+            return self._of_length(stop, traced, depth)
+        return math.inf
+
+    def _of_length(self, call: cst.Call, traced: bool, depth: int) -> float:
+        """How often a loop over `range(len(x))` runs."""
+        given = call.args[0].value
+        if self._infer.value(given).kind in ("tensor", "array"):
+            return math.inf if not traced else 0
+        return self._most(given, traced, depth + 1)
+
+    def _of_name(self, node: cst.Name, traced: bool, depth: int) -> float:
+        found = self._infer.bindings_reaching(node)
+        bindings = found[1] if found is not None else []
+        if not bindings or self._counts_parts(node):
+            return 0
+        return min(self._of_binding(binding, traced, depth) for binding in bindings)
+
+    def _of_binding(self, binding: Binding, traced: bool, depth: int) -> float:
+        if binding.kind == "param":
+            given = self._given(binding)
+            return max((self._most(value, traced, depth + 1) for value in given), default=0)
+        if binding.kind != "assign" or binding.value is None or binding.path != ():
+            return 0
+        filled = [
+            self._walk.loops.get(loop.node)
+            for call in self._walk.calls.get("append", ())
+            if isinstance(call.func, cst.Attribute)
+            and isinstance(call.func.value, cst.Name)
+            and call.func.value.value == binding.name
+            and self._calls.function_at(call) is binding.at.block.function
+            for loop in self._loops_from(call, binding)
+        ]
+        if any(loop is not None and self.are_many(loop, traced=traced) for loop in filled):
+            return math.inf
+        return self._most(binding.value, traced, depth + 1)
+
+    def _loops_from(self, call: cst.Call, binding: Binding) -> list[Loop]:
+        """The loops around a call that are not around a binding."""
+        outer = binding.at.block.loop
+        loop = self._infer.place(call).block.loop
+        found = []
+        while loop is not None and loop is not outer:
+            found.append(loop)
+            loop = loop.parent
+        return found
+
+    def _given(self, parameter: Binding) -> list[cst.BaseExpression]:
+        function = next((f for f in self._walk.functions.values() if parameter.node in f.parameters), None)
+        return self._calls.arguments(function, parameter.name) if function is not None else []
+
+    # Numbers
+
+    def number(self, node: cst.BaseExpression, depth: int = 0) -> int | None:
+        """The integer that `node` is, or the greatest of those that callers pass; None where that is not in sight."""
+        literal = integer(node)
+        if literal is not None or depth > _DEEPEST:
+            return literal
+        if isinstance(node, cst.BinaryOperation):
+            left, right = self.number(node.left, depth + 1), self.number(node.right, depth + 1)
+            return _computed(node.operator, left, right) if left is not None and right is not None else None
+        bindings: list[Binding] = []
+        if isinstance(node, cst.Name):
+            found = self._infer.bindings_reaching(node)
+            bindings = found[1] if found is not None else []
+        elif isinstance(node, cst.Attribute):
+            bindings = self._infer.classes.bindings_of(node)
+        numbers = [self._number_of(binding, depth) for binding in bindings]
+        known = [number for number in numbers if number is not None]
+        return max(known) if known and len(known) == len(numbers) else None
+
+    def _number_of(self, binding: Binding, depth: int) -> int | None:
+        if binding.path != ():
+            return None
+        if binding.kind == "assign" and binding.value is not None:
+            return self.number(binding.value, depth + 1)
+        if binding.kind != "param":
+            return None
+        given = self._given(binding) or ([binding.value] if binding.value is not None else [])
+        numbers = [self.number(value, depth + 1) for value in given]
+        known = [number for number in numbers if number is not None]
+        return max(known) if known and len(known) == len(numbers) else None
+
+    def _counts(self, node: cst.BaseExpression, traced: bool) -> bool:
+        """Whether a bound whose value is not in sight is a Python number that counts time or data."""
+        match node:
+            case cst.BinaryOperation():
+                return all(
+                    self.number(side) is not None or self._counts(side, traced)
+                    for side in (node.left, node.right)
+                )
+            case cst.Subscript():
+                return self._is_static_size(node)
+            case cst.Call():
+                name = builtin_or_qualified(self._infer, node.func)
+                if name == "len":
+                    return bool(node.args) and not _is_shape(node.args[0].value)
+                return name in ("int", "max", "min") and all(
+                    self._counts(arg.value, traced) for arg in node.args
+                )
+            case cst.Attribute():
+                return bool(_MUCH.search(last_name(node))) and self._infer.value(node).kind in (
+                    "number",
+                    "unknown",
+                )
+            case cst.Name():
+                return self._name_counts(node, traced)
+        return False
+
+    def _name_counts(self, node: cst.Name, traced: bool) -> bool:
+        found = self._infer.bindings_reaching(node)
+        bindings = found[1] if found is not None else []
+        if not bindings:
+            return False
+        kind = self._infer.value(node).kind
+        if kind == "number" or all(b.kind == "assign" and self._is_size(b, traced) for b in bindings):
+            return True
+        return kind == "unknown" and not traced and all(b.kind == "param" for b in bindings)
+
+    def _is_size(self, binding: Binding, traced: bool) -> bool:
+        """Whether a name is bound to a static size: `n = x.shape[1]`, `b, t, _ = x.shape`."""
+        value = binding.value
+        if value is None:
+            return False
+        if binding.path:
+            return len(binding.path) == 1 and _is_shape(value)
+        return self._counts(value, traced) if isinstance(value, cst.Subscript | cst.Call) else False
+
+    @staticmethod
+    def _is_static_size(node: cst.Subscript) -> bool:
+        """`x.shape[1]`; not the last one, which counts features, nor a size of what an object keeps."""
+        index = node.slice[0].slice if len(node.slice) == 1 else None
+        if not _is_shape(node.value) or not isinstance(index, cst.Index):
+            return False
+        if any(isinstance(part, cst.Attribute) and is_name(part.value, "self") for part in descendants(node)):
+            return False
+        position = integer(index.value)
+        return position in (0, 1, -2)
+
+    @staticmethod
+    def _counts_parts(node: cst.CSTNode) -> bool:
+        name = last_name(node) if isinstance(node, cst.Name | cst.Attribute) else ""
+        return bool(_PARTS.search(name)) and name not in ("len", "range")
+
+
+def _is_shape(node: cst.BaseExpression) -> bool:
+    """`x.shape`, `x.get_shape()`, `x.shape.as_list()`: sizes that are known when a function is traced."""
+    if isinstance(node, cst.Call):
+        return callee_name(node) in ("get_shape", "as_list") and isinstance(node.func, cst.Attribute)
+    return isinstance(node, cst.Attribute) and node.attr.value == "shape"
+
+
+def _computed(operator: cst.BaseBinaryOp, left: int, right: int) -> int | None:
+    match operator:
+        case cst.Add():
+            return left + right
+        case cst.Subtract():
+            return left - right
+        case cst.Multiply():
+            return left * right
+        case cst.FloorDivide() if right:
+            return left // right
+    return None

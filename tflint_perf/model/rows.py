@@ -1,0 +1,269 @@
+"""Work that is done one row of a tensor at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import libcst as cst
+
+from tflint_perf.model.compiled import Compiled
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.iterations import Iterations
+from tflint_perf.model.loops import Loops
+from tflint_perf.model.named_calls import builtin_or_qualified
+from tflint_perf.model.op_loops import OpLoops, reads
+from tflint_perf.model.scopes import Binding, Loop
+from tflint_perf.model.syntax import argument, callee_name, descendants_here, integer
+from tflint_perf.model.values import Value
+
+# "list": `[int(i) for i in t]`; "ops": ops on one row after the other; "stack": rows of host data made tensors one
+# by one, and put together again.
+RowForm = Literal["list", "ops", "stack"]
+
+_CONVERSIONS = frozenset(["tf.constant", "tf.convert_to_tensor"])
+_JOINS = frozenset(["tf.stack", "tf.convert_to_tensor", "tf.constant"])
+# Tensors of which each row is a size, or which only count.
+_FEW_ROWS = frozenset(["tf.shape", "tf.range", "tf.linspace", "tf.unravel_index"])
+_INTEGERS = frozenset(["tf.argmax", "tf.argmin", "tf.argsort", "tf.math.argmax", "tf.math.argmin", "tf.where",
+                       "tf.random.categorical", "tf.searchsorted", "tf.math.bincount"])  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RowLoop:
+    """A loop over rows. `node` is the loop or comprehension, `tensor` what it takes the rows of."""
+
+    node: cst.CSTNode
+    form: RowForm
+    tensor: cst.BaseExpression
+
+
+class Rows:
+    """Finds loops over the rows of tensors."""
+
+    def __init__(
+        self, infer: Inference, compiled: Compiled, loops: Loops, iterations: Iterations, op_loops: OpLoops
+    ) -> None:
+        self._infer = infer
+        self._compiled = compiled
+        self._loops = loops
+        self._iterations = iterations
+        self._op_loops = op_loops
+        self._walk = infer.walk
+        self._found: list[RowLoop] | None = None
+
+    def all(self) -> list[RowLoop]:
+        """Every loop over rows that surely runs in eager mode, in the order of the text."""
+        if self._found is None:
+            self._found = [row for loop in self._walk.loops.values() for row in self._of_loop(loop)]
+        return self._found
+
+    def takes_rows(self, loop: Loop) -> bool:
+        """Whether a loop is one over rows."""
+        return any(row.node is loop.node for row in self.all())
+
+    def _of_loop(self, loop: Loop) -> Iterator[RowLoop]:
+        if isinstance(loop.node, cst.CompFor):
+            yield from self._of_comprehension(loop, loop.node)
+        elif isinstance(loop.node, cst.For) and self._loops.kind(loop) == "none":
+            tensor = self._rows_of(loop, loop.node)
+            if tensor is not None and self._op_loops.runs_in_eager_program(loop):
+                yield RowLoop(loop.node, "ops", tensor)
+
+    # `for` loops
+
+    def _rows_of(self, loop: Loop, node: cst.For) -> cst.BaseExpression | None:
+        """The tensor of which a loop takes row after row and computes with it by ops alone."""
+        if (
+            not self._op_loops.runs_ops_alone(loop)
+            or self._op_loops.is_steered(loop)
+            or self._reads_host(loop)
+        ):
+            return None
+        if not self._is_reduction(loop):
+            return None
+        counter = self._iterations.counter(loop)
+        if counter is None:
+            iterated, target = self._iterated(node)
+            if (
+                target is None
+                or not self._is_long_tensor(iterated)
+                or not self._is_computed(node, target.value)
+            ):
+                return None
+            return iterated
+        if not self._iterations.are_many(loop, traced=False):
+            return None
+        for part in descendants_here(node.body):
+            if isinstance(part, cst.Subscript) and self._is_row(part, counter.value):
+                if self._feeds_op(part):
+                    return part.value
+        return None
+
+    @staticmethod
+    def _iterated(node: cst.For) -> tuple[cst.BaseExpression, cst.Name | None]:
+        """What a `for` runs over, and the name that it gives each row: also behind `enumerate`."""
+        iterable, target = node.iter, node.target
+        if isinstance(iterable, cst.Call) and callee_name(iterable) == "enumerate" and iterable.args:
+            iterable = iterable.args[0].value
+            inner = (
+                target.elements[1].value
+                if isinstance(target, cst.Tuple) and len(target.elements) == 2
+                else None
+            )
+            return iterable, inner if isinstance(inner, cst.Name) else None
+        return iterable, target if isinstance(target, cst.Name) else None
+
+    def _is_long_tensor(self, node: cst.BaseExpression) -> bool:
+        """Whether iterating over `node` takes rows of a tensor, of which there may be many."""
+        value = self._infer.value(node)
+        return value.kind == "tensor" and not self._is_short(node, value)
+
+    def _is_short(self, node: cst.BaseExpression, value: Value) -> bool:
+        """Whether a tensor counts, holds sizes, has few rows in sight, or is a row itself."""
+        if value.name in _FEW_ROWS:
+            return True
+        if isinstance(node, cst.Subscript):
+            return True
+        if isinstance(node, cst.Name):
+            found = self._infer.bindings_reaching(node)
+            return found is None or any(self._binds_short(binding) for binding in found[1])
+        if isinstance(node, cst.Call):
+            given = argument(node, 0)
+            if value.name in ("tf.constant", "tf.convert_to_tensor") and isinstance(
+                given, cst.List | cst.Tuple
+            ):
+                return len(given.elements) <= 16
+            first = self._first_size(node, value)
+            return first is not None and first <= 16
+        return False
+
+    @staticmethod
+    def _first_size(node: cst.Call, value: Value) -> int | None:
+        """The number of rows where the shape is in sight: `tf.zeros((4, 2))`."""
+        shape = argument(node, 0, "shape")
+        if not value.name.startswith(("tf.zeros", "tf.ones", "tf.random.", "tf.fill")):
+            return None
+        return (
+            integer(shape.elements[0].value)
+            if isinstance(shape, cst.Tuple | cst.List) and shape.elements
+            else None
+        )
+
+    def _binds_short(self, binding: Binding) -> bool:
+        if binding.kind in ("for", "comprehension"):
+            # A row, unless it is a batch of a dataset.
+            return binding.value is None or self._infer.value(binding.value).kind not in ("dataset", "iterator",
+                                                                                         "generator")  # fmt: skip
+        if binding.kind != "assign" or binding.value is None:
+            return binding.kind != "param"
+        return binding.path == () and self._is_short(binding.value, self._infer.value(binding.value))
+
+    def _is_computed(self, node: cst.For, row: str) -> bool:
+        """Whether ops take the row."""
+        return any(
+            isinstance(part, cst.Name) and part.value == row and self._feeds_op(part)
+            for part in descendants_here(node.body)
+        )
+
+    def _is_row(self, node: cst.Subscript, counter: str) -> bool:
+        """`t[i]`, `t[i, :]`: a row of a tensor by the loop's counter."""
+        first = node.slice[0].slice
+        return (
+            isinstance(first, cst.Index)
+            and isinstance(first.value, cst.Name)
+            and first.value.value == counter
+            and self._infer.value(node.value).kind == "tensor"
+            and not self._is_short(node.value, self._infer.value(node.value))
+        )
+
+    def _feeds_op(self, node: cst.CSTNode) -> bool:
+        """Whether an op takes `node`: as an operand or an argument."""
+        parent = self._walk.parents.get(node)
+        while isinstance(
+            parent, cst.Arg | cst.Element | cst.List | cst.Tuple | cst.ListComp | cst.UnaryOperation
+        ):
+            node, parent = parent, self._walk.parents.get(parent)
+        match parent:
+            case cst.Call():
+                name = self._infer.names.qualified(parent.func)
+                return (
+                    name.startswith("tf.")
+                    and name != "tf.print"
+                    and self._infer.value(parent).kind == "tensor"
+                )
+            case cst.BinaryOperation():
+                return self._infer.value(parent).kind == "tensor"
+        return False
+
+    def _reads_host(self, loop: Loop) -> bool:
+        """Whether rows go to the host: what is done there is done row by row."""
+        for node in descendants_here(loop.node):
+            if isinstance(node, cst.Call):
+                name = builtin_or_qualified(self._infer, node.func) or callee_name(node)
+                if name in ("numpy", "item", "tolist", "print", "float", "int", "str", "tf.print"):
+                    return True
+        return False
+
+    def _is_reduction(self, loop: Loop) -> bool:
+        """Whether iterations hand on nothing but a sum or a list: then they could be done at once."""
+        for name, bindings in self._op_loops.carried(loop).items():
+            for binding in bindings:
+                if binding.value is None or binding.path != ():
+                    return False
+                if binding.kind == "augment":
+                    if reads(binding.value, name):
+                        return False
+                elif not self._adds(binding.value, name):
+                    return False
+        return True
+
+    def _adds(self, value: cst.BaseExpression, name: str) -> bool:
+        """`x + f(row)`, `tf.concat([x, row], 0)`."""
+        match value:
+            case cst.BinaryOperation(operator=cst.Add(), left=cst.Name(value=left)):
+                return left == name and not reads(value.right, name)
+            case cst.Call():
+                return self._infer.names.qualified(value.func) in ("tf.concat", "tf.add")
+        return False
+
+    # Comprehensions
+
+    def _of_comprehension(self, loop: Loop, part: cst.CompFor) -> Iterator[RowLoop]:
+        node = self._walk.parents.get(part)
+        if not isinstance(node, cst.ListComp) or part.inner_for_in is not None or part.ifs:
+            return
+        if not isinstance(part.target, cst.Name) or not isinstance(node.elt, cst.Call):
+            return
+        given = node.elt.args[0].value if len(node.elt.args) >= 1 and not node.elt.args[0].star else None
+        if not isinstance(given, cst.Name) or given.value != part.target.value:
+            return
+        name = builtin_or_qualified(self._infer, node.elt.func)
+        if name in ("int", "float") and len(node.elt.args) == 1:
+            if self._is_long_tensor(part.iter) and not self._compiled.is_compiled(node):
+                yield RowLoop(node, "list", part.iter)
+        elif name in _CONVERSIONS and self._is_joined(node) and self._op_loops.runs_in_eager_program(loop):
+            value = self._infer.value(part.iter)
+            if value.kind == "array" or (
+                value.kind == "list" and self._iterations.are_many(loop, traced=False)
+            ):
+                yield RowLoop(node, "stack", part.iter)
+
+    def _is_joined(self, node: cst.ListComp) -> bool:
+        """Whether what a comprehension gives becomes one tensor: `tf.stack([tf.constant(x) for x in rows])`."""
+        parent = self._walk.parents.get(node)
+        call = self._walk.parents.get(parent) if isinstance(parent, cst.Arg) else None
+        return (
+            isinstance(call, cst.Call)
+            and call.args[0] is parent
+            and self._infer.names.qualified(call.func) in _JOINS
+            and argument(call, 1, "axis") is None
+        )
+
+    def holds_integers(self, node: cst.BaseExpression) -> bool | None:
+        """Whether a tensor is known to hold integers; None where that is not known."""
+        value = self._infer.value(node)
+        if value.dtype:
+            return value.dtype.startswith(("int", "uint"))
+        return True if value.name in _INTEGERS else None
