@@ -102,6 +102,9 @@ class _Shapes:
         if not qualified.startswith(_SPACES) or not call.args:
             return "other"
         given = [arg.value for arg in call.args if arg.keyword is None]
+        if name == "cast" and given:
+            # Of a tensor that iterations hand on it changes the type.
+            return "scalar" if self.of(given[0]) == "scalar" else "other"
         if name in _UNARY and given:
             return self.of(given[0])
         if name in _BINARY and len(given) == 2:

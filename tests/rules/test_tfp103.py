@@ -1,0 +1,406 @@
+"""TFP103 unrolled-python-loop."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.rules.support import findings, fixed, flagged, notes
+
+CODE = "TFP103"
+PREAMBLE = dedent("""\
+    import tensorflow as tf
+    w = tf.Variable(tf.random.normal((8, 8)))
+""")
+
+
+def rows_marked(source: str) -> list[int]:
+    """The rows that say that they are flagged."""
+    return [row for row, line in enumerate(source.splitlines(), 1) if line.endswith("# <-")]
+
+
+def module(source: str) -> str:
+    return PREAMBLE + dedent(source).lstrip()
+
+
+SILENT = {
+    "eager code": """
+        def run(x):
+            for _ in range(100):
+                x = tf.matmul(x, w)
+            return x
+        run(w)
+        """,
+    "over tf.range": """
+        @tf.function
+        def run(x):
+            for _ in tf.range(100):
+                x = tf.matmul(x, w)
+            return x
+        """,
+    "over a range of a tensor, which AutoGraph converts": """
+        @tf.function
+        def run(x):
+            for i in range(tf.shape(x)[0]):
+                tf.print(tf.square(x[i]))
+        """,
+    "over a range of a parameter, which may be a tensor": """
+        @tf.function
+        def run(x, n):
+            for i in range(n):
+                x = tf.matmul(x, w)
+            return x
+        """,
+    "over a tensor": """
+        @tf.function
+        def run():
+            x = tf.zeros((100, 8))
+            for row in x:
+                tf.print(tf.square(row))
+        """,
+    "over a dataset": """
+        dataset = tf.data.Dataset.range(100)
+        @tf.function
+        def run():
+            total = tf.constant(0, tf.int64)
+            for x in dataset:
+                total += tf.square(x)
+            return total
+        """,
+    "a few iterations": """
+        @tf.function
+        def run(x):
+            for _ in range(10):
+                x = tf.matmul(x, w)
+            return x
+        """,
+    "a few iterations, by what callers pass": """
+        @tf.function
+        def run(x, n):
+            for _ in range(n):
+                x = tf.matmul(x, w)
+            return x
+        run(w, 4)
+        run(w, 8)
+        """,
+    "over layers": """
+        class Net(tf.keras.Model):
+            def call(self, x):
+                for layer in self.blocks:
+                    x = tf.nn.relu(layer(x))
+                return x
+        """,
+    "over layers by number": """
+        class Net(tf.keras.Model):
+            def __init__(self, n):
+                super().__init__()
+                self.n_steps = n
+                self.blocks = [tf.keras.layers.Dense(8) for _ in range(n)]
+            def call(self, x):
+                for i in range(self.n_steps):
+                    x = tf.nn.relu(self.blocks[i](x))
+                return x
+        """,
+    "to a number of layers": """
+        class Net(tf.keras.Model):
+            def __init__(self, num_layers: int):
+                super().__init__()
+                self.num_layers = num_layers
+            def call(self, x):
+                for i in range(self.num_layers):
+                    x = tf.matmul(x, w)
+                return x
+        """,
+    "routing": """
+        class Capsules(tf.keras.layers.Layer):
+            def call(self, x):
+                for i in range(self.routings):
+                    x = tf.nn.softmax(x)
+                return x
+        """,
+    "over variables": """
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        @tf.function
+        def penalty():
+            total = 0.0
+            for weight in model.trainable_variables:
+                total += tf.nn.l2_loss(weight)
+            return total
+        """,
+    "over losses": """
+        @tf.function
+        def total(losses):
+            result = 0.0
+            for loss in losses:
+                result += tf.reduce_mean(loss)
+            return result
+        """,
+    "layers by their names": """
+        class Net(tf.keras.Model):
+            def call(self, x):
+                for i in range(100):
+                    x = tf.nn.relu(getattr(self, f"dense{i}")(x))
+                return x
+        """,
+    "a loop that builds no ops": """
+        @tf.function
+        def run(x):
+            names = []
+            for i in range(100):
+                names.append(str(i))
+            return tf.square(x)
+        """,
+    "the channels of an image": """
+        @tf.function
+        def run(x):
+            total = 0.0
+            for i in range(x.shape[-1]):
+                total += tf.reduce_mean(x[..., i])
+            return total
+        """,
+    "a function that is compiled nowhere here": """
+        def cost(x):
+            for t in range(x.shape[1]):
+                x = tf.matmul(x, w)
+            return x
+        """,
+    "TensorFlow 1": """
+        def parse(x):
+            for _ in range(100):
+                x = tf.square(x)
+            return x
+        dataset = tf.data.Dataset.range(3).map(parse)
+        tf.Session().run(dataset.make_one_shot_iterator().get_next())
+        x = tf.placeholder(tf.float32)
+        """,
+    "all kinds of syntax": """
+        @tf.function
+        async def f(*args, **kwargs):
+            async for x in g(*args):
+                y = (z := x) * 2.0
+            for i in range(*args): x = tf.square(x)
+            for i in range(): x = tf.square(x)
+            for x, (y, *z) in w: x = tf.square(x)
+            for a[0] in range(*b): x = tf.square(x)
+            for i in [*c]: x = tf.square(x)
+        f = tf.function(lambda x: [tf.square(y) for y in range(3)])
+        """,
+}
+
+FLAGGED = {
+    "a range of a number": """
+        @tf.function
+        def run(x):
+            for _ in range(100):  # <-
+                x = tf.matmul(x, w)
+            return x
+        """,
+    "a number with a name": """
+        LENGTH = 50
+        @tf.function
+        def run(x):
+            for _ in range(LENGTH):  # <-
+                x = tf.matmul(x, w)
+            return x
+        """,
+    "what callers pass": """
+        @tf.function
+        def run(x, n):
+            for _ in range(n):  # <-
+                x = tf.matmul(x, w)
+            return x
+        run(w, 1000)
+        """,
+    "a size": """
+        @tf.function
+        def run(x):
+            state = tf.zeros((4, 8))
+            for t in range(x.shape[1]):  # <-
+                state = tf.tanh(tf.matmul(state, w) + x[:, t])
+            return state
+        """,
+    "a size with a name": """
+        @tf.function
+        def run(x):
+            batch, length, _ = x.shape
+            state = tf.zeros((4, 8))
+            for t in range(length):  # <-
+                state = tf.tanh(tf.matmul(state, w) + x[:, t])
+            return state
+        """,
+    "backwards": """
+        @tf.function
+        def run(x):
+            for t in reversed(range(100)):  # <-
+                x = tf.matmul(x, w)
+            return x
+        """,
+    "a method of Keras": """
+        class Net(tf.keras.Model):
+            def call(self, x):
+                for t in range(100):  # <-
+                    x = tf.matmul(x, w)
+                return x
+        """,
+    "a function that compiled code calls": """
+        def inner(x):
+            for _ in range(100):  # <-
+                x = tf.matmul(x, w)
+            return x
+        @tf.function
+        def run(x):
+            return inner(x)
+        """,
+    "a function of a pipeline": """
+        def parse(x):
+            for _ in range(100):  # <-
+                x = tf.square(x)
+            return x
+        dataset = tf.data.Dataset.range(3).map(parse)
+        """,
+    "without AutoGraph": """
+        @tf.function(autograph=False)
+        def run(x):
+            for _ in range(100):  # <-
+                x = tf.matmul(x, w)
+            return x
+        """,
+    "printing in compiled code": """
+        @tf.function
+        def run(iterations):
+            x = tf.constant(1.0)
+            for i in range(iterations):  # <-
+                x = x * 2.0
+                print(tf.reduce_sum(x).numpy())
+            return x
+        run(1000)
+        """,
+    "one finding for loops in loops": """
+        @tf.function
+        def run(x):
+            for i in range(100):  # <-
+                for j in range(100):
+                    x = tf.matmul(x, w)
+            return x
+        """,
+    "a loop over a long list": """
+        @tf.function
+        def run(x):
+            for _ in [i for i in range(100)]:  # <-
+                x = tf.matmul(x, w)
+            return x
+        """,
+}
+
+
+@pytest.mark.parametrize("source", SILENT.values(), ids=SILENT.keys())
+def test_it_leaves_alone(source: str) -> None:
+    assert flagged(CODE, module(source)) == []
+
+
+@pytest.mark.parametrize("source", FLAGGED.values(), ids=FLAGGED.keys())
+def test_it_flags(source: str) -> None:
+    assert flagged(CODE, module(source)) == rows_marked(module(source))
+
+
+FIXED = {
+    "a counter that is not used": """
+        @tf.function
+        def run():
+            x = tf.constant(1.0)
+            for _ in range(100):  # often
+                x = x * 2.0
+            return x
+        """,
+    "a counter that is an index": """
+        @tf.function
+        def run(x):
+            state = tf.zeros((4, 8))
+            for t in range(1, 100):
+                state = tf.tanh(tf.matmul(x[:, t - 1], w) + tf.matmul(state, w))
+            return state
+        """,
+    "a TensorArray": """
+        @tf.function
+        def run(x):
+            states = tf.TensorArray(tf.float32, size=100)
+            for t in range(100):
+                states = states.write(t, tf.matmul(x[:, t], w))
+            return states.stack()
+        """,
+    "a sum": """
+        @tf.function
+        def run(x):
+            total = 0.0
+            for t in range(100):
+                total += tf.reduce_sum(x[:, t])
+            return total
+        """,
+}
+
+
+@pytest.mark.parametrize("source", FIXED.values(), ids=FIXED.keys())
+def test_range_becomes_tf_range(source: str) -> None:
+    assert fixed(CODE, module(source)) == module(source).replace("in range", "in tf.range")
+    assert flagged(CODE, fixed(CODE, module(source))) == []
+
+
+REFUSED = {
+    "a list that grows": ("states.append(x)", "Python container"),
+    "a shape that grows": ("x = tf.concat([x, x], 0)", "the shape of `x` may change"),
+    "a shape that is not known": ("x = dense(x)", "the shape of `x` may change"),
+    "a Python counter": ("count += 1", "`count` is no tensor before the loop"),
+    "the counter in arithmetic": ("x = tf.multiply(x, t)", "`t` is used as a Python number"),
+    "the counter in a condition": ("if t > 3: x = tf.abs(x)", "a condition in it changes"),
+    "the counter as a bound": ("x = x + tf.reduce_sum(w[t:])", "`t` is used as a Python number"),
+    "a way out": ("if done: break", "`break` leaves"),
+    "printing": ("print(x)", "`print()` runs on the host"),
+    "a write to an attribute": ("net.x = x", "it writes to `net.x`"),
+    "a name without a value before": ("y = tf.square(x)", "`y` has no value before the loop"),
+}
+
+
+@pytest.mark.parametrize(("line", "reason"), REFUSED.values(), ids=REFUSED.keys())
+def test_it_refuses_to_fix(line: str, reason: str) -> None:
+    source = f"""
+        dense = tf.keras.layers.Dense(8)
+        @tf.function
+        def run():
+            states, count, x = [], 0, tf.constant(1.0)
+            x = tf.zeros((4, 8))
+            count = 0
+            for t in range(100):
+                x = x * 2.0
+                {line}
+            return x, y
+        """
+    (note,) = notes(CODE, module(source))
+    assert reason in note
+
+
+@pytest.mark.parametrize(
+    "head", ["@tf.function(autograph=False)\ndef run(x):", "class Net(tf.keras.Model):\n  def call(self, x):"]
+)
+def test_it_refuses_to_fix_what_autograph_does_not_convert(head: str) -> None:
+    source = f"import tensorflow as tf\n{head}\n    y = tf.zeros((4, 8))\n    for _ in range(99):\n        y = y * 2.0\n    return y\n"
+    (note,) = notes(CODE, source)
+    assert "AutoGraph does not convert" in note
+
+
+def test_the_counter_may_not_be_read_after_the_loop() -> None:
+    source = """
+        @tf.function
+        def run():
+            x = tf.constant(1.0)
+            for t in range(100):
+                x = x * 2.0
+            return x, t
+        """
+    (note,) = notes(CODE, module(source))
+    assert "`t` is read after the loop" in note
+
+
+def test_the_finding_names_the_remedy() -> None:
+    (finding,) = findings(CODE, module(FIXED["a sum"]))
+    assert finding.message.endswith("; loop over `tf.range`")

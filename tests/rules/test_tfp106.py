@@ -1,0 +1,217 @@
+"""TFP106 loop-over-tensor-rows."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.rules.support import fixed, flagged, notes
+
+CODE = "TFP106"
+PREAMBLE = dedent("""\
+    import numpy as np
+    import tensorflow as tf
+    t = tf.random.normal((100, 8))
+    classes = tf.argmax(t, axis=1)
+    array = np.ones((100, 8))
+""")
+
+
+def rows_marked(source: str) -> list[int]:
+    """The rows that say that they are flagged."""
+    return [row for row, line in enumerate(source.splitlines(), 1) if line.endswith("# <-")]
+
+
+def module(source: str) -> str:
+    return PREAMBLE + dedent(source).lstrip()
+
+
+SILENT = {
+    "a list of numbers of an array": "numbers = [int(i) for i in array[0]]",
+    "numbers of a tensor that is on the host": "numbers = [int(i) for i in classes.numpy()]",
+    "a size": "sizes = [int(i) for i in tf.shape(t)]",
+    "a static shape": "sizes = [int(i) for i in t.shape]",
+    "a row": "box = t[0]\nnumbers = [float(i) for i in box]",
+    "a row that a loop takes": """
+        for box in t:
+            show([int(i) for i in box])
+        """,
+    "something unknown": "numbers = [int(i) for i in stuff]",
+    "a selection": "numbers = [int(i) for i in classes if i > 3]",
+    "something else than numbers": "numbers = [str(i) for i in classes]",
+    "compiled code": """
+        @tf.function
+        def run(x):
+            total = tf.constant(0.0)
+            y = tf.square(x)
+            for row in y:
+                total = total + tf.reduce_sum(tf.square(row))
+            return total
+        run(t)
+        """,
+    "a function that nobody here calls": """
+        def run(x):
+            total = tf.constant(0.0)
+            y = tf.square(x)
+            for row in y:
+                total = total + tf.reduce_sum(tf.square(row))
+            return total
+        """,
+    "a few rows": """
+        few = tf.constant([1.0, 2.0, 3.0])
+        for row in few:
+            t = t + tf.square(row)
+        few = tf.zeros((4, 8))
+        for row in few:
+            t = t + tf.square(row)
+        """,
+    "a few rows by number": """
+        total = tf.constant(0.0)
+        for i in range(3):
+            total = total + tf.reduce_sum(t[i])
+        """,
+    "rows that are shown": """
+        for row in t:
+            plt.imshow(tf.reshape(row, (2, 4)))
+        for row in t:
+            print(tf.reduce_sum(row))
+        """,
+    "rows that are used on the host": """
+        for row in t:
+            results.append(tf.square(row).numpy())
+        for row in t:
+            save(tf.square(row))
+        """,
+    "a recurrence, which TFP102 takes": """
+        state = tf.zeros((8,))
+        for i in range(100):
+            state = tf.tanh(state + t[i])
+        """,
+    "a loop that counts by tf.range": """
+        total = tf.constant(0.0)
+        for i in tf.range(100):
+            total = total + tf.cast(i, tf.float32)
+        """,
+    "a dataset": """
+        for x in tf.data.Dataset.from_tensor_slices(t).batch(10):
+            y = tf.square(x)
+        """,
+    "inference per sample": """
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        for row in t:
+            model(row[None])
+        """,
+    "rows that are not computed with": """
+        kept = []
+        for row in t:
+            kept.append(row)
+        """,
+    "parts of a split tensor": """
+        total = tf.constant(0.0)
+        for part in tf.split(t, 2):
+            total = total + tf.reduce_sum(part)
+        """,
+    "rows that are converted and kept apart": "tensors = [tf.constant(row) for row in array]",
+    "a few rows that are stacked": "x = tf.stack([tf.constant(row) for row in [[1, 2], [3, 4]]])",
+    "rows along another axis": "x = tf.stack([tf.constant(row) for row in array], axis=1)",
+    "all kinds of syntax": """
+        async def f(*args, **kwargs):
+            async for x in g(*args):
+                y = [int(*i) for i in t]
+        y = [int() for i in t]
+        y = [int(i, 2) for i in t]
+        y = [int(i) for i, j in t]
+        y = [int(i) for i in t for j in i]
+        y = {int(i) for i in t}
+        for x, (y, *z) in w: pass
+        for a[0] in t: pass
+        """,
+}
+
+FLAGGED = {
+    "a list of integers": "numbers = [int(i) for i in classes]  # <-",
+    "a list of floats": "numbers = [float(i) for i in tf.reduce_sum(t, axis=1)]  # <-",
+    "in a method": """
+        class Count:
+            def update(self, x):
+                found = tf.argmax(x, axis=1)
+                self.seen += [int(i) for i in found]  # <-
+        """,
+    "of a batch of labels": """
+        for x, y in tf.data.Dataset.from_tensor_slices((t, classes)).batch(10):
+            z = tf.square(y)
+            seen += [int(i) for i in z]  # <-
+        """,
+    "ops on row after row": """
+        total = tf.constant(0.0)
+        for row in t:  # <-
+            total = total + tf.reduce_sum(tf.square(row))
+        """,
+    "ops on numbered rows": """
+        results = []
+        for i in range(100):  # <-
+            results.append(tf.reduce_sum(tf.square(t[i])))
+        """,
+    "ops on as many rows as there are": """
+        results = []
+        for i in range(len(t)):  # <-
+            results.append(tf.reduce_sum(t[i] * t[i]))
+        """,
+    "ops on as many rows as the shape says": """
+        results = []
+        for i in range(t.shape[0]):  # <-
+            results.append(tf.reduce_sum(t[i, 2:]))
+        """,
+    "enumerated rows": """
+        results = []
+        for i, row in enumerate(t):  # <-
+            results.append(tf.reduce_sum(row))
+        """,
+    "in a function that the module calls": """
+        def norms(x):
+            results = []
+            for row in x:  # <-
+                results.append(tf.norm(row))
+            return tf.stack(results)
+        norms(t)
+        """,
+    "rows that are converted and stacked": "x = tf.stack([tf.constant(row) for row in array])  # <-",
+}
+
+
+@pytest.mark.parametrize("source", SILENT.values(), ids=SILENT.keys())
+def test_it_leaves_alone(source: str) -> None:
+    assert flagged(CODE, module(source)) == []
+
+
+@pytest.mark.parametrize("source", FLAGGED.values(), ids=FLAGGED.keys())
+def test_it_flags(source: str) -> None:
+    assert flagged(CODE, module(source)) == rows_marked(module(source))
+
+
+FIXES = {
+    "integers": ("[int(i) for i in classes]", "classes.numpy().tolist()"),
+    "a computed tensor": ("[int(i) for i in tf.argmax(t, axis=1)]", "tf.argmax(t, axis=1).numpy().tolist()"),
+    "floats that are cut to integers": ("[int(i) for i in t]", "t.numpy().astype(int).tolist()"),
+    "integers that become floats": ("[float(i) for i in classes]", "classes.numpy().astype(float).tolist()"),
+    "a sum": ("[int(i) for i in classes + 1]", "(classes + 1).numpy().astype(int).tolist()"),
+    "numbers of a known type": (
+        "[float(i) for i in tf.cast(t, tf.float32)]",
+        "tf.cast(t, tf.float32).numpy().tolist()",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), FIXES.values(), ids=FIXES.keys())
+def test_the_tensor_is_copied_at_once(before: str, after: str) -> None:
+    assert fixed(CODE, module(f"x = {before}\n")) == module(f"x = {after}\n")
+
+
+def test_no_comment_is_lost() -> None:
+    (note,) = notes(CODE, module("x = [\n    int(i)  # a number\n    for i in classes\n]\n"))
+    assert "a comment" in note
+
+
+def test_ops_on_rows_are_left_to_their_author() -> None:
+    assert notes(CODE, module(FLAGGED["ops on row after row"])) == []
