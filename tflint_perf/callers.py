@@ -63,11 +63,13 @@ class _Search:
             words.setdefault(last, set()).update({home, owner or home})
         if not words:
             return
-        pattern = re.compile(rb"\b(?:%s)\b" % b"|".join(re.escape(word.encode()) for word in sorted(words)))
+        # What is only defined in a file is not called there.
+        uses = _any_of(rb"(?<!def )(?<!class )\b(%s)\b", words)
+        imports = _any_of(rb"(?m)^[ \t]*(?:from|import)\b.*\b(%s)\b", set().union(*words.values()))
         for file in self._project:
             text = self._text(file)
-            said = {match.decode() for match in pattern.findall(text)}
-            if any(any(other.encode() in text for other in words[word]) for word in said):
+            imported = {match.decode() for match in imports.findall(text)} if file not in self._read else None
+            if imported and any(words[match.decode()] & imported for match in uses.findall(text)):
                 self._read_once(file)
 
     def _text(self, file: Path) -> bytes:
@@ -165,6 +167,10 @@ class _Search:
             or (outside_loops and any(caller.per_step for caller in above)),
             outside_loops and (alone or any(caller.may_be_per_step for caller in above)),
         )
+
+
+def _any_of(pattern: bytes, words: Iterable[str]) -> re.Pattern[bytes]:
+    return re.compile(pattern % b"|".join(re.escape(word.encode()) for word in sorted(words)))
 
 
 def _uses(file: Path, data: bytes, files: Files) -> tuple[Use, ...]:

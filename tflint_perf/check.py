@@ -17,7 +17,7 @@ from tflint_perf.edit import Editor
 from tflint_perf.finding import Finding, Fix
 from tflint_perf.linked import Linked
 from tflint_perf.model import Model
-from tflint_perf.model.outside import NOTHING, Outside
+from tflint_perf.model.outside import NOTHING, Caller, Outside
 from tflint_perf.model.summary import Summary, Use
 from tflint_perf.own_rules import OWN_RULES
 from tflint_perf.positions import Positions
@@ -30,6 +30,9 @@ from tflint_perf.syntax import invalid_syntax
 
 T = TypeVar("T")
 _Reports = list[tuple[type[Rule], Report]]
+_PER_STEP = Caller("call", "eager", per_step=True)
+_COMPILED = Caller("compile", "compiled")
+_ONCE = Caller("call", "eager")
 
 # Deeply nested code needs deep recursion, in the walk and in code generation.
 _RECURSION_LIMIT = 8_000
@@ -160,14 +163,25 @@ def _reports(model: Model, rules: list[type[Rule]]) -> _Reports:
 def _open(model: Model, rules: list[type[Rule]], reports: _Reports, outside: Linked) -> frozenset[str]:
     """The functions whose callers in other files may decide on a finding: on one that is there, or one more.
 
-    What more there might be shows when the rules are asked again, supposing that all functions run per step.
+    Which these are shows when the rules are asked again: supposing that all functions run per step, there may
+    be more findings; supposing that all are compiled, or run once, there may be fewer.
     """
     if not outside.asked:
         return frozenset()
-    other = model.again(outside.supposing())
-    nodes = {report.node for _, report in (*reports, *_reports(other, rules))}
+    found = {report.node for _, report in reports}
+    differ = _supposing(_PER_STEP, model, rules, outside) ^ found
+    if found:
+        for caller in (_COMPILED, _ONCE):
+            differ |= found - _supposing(caller, model, rules, outside)
+    return frozenset(name for node in differ for name in model.calls.names_outside(node))
+
+
+def _supposing(caller: Caller, model: Model, rules: list[type[Rule]], outside: Linked) -> set[cst.CSTNode]:
+    """What would be reported if every function had this caller."""
+    other = model.again(outside.supposing(caller))
+    nodes = {report.node for _, report in _reports(other, rules)}
     other.forget()
-    return frozenset(name for node in nodes for name in model.calls.names_outside(node))
+    return nodes
 
 
 def _findings(

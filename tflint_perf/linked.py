@@ -22,14 +22,14 @@ class Linked:
         self._files = files
         self._file = file
         self._callers = callers or {}
-        self._supposes = False
+        self._supposed: Caller | None = None
         # Whether any answer depended on who calls this file's functions.
         self.asked = False
 
-    def supposing(self) -> Linked:
-        """The same, but that somebody calls every function per step."""
+    def supposing(self, caller: Caller) -> Linked:
+        """The same, but that every function of the file has this caller, too."""
         other = Linked(self._files, self._file, self._callers)
-        other._supposes = True
+        other._supposed = caller
         return other
 
     def value(self, dotted: str) -> Value:
@@ -88,7 +88,7 @@ class Linked:
         """Who in other files calls a function of this file."""
         self.asked = True
         known = self._callers.get(function, ())
-        return (*known, Caller("call", "eager", per_step=True)) if self._supposes else known
+        return (*known, self._supposed) if self._supposed is not None else known
 
     def _value(self, found: Found | None) -> Value:
         if found is None or found.thing is None or found.what == "module":

@@ -8,7 +8,7 @@ import libcst as cst
 
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.keras_classes import COMPILED_METHODS
-from tflint_perf.model.outside import Caller, name_outside
+from tflint_perf.model.outside import NOTHING, Caller, name_outside
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.syntax import argument, callee_name, has_stars, is_name
 from tflint_perf.model.values import Value
@@ -69,11 +69,14 @@ class CallGraph:
         self._local_names()
         # What a parameter is follows from the callers, and who calls a method from what a parameter is: so the
         # calls that stay open are asked again once the others are known.
+        # What other files define runs no function of this one, so they are not asked meanwhile.
+        outside, infer.outside = infer.outside, NOTHING
         waiting = self._candidates()
         for _ in range(_ROUNDS):
             waiting = [call for call in waiting if not self._settle_targets(call)]
             infer.forget()
             infer.arguments_of = self.arguments
+        infer.outside = outside
 
     # Building
 
@@ -173,9 +176,15 @@ class CallGraph:
             if function is None or function in seen:
                 continue
             seen.add(function)
-            names.add(name_outside(function))
+            if not self._is_keras_s(function):
+                names.add(name_outside(function))
             waiting += [function.outer, *map(self.function_at, self.sites(function))]
         return names - {""}
+
+    def _is_keras_s(self, function: Function) -> bool:
+        """Whether a method is one that Keras calls: `call`, `train_step`."""
+        kind = self._infer.classes.keras_kind(function.owner) if function.owner is not None else ""
+        return function.name in COMPILED_METHODS.get(kind, ())
 
     def function_at(self, node: cst.CSTNode) -> Function | None:
         """The function whose body holds `node`; None at module or class level."""

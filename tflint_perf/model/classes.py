@@ -27,6 +27,11 @@ class Classes:
         self._bases: dict[Class, tuple[list[Class], str, bool]] = {}
         self._bases_outside: dict[Class, list[str]] = {}
 
+    def forget(self) -> None:
+        """Drop what was worked out before other files could be asked."""
+        self._bases.clear()
+        self._bases_outside.clear()
+
     # Lineage
 
     def lineage(self, klass: Class) -> list[Class]:

@@ -39,6 +39,7 @@ class Inference:
         """Drop what was worked out before all callers were known."""
         self._values.clear()
         self._returned.clear()
+        self.classes.forget()
 
     def value(self, node: cst.CSTNode) -> Value:
         """What is known of the value of an expression; `UNKNOWN` where nothing is."""

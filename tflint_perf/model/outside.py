@@ -102,9 +102,14 @@ NOTHING = Nothing()
 
 def name_outside(function: Function) -> str:
     """The name by which other files may reach a function: "f", "Class.method"; "" where they can't."""
+    if function.name.startswith(
+        "__"
+    ):  # whoever makes or calls an object runs these, and that is seldom per step
+        return ""
     if function.owner is not None:
         within_reach = function.owner.function is None and function.owner.scope.parent is not None
         return f"{function.owner.name}.{function.name}" if within_reach else ""
-    if function.outer is not None or function.name == "<lambda>":
+    # `main` is the program's, which runs once.
+    if function.outer is not None or function.name in ("<lambda>", "main"):
         return ""
     return function.name
