@@ -48,6 +48,8 @@ class LateCaches:
     def _why(self, way: Pipeline, index: int) -> Why | None:
         stage, cache = way[index], way[-1].call
         if stage.name == "repeat" and index:
+            if any(behind.name in ("take", "take_while") for behind in way[index:]):
+                return None  # that ends it
             given = argument(stage.call, 0, "count")
             if given is None or is_name(given, "None") or integer(given) == -1:
                 return "endless"

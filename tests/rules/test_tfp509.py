@@ -1,0 +1,347 @@
+"""TFP509 shuffle-after-decode."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.rules.support import findings, fixed, flagged, notes
+
+CODE = "TFP509"
+PREAMBLE = """\
+import cv2
+import numpy as np
+import tensorflow as tf
+import tensorflow_datasets as tfds
+from features import extract
+files = tf.data.Dataset.list_files("images/*.jpg")
+records = tf.data.TFRecordDataset(paths)
+slices = tf.data.Dataset.from_tensor_slices((x, y))
+(x_train, y_train), _ = tf.keras.datasets.mnist.load_data()
+def load(path):
+    return tf.io.decode_jpeg(tf.io.read_file(path))
+def to_float(image):
+    return tf.cast(image, tf.float32) / 255.0
+def parse(record):
+    return tf.io.parse_single_example(record, schema)
+def decode(record):
+    image = tf.io.decode_png(parse(record)["image"])
+    return tf.image.resize(image, [224, 224])
+"""
+ROWS_BEFORE = PREAMBLE.count("\n")
+
+
+def module(source: str) -> str:
+    return PREAMBLE + dedent(source).lstrip("\n")
+
+
+def rows(source: str) -> list[int]:
+    """The rows flagged in source below the preamble, counted from 1."""
+    return [row - ROWS_BEFORE for row in flagged(CODE, module(source))]
+
+
+SILENT = {
+    "a shuffle of file names": "files.shuffle(1000).map(load).batch(32)",
+    "a shuffle of records": "records.shuffle(1000).map(decode).batch(32)",
+    "a shuffle of arrays": "slices.shuffle(1000).batch(32)",
+    "a map that parses": "records.map(parse).shuffle(1000).batch(32)",
+    "a map that keeps the size": "slices.map(lambda x, y: (x * 2.0, y)).shuffle(1000).batch(32)",
+    "a map of a function from elsewhere": "files.map(extract).shuffle(1000).batch(32)",
+    "a function from elsewhere within": """
+        def f(path):
+            return extract(load(path))
+        files.map(f).shuffle(1000).batch(32)
+        """,
+    "a statistic of the image": """
+        def f(path):
+            return tf.reduce_mean(load(path))
+        files.map(f).shuffle(1000).batch(32)
+        """,
+    "features of the image": """
+        model = tf.keras.applications.VGG16()
+        files.map(lambda path: model(load(path))).shuffle(1000).batch(32)
+        """,
+    "a later map that makes it small": """
+        files.map(load).map(lambda x: tf.reduce_mean(x)).shuffle(1000).batch(32)
+        """,
+    "a later map that is not in sight": "files.map(load).map(extract).shuffle(1000).batch(32)",
+    "a cached dataset": "files.map(load).cache().shuffle(1000).batch(32)",
+    "cached batches": "files.map(load).batch(32).cache().shuffle(1000)",
+    "what is shuffled already": "files.shuffle(1000).map(load).shuffle(10).batch(32)",
+    "records shuffled before they are decoded, and after": (
+        "records.shuffle(1000).map(decode).repeat().shuffle(10).batch(32)"
+    ),
+    "a small image cut out of a file's bytes": """
+        def f(record):
+            return tf.image.resize(tf.io.decode_jpeg(record), (32, 32))
+        records.map(f).shuffle(1000).batch(32)
+        """,
+    "an image of unknown size": """
+        def f(record):
+            return tf.image.resize(tf.io.decode_jpeg(record), size)
+        records.map(f).shuffle(1000).batch(32)
+        """,
+    "a cast of numbers of unknown type": "slices.map(lambda x, y: (tf.cast(x, tf.float32), y)).shuffle(9)",
+    "a cast of 8-bit numbers that makes no floats": """
+        ds = tf.data.Dataset.from_tensor_slices(x_train).map(lambda x: tf.cast(x, tf.uint8)).shuffle(1000)
+        """,
+    "numbers of tables": "tfds.load('iris', split='train').map(lambda r: tf.cast(r, tf.float32)).shuffle(99)",
+    "python": "files.map(lambda p: tf.py_function(load, [p], tf.float32)).shuffle(1000).batch(32)",
+    "text cut into sequences": """
+        sequences = ids.batch(101, drop_remainder=True)
+        dataset = tf.data.Dataset.from_tensor_slices(ids).batch(101).map(split).shuffle(10000).batch(BATCH_SIZE)
+        """,
+    "sequences that a function returns": """
+        def sequences(length):
+            return tf.data.Dataset.from_tensor_slices(ids).batch(length + 1).shuffle(1000)
+        """,
+    "sequences of literal length that nothing here consumes": "slices.batch(101).shuffle(1000)",
+    "windows of a series": """
+        ds = tf.data.Dataset.from_tensor_slices(series).window(9, shift=1, drop_remainder=True)
+        ds = ds.flat_map(lambda window: window.batch(9)).shuffle(1000).batch(32)
+        """,
+    "batches taken apart": "files.map(extract).batch(batch_size).unbatch().shuffle(1000)",
+    "batches taken apart later": "slices.batch(batch_size).shuffle(1000).unbatch()",
+    "batches that were shuffled before": "slices.shuffle(1000).batch(batch_size).shuffle(10)",
+    "a buffer of one": "slices.batch(batch_size).shuffle(1)",
+    "a dataset of unknown origin": "dataset.map(load).shuffle(1000)",
+    "a generator of numbers": "tf.data.Dataset.from_generator(lambda: range(9), tf.int32).shuffle(9)",
+    "np.random.shuffle": "np.random.shuffle(x_train)",
+    "one way that decodes and one that does not": """
+        ds = files
+        if images:
+            ds = ds.map(load)
+        ds = ds.shuffle(1000)
+        """,
+    "patches of decoded images": """
+        files.map(load).flat_map(lambda x: tf.data.Dataset.from_tensor_slices(x)).shuffle(1000)
+        """,
+    "a star": "files.map(*args).shuffle(*more)",
+}
+FLAGGED = {
+    "decoded images": "files.map(load).shuffle(1000).batch(32)  # <-",
+    "decoded images with labels": """
+        def f(path, label):
+            image = tf.image.resize(load(path), (28, 28))
+            image.set_shape([28, 28, 3])
+            return to_float(image), label
+        ds = slices.map(f, num_parallel_calls=4)
+        ds = ds.shuffle(buffer_size=1000)  # <-
+        """,
+    "images decoded from records": "records.map(decode).shuffle(1000).batch(32)  # <-",
+    "images of records, in two maps": "records.map(parse).map(decode).shuffle(1000)  # <-",
+    "images of unchanged size": "records.map(lambda r: tf.image.decode_jpeg(r)).shuffle(1000)  # <-",
+    "a size that has a name": """
+        SIZE = 256
+        def f(record):
+            return tf.image.resize(tf.io.decode_jpeg(record), [SIZE, SIZE])
+        records.map(f).repeat().shuffle(1000)  # <-
+        """,
+    "a lambda around a function": "files.map(lambda path: load(path)).shuffle(1000)  # <-",
+    "sounds": """
+        files.map(lambda p: tf.audio.decode_wav(tf.io.read_file(p))).shuffle(1000)  # <-
+        """,
+    "8-bit images made floats": """
+        tf.data.Dataset.from_tensor_slices(x_train).map(to_float).shuffle(60000)  # <-
+        """,
+    "8-bit images with labels": """
+        def f(image, label):
+            return to_float(image), label
+        tf.data.Dataset.from_tensor_slices((x_train[..., None], y_train)).map(f).shuffle(60000)  # <-
+        """,
+    "an array of bytes": """
+        images = np.zeros((100, 28, 28), dtype=np.uint8)
+        tf.data.Dataset.from_tensor_slices(images).map(to_float).shuffle(60000)  # <-
+        """,
+    "images of TensorFlow Datasets": """
+        def f(image, label):
+            return tf.cast(image, tf.float32) / 255., label
+        ds = tfds.load("mnist", split="train", as_supervised=True)
+        ds = ds.map(f).shuffle(10000)  # <-
+        """,
+    "raw bytes": """
+        def f(record):
+            return tf.cast(tf.io.decode_raw(record, tf.uint8), tf.float32)
+        records.map(f).shuffle(1000)  # <-
+        """,
+    "a generator that reads images": """
+        def images():
+            for path in paths:
+                yield cv2.imread(path)
+        tf.data.Dataset.from_generator(images, tf.uint8).shuffle(1000).batch(32)  # <-
+        """,
+    "behind a batch": "slices.batch(batch_size).shuffle(1000)  # <-",
+    "behind a batch that is trained on": """
+        model = tf.keras.Sequential()
+        model.fit(slices.batch(32).shuffle(1000))  # <-
+        """,
+    "behind a batch and a map": """
+        ds = slices.batch(BATCH_SIZE)
+        ds = ds.map(extract).prefetch(1)
+        ds = ds.shuffle(1000)  # <-
+        """,
+    "of a source that batches": """
+        ds = tf.keras.utils.image_dataset_from_directory("images")
+        model = tf.keras.Sequential()
+        model.fit(ds.shuffle(1000))  # <-
+        """,
+    "behind a cache in a file": "files.map(load).cache('/tmp/cache').shuffle(1000)  # <-",
+}
+
+
+@pytest.mark.parametrize("source", SILENT.values(), ids=SILENT.keys())
+def test_says_nothing_of(source: str) -> None:
+    assert rows(source) == []
+
+
+@pytest.mark.parametrize("source", FLAGGED.values(), ids=FLAGGED.keys())
+def test_flags_the_shuffle_of(source: str) -> None:
+    marked = [row for row, line in enumerate(dedent(source).strip("\n").split("\n"), 1) if "# <-" in line]
+    assert rows(source) == marked != []
+
+
+def test_says_what_the_map_does() -> None:
+    (finding,) = findings(CODE, module("files.map(load).shuffle(1000)"))
+    assert finding.message.startswith(
+        "the `map` in front of `shuffle` reads and decodes files, and the buffer holds what comes of it; shuffle first"
+    )
+
+
+FIXES = {
+    "on one line": ("files.map(load).shuffle(1000).batch(32)\n", "files.shuffle(1000).map(load).batch(32)\n"),
+    "with arguments and a repeat between": (
+        "files.map(load, num_parallel_calls=4).repeat().shuffle(1000, seed=1).batch(32)\n",
+        "files.repeat().shuffle(1000, seed=1).map(load, num_parallel_calls=4).batch(32)\n",
+    ),
+    "each on a line, with comments": (
+        """
+        ds = (
+            files
+            # decode
+            .map(load)  # images
+            .shuffle(1000)  # well
+            .batch(32)
+        )
+        """,
+        """
+        ds = (
+            files
+            .shuffle(1000)  # well
+            # decode
+            .map(load)  # images
+            .batch(32)
+        )
+        """,
+    ),
+    "statements": (
+        """
+        ds = files.map(load)
+        ds = ds.shuffle(1000)
+        ds = ds.batch(32)
+        """,
+        """
+        ds = files
+        ds = ds.shuffle(1000).map(load)
+        ds = ds.batch(32)
+        """,
+    ),
+    "two maps": (
+        "ds = files.map(load).map(to_float).shuffle(1000)\n",
+        "ds = files.shuffle(1000).map(load).map(to_float)\n",
+    ),
+    "two maps, each on a line": (
+        """
+        ds = (
+            files
+            .map(load)
+            # floats
+            .map(to_float)
+            # in any order
+            .shuffle(1000)
+        )
+        """,
+        """
+        ds = (
+            files
+            # in any order
+            .shuffle(1000)
+            .map(load)
+            # floats
+            .map(to_float)
+        )
+        """,
+    ),
+    "two maps with backslashes": (
+        "ds = files \\\n    .map(load) \\\n    .map(to_float) \\\n    .shuffle(1000) \\\n    .batch(2)\n",
+        "ds = files \\\n    .shuffle(1000) \\\n    .map(load) \\\n    .map(to_float) \\\n    .batch(2)\n",
+    ),
+    "two maps in statements": (
+        """
+        ds = files
+        ds = ds.map(load)
+        ds = ds.map(to_float)
+        # in any order
+        ds = ds.shuffle(1000)
+        """,
+        """
+        ds = files
+        # in any order
+        ds = ds.shuffle(1000)
+        ds = ds.map(load)
+        ds = ds.map(to_float)
+        """,
+    ),
+    "two maps in the statement before": (
+        """
+        ds = files.map(load).map(to_float)
+        ds = ds.shuffle(1000).batch(32)
+        """,
+        """
+        ds = files.shuffle(1000).map(load).map(to_float)
+        ds = ds.batch(32)
+        """,
+    ),
+    "batches": ("ds = slices.batch(batch_size).shuffle(99)\n", "ds = slices.shuffle(99).batch(batch_size)\n"),
+    "batches that are mapped": (
+        "ds = slices.batch(batch_size).map(extract).shuffle(99)\n",
+        "ds = slices.shuffle(99).batch(batch_size).map(extract)\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), FIXES.values(), ids=FIXES.keys())
+def test_shuffles_first(before: str, after: str) -> None:
+    assert fixed(CODE, module(before)) == module(after)
+
+
+def test_never_calls_the_fix_safe_because_another_order_comes_of_it() -> None:
+    (finding,) = findings(CODE, module("files.map(load).shuffle(1000)"))
+    assert finding.fix is not None
+    assert not finding.fix.safe
+
+
+REFUSED = {
+    "`take` stands between them": "files.map(load).map(to_float).take(100).shuffle(100)",
+    "`cache` stands between them": "files.map(load).cache('file').shuffle(100)",
+    "it comes like this from the source": """
+        model = tf.keras.Sequential()
+        model.fit(tf.keras.utils.image_dataset_from_directory("images").shuffle(100))
+        """,
+    "what `map` gives goes on in several ways": """
+        images = files.map(load)
+        ds = images.shuffle(100)
+        few = images.take(10)
+        """,
+    "the two stand too far apart": """
+        ds = files.map(load)
+        print(ds)
+        ds = ds.shuffle(100)
+        """,
+}
+
+
+@pytest.mark.parametrize(("reason", "source"), REFUSED.items(), ids=REFUSED.keys())
+def test_says_why_it_does_not_shuffle_first(reason: str, source: str) -> None:
+    (note,) = notes(CODE, module(source))
+    assert note.split(" (line")[0] == f"no fix: {reason}"
