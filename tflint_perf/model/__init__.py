@@ -17,6 +17,7 @@ from tflint_perf.model.counters import Counters
 from tflint_perf.model.crossing import Crossings
 from tflint_perf.model.devices import Devices
 from tflint_perf.model.feeds import Feeds
+from tflint_perf.model.forward_passes import ForwardPasses
 from tflint_perf.model.growth import Growth
 from tflint_perf.model.guards import Guard, Guards
 from tflint_perf.model.infer import Inference
@@ -141,6 +142,7 @@ class Model:
     # What stands in the way of compiling eager code.
     tracing = part(Tracing, "infer", "calls", "compiled", "passing")
     passing = part(Passing, "infer", "calls")  # what stands against giving values to compiled code
+    forward_passes = part(ForwardPasses)  # models that run in eager mode outside gradient steps
     # What crosses the borders of stretches of statements.
     crossings = part(Crossings, "infer", "passing", "numbers", "invariance")
     # What is surely traced, and which values in it are tensors of the graph.

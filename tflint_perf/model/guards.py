@@ -18,6 +18,9 @@ _DEBUG_FLAG = re.compile(
 )
 _BEST = re.compile(r"(^|_)(best|lowest|highest|max|min|record|smallest|largest)(_|$)", re.I)
 
+_EQUAL_OPS = frozenset({"tf.equal", "tf.math.equal"})
+_MODULO_OPS = frozenset({"tf.math.mod", "tf.math.floormod", "tf.mod", "tf.floormod"})
+
 
 @dataclass(frozen=True, slots=True)
 class Guard:
@@ -121,9 +124,23 @@ class Guards:
                 return self._of_comparison(test, holds)
             case cst.BinaryOperation(operator=cst.Modulo()):
                 return None if holds else self._modulo(test)
+            case cst.Call() if holds and self._infer.names.qualified(test.func) in _EQUAL_OPS:
+                return self._of_equal_op(test)
             case cst.Name() | cst.Attribute() if holds:
                 name = test.attr.value if isinstance(test, cst.Attribute) else test.value
                 return Guard(test) if _DEBUG_FLAG.search(name) else None
+        return None
+
+    def _of_equal_op(self, call: cst.Call) -> Guard | None:
+        """`tf.equal(tf.math.mod(step, 10), 0)`."""
+        for arg in call.args:
+            match arg.value:
+                case cst.BinaryOperation(operator=cst.Modulo()):
+                    return self._modulo(arg.value)
+                case cst.Call(args=[_, cst.Arg(value=every)]) as mod:
+                    if self._infer.names.qualified(mod.func) in _MODULO_OPS:
+                        number = self.number(every)
+                        return Guard(mod, number) if number is None or number >= 2 else None
         return None
 
     def _of_comparison(self, test: cst.Comparison, holds: bool) -> Guard | None:

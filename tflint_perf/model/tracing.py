@@ -59,6 +59,11 @@ class Tracing:
             return host
         return self._in_body(function, [function])
 
+    def obstacle_in_call(self, call: cst.Call) -> Obstacle | None:
+        """The first obstacle to compiling what a call runs in this file."""
+        bodies = (self._in_body(target, [target]) for target in self._calls.targets(call))
+        return next(filter(None, bodies), None)
+
     def obstacle_in_statements(
         self, statements: Iterable[cst.CSTNode], function: Function | None
     ) -> Obstacle | None:

@@ -1,0 +1,251 @@
+"""TFP107 eager-inference-step."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.rules.support import fixed, flagged, notes
+
+PREAMBLE = dedent("""\
+    import numpy as np
+    import tensorflow as tf
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    optimizer = tf.keras.optimizers.Adam()
+    dataset = tf.data.Dataset.from_tensor_slices(data).batch(32)
+""")
+ROWS = PREAMBLE.count("\n")
+
+SILENT = {
+    "compiled code": """
+        @tf.function
+        def score(x):
+            return model(x)
+        for x in dataset:
+            score(x)
+        """,
+    "a model that is compiled where it is used": """
+        run = tf.function(model)
+        for x in dataset:
+            run(x)
+        """,
+    "the forward pass of a gradient step": """
+        for x, y in dataset:
+            with tf.GradientTape() as tape:
+                loss = loss_fn(y, model(x))
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        """,
+    "a loss in a function that the tape calls": """
+        def compute_loss(x, y):
+            return loss_fn(y, model(x))
+        for x, y in dataset:
+            with tf.GradientTape() as tape:
+                loss = compute_loss(x, y)
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        """,
+    "a target beside the tape, in the function of the step": """
+        def learn(x, following):
+            y = tf.reduce_max(model(following), axis=1)
+            with tf.GradientTape() as tape:
+                loss = loss_fn(y, model(x))
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        for x, following in dataset:
+            learn(x, following)
+        """,
+    "a metric of the step, between its tape and its update": """
+        for x, y in dataset:
+            with tf.GradientTape() as tape:
+                loss = loss_fn(y, model(x))
+            gradients = tape.gradient(loss, model.trainable_variables)
+            accuracy = tf.reduce_mean(model(x))
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        """,
+    "a tape whose gradients nothing applies": """
+        for x in dataset:
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                score = model(x)
+            saliency.append(tape.gradient(score, x).numpy())
+        """,
+    "a call that runs once": "model(tf.zeros((1, 4)))\n",
+    "a function that nothing here calls per step": """
+        def score(x):
+            return model(x)
+        score(data)
+        """,
+    "once an epoch": """
+        for epoch in range(100):
+            for x, y in dataset:
+                model.train_on_batch(x, y)
+            sample = model(noise)
+        """,
+    "behind a counter": """
+        for step, (x, y) in enumerate(dataset):
+            model.train_on_batch(x, y)
+            if step % 100 == 0:
+                print(model(x))
+        """,
+    "behind a counter of TensorFlow's": """
+        for x, y in dataset:
+            model.train_on_batch(x, y)
+            if tf.equal(tf.math.mod(step, 100), 0):
+                print(model(x))
+        """,
+    "in a function that is called behind a counter, and once at the end": """
+        def show(x):
+            return model(x)
+        for step, (x, y) in enumerate(dataset):
+            model.train_on_batch(x, y)
+            if step % 100 == 0:
+                show(x)
+        show(data)
+        """,
+    "the building of a model": """
+        def build(units):
+            inputs = tf.keras.Input((4,))
+            hidden = tf.keras.layers.Dense(units)
+            return tf.keras.Model(inputs, hidden(inputs))
+        for units in range(100):
+            build(units).fit(x, y)
+        """,
+    "layers made and called at once": """
+        for i in range(100):
+            x = tf.keras.layers.Dense(8)(x)
+            model.train_on_batch(x, y)
+        """,
+    "a loop over layers": """
+        for x in dataset:
+            model.train_on_batch(x, y)
+            for layer in model.layers:
+                x = layer(x)
+        """,
+    "an ensemble": "models = [model] * 20\nlogits = [m(x) for m in models]\n",
+    "a few results": "for x in dataset.take(5):\n    print(model(x))\n",
+    "a few results by an iterator": "iterator = iter(dataset.take(5))\nfor x in iterator:\n    print(model(x))\n",
+    "a few results by a count": "for i in range(5):\n    print(model(next(samples)))\n",
+    "a picture of each result": "for x in dataset:\n    plt.imshow(model(x)[0])\n",
+    "a loop behind a flag": "if args.visualize:\n    for x in dataset:\n        y = model(x)\n",
+    "text that gets longer with each call": """
+        for i in range(500):
+            text = tf.concat([text, tf.argmax(model(text), axis=-1)], axis=1)
+        """,
+    "a model whose code runs on the host": """
+        class M(tf.keras.Model):
+            def call(self, x):
+                return np.mean(x.numpy())
+        m = M()
+        for x in dataset:
+            m(x)
+        """,
+    "a saved function": """
+        import tensorflow_hub as hub
+        encoder = hub.load(url)
+        for x in dataset:
+            encoder(x)
+        """,
+    "something of unknown kind": "for x in dataset:\n    network(x)\n",
+    "other ways to run a model": "for x in dataset:\n    model.predict_on_batch(x)\n    model.summary()\n",
+}
+
+FLAGGED = {
+    "an evaluation loop": (
+        "for x, y in dataset:\n    metric.update_state(y, model(x, training=False))\n",
+        [2],
+    ),
+    "a loop over NumPy slices": (
+        "for i in range(batches):\n    logits = model(images[i * 32 : (i + 1) * 32])\n",
+        [2],
+    ),
+    "an agent that acts": (
+        """
+        class Agent:
+            def __init__(self):
+                self.actor = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+            def act(self, state):
+                return self.actor(state)
+        agent = Agent()
+        while not done:
+            state, reward, done, _, _ = env.step(agent.act(state))
+        """,
+        [6],
+    ),
+    "a decoding loop": (
+        """
+        class Decoder(tf.keras.Model):
+            def call(self, token, state):
+                return token, state
+        decoder = Decoder()
+        for t in range(length):
+            token, state = decoder(token, state)
+        """,
+        [7],
+    ),
+    "several models of one function, once": (
+        """
+        critic = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        def act(state):
+            return model(state), critic(state)
+        while not done:
+            state, reward, done, _, _ = env.step(act(state))
+        """,
+        [4],
+    ),
+    "a teacher before the tape, in the loop": (
+        """
+        teacher = tf.keras.models.load_model(path)
+        for x in dataset:
+            y = teacher(x)
+            with tf.GradientTape() as tape:
+                loss = loss_fn(y, model(x))
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        """,
+        [4],
+    ),
+}
+
+
+@pytest.mark.parametrize("source", SILENT.values(), ids=SILENT.keys())
+def test_it_stays_silent(source: str) -> None:
+    assert flagged("TFP107", PREAMBLE + dedent(source)) == []
+
+
+@pytest.mark.parametrize(("source", "rows"), FLAGGED.values(), ids=FLAGGED.keys())
+def test_it_flags_the_first_call(source: str, rows: list[int]) -> None:
+    assert flagged("TFP107", PREAMBLE + dedent(source)) == [ROWS + row for row in rows]
+
+
+def test_the_function_of_the_forward_pass_is_compiled() -> None:
+    source = (
+        PREAMBLE
+        + "def teach(x):\n    # softly\n    return tf.nn.softmax(model(x))\nfor x in dataset:\n    y = teach(x)\n"
+    )
+    assert fixed("TFP107", source) == source.replace("def teach", "@tf.function\ndef teach")
+
+
+def test_batches_of_varying_shape_ask_for_reduced_retracing() -> None:
+    source = PREAMBLE.replace(".batch(32)", ".padded_batch(32)")
+    source += "def teach(x):\n    return model(x)\nfor x in dataset:\n    y = teach(x)\n"
+    assert "@tf.function(reduce_retracing=True)\ndef teach" in fixed("TFP107", source)
+
+
+REFUSED = {
+    "`.numpy()` runs on the host": "return model(x).numpy()",
+    "`np.argmax` runs on the host": "return np.argmax(model(x))",
+    "`float()` runs on the host": "return float(model(x))",
+    "`np.random.rand` runs on the host": "return model(x) if np.random.rand() > 0.1 else 0",
+    "`.append()` writes to a container outside the step": "seen.append(model(x))",
+}
+
+
+@pytest.mark.parametrize(("reason", "statement"), REFUSED.items(), ids=REFUSED.keys())
+def test_the_fix_is_refused_where_tracing_would_change_the_function(reason: str, statement: str) -> None:
+    source = PREAMBLE + f"seen = []\ndef act(x):\n    {statement}\nfor x in dataset:\n    act(x)\n"
+    assert notes("TFP107", source) == [f"no fix: {reason} (line {ROWS + 3})"]
+
+
+def test_a_forward_pass_in_the_loop_itself_has_nothing_to_decorate() -> None:
+    source = PREAMBLE + "for x in dataset:\n    y = model(x)\n"
+    assert notes("TFP107", source) == [
+        f"no fix: the forward pass has no function of its own (line {ROWS + 2})"
+    ]

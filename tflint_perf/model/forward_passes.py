@@ -1,0 +1,186 @@
+"""Forward passes outside training: models and layers called one step at a time, with nothing to learn from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from tflint_perf.model.flow import loops_around
+from tflint_perf.model.scopes import Function, Loop
+from tflint_perf.model.steps import is_under_tape
+from tflint_perf.model.syntax import argument, callee_name, descendants, integer, names_read
+from tflint_perf.model.values import Pipeline
+
+if TYPE_CHECKING:
+    from tflint_perf.model import Model
+
+# What these load brings compiled functions along.
+_COMPILED_WHERE_SAVED = ("tf.hub.", "tensorflow_hub.", "tf.saved_model.")
+_JOINING = frozenset({"concat", "concatenate", "append", "vstack", "hstack", "stack", "pad"})
+_BUILDING = ("keras.Input", "keras.layers.Input", "keras.Model", "keras.models.Model")
+# Who looks at a picture of each result does not wait for the model.
+_SHOWS = frozenset({"imshow", "plot", "scatter", "savefig", "display", "imsave"})
+_FEW = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardPass:
+    """The models and layers that one function, or one loop of it, calls per step: `calls` in the order of the text."""
+
+    function: Function | None
+    loop: Loop | None
+    calls: list[cst.Call]
+
+
+class ForwardPasses:
+    """Finds eager forward passes that run per step and belong to no gradient step."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._walk = model.walk
+
+    def all(self) -> Iterator[ForwardPass]:
+        """The passes, in the order of the text."""
+        if self._model.programs.is_graph_code():
+            return
+        found: dict[tuple[Function | None, Loop | None], list[cst.Call]] = {}
+        for call in self._calls():
+            place = (self._model.function_at(call), self._model.loops.innermost_loop(call))
+            found.setdefault(place, []).append(call)
+        for (function, loop), calls in found.items():
+            calls.sort(key=lambda call: self._model.infer.place(call).order)
+            yield ForwardPass(function, loop, calls)
+
+    def _calls(self) -> Iterator[cst.Call]:
+        for calls in self._walk.calls.values():
+            for call in calls:
+                if self._is_inference(call) and self._runs_eagerly_per_step(call):
+                    if not self._belongs_to_step(call, set()) and not self._can_not_be_compiled(call):
+                        yield call
+
+    def _is_inference(self, call: cst.Call) -> bool:
+        """Whether a call runs a model or a layer that is there, on tensors."""
+        if not isinstance(call.func, cst.Name | cst.Attribute | cst.Subscript) or not call.args:
+            return False
+        if self._model.names.dotted(call.func):
+            return False
+        value = self._model.value(call.func)
+        return value.kind in ("model", "layer") and not value.name.startswith(_COMPILED_WHERE_SAVED)
+
+    def _runs_eagerly_per_step(self, call: cst.Call) -> bool:
+        model = self._model
+        return (
+            model.is_eager(call)
+            and model.is_per_step(call)
+            and not self._is_seldom(call, set())
+            and not self._builds_model(call)
+            and not self._is_no_step_loop(model.loops.innermost_loop(call))
+            and not self._is_bound_by_loop(call.func)
+        )
+
+    def _is_seldom(self, node: cst.CSTNode, seen: set[Function]) -> bool:
+        """Whether something keeps `node` from running on each step, here or wherever a step loop calls it."""
+        model = self._model
+        if model.guard_of(node) is not None or model.once.runs_seldom(node):
+            return True
+        function = model.function_at(node)
+        if function is None or function in seen or model.loops.innermost_loop(node) is not None:
+            return False
+        sites = [site for site in model.calls.sites(function) if model.is_per_step(site)]
+        return bool(sites) and all(self._is_seldom(site, seen | {function}) for site in sites)
+
+    def _is_no_step_loop(self, loop: Loop | None) -> bool:
+        """Whether a loop looks at a few results, shows each of them, or runs behind a flag."""
+        if loop is None:
+            return False
+        model, iterable = self._model, loop.iterable
+        if model.guard_of(loop.node) is not None or any(callee_name(c) in _SHOWS for c in loop.calls):
+            return True
+        if isinstance(iterable, cst.Call) and callee_name(iterable) == "range" and iterable.args:
+            count = model.guards.number(iterable.args[min(1, len(iterable.args) - 1)].value)
+            return count is not None and count <= _FEW
+        while (
+            isinstance(iterable, cst.Call)
+            and callee_name(iterable) in ("enumerate", "iter")
+            and iterable.args
+        ):
+            iterable = iterable.args[0].value
+        pipelines = model.value(iterable).pipelines if iterable is not None else ()
+        return bool(pipelines) and all(map(_takes_few, pipelines))
+
+    def _is_bound_by_loop(self, callee: cst.BaseExpression) -> bool:
+        """Whether a loop runs over models or layers: `for layer in layers: x = layer(x)`."""
+        for name in names_read(callee):
+            found = self._model.infer.bindings_reaching(name)
+            if found is not None and any(b.kind in ("for", "comprehension") for b in found[1]):
+                return True
+        return False
+
+    def _builds_model(self, call: cst.Call) -> bool:
+        """Whether a layer is called to build a model of Keras: the function makes its input or the model itself."""
+        function = self._model.function_at(call)
+        calls = function.calls if function is not None else []
+        return any(self._model.qualified(other.func) in _BUILDING for other in calls)
+
+    # What belongs to gradient steps
+
+    def _belongs_to_step(self, node: cst.CSTNode, seen: set[Function]) -> bool:
+        """Whether a gradient step runs `node`: under its tape, beside it, or in a function that it calls."""
+        if is_under_tape(self._model.infer, node) or self._is_in_step(node):
+            return True
+        function = self._model.function_at(node)
+        if function is None or function in seen or self._model.loops.innermost_loop(node) is not None:
+            return False
+        sites = [
+            site
+            for site in self._model.calls.sites(function)
+            if self._model.is_per_step(site) and not self._is_seldom(site, set())
+        ]
+        return bool(sites) and all(self._belongs_to_step(site, seen | {function}) for site in sites)
+
+    def _is_in_step(self, node: cst.CSTNode) -> bool:
+        function, order = self._model.function_at(node), self._model.infer.place(node).order
+        around = loops_around(self._model.loops.innermost_loop(node))
+        for step in self._model.steps.all():
+            if step.function is not function:
+                continue
+            loop = self._model.loops.innermost_loop(step.tape)
+            if loop is None and function is not None:
+                return True
+            last = max(self._model.infer.place(call).order for call in step.applied)
+            if loop in around and self._walk.at[step.tape].order <= order <= last:
+                return True
+        return False
+
+    # What can't be compiled, or not to any use
+
+    def _can_not_be_compiled(self, call: cst.Call) -> bool:
+        return self._model.tracing.obstacle_in_call(call) is not None or self._grows(call)
+
+    def _grows(self, call: cst.Call) -> bool:
+        """Whether the input gets longer with each iteration, as text does that a model writes."""
+        loop = self._model.loops.innermost_loop(call)
+        if loop is None:
+            return False
+        read = {name.value for arg in call.args for name in names_read(arg.value)}
+        for node in descendants(loop.node):
+            if isinstance(node, cst.Assign) and isinstance(node.value, cst.Call):
+                written = {name.value for target in node.targets for name in names_read(target.target)}
+                again = {name.value for name in names_read(node.value)}
+                if callee_name(node.value) in _JOINING and read & written & again:
+                    return True
+            if isinstance(node, cst.Call) and callee_name(node) == "append":
+                if isinstance(node.func, cst.Attribute) and read & {
+                    n.value for n in names_read(node.func.value)
+                }:
+                    return True
+        return False
+
+
+def _takes_few(pipeline: Pipeline) -> bool:
+    last = pipeline[-1]
+    count = integer(argument(last.call, 0, "count")) if last.name == "take" else None
+    return count is not None and 0 <= count <= _FEW
