@@ -92,13 +92,13 @@ def _shuffle_first(late: LateShuffle, edit: Editor) -> Repair | Refusal:
         if len(edit.model.successors.directly_behind(stage.call)) > 1:
             return Refusal(f"what `{stage.name}` gives goes on in several ways", stage.call)
     names = {stage.name for stage in between}
-    if names <= NEUTRAL - {"cache"}:
-        edits = move_behind(edit, large.call, shuffle.call)
-        moved = f"Move the `{large.name}` behind `shuffle`"
-    elif names <= _INDIFFERENT:
+    if names <= _INDIFFERENT:
         edits = move_in_front(edit, shuffle.call, large.call)
         moved = f"Move the `shuffle` in front of `{large.name}`"
+    elif names <= NEUTRAL - {"cache"}:
+        edits = move_behind(edit, large.call, shuffle.call)
+        moved = f"Move the `{large.name}` behind `shuffle`"
     else:
-        (other,) = [stage for stage in between if stage.name not in _INDIFFERENT][:1]
+        other = next(stage for stage in between if stage.name not in _INDIFFERENT)
         return Refusal(f"`{other.name}` stands between them", other.call)
     return edits if isinstance(edits, Refusal) else Repair(moved, edits, safe=False)

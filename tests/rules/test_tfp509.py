@@ -241,8 +241,7 @@ FIXES = {
         ds = ds.batch(32)
         """,
         """
-        ds = files
-        ds = ds.shuffle(1000).map(load)
+        ds = files.shuffle(1000).map(load)
         ds = ds.batch(32)
         """,
     ),
