@@ -186,3 +186,17 @@ def test_the_report_does_not_depend_on_the_number_of_processes(tflint_perf: Comm
     for number in range(40):
         tflint_perf.write(f"{number:02}.py", SLOW)
     assert tflint_perf.found(SELECT, "--jobs", jobs) == [f"{number:02}.py: TFP406" for number in range(40)]
+
+
+def test_the_project_s_other_files_call_what_is_linted(tflint_perf: CommandLine) -> None:
+    tflint_perf.write("inner/pyproject.toml", "")
+    tidy = "import gc\nimport tensorflow as tf\ndef tidy():\n    gc.collect()\n"
+    tflint_perf.write("inner/steps.py", tidy)
+    tflint_perf.write("train.py", "from inner.steps import tidy\nfor b in x:\n    m.train_on_batch(b)\n    tidy()\n")
+    arguments = ("inner/steps.py", "--select", "TFP406", "--output-format", "concise")
+    assert tflint_perf(*arguments).code == 0
+    ran = tflint_perf(*arguments, "--project-root", ".")
+    assert "inner/steps.py:4:5: TFP406" in ran.out
+    ran = tflint_perf(*arguments, "--config", "project-root='.'")
+    assert "inner/steps.py:4:5: TFP406" in ran.out
+    assert "project-root: no such folder" in tflint_perf(*arguments, "--project-root", "missing").err

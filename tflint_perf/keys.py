@@ -165,6 +165,14 @@ _KEYS = (
     ),
     Key("respect-gitignore", "bool", "true", "Leave out what git ignores.", "respect-gitignore = false"),
     Key(
+        "project-root",
+        "str",
+        None,
+        "The folder whose Python files count as callers of what is linted; by default the nearest one with a "
+        "`pyproject.toml`, `setup.py`, `setup.cfg`, `.git` or `.hg`.",
+        'project-root = "../.."',
+    ),
+    Key(
         "extend",
         "str",
         None,

@@ -79,6 +79,11 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         metavar="FILE|KEY=VALUE",
         help="Use this configuration file instead of the nearest one, or set one key.",
     ),
+    click.option(
+        "--project-root",
+        metavar="DIR",
+        help="Whose files count as callers of what is linted.  [default: the project's folder]",
+    ),
     click.option("--isolated", is_flag=True, help="Use no configuration file."),
     click.option(
         "--stdin-filename", metavar="PATH", help="What to call the code from standard input (path `-`)."
@@ -104,6 +109,7 @@ def keys_given(options: dict[str, Any]) -> dict[str, Any]:
     for key in ("fix", "unsafe-fixes", "show-fixes", "fix-only", "force-exclude", "respect-gitignore"):
         values[key] = options[key.replace("-", "_")]
     values["include-tests"] = options["include_tests"]
+    values["project-root"] = options["project_root"]
     values["output-format"] = options["output_format"]
     for key in ("select", "ignore", "extend-select", "fixable", "unfixable", "exclude", "extend-exclude"):
         values[key] = options[key.replace("-", "_")]

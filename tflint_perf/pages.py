@@ -177,6 +177,8 @@ def settings_page(settings: Settings, config: Path | None) -> Iterator[str]:
         "force-exclude": settings.force_exclude,
         "respect-gitignore": settings.respect_gitignore,
     }
+    if settings.project_root is not None:
+        values["project-root"] = str(settings.project_root)
     for name, value in values.items():
         yield f"{name} = {_toml(value)}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from tflint_perf.config import Values, nearest_config, read_config
 from tflint_perf.evidence import all_evidence
 from tflint_perf.keys import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, Format
 from tflint_perf.patterns import rebase
+from tflint_perf.problems import ConfigError
 from tflint_perf.selection import Layer, all_codes_of, default_rules, resolve
 from tflint_perf.settings import Settings
 
@@ -82,9 +84,21 @@ def configure(layers: Sequence[Values], root: Path, rules: Mapping[str, RuleInfo
         include_tests=last.get("include-tests", False),
         force_exclude=last.get("force-exclude", False),
         respect_gitignore=last.get("respect-gitignore", True),
+        project_root=_project_root(layers),
     )
     output_format = cast("Format", last.get("output-format", "full"))
     return Config(settings, None, output_format, last.get("show-fixes", False), fix_only)
+
+
+def _project_root(layers: Sequence[Values]) -> Path | None:
+    """The folder that was named, relative to what names it."""
+    for layer in reversed(layers):
+        if "project-root" in layer.values:
+            root = Path(os.path.abspath(layer.folder / layer.values["project-root"]))
+            if not root.is_dir():
+                raise ConfigError(f"no such folder: {root}", layer.where("project-root"))
+            return root
+    return None
 
 
 def _check_version(layer: Values) -> None:
