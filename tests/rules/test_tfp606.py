@@ -1,0 +1,188 @@
+"""TFP606 discarded-result."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.rules.support import findings, flagged
+
+CODE = "TFP606"
+PREAMBLE = dedent("""\
+    import time
+    import numpy as np
+    import pytest
+    import tensorflow as tf
+    from tensorflow import keras
+    model = keras.Sequential([keras.layers.Dense(1)])
+    dataset = tf.data.Dataset.from_tensor_slices(data).batch(32)
+""")
+
+
+def rows_marked(source: str) -> list[int]:
+    """The rows that say that they are flagged."""
+    return [row for row, line in enumerate(source.splitlines(), 1) if line.endswith("# <-")]
+
+
+def module(source: str) -> str:
+    return PREAMBLE + dedent(source).lstrip()
+
+
+SILENT = {
+    "results that are used": """
+        def f(x):
+            y = tf.square(x)
+            x += tf.square(x)
+            yield tf.square(y)
+            f(tf.square(x))
+            tf.square(x).numpy()
+            return tf.square(x)
+        """,
+    "ops with effects": """
+        def f(v, x):
+            tf.print(x)
+            tf.summary.scalar("loss", x)
+            tf.debugging.assert_equal(x, x)
+            tf.debugging.check_numerics(x, "x")
+            tf.assert_rank(x, 2)
+            tf.ensure_shape(x, [1])
+            v.assign(x)
+            tf.random.set_seed(1)
+            tf.config.run_functions_eagerly(True)
+            tf.io.write_file("x", x)
+            tf.io.read_file("x")
+            tf.keras.backend.clear_session()
+            tf.keras.backend.set_floatx("float64")
+            tf.raw_ops.AssignVariableOp(resource=v, value=x)
+            tf.py_function(print, [x], [])
+            tf.map_fn(print, x)
+            tf.cond(x > 0, f, f)
+            tf.while_loop(f, f, [x])
+            keras.ops.scan(f, x)
+        """,
+    "what warms a device up": """
+        def f():
+            tf.random.normal([3])
+            tf.constant(1)
+            tf.zeros([3])
+            tf.nn.relu(model(tf.zeros([1, 3])))
+            tf.reduce_mean(model.predict(dataset))
+        """,
+    "what is timed": """
+        def f(x):
+            start = time.time()
+            for _ in range(100):
+                tf.matmul(x, x)
+            return time.time() - start
+        """,
+    "what is tried": """
+        def f(x):
+            try:
+                tf.reshape(x, [3])
+            except ValueError:
+                print("no")
+            with pytest.raises(ValueError):
+                tf.matmul(x, x)
+        """,
+    "what a notebook shows": """
+        tf.square(3.0)
+        dataset.batch(2)
+        """,
+    "what has a name": """
+        def f(x):
+            tf.nn.softmax(x, name="output")
+        """,
+    "graph code": """
+        def f(x):
+            tf.nn.softmax(x)
+        with tf.compat.v1.Session() as session:
+            f(1)
+        """,
+    "arguments that do something": """
+        def f(x):
+            tf.stack([train(y) for y in x])
+            tf.square(next(x))
+        """,
+    "other things of those names": """
+        def f(queue, x):
+            queue.batch(3)
+            queue.map(print)
+            clip_by_norm(x, 15)
+            x.square()
+        """,
+    "a dataset that is consumed": """
+        def f(x):
+            dataset.save("x")
+            dataset.reduce(0, f)
+            list(dataset.map(f))
+        """,
+    "any syntax": """
+        async def f(x, *args):
+            await x
+            [*args]
+            {tf.square(y): 1 for y in x}
+            lambda: tf.square(x)
+            "a string"
+            ...
+        """,
+}
+
+FLAGGED = {
+    "clipping that clips nothing": """
+        def step(gradients):
+            for g in gradients:
+                tf.clip_by_norm(g, 15)  # <-
+            [tf.clip_by_norm(g, 15) for g in gradients]  # <-
+            return gradients
+        """,
+    "in compiled code": """
+        @tf.function
+        def step(x):
+            tf.stop_gradient(x)  # <-
+            tf.cast(x, tf.float32)  # <-
+            tf.expand_dims(tf.square(x), axis=len(x.shape))  # <-
+            tf.nn.relu(x)  # <-
+            tf.math.log(x + tf.constant(1.0))  # <-
+            tf.image.resize(x, (3, 3))  # <-
+            return x
+        """,
+    "in a loop at module level": """
+        for x in dataset:
+            tf.transpose(x)  # <-
+        """,
+    "imported by name": """
+        from tensorflow import clip_by_value as clip
+        def f(x):
+            clip(x, 0, 1)  # <-
+        """,
+    "stages of a dataset": """
+        def load():
+            dataset = tf.data.Dataset.from_tensor_slices(data)
+            dataset.shuffle(1000)  # <-
+            dataset.map(lambda x: x + 1)  # <-
+            return dataset.batch(32)
+        """,
+    "a method": """
+        class Trainer:
+            def clip(self, g):
+                tf.clip_by_value(g, -1.0, 1.0)  # <-
+        """,
+}
+
+
+@pytest.mark.parametrize("source", SILENT.values(), ids=SILENT.keys())
+def test_says_nothing_of(source: str) -> None:
+    assert flagged(CODE, module(source)) == []
+
+
+@pytest.mark.parametrize("source", FLAGGED.values(), ids=FLAGGED.keys())
+def test_flags(source: str) -> None:
+    assert flagged(CODE, module(source)) == rows_marked(module(source)) != []
+
+
+def test_says_what_is_thrown_away() -> None:
+    (finding,) = findings(CODE, module("def f(x):\n    tf.math.log(x)\n"))
+    assert (
+        finding.message == "`tf.math.log` changes nothing, and what it gives is thrown away; use its result"
+    )
