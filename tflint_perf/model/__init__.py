@@ -41,6 +41,7 @@ from tflint_perf.model.plain_numpy import PlainNumpy
 from tflint_perf.model.precision import Precision
 from tflint_perf.model.programs import Programs
 from tflint_perf.model.python_numbers import Numbers
+from tflint_perf.model.python_stages import PythonStages
 from tflint_perf.model.rebuilt import Rebuilt
 from tflint_perf.model.restarts import Restarts
 from tflint_perf.model.rows import Rows
@@ -129,6 +130,7 @@ class Model:
     late_shuffles = part(LateShuffles)  # shuffles of what is large
     late_caches = part(LateCaches)  # caches of what should be made anew
     plain_numpy = part(PlainNumpy, "infer", "calls")  # Python code that TensorFlow's ops can do
+    python_stages = part(PythonStages)  # stages of pipelines that run Python
     invariance = part(Invariance, "infer", "calls")  # what changes from one iteration of a loop to the next
     once = part(Once, "infer", "calls", "loops")  # what a step loop reaches but runs once, or seldom
     # Where a pipeline is started for one element.
