@@ -1,0 +1,124 @@
+"""TFP402 tape-spans-loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tflint_perf.model import Loop, Model
+from tflint_perf.model.loops import runs_over_batches
+from tflint_perf.model.syntax import callee_name
+from tflint_perf.model.tapes import Tape
+from tflint_perf.rule import Claim, Report, Rule
+
+
+class TapeSpansLoop(Rule):
+    """A gradient tape that is opened outside the training loop and records every step of it.
+
+    ## What it does
+
+    Reports a `tf.GradientTape` in eager mode whose `with` holds a step loop: one whose iterations ask the tape for a
+    gradient and apply it, or one over the batches of a dataset.
+
+    ## Why is this bad?
+
+    A tape keeps what it records, the tensors of each op on trainable variables, as long as it is open. Opened outside
+    the loop it keeps all steps: memory grows until there is none. A gradient asked inside, which takes a persistent
+    tape, is recorded as well, and each step takes longer than the one before.
+
+    ## Example
+
+    ```python
+    with tf.GradientTape(persistent=True) as tape:
+        for images, labels in dataset:
+            loss = loss_fn(labels, model(images, training=True))
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    ```
+
+    Use instead:
+
+    ```python
+    for images, labels in dataset:
+        with tf.GradientTape() as tape:
+            loss = loss_fn(labels, model(images, training=True))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    ```
+
+    ## What is left alone
+
+    Loops that are part of one step: over time, over the moves of an episode, over losses, over a few batches. Loops
+    that open tapes of their own, as meta-learning does; tapes that are reset or stopped; compiled code.
+
+    ## Sources
+
+    - TensorFlow guide, [Introduction to gradients and automatic
+      differentiation](https://www.tensorflow.org/guide/autodiff)
+    """
+
+    code = "TFP402"
+    name = "tape-spans-loop"
+    triggers = ("GradientTape",)
+    claim = Claim("host memory", least=1.5, kind="growth")
+
+    def check(self, model: Model) -> Iterator[Report]:
+        for tape in model.tapes.all():
+            if not model.is_eager(tape.node) or _is_reset_or_stopped(model, tape):
+                continue
+            if any(
+                _makes_steps(model, tape, loop) or _takes_batches(model, tape, loop)
+                for loop in _loops(model, tape)
+            ):
+                yield Report(
+                    tape.made,
+                    f"`{tape.target.value}` is opened outside the loop and records every step of it, so memory grows; "
+                    "open a tape in the loop, for each step",
+                )
+
+
+def _loops(model: Model, tape: Tape) -> Iterator[Loop]:
+    """The step loops that run while the tape is open."""
+    for loop in model.walk.loops.values():
+        if (
+            loop.function is tape.function
+            and model.loops.kind(loop) == "step"
+            and _lies_in(model, loop.node, tape.node)
+        ):
+            yield loop
+
+
+def _makes_steps(model: Model, tape: Tape, loop: Loop) -> bool:
+    """Whether an iteration asks the tape for a gradient and applies it."""
+    return any(
+        any(_lies_in(model, call, loop.node) for call in step.gradients)
+        and any(_lies_in(model, call, loop.node) for call in step.applied)
+        for step in model.steps.all()
+        if step.tape is tape.node and step.name == tape.target.value
+    )
+
+
+def _takes_batches(model: Model, tape: Tape, loop: Loop) -> bool:
+    """Whether the loop takes a dataset's batches, and no other tape has a part in it."""
+    if loop.iterable is None or not runs_over_batches(model.value(loop.iterable)):
+        return False
+    return not any(
+        _lies_in(model, other.node, loop.node) or _lies_in(model, loop.node, other.node)
+        for other in model.tapes.all()
+        if other.node is not tape.node
+    )
+
+
+def _is_reset_or_stopped(model: Model, tape: Tape) -> bool:
+    calls = (model.tapes.call_on(mention) for mention in model.tapes.mentions(tape))
+    return any(call is not None and callee_name(call) in ("reset", "stop_recording") for call in calls)
+
+
+def _lies_in(model: Model, node: cst.CSTNode, outer: cst.CSTNode) -> bool:
+    current = model.parent(node)
+    while current is not None:
+        if current is outer:
+            return True
+        current = model.parent(current)
+    return False
