@@ -63,6 +63,7 @@ from tflint_perf.model.tracing import Tracing
 from tflint_perf.model.training_steps import TrainingSteps
 from tflint_perf.model.values import Value
 from tflint_perf.model.walk import Walk
+from tflint_perf.model.weight_copies import WeightCopies
 from tflint_perf.model.writes import Writes
 
 T = TypeVar("T")
@@ -139,6 +140,8 @@ class Model:
     sessions = part(Sessions, "infer", "calls", "compiled", "loops", "once")
     syncs = part(Syncs, "infer", "calls", "loops", "guards")  # copies of a device's tensors to the host
     counters = part(Counters, "infer")  # what counts a loop's iterations
+    # Weights that go through host arrays.
+    weight_copies = part(WeightCopies, "infer", "calls", "loops", "guards")
     shapes = part(Shapes, "infer", "calls", "loops")  # batches of varying shape
     tapes = part(Tapes, "infer", "calls")  # gradient tapes, and what is asked of them
     # What stands in the way of compiling eager code.
@@ -154,7 +157,8 @@ class Model:
     trace_time = part(TraceTime, "infer", "symbolic", "once")  # what compiled code asks of Python
     left_on = part(LeftOn, "infer", "calls")  # switches that are thrown for good
     precision = part(Precision, "infer", "text")  # what the file says of the precision it computes in
-    training_steps = part(TrainingSteps, "infer", "calls", "loops", "steps")  # what runs in each training step
+    # What runs in each training step.
+    training_steps = part(TrainingSteps, "infer", "calls", "loops", "steps")
     writes = part(Writes)  # what is written to disk in training
     iterations = part(Iterations, "infer", "calls")  # how often loops run
     # Loops made of ops.

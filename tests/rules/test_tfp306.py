@@ -1,0 +1,379 @@
+"""TFP306: what is flagged, what is left alone, and what the fix makes of it."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.rules.support import fixed, flagged, notes
+
+_HEAD = """\
+import numpy as np
+import tensorflow as tf
+
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+target = tf.keras.models.clone_model(model)
+dataset = tf.data.Dataset.from_tensor_slices(data).batch(32)
+@tf.function
+def train_step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) - target(x))
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    return loss
+"""
+_ROWS = _HEAD.count("\n")
+
+SILENT = {
+    "once": "target.set_weights(model.get_weights())\nfor x in dataset:\n    train_step(x)\n",
+    "once an epoch": """
+        for epoch in range(10):
+            for x in dataset:
+                train_step(x)
+            target.set_weights(model.get_weights())
+        """,
+    "every so many steps": """
+        for step, x in enumerate(dataset):
+            train_step(x)
+            if step % 1000 == 0:
+                target.set_weights(model.get_weights())
+        """,
+    "a method that is called every so many steps": """
+        def update():
+            target.set_weights(model.get_weights())
+        for step, x in enumerate(dataset):
+            train_step(x)
+            if step % C == 0:
+                update()
+        """,
+    "at the end of an episode": """
+        while True:
+            train_step(x)
+            state, reward, done, _, _ = env.step(action)
+            if done:
+                target.set_weights(model.get_weights())
+        """,
+    "the best so far": """
+        for x in dataset:
+            loss = train_step(x)
+            if loss < best:
+                target.set_weights(model.get_weights())
+        """,
+    "saving": """
+        for x in dataset:
+            train_step(x)
+            pickle.dump(model.get_weights(), file)
+        """,
+    "loading": """
+        for x in dataset:
+            train_step(x)
+            model.set_weights(np.load(path, allow_pickle=True))
+        """,
+    "weights put back": """
+        for x in dataset:
+            weights = model.get_weights()
+            train_step(x)
+            model.set_weights(weights)
+        """,
+    "weights changed at random": """
+        for x in dataset:
+            train_step(x)
+            model.set_weights([w + np.random.normal(size=w.shape) for w in target.get_weights()])
+        """,
+    "objects of another kind": """
+        class Agent:
+            def get_weights(self):
+                return self.weights
+            def set_weights(self, weights):
+                self.weights = weights
+        one, other = Agent(), Agent()
+        for x in dataset:
+            train_step(x)
+            one.set_weights(other.get_weights())
+        """,
+    "objects that nothing is known of": """
+        for x in dataset:
+            train_step(x)
+            worker.set_weights(learner.get_weights())
+        """,
+    "a new model for each trial": """
+        for trial in range(10):
+            model = tf.keras.models.clone_model(target)
+            model.set_weights(target.get_weights())
+            model.fit(dataset, epochs=10)
+        """,
+    "odd syntax": """
+        for x in dataset:
+            train_step(x)
+            target.set_weights(*model.get_weights())
+            target.set_weights()
+            set_weights(model.get_weights())
+        """,
+}
+
+FLAGGED = {
+    "a copy": (
+        """
+        for x in dataset:
+            train_step(x)
+            target.set_weights(model.get_weights())
+        """,
+        [4],
+    ),
+    "a moving average": (
+        """
+        for x in dataset:
+            train_step(x)
+            target.set_weights([0.1 * w + 0.9 * t for w, t in zip(model.get_weights(), target.get_weights())])
+        """,
+        [4],
+    ),
+    "a list of values": (
+        """
+        for x in dataset:
+            train_step(x)
+            target.set_weights([v.numpy() for v in model.variables])
+        """,
+        [4],
+    ),
+    "a list that is changed": (
+        """
+        for x in dataset:
+            train_step(x)
+            weights, targets = model.get_weights(), target.get_weights()
+            for i in range(len(weights)):
+                targets[i] = tau * weights[i] + (1 - tau) * targets[i]
+            target.set_weights(targets)
+        """,
+        [7],
+    ),
+    "a list that is filled": (
+        """
+        for x in dataset:
+            train_step(x)
+            new = []
+            for w, t in zip(model.get_weights(), target.get_weights()):
+                new.append(tau * w + (1 - tau) * t)
+            target.set_weights(new)
+        """,
+        [7],
+    ),
+    "clipped weights": (
+        """
+        for x in dataset:
+            train_step(x)
+            for layer in model.layers:
+                weights = layer.get_weights()
+                weights = [np.clip(w, -0.01, 0.01) for w in weights]
+                layer.set_weights(weights)
+        """,
+        [7],
+    ),
+    "a method, once there are samples enough": (
+        """
+        class Agent:
+            def __init__(self):
+                self.model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+                self.target = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+                self.update_target()
+            def update_target(self):
+                self.target.set_weights(self.model.get_weights())
+            def train(self):
+                if len(self.memory) < 64:
+                    return
+                train_step(self.memory.sample())
+                self.update_target()
+        agent = Agent()
+        while True:
+            state, reward, done, _, _ = env.step(agent.model(state))
+            if len(agent.memory) > 64:
+                agent.train()
+        """,
+        [8],
+    ),
+}
+
+
+@pytest.mark.parametrize("source", SILENT.values(), ids=SILENT)
+def test_it_leaves_alone(source: str) -> None:
+    assert flagged("TFP306", _HEAD + dedent(source)) == []
+
+
+@pytest.mark.parametrize(("source", "rows"), FLAGGED.values(), ids=FLAGGED)
+def test_it_flags(source: str, rows: list[int]) -> None:
+    assert flagged("TFP306", _HEAD + dedent(source)) == [_ROWS + row for row in rows]
+
+
+_COPY = """\
+@tf.function
+def copy_weights(source, target):
+    for new, old in zip(source.weights, target.weights):
+        old.assign(new)
+
+
+"""
+
+FIXES = {
+    "copies, all by one function": (
+        """
+
+
+        class Agent:
+            def update(self):
+                target.set_weights(model.get_weights())
+                model.set_weights(target.get_weights())  # and back
+
+
+        agent = Agent()
+        for x in dataset:
+            train_step(x)
+            agent.update()
+        """,
+        """
+
+
+        @tf.function
+        def copy_weights(source, target):
+            for new, old in zip(source.weights, target.weights):
+                old.assign(new)
+
+
+        class Agent:
+            def update(self):
+                copy_weights(model, target)
+                copy_weights(target, model)  # and back
+
+
+        agent = Agent()
+        for x in dataset:
+            train_step(x)
+            agent.update()
+        """,
+    ),
+    "a moving average with a rate of its own": (
+        """
+
+
+        def update(tau=0.01):
+            target.set_weights(
+                [t + tau * (w - t) for t, w in zip(target.get_weights(), model.get_weights())]
+            )
+
+
+        for x in dataset:
+            train_step(x)
+            update()
+        """,
+        """
+
+
+        @tf.function
+        def blend_weights(source, target, tau):
+            for t, w in zip(target.weights, source.weights):
+                t.assign(t + tau * (w - t))
+
+
+        def update(tau=0.01):
+            blend_weights(model, target, tau)
+
+
+        for x in dataset:
+            train_step(x)
+            update()
+        """,
+    ),
+    "a rate that is a number of the module": (
+        """
+        TAU = 0.005
+        for x in dataset:
+            train_step(x)
+            target.set_weights([w * TAU + t * (1 - TAU) for w, t in zip(model.get_weights(), target.get_weights())])
+        """,
+        """
+        TAU = 0.005
+
+
+        @tf.function
+        def blend_weights(source, target):
+            for w, t in zip(source.weights, target.weights):
+                t.assign(w * TAU + t * (1 - TAU))
+
+
+        for x in dataset:
+            train_step(x)
+            blend_weights(model, target)
+        """,
+    ),
+    "a rate that is an attribute, in a loop": (
+        """
+        for x in dataset:
+            train_step(x)
+            target.set_weights([w * args.tau + t * (1 - args.tau) for w, t in zip(model.get_weights(), target.get_weights())])
+        """,
+        """
+
+        @tf.function
+        def blend_weights(source, target, tau):
+            for w, t in zip(source.weights, target.weights):
+                t.assign(w * tau + t * (1 - tau))
+
+
+        for x in dataset:
+            train_step(x)
+            blend_weights(model, target, args.tau)
+        """,
+    ),
+}
+
+
+def lines(source: str) -> str:
+    """Source without the indentation of a table, also where only its first line has that."""
+    return "\n".join(line.removeprefix(" " * 8) for line in source.split("\n")).rstrip(" ")
+
+
+@pytest.mark.parametrize(("before", "after"), FIXES.values(), ids=FIXES)
+def test_the_fix_assigns_in_a_compiled_function(before: str, after: str) -> None:
+    assert fixed("TFP306", _HEAD + lines(before)) == _HEAD + lines(after)
+
+
+def test_a_function_that_is_there_is_used_again() -> None:
+    loop = "for x in dataset:\n    train_step(x)\n    {}\n"
+    before = _HEAD + _COPY + loop.format("target.set_weights(model.get_weights())")
+    assert fixed("TFP306", before) == _HEAD + _COPY + loop.format("copy_weights(model, target)")
+
+
+REFUSALS = {
+    "a list made before": (
+        "weights = model.get_weights()\n    target.set_weights(weights)",
+        "the lists of weights are made in several statements",
+    ),
+    "a rate that changes": (
+        "tau = 1 / (step + 1)\n    "
+        "target.set_weights([tau * w + t for w, t in zip(model.get_weights(), target.get_weights())])",
+        "`tau` changes in the loop",
+    ),
+    "NumPy": (
+        "target.set_weights([np.maximum(w, t) for w, t in zip(model.get_weights(), target.get_weights())])",
+        "more than arithmetic is done with the weights",
+    ),
+    "two meanings": (
+        "target.set_weights([a.tau * w + b.tau * t for w, t in zip(model.get_weights(), target.get_weights())])",
+        "`tau` would mean two things",
+    ),
+    "three models": (
+        "target.set_weights([u + w for u, w in zip(model.get_weights(), third.get_weights())])",
+        "the lists of weights are made in several statements",
+    ),
+    "a value that is used": (
+        "done = target.set_weights(model.get_weights())",
+        "it is part of another statement",
+    ),
+}
+
+
+@pytest.mark.parametrize(("statements", "reason"), REFUSALS.values(), ids=REFUSALS)
+def test_there_is_no_fix_for(statements: str, reason: str) -> None:
+    source = _HEAD + f"for step, x in enumerate(dataset):\n    train_step(x)\n    {statements}\n"
+    assert notes("TFP306", source)[0].startswith(f"no fix: {reason}")
+    assert fixed("TFP306", source) == source
