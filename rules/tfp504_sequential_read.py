@@ -33,22 +33,20 @@ class SequentialRead(Rule):
 
     ```python
     files = tf.data.Dataset.list_files("events-*.gz")
-    records = files.interleave(lambda name: tf.data.TFRecordDataset(name, compression_type="GZIP"))
+    records = files.interleave(read_file, cycle_length=8)
     ```
 
     Use instead:
 
     ```python
     files = tf.data.Dataset.list_files("events-*.gz")
-    records = files.interleave(
-        lambda name: tf.data.TFRecordDataset(name, compression_type="GZIP"), num_parallel_calls=tf.data.AUTOTUNE
-    )
+    records = files.interleave(read_file, cycle_length=8, num_parallel_calls=tf.data.AUTOTUNE)
     ```
 
     ## What is left alone
 
     One file; names of files that are not in sight; `cycle_length=1`; functions that read with Python code. The fix
-    of `interleave` is safe, since the order stays; the others change the order in which records come.
+    is safe for `interleave` with a `cycle_length`, where the order stays; the others change the order of the records.
 
     ## Sources
 
@@ -82,7 +80,7 @@ def _interleaves(model: Model) -> Iterator[Report]:
         yield Report(
             given,
             "`interleave` reads its inputs in one thread; add `num_parallel_calls=tf.data.AUTOTUNE`",
-            partial(_add, call=call, keyword="num_parallel_calls", safe=_keeps_order(model, given)),
+            partial(_add, call=call, keyword="num_parallel_calls", safe=_keeps_order(model, call, given)),
         )
 
 
@@ -124,10 +122,14 @@ def _runs_python(model: Model, given: cst.BaseExpression) -> bool:
     return model.statefulness.nature(given) == "python"
 
 
-def _keeps_order(model: Model, given: cst.BaseExpression) -> bool:
-    """Whether nothing in sight draws random numbers or gives up the order of the elements."""
+def _keeps_order(model: Model, call: cst.Call, given: cst.BaseExpression) -> bool:
+    """Whether nothing in sight draws random numbers or gives up the order of the elements.
+
+    Where no `cycle_length` is given, TensorFlow chooses one, in parallel another than in one thread.
+    """
     return (
-        model.statefulness.nature(given) == "stateless"
+        argument(call, 1, "cycle_length") is not None
+        and model.statefulness.nature(given) == "stateless"
         and "deterministic" not in model.text
         and not _shuffles(model, given)
     )

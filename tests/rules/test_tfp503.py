@@ -55,6 +55,11 @@ SILENT = {
         "single.map(lambda x: tf.py_function(distort, [x], tf.float32))\n"
         "def f(x):\n    return tf.numpy_function(distort, [x], tf.float32)\nsingle.map(f)"
     ),
+    "functions from elsewhere that bring elements into shape": (
+        "from records import Reader, decode, parse_example\nsingle.map(decode)\nsingle.map(parse_example)\n"
+        "single.map(Reader().to_pair)\nsingle.map(lambda x: decode(x))"
+    ),
+    "a function that it picks itself": "def f(x):\n    scale = {'a': tf.abs}[mode]\n    return scale(x)\nsingle.map(f)",
     "a map inside another stage's function": (
         "tf.data.Dataset.list_files('*').interleave(\n"
         "    lambda f: tf.data.TFRecordDataset(f).map(distort), num_parallel_calls=4\n)"
@@ -91,7 +96,7 @@ FLAGGED = {
     "a function that calls one from elsewhere": ("single.map(lambda x: distort(x, 3))", [1]),
     "a method of an object from elsewhere": ("from augment import Pipe\npipe = Pipe()\nsingle.map(lambda x: pipe.run(x))", [3]),
     "a method of a base from elsewhere": (
-        "from augment import Base\nclass Data(Base):\n    def load(self):\n        return single.map(self.parse)",
+        "from augment import Base\nclass Data(Base):\n    def load(self):\n        return single.map(self.prepare)",
         [4],
     ),
     "random ops": ("source.map(lambda x, y: (tf.image.random_flip_left_right(x), y))", [1]),

@@ -156,11 +156,18 @@ def test_what_was_fixed_is_left_alone(after: str) -> None:
 
 
 SAFE = {
-    "interleave, which keeps the order": ("files.interleave(tf.data.TFRecordDataset)", True),
-    "interleave of a function from elsewhere": ("files.interleave(find)", False),
-    "interleave that shuffles": ("files.interleave(lambda f: tf.data.TFRecordDataset(f).shuffle(9))", False),
+    "a cycle length, which keeps the order": (
+        "files.interleave(tf.data.TFRecordDataset, cycle_length=4)",
+        True,
+    ),
+    "no cycle length": ("files.interleave(tf.data.TFRecordDataset)", False),
+    "a function from elsewhere": ("files.interleave(find, cycle_length=4)", False),
+    "a function that shuffles": (
+        "files.interleave(lambda f: tf.data.TFRecordDataset(f).shuffle(9), 4)",
+        False,
+    ),
     "interleave where the order is given up": (
-        "options = tf.data.Options()\noptions.deterministic = False\nfiles.interleave(tf.data.TFRecordDataset)",
+        "options = tf.data.Options()\noptions.deterministic = False\nfiles.interleave(tf.data.TFRecordDataset, 4)",
         False,
     ),
     "a reader": ("tf.data.TFRecordDataset(['a', 'b'])", False),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import re
 from collections.abc import Iterator
 from typing import Literal
 
@@ -14,7 +15,14 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.named_calls import builtin_or_qualified
 from tflint_perf.model.randomness import is_random_op
 from tflint_perf.model.scopes import Function
-from tflint_perf.model.syntax import argument, calls_below, descendants, keyword_argument, names_read
+from tflint_perf.model.syntax import (
+    argument,
+    calls_below,
+    descendants,
+    keyword_argument,
+    last_name,
+    names_read,
+)
 from tflint_perf.model.values import Stage, Value
 
 # "python": it runs Python code, one call at a time; "hidden": some of it is not in sight.
@@ -38,16 +46,14 @@ _RANDOM_LAYERS = ("Random", "Dropout", "SpatialDropout", "AlphaDropout", "Gaussi
 _TABLE_LAYERS = frozenset({"TextVectorization", "StringLookup", "IntegerLookup"})
 # What is known to give the same for the same arguments, as far as a traced graph can tell.
 _KNOWN = (
-    "tf.",
-    "keras.",
-    "np.",
-    "math.",
-    "functools.",
-    "os.",
-    "operator.",
-    "itertools.",
-    "collections.",
-    "typing.",
+    "tf.", "keras.", "np.", "math.", "functools.", "os.", "operator.", "itertools.", "collections.", "typing.",
+    "tensorflow_addons.", "tensorflow_io.", "tensorflow_text.",
+)  # fmt: skip
+# What goes by such a name takes an element apart or brings it into shape: it neither draws nor counts.
+_SHAPING = re.compile(
+    r"(^|_)(as|cast|concat|convert|crop|decoder?|deserialize|extract|filter|flatten|format|get|load|normali[sz]e|one_hot"
+    r"|pad|parse|parser|read|reader|rename|rescale|reshape|resize|scale|select|split|stack|standardi[sz]e|to|unpack)(_|$)",
+    re.I,
 )
 _BUILTINS = frozenset(dir(builtins))
 # Stages that call a function of the program; stages and sources that give the same elements each time.
@@ -95,12 +101,12 @@ class Statefulness:
             return self._of_function_node(node.args[0].value, seen) if node.args else "hidden"
         name = self._infer.names.qualified(node)
         if name:
-            return _of_name(name) if name.startswith(_KNOWN) else "hidden"
+            return _of_name(name) if name.startswith(_KNOWN) else _unseen(node)
         value = self._infer.value(node)
         function = value.function or mapped_function(self._infer, node)
         if function is not None:
             return self._of_function(function, seen)
-        return self._of_object(value, seen) or "hidden"
+        return self._of_object(value, seen) or _unseen(node)
 
     def _of_object(self, value: Value, seen: set[Function]) -> Nature | None:
         """The nature of calling an object; None where nothing is known of it."""
@@ -140,7 +146,7 @@ class Statefulness:
         name = self._infer.names.qualified(call.func)
         if name:
             hidden = not name.startswith(_KNOWN) and not self._is_about_nothing(call, function)
-            yield "hidden" if hidden else _of_name(name)
+            yield _unseen(call.func) if hidden else _of_name(name)
             return
         targets = self._calls.targets(call)
         if targets:
@@ -166,9 +172,11 @@ class Statefulness:
                 return "stateful"
             if receiver.known or self._holds_local(func.value, function):
                 return "stateless"
-        elif isinstance(func, cst.Name) and builtin_or_qualified(self._infer, func) in _BUILTINS:
-            return "stateless"
-        return "stateless" if self._is_about_nothing(call, function) else "hidden"
+        elif isinstance(func, cst.Name):
+            # What it calls by a name of its own was made in sight.
+            if self._is_local(func, function) or builtin_or_qualified(self._infer, func) in _BUILTINS:
+                return "stateless"
+        return "stateless" if self._is_about_nothing(call, function) else _unseen(func)
 
     def _of_makers(self, node: cst.BaseExpression) -> Nature | None:
         """The nature of an object by what makes it: a table, a random layer, a model of such layers; None for others."""
@@ -198,6 +206,11 @@ class Statefulness:
             home = home.outer
         of_instance = function.owner is not None and function.positional[:1] == [name.value]
         return home is function and not of_instance
+
+
+def _unseen(node: cst.CSTNode) -> Nature:
+    """The nature of a function of which no more than the name is in sight."""
+    return "stateless" if _SHAPING.search(last_name(node)) else "hidden"
 
 
 _WORST_FIRST: tuple[Nature, ...] = ("python", "random", "stateful", "hidden")
