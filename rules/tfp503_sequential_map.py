@@ -66,6 +66,7 @@ class SequentialMap(Rule):
     name = "sequential-map"
     triggers = (".map(",)
     fixes = "both"
+    yields_to = ("TFP505",)
     claim = Claim("time per sample", least=1.2)
 
     def check(self, model: Model) -> Iterator[Report]:

@@ -13,7 +13,7 @@ from tflint_perf.declared import NotDeclaredError, declared_rules
 from tflint_perf.registry import all_rules
 from tflint_perf.rule import Claim, Rule
 
-ATTRIBUTES = ("code", "name", "triggers", "needs", "fixes", "claim", "always_on", "opt_in")
+ATTRIBUTES = ("code", "name", "triggers", "needs", "fixes", "yields_to", "claim", "always_on", "opt_in")
 RULE = '''
 class Slow(Rule):
     """A summary.

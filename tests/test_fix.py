@@ -12,6 +12,7 @@ import pytest
 from tflint_perf import check
 from tflint_perf.finding import Edit, Finding, Fix
 from tflint_perf.fix import Fixed, fix_source
+from tflint_perf.registry import all_rules
 from tflint_perf.settings import Settings
 from tflint_perf.source import Source
 
@@ -96,6 +97,24 @@ def test_overlapping_fixes_wait(
     assert done.source.text == expected
     assert [one.code for one in done.applied] == ["TFP101", "TFP105"]
     assert done.problems == ()
+
+
+def test_a_rule_that_yields_waits_for_the_other_even_when_its_finding_comes_first(
+    fix: Callable[..., Fixed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(all_rules()["TFP101"], "yields_to", ("TFP105",))
+    done = fix("a + b\n", changing(("a + b", "a + B")), changing(("b", "c"), code="TFP105"))
+    assert done.source.text == "a + c\n"
+    assert [one.code for one in done.applied] == ["TFP105"]
+
+
+def test_a_rule_that_yields_goes_ahead_where_the_other_has_no_fix(
+    fix: Callable[..., Fixed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(all_rules()["TFP101"], "yields_to", ("TFP105",))
+    unsafe = changing(("b", "c"), code="TFP105", safe=False)
+    done = fix("a + b\n", changing(("a + b", "a + B")), unsafe)
+    assert done.source.text == "a + B\n"
 
 
 def test_a_fix_is_made_whole_or_not_at_all(fix: Callable[..., Fixed]) -> None:

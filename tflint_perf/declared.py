@@ -13,7 +13,9 @@ from pathlib import Path
 from tflint_perf.rule import Claim, Rule
 
 _DECLARATION = re.compile(r"^class \w+\(Rule\):\n.*?(?=^    def check\()", re.MULTILINE | re.DOTALL)
-_ATTRIBUTES = frozenset({"code", "name", "triggers", "needs", "fixes", "claim", "always_on", "opt_in"})
+_ATTRIBUTES = frozenset(
+    {"code", "name", "triggers", "needs", "fixes", "yields_to", "claim", "always_on", "opt_in"}
+)
 
 
 class NotDeclaredError(Exception):

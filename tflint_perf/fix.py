@@ -10,6 +10,7 @@ from tflint_perf.applicability import is_applicable
 from tflint_perf.errors import EditError
 from tflint_perf.finding import Edit, Finding, Place
 from tflint_perf.guards import damage
+from tflint_perf.registry import all_rules
 from tflint_perf.settings import Settings
 from tflint_perf.source import Source
 
@@ -138,19 +139,26 @@ class _Work:
 
 
 def _apart(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings, first come first served, whose fixes don't overlap.
+    """The findings, first come first served, whose fixes don't overlap; those that yield to others come last.
 
     Fixes may share an edit, the same import for instance: it is made once.
     """
     chosen: list[Finding] = []
     made: set[Edit] = set()
-    for finding in findings:
+    for finding in _in_turn(list(findings)):
         edits = _edits(finding)
         new = [edit for edit in edits if edit not in made]
         if edits and not any(_overlap(edit, other) for edit in new for other in made):
             chosen.append(finding)
             made.update(new)
     return chosen
+
+
+def _in_turn(findings: list[Finding]) -> list[Finding]:
+    """The findings in their order, but those of rules that yield to one of the others behind all that don't."""
+    rules, codes = all_rules(), {finding.code for finding in findings}
+    waiting = {code for code in codes if code in rules and not codes.isdisjoint(rules[code].yields_to)}
+    return sorted(findings, key=lambda finding: finding.code in waiting)
 
 
 def _overlap(one: Edit, other: Edit) -> bool:

@@ -93,6 +93,8 @@ class Rule(ABC):
     # Where not empty: words of which such a file must contain one as well.
     needs: ClassVar[tuple[str, ...]] = ()
     fixes: ClassVar[Literal["safe", "unsafe", "both", "none"]] = "none"
+    # Codes of rules whose fix of the same code goes first; this rule is asked again about what that leaves.
+    yields_to: ClassVar[tuple[str, ...]] = ()
     # None marks a rule about correctness, which needs no experiment.
     claim: ClassVar[Claim | None] = None
     # On whatever the evidence says, because the project exists for it.

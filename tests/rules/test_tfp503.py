@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.rules.support import findings, fixed, flagged, notes
+from tflint_perf.fix import fix_source
+from tflint_perf.settings import Settings
+from tflint_perf.source import Source
 
 CODE = "TFP503"
 PREAMBLE = """\
@@ -270,3 +275,17 @@ def test_the_fix_is_safe_for_a_stateless_function_only(source: str, safe: bool) 
     assert finding.fix is not None
     assert finding.fix.safe is safe
     assert notes(CODE, PREAMBLE + source) == []
+
+
+def test_a_map_that_belongs_behind_the_batch_is_moved_there_and_left_at_that() -> None:
+    source = (
+        "import tensorflow as tf\n"
+        + OFF.format(switch="autotune.enabled")
+        + "ds = tf.data.Dataset.range(9)\nds = ds.map(lambda x: x / 9){}.with_options(options)\n"
+    )
+    rules = frozenset({CODE, "TFP505"})
+    settings = Settings(root=Path(), rules=rules, fixable=rules, fix="apply", unsafe_fixes=True)
+    done = fix_source(Source.from_bytes(source.format(".batch(3)").encode(), "example.py"), settings)
+    assert [finding.code for finding in done.applied] == ["TFP505"]
+    assert "ds.batch(3).map(lambda x: x / 9).with_options(options)" in done.source.text
+    assert done.remaining == ()

@@ -93,17 +93,27 @@ def test_an_element_wise_map_in_front_of_a_batch_is_flagged(source: str, expecte
     assert rows(source) == expected
 
 
+@pytest.mark.parametrize("loop", ["for epoch in range(9):", "while running:"])
 @pytest.mark.parametrize(
-    "preamble",
+    ("imports", "dataset", "cast"),
     [
-        "from tensorflow.data import Dataset\nfrom tensorflow import cast, float32\n",
-        "from tensorflow import data, cast, float32\nDataset = data.Dataset\n",
-        "import tensorflow\nDataset = tensorflow.data.Dataset\ncast, float32 = tensorflow.cast, 'float32'\n",
+        ("import tensorflow as tf", "tf.data.Dataset", "tf.cast"),
+        ("import tensorflow", "tensorflow.data.Dataset", "tensorflow.cast"),
+        ("from tensorflow import data, cast", "data.Dataset", "cast"),
+        ("from tensorflow import data as d, cast as c", "d.Dataset", "c"),
+        ("from tensorflow.data import Dataset\nfrom tensorflow import cast", "Dataset", "cast"),
+        ("import tensorflow.data as d\nfrom tensorflow import cast", "d.Dataset", "cast"),
+        ("import tensorflow as tf\nDataset = tf.data.Dataset", "Dataset", "tf.cast"),
+        ("import tensorflow.compat.v1 as tf", "tf.data.Dataset", "tf.cast"),
+        ("import tensorflow.compat.v2 as tf", "tf.data.Dataset", "tf.cast"),
+        ("from tensorflow.compat import v1 as tf", "tf.data.Dataset", "tf.cast"),
+        ("from tensorflow import *", "data.Dataset", "cast"),
     ],
 )
-def test_names_are_known_through_every_import(preamble: str) -> None:
-    cast = "tensorflow.cast" if "import tensorflow\n" in preamble else "cast"
-    source = preamble + f"Dataset.from_tensor_slices(x).map(lambda x: {cast}(x, float32)).batch(3)\n"
+def test_names_are_known_through_every_import_in_every_loop(
+    imports: str, dataset: str, cast: str, loop: str
+) -> None:
+    source = f"{imports}\n{loop}\n    {dataset}.from_tensor_slices(x).map(lambda x: {cast}(x, 'float32')).batch(3)\n"
     assert flagged("TFP505", source) == [source.count("\n")]
 
 
