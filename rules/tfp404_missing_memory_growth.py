@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import partial
 
 import libcst as cst
 
-from tflint_perf.edit import Edit, Editor
+from tflint_perf.edit import Editor
+from tflint_perf.edit.below_imports import add_below, last_import_from, spell_below
 from tflint_perf.model import Model
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
-
-_REST_OF_LINE = re.compile(r"[^\r\n]*")
-_CODE_BELOW = re.compile(r"(?:\r\n|\r|\n)[ \t]*(?=\S)")
 
 
 class MissingMemoryGrowth(Rule):
@@ -84,34 +81,13 @@ class MissingMemoryGrowth(Rule):
 def _set_growth(edit: Editor, first: cst.Import | cst.ImportFrom) -> Repair | Refusal:
     if edit.model.programs.is_graph_code():
         return Refusal("in TensorFlow 1 graph code the `ConfigProto` of the session decides")
-    imports = edit.model.programs.imports_from(first)
-    if not imports:
-        return Refusal("TensorFlow is not imported on a line of its own at the top of the file", first)
-    last = [line for line in imports if edit.cell(line) == edit.cell(first)][-1]
-    devices, needs_import = _spell(edit, "config.list_physical_devices", last)
-    setter, _ = _spell(edit, "config.experimental.set_memory_growth", last)
+    last = last_import_from(edit, first)
+    if isinstance(last, Refusal):
+        return last
+    devices, imports = spell_below(edit, "config.list_physical_devices", last)
+    setter, _ = spell_below(edit, "config.experimental.set_memory_growth", last)
     gpu = edit.fresh_name("gpu")
-    lines = ["", "import tensorflow as tf"] if needs_import else [""]
-    lines += ["", f'for {gpu} in {devices}("GPU"):', f"{edit.one_indent()}{setter}({gpu}, True)"]
-    return Repair("Set memory growth after the imports", [_add_lines_below(edit, last, lines)], safe=False)
-
-
-def _add_lines_below(edit: Editor, last: cst.CSTNode, lines: list[str]) -> Edit:
-    """Add lines behind the line on which `last` ends, in the same cell of a notebook, and a blank line if code follows."""
-    text = edit.model.text
-    end = _REST_OF_LINE.match(text, edit.end(last)).end()  # type: ignore[union-attr]
-    added = edit.edit(end, end, "\n".join(lines))
-    code = _CODE_BELOW.match(text, end)
-    if code is None or edit.edit(code.end(), code.end(), "").start.cell != edit.cell(last):
-        return added
-    return edit.edit(end, end, added.content + "\n")
-
-
-def _spell(edit: Editor, name: str, last: cst.CSTNode) -> tuple[str, bool]:
-    """How code below `last` can say `tensorflow.<name>`, and whether that needs an import of TensorFlow."""
-    spelled = edit.model.names.spelled(name)
-    if spelled is not None:
-        bindings = edit.model.walk.top.bindings.get(spelled.split(".")[0], [])
-        if any(edit.start(binding.node) < edit.end(last) for binding in bindings):
-            return spelled, False
-    return f"tf.{name}", True
+    lines = [f'for {gpu} in {devices}("GPU"):', f"{edit.one_indent()}{setter}({gpu}, True)"]
+    return Repair(
+        "Set memory growth after the imports", [add_below(edit, last, lines, imports=imports)], safe=False
+    )

@@ -189,12 +189,12 @@ class Names:
             if len({binding.imported for binding in bindings}) != 1 or bindings[0].kind != "import":
                 continue
             imported = canonical(bindings[0].imported)
-            full = f"tf.{name}"
+            full = canonical(f"tensorflow.{name}")
             if imported == full:
                 return bound
             if imported == "tf" and bound != "*":
                 return f"{bound}.{name}"
-            if full.startswith(imported + ".") and imported.startswith("tf."):
+            if full.startswith(imported + ".") and imported != "tf":
                 return f"{bound}.{full[len(imported) + 1 :]}"
         if "tensorflow" in self.stars:
             return name
