@@ -85,7 +85,10 @@ class Writes:
         if function is None or function in seen:
             return False
         sites = [call for call in self._model.calls.sites(function) if self._model.loops.is_per_step(call)]
-        return not sites or any(self._each_step(call, seen | {function}) for call in sites)
+        if not sites:
+            # What another file asks before it calls is not known.
+            return not self._model.calls.callers_outside(function)
+        return any(self._each_step(call, seen | {function}) for call in sites)
 
 
 def _asks_whether_there(condition: cst.CSTNode) -> bool:
