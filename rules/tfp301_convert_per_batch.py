@@ -172,6 +172,16 @@ def _loop_over_dataset(edit: Editor, found: SlicingLoop) -> Repair:
     pipeline = (
         f"{dataset}.from_tensor_slices({arrays}).batch({edit.text(found.size)}){take}.prefetch({autotune})"
     )
-    edits = [*imports, edit.replace(found.loop.target, names), edit.replace(found.loop.iter, pipeline)]
+    read = [*(part.array for part in found.slices), found.size, *([found.count] if found.count else [])]
+    outer = edit.model.rebuilt.outermost_loop_around(found.loop, read)
+    edits = [*imports, edit.replace(found.loop.target, names)]
+    if outer is None:
+        edits.append(edit.replace(found.loop.iter, pipeline))
+    else:
+        name = edit.fresh_name("dataset", found.loop)
+        edits += [
+            edit.insert_above(outer.node, f"{name} = {pipeline}\n"),
+            edit.replace(found.loop.iter, name),
+        ]
     edits += [edit.remove_statement(part.statement) for part in found.slices]
     return Repair("Loop over a dataset of the arrays", edits, safe=False)

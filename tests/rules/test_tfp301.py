@@ -175,6 +175,36 @@ FIXED = {
             model(x)
         """,
     ),
+    "in a loop over epochs the dataset is made above that": (
+        """
+        for epoch in range(100):
+            for i in range(0, len(images), SIZE):
+                x = tf.convert_to_tensor(images[i : i + SIZE])
+                y = tf.constant(labels[i : i + SIZE])
+                train_step(x, y)
+        """,
+        """
+        dataset = tf.data.Dataset.from_tensor_slices((images, labels)).batch(SIZE).prefetch(tf.data.AUTOTUNE)
+        for epoch in range(100):
+            for x, y in dataset:
+                train_step(x, y)
+        """,
+    ),
+    "arrays that an epoch shuffles make a dataset of that epoch": (
+        """
+        for epoch in range(100):
+            np.random.shuffle(images)
+            for i in range(0, len(images), SIZE):
+                x = tf.convert_to_tensor(images[i : i + SIZE])
+                model(x)
+        """,
+        """
+        for epoch in range(100):
+            np.random.shuffle(images)
+            for x in tf.data.Dataset.from_tensor_slices(images).batch(SIZE).prefetch(tf.data.AUTOTUNE):
+                model(x)
+        """,
+    ),
     "what the loop does not change moves above it": (
         """
         for epoch in range(100):

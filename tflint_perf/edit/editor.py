@@ -28,6 +28,7 @@ class Editor:
         self._source = source
         self._text = source.text
         self._given: set[str] = set()
+        self._given_for: dict[tuple[str, cst.CSTNode], str] = {}
 
     # Asking
 
@@ -239,8 +240,13 @@ class Editor:
             return line_end(self._text, self._positions.end(body[0]))
         return self._positions.start(body[0]) if body else 0
 
-    def fresh_name(self, wanted: str) -> str:
-        """`wanted`, or with a number when the file uses that name already or another fix was given it."""
+    def fresh_name(self, wanted: str, node: cst.CSTNode | None = None) -> str:
+        """`wanted`, or with a number when the file uses that name already or another fix was given it.
+
+        Fixes that ask with the same `node` get the same name.
+        """
+        if node is not None and (wanted, node) in self._given_for:
+            return self._given_for[wanted, node]
         name, number = wanted, 2
         while (
             name in self._given
@@ -249,4 +255,6 @@ class Editor:
         ):
             name, number = f"{wanted}_{number}", number + 1
         self._given.add(name)
+        if node is not None:
+            self._given_for[wanted, node] = name
         return name

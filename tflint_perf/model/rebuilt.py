@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -58,6 +58,17 @@ class Rebuilt:
                 if node not in seen and all(map(inputs.are_same, [whole, *self._given_later(source)])):
                     seen.add(node)
                     yield Rebuild(node, whole, loop)
+
+    def outermost_loop_around(self, inner: cst.For, read: Sequence[cst.BaseExpression]) -> Loop | None:
+        """The outermost of the loops that hold each other directly around `inner` in which all of `read` stays the same."""
+        loop, found = self._walk.loops[inner], None
+        while loop.parent is not None and self._walk.at[loop.node].block.owner is loop.parent.node:
+            loop = loop.parent
+            inputs = Inputs(self._model, loop, {}, self._touched.by(loop))
+            if not all(map(inputs.are_same, read)):
+                break
+            found = loop
+        return found
 
     def _given_later(self, source: cst.Call) -> Iterator[cst.CSTNode]:
         """What the stages that are put behind a source get, in other statements too."""
