@@ -81,7 +81,7 @@ class SequentialMap(Rule):
             is_off = model.parallelism.is_off(call)
             if (
                 nature == "python"
-                or (nature == "stateless" and not is_off)
+                or (nature in ("stateless", "shaping") and not is_off)
                 or _only_computes(model, call, given)
             ):
                 continue

@@ -261,6 +261,12 @@ SAFE = {
     "a function from elsewhere": ("single.map(distort)", False),
     "random ops": ("single.map(tf.image.random_crop)", False),
     "a table": ("single.map(lambda x: table.lookup(x))", False),
+    "a function that is stateless by its name": (
+        "from records import decode\n"
+        + OFF.format(switch="autotune.enabled")
+        + "single.map(decode).with_options(options)",
+        False,
+    ),
     "a stateless function": (
         OFF.format(switch="autotune.enabled")
         + "single.map(lambda x: tf.io.decode_png(x)).with_options(options)",

@@ -162,6 +162,10 @@ SAFE = {
     ),
     "no cycle length": ("files.interleave(tf.data.TFRecordDataset)", False),
     "a function from elsewhere": ("files.interleave(find, cycle_length=4)", False),
+    "a function from elsewhere that reads by its name": (
+        "from records import read\nfiles.interleave(read, cycle_length=4)",
+        False,
+    ),
     "a function that shuffles": (
         "files.interleave(lambda f: tf.data.TFRecordDataset(f).shuffle(9), 4)",
         False,

@@ -25,8 +25,9 @@ from tflint_perf.model.syntax import (
 )
 from tflint_perf.model.values import Stage, Value
 
-# "python": it runs Python code, one call at a time; "hidden": some of it is not in sight.
-Nature = Literal["random", "stateful", "python", "hidden", "stateless"]
+# "python": it runs Python code, one call at a time; "hidden": some of it is not in sight; "shaping": so too, but by
+# its name it is stateless.
+Nature = Literal["random", "stateful", "python", "hidden", "shaping", "stateless"]
 
 _PYTHON = frozenset({"tf.py_function", "tf.numpy_function", "tf.py_func"})
 _STATEFUL_OPS = frozenset(
@@ -210,10 +211,10 @@ class Statefulness:
 
 def _unseen(node: cst.CSTNode) -> Nature:
     """The nature of a function of which no more than the name is in sight."""
-    return "stateless" if _SHAPING.search(last_name(node)) else "hidden"
+    return "shaping" if _SHAPING.search(last_name(node)) else "hidden"
 
 
-_WORST_FIRST: tuple[Nature, ...] = ("python", "random", "stateful", "hidden")
+_WORST_FIRST: tuple[Nature, ...] = ("python", "random", "stateful", "hidden", "shaping")
 
 
 def _of_name(name: str) -> Nature:
