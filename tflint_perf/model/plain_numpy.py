@@ -142,7 +142,13 @@ class PlainNumpy:
         reader = _Reader(self._infer, self._calls)
         if function is None or function.yields or not reader.is_plain_function(function, 0):
             return None
+        if any(self._is_elsewhere(given, function) for given in _data_of(function.node.body)):
+            return None
         return list(reader.ops)
+
+    def _is_elsewhere(self, node: cst.BaseExpression, function: Function) -> bool:
+        """Whether what a function takes parts of is neither one of its parameters nor an array in memory."""
+        return last_name(node) not in function.positional and not self._is_in_memory(node)
 
     def generator_ops(self, node: cst.BaseExpression) -> list[str] | None:
         """The ops for a generator that is given to `from_generator`."""
@@ -155,7 +161,7 @@ class PlainNumpy:
                 return [_SLICES] if all(self._is_in_memory(arg.value) for arg in body.args) else None
             targets = self._calls.targets(body)
             function = targets[0] if len(targets) == 1 else None
-        reader = _Reader(self._infer, self._calls)
+        reader = _Reader(self._infer, self._calls, _IN_GENERATORS)
         if function is None or not function.yields or not reader.is_plain(function.node.body, 0):
             return None
         data = list(_data_of(function.node.body))
@@ -170,11 +176,12 @@ class PlainNumpy:
 
 
 class _Reader:
-    """Reads code and notes the ops for it in `ops`."""
+    """Reads code and notes the ops for it in `ops`. `kinds` are the nodes that may occur in a generator besides."""
 
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+    def __init__(self, infer: Inference, calls: CallGraph, kinds: tuple[type[cst.CSTNode], ...] = ()) -> None:
         self._infer = infer
         self._calls = calls
+        self._kinds = _PLAIN + kinds
         self.ops: dict[str, None] = {}
 
     def is_plain_function(self, function: Function, depth: int) -> bool:
@@ -183,7 +190,7 @@ class _Reader:
 
     def is_plain(self, node: cst.CSTNode, depth: int) -> bool:
         """Whether code only computes with what it is given, by what TensorFlow can do as well."""
-        if not isinstance(node, _PLAIN + _IN_GENERATORS):
+        if not isinstance(node, self._kinds if depth == 0 else _PLAIN):
             return False
         match node:
             case cst.Assign() if not all(_binds_names(target.target) for target in node.targets):

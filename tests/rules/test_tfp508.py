@@ -1,0 +1,213 @@
+"""TFP508 python-in-pipeline."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.rules.support import findings, flagged
+
+CODE = "TFP508"
+PREAMBLE = """\
+import random
+import cv2
+import h5py
+import librosa
+import numpy as np
+import tensorflow as tf
+from features import extract
+ds = tf.data.Dataset.from_tensor_slices((x, y))
+def standardize(image):
+    return ((image - np.mean(image)) / np.std(image)).astype(np.float32)
+def use(body):
+    return lambda x, y: (tf.numpy_function(body, [x], tf.float32), y)
+"""
+ROWS_BEFORE = PREAMBLE.count("\n")
+
+
+def module(source: str) -> str:
+    return PREAMBLE + dedent(source).lstrip("\n")
+
+
+def rows(source: str) -> list[int]:
+    """The rows flagged in source below the preamble, counted from 1."""
+    return [row - ROWS_BEFORE for row in flagged(CODE, module(source))]
+
+
+def mapped(body: str) -> str:
+    """A pipeline to train on with the function `f` of a few lines in it."""
+    return (
+        dedent(body).strip("\n") + "\ndef g(x, y):\n"
+        "    return tf.numpy_function(f, [x], tf.float32), y  # <-\n"
+        "train = ds.shuffle(9).map(g).batch(32)\n"
+    )
+
+
+def generated(body: str) -> str:
+    """A pipeline to train on that the generator `f` of a few lines feeds."""
+    return (
+        dedent(body).strip("\n")
+        + "\nd = tf.data.Dataset.from_generator(f, tf.float32)  # <-\nd = d.shuffle(9).batch(32)\n"
+    )
+
+
+SILENT = {
+    "a function from elsewhere": mapped("f = extract"),
+    "another library": mapped("def f(x):\n    return librosa.feature.mfcc(y=x)"),
+    "a file that TensorFlow does not read": mapped("def f(x):\n    return np.load(x)"),
+    "a function that is NumPy's loader": "ds.map(lambda x, y: tf.numpy_function(np.load, [x], tf.float32)).batch(9)",
+    "images of another format": mapped("def f(x):\n    return cv2.imread('images/' + x + '.tif')"),
+    "an open file": mapped("def f(x):\n    with open(x) as file:\n        return file.read()"),
+    "HDF5": mapped("def f(x):\n    return h5py.File(x)['image'][:]"),
+    "an array of unknown origin": mapped("def f(i):\n    return images[i] / 255.0"),
+    "a memory map": mapped("images = np.load('x.npy', mmap_mode='r')\ndef f(i):\n    return images[i]"),
+    "an array changed in place": mapped("def f(x):\n    x[:4] = 0\n    return x"),
+    "an attribute that is set": mapped("def f(x):\n    state.count += 1\n    return x"),
+    "a loop": mapped("def f(x):\n    for _ in range(9):\n        x = x / 2\n    return x"),
+    "a comprehension": mapped("def f(x):\n    return np.array([v for v in x])"),
+    "an exception": mapped(
+        "def f(x):\n    try:\n        return x / 2\n    except ValueError:\n        return x"
+    ),
+    "printing": mapped("def f(x):\n    print(x)\n    return x / 2"),
+    "a method of an object": mapped("def f(x):\n    return tokenizer.encode(x)"),
+    "a function of NumPy without a twin": mapped("def f(x):\n    return np.unwrap(x)"),
+    "a global": mapped("def f(x):\n    global count\n    count = 1\n    return x"),
+    "a decorated function": mapped("@extract\ndef f(x):\n    return x / 2"),
+    "stars": mapped("def f(*args):\n    return np.stack(*args)"),
+    "a pipeline that is only evaluated": """
+        model = tf.keras.Sequential()
+        model.evaluate(ds.map(use(standardize)).shuffle(9).batch(32))
+        """,
+    "a pipeline to test on": "test_ds = ds.map(lambda x, y: tf.py_function(standardize, [x], 'f')).batch(32)",
+    "a pipeline of nobody knows what": "d = ds.map(lambda x, y: tf.py_function(standardize, [x], 'f'))",
+    "Python outside a pipeline": "loss = tf.py_function(standardize, [x], tf.float32)",
+    "a map of no dataset": "frame.map(lambda x: tf.py_function(standardize, [x], tf.float32)).shuffle(9)",
+    "a generator from elsewhere": generated("f = extract"),
+    "a generator of a library's data": generated(
+        "def f():\n    for p in paths:\n        yield librosa.load(p)"
+    ),
+    "a generator of an array of unknown origin": generated(
+        "def f():\n    for i in range(9):\n        yield images[i]"
+    ),
+    "a generator of lists": generated(
+        "data = [[1], [1, 2]]\ndef f():\n    for row in data:\n        yield row"
+    ),
+    "a generator of an environment": generated(
+        "def f():\n    while True:\n        yield env.step(policy(env.state))"
+    ),
+    "a generator with an open file": generated(
+        "def f():\n    for line in open(path):\n        yield float(line)"
+    ),
+    "a generator whose elements are padded": """
+        data = np.zeros((9, 9))
+        def f():
+            for row in data:
+                yield row
+        tf.data.Dataset.from_generator(f, tf.float32).padded_batch(32)
+        """,
+    "an object's generator": "d = tf.data.Dataset.from_generator(loader.rows, tf.float32).shuffle(9)",
+    "a method that is no dataset's": "d = factory.from_generator(lambda: zip(np.ones(3))).shuffle(9)",
+    "a lambda of nothing known": "tf.data.Dataset.from_generator(lambda: rows, tf.int32).batch(2)",
+    "a star": "tf.data.Dataset.from_generator(*args).batch(2)\nds.map(*args).batch(3)",
+}
+FLAGGED = {
+    "NumPy": mapped("def f(x):\n    return (x - np.mean(x)) / np.std(x)"),
+    "arithmetic alone": mapped("def f(x):\n    return (x / 255.0).astype(np.float32)"),
+    "a random flip": mapped(
+        "def f(x):\n    if np.random.rand() > 0.5:\n        x = np.fliplr(x)\n    return x"
+    ),
+    "Python's own dice": mapped("def f(x):\n    k = random.randint(0, 3)\n    return np.rot90(x, k)"),
+    "a generator of random numbers": mapped(
+        "rng = np.random.default_rng()\ndef f(x):\n    return x + rng.normal(size=x.shape)"
+    ),
+    "OpenCV's reader": mapped(
+        "def f(path):\n    image = cv2.imread(path.decode())\n    return cv2.resize(image, (224, 224)) / 255.0"
+    ),
+    "a function that calls another": mapped("def f(x):\n    return standardize(x)"),
+    "one-hot labels": mapped("def f(y):\n    return np.eye(10)[y]"),
+    "an array in memory": mapped("table = np.zeros((9, 3))\ndef f(i):\n    return table[i]"),
+    "TensorFlow's ops in Python": mapped("def f(x):\n    return tf.image.resize(x, (32, 32)).numpy()"),
+    "a function of NumPy itself": """
+        train = ds.map(lambda x, y: tf.numpy_function(np.flip, [x], tf.float32)).batch(32)  # <-
+        """,
+    "a pipeline that `fit` gets": """
+        model = tf.keras.Sequential()
+        d = ds.map(lambda x, y: (tf.py_function(standardize, [x], tf.float32), y)).batch(32)  # <-
+        model.fit(d)
+        """,
+    "a function within the mapped one": """
+        def python(x):
+            return tf.numpy_function(standardize, [x], tf.float32)  # <-
+        train = ds.map(lambda x, y: (python(x), y)).shuffle(9)
+        """,
+    "TensorFlow 1's name": """
+        train = ds.map(lambda x, y: tf.compat.v1.py_func(standardize, [x], tf.float32)).batch(32)  # <-
+        """,
+    "a generator of arrays in memory": generated(
+        """
+        images, labels = np.zeros((9, 28)), np.zeros(9)
+        def f():
+            for image, label in zip(images, labels):
+                yield image / 255.0, label
+        """
+    ),
+    "a generator that takes rows by an index": generated(
+        "images = np.zeros((9, 28))\ndef f():\n    for i in range(len(images)):\n        yield images[i]"
+    ),
+    "a generator of random numbers for each element": generated(
+        "def f():\n    while True:\n        yield np.random.normal(size=(28, 28))"
+    ),
+    "a generator that reads images": generated(
+        "def f():\n    for path, label in zip(paths, labels):\n        yield cv2.imread(path), label"
+    ),
+    "a lambda that zips arrays": """
+        images, labels = np.zeros((9, 28)), np.zeros(9)
+        d = tf.data.Dataset.from_generator(lambda: zip(images, labels), (tf.float32, tf.int32)).batch(32)  # <-
+        """,
+    "a lambda that makes a generator": """
+        def rows(images):
+            for image in images:
+                yield image
+        d = tf.data.Dataset.from_generator(lambda: rows(np.zeros((9, 28))), tf.float32).batch(32)  # <-
+        """,
+}
+
+
+@pytest.mark.parametrize("source", SILENT.values(), ids=SILENT.keys())
+def test_says_nothing_of(source: str) -> None:
+    assert rows(source) == []
+
+
+@pytest.mark.parametrize("source", FLAGGED.values(), ids=FLAGGED.keys())
+def test_flags(source: str) -> None:
+    marked = [row for row, line in enumerate(dedent(source).strip("\n").split("\n"), 1) if "# <-" in line]
+    assert rows(source) == marked != []
+
+
+MESSAGES = {
+    "def f(x):\n    return np.flip(x - np.mean(x), 1) / np.std(x)": (
+        "`tf.numpy_function` runs Python for each element, one after the other; "
+        "use `tf.reverse`, `tf.reduce_mean`, `tf.math.reduce_std`"
+    ),
+    "def f(x):\n    return x / 255.0": (
+        "`tf.numpy_function` runs Python for each element, one after the other; "
+        "TensorFlow's ops can do what it does"
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "message"), MESSAGES.items())
+def test_names_the_ops_that_do_the_same(body: str, message: str) -> None:
+    (finding,) = findings(CODE, module(mapped(body)))
+    assert finding.message.startswith(message)
+
+
+def test_has_no_fix() -> None:
+    (finding,) = findings(CODE, module(mapped("def f(x):\n    return x / 2")))
+    assert (finding.fix, finding.note) == (None, None)
+
+
+def test_says_it_once_where_two_pipelines_share_the_function() -> None:
+    source = mapped("def f(x):\n    return x / 2") + "other = ds.map(g).repeat().batch(32)\n"
+    assert len(rows(source)) == 1
