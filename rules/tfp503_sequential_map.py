@@ -85,12 +85,13 @@ class SequentialMap(Rule):
                 or _only_computes(model, call, given)
             ):
                 continue
+            keeps_order = "deterministic" not in model.text
             function = f"`{given.value}`" if isinstance(given, cst.Name) else "its function"
             why = _WHY["stateless" if is_off else nature].format(function=function)
             yield Report(
                 given,
                 f"{why}; add `num_parallel_calls=tf.data.AUTOTUNE`",
-                partial(_parallelize, call=call, safe=nature == "stateless"),
+                partial(_parallelize, call=call, safe=nature == "stateless" and keeps_order),
             )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+import libcst as cst
+
 from tflint_perf.edit import Editor
 from tflint_perf.edit.hoist import hoist, hoist_chain, hoist_expression
 from tflint_perf.edit.links import stages_of_name
@@ -94,5 +96,10 @@ def _build_once(edit: Editor, rebuild: Rebuild) -> Repair | Refusal:
         moved, built = hoist_expression(edit, node, "dataset", rebuild.loop), node
     if isinstance(moved, Refusal):
         return moved
-    safe = node is rebuild.dataset and model.statefulness.is_deterministic(model.value(built))
-    return Repair("Build the dataset once, above the loop", moved, safe)
+    return Repair("Build the dataset once, above the loop", moved, _is_the_same_again(model, rebuild, built))
+
+
+def _is_the_same_again(model: Model, rebuild: Rebuild, built: cst.BaseExpression) -> bool:
+    """Whether each dataset that the loop builds surely gives the same elements."""
+    in_sight = rebuild.node is rebuild.dataset and not model.invariance.asks_the_host(built)
+    return in_sight and model.statefulness.is_deterministic(model.value(built))

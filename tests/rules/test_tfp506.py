@@ -156,6 +156,23 @@ SILENT = {
             for x in Dataset.from_tensor_slices(images).map(jitter).batch(32):
                 step(x)
         """,
+    "a map that asks something out of sight when it is traced": """
+        for epoch in range(100):
+            for x in Dataset.from_tensor_slices(images).map(lambda x: x * collect()).batch(32):
+                step(x)
+        """,
+    "a map that draws when it is traced": """
+        for epoch in range(100):
+            for x in Dataset.from_tensor_slices(images).map(lambda x: x * np.random.rand()).batch(32):
+                step(x)
+        """,
+    "a function that asks something out of sight when it is traced": """
+        def jitter(x):
+            return x * collect()
+        for epoch in range(100):
+            for x in Dataset.from_tensor_slices(images).map(jitter).batch(32):
+                step(x)
+        """,
     "a function given what changes": """
         def make(seed):
             return Dataset.from_tensor_slices(images).shuffle(9, seed=seed).batch(32)
@@ -277,6 +294,14 @@ SILENT = {
 }
 
 FLAGGED = {
+    "with maps of elements by functions from elsewhere": """
+        def double(x):
+            print(x.shape)
+            return scale(x) * 2.0
+        for epoch in range(100):
+            for x in Dataset.from_tensor_slices(images).map(lambda x: scale(x, 3)).map(double).batch(32):  # <-
+                step(x)
+        """,
     "as the iterable of the step loop": """
         for epoch in range(100):
             for x in Dataset.from_tensor_slices(images).batch(32):  # <-

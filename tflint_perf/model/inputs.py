@@ -11,7 +11,7 @@ from tflint_perf.model.dataset_apis import DATASET_STAGES
 from tflint_perf.model.named_calls import builtin_or_qualified
 from tflint_perf.model.randomness import changes_by_itself, is_random_op
 from tflint_perf.model.scopes import Binding, Function, Loop, Scope
-from tflint_perf.model.syntax import argument, descendants, descendants_here
+from tflint_perf.model.syntax import argument, descendants, descendants_here, names_read
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model
@@ -28,7 +28,7 @@ _PURE = (
     "pathlib.",
 )
 _PURE_BUILTINS = frozenset(
-    ["abs", "bool", "dict", "enumerate", "float", "int", "len", "list", "max", "min", "range", "reversed", "round",
+    ["abs", "bool", "dict", "enumerate", "float", "int", "len", "list", "max", "min", "print", "range", "reversed", "round",
      "set", "slice", "sorted", "str", "sum", "tuple", "zip"]
 )  # fmt: skip
 # Methods that give something of an array, a list or a text, and change none of it.
@@ -69,7 +69,7 @@ class Inputs:
         """`called` is false for code that only the pipeline runs: a lambda given to a stage."""
         match part:
             case cst.Call():
-                return not called or self._is_pure(part)
+                return self._is_pure(part) or (not called and self._gets_elements(part, inside))
             case cst.Attribute():
                 return self._is_same_attribute(part)
             case cst.Name() if part in self._walk.parents:
@@ -107,6 +107,19 @@ class Inputs:
             if isinstance(part, cst.Name) and part in self._walk.parents
         )
 
+    def _traces_the_same(self, function: Function) -> bool:
+        """Whether what a function given to a stage does when it is traced is the same in each iteration."""
+        inside = set(descendants(function.node))
+        return all(self._is_pure(call) or self._gets_elements(call, inside) for call in function.calls)
+
+    def _gets_elements(self, call: cst.Call, inside: set[cst.CSTNode]) -> bool:
+        """Whether a call in traced code works on what that code gets, and so is traced: it runs in the pipeline."""
+        for name in names_read(call):
+            found = self._infer.names.lookup(name.value, self._infer.names.scope_of(name))
+            if found is not None and found[0].node in inside:
+                return True
+        return False
+
     def _is_same_attribute(self, node: cst.Attribute) -> bool:
         parent = self._walk.parents.get(node)
         is_method = isinstance(parent, cst.Call) and parent.func is node
@@ -131,7 +144,7 @@ class Inputs:
             return True
         if binding.kind in ("def", "class"):
             function = self._walk.functions.get(binding.node)
-            return function is None or self._reads_the_same(function)
+            return function is None or (self._reads_the_same(function) and self._traces_the_same(function))
         function = home.function
         if binding.kind == "param" and function is not None and function in self._entered:
             return self._is_same_argument(function, binding)

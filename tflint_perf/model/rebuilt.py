@@ -16,6 +16,8 @@ from tflint_perf.model.touched import Touched
 if TYPE_CHECKING:
     from tflint_perf.model import Model
 
+# Names that a source may have: the inference settles the rest.
+_SOURCES = ("tf.data.", "keras.utils.", "keras.preprocessing.", "tensorflow_datasets.load")
 # Sources that hold next to nothing.
 _CHEAP = frozenset({"range", "random"})
 # Calls through functions, no deeper than this.
@@ -49,6 +51,8 @@ class Rebuilt:
     def all(self) -> Iterator[Rebuild]:
         """Every such dataset, once for each place in a loop."""
         seen: set[cst.CSTNode] = set()
+        if not self._walk.loops:
+            return
         for source in [
             call for calls in self._walk.calls.values() for call in calls if self._is_source(call)
         ]:
@@ -81,7 +85,8 @@ class Rebuilt:
                     yield from call.args
 
     def _is_source(self, call: cst.Call) -> bool:
-        if not self._infer.names.dotted(call.func) or self._model.is_compiled(call):
+        name = self._infer.names.qualified(call.func)
+        if not name.startswith(_SOURCES) or self._model.is_compiled(call):
             return False
         value = self._infer.value(call)
         ways = value.pipelines

@@ -175,7 +175,9 @@ class Statefulness:
                 return "stateless"
         elif isinstance(func, cst.Name):
             # What it calls by a name of its own was made in sight.
-            if self._is_local(func, function) or builtin_or_qualified(self._infer, func) in _BUILTINS:
+            if self._is_local(func, function):
+                return "shaping"
+            if builtin_or_qualified(self._infer, func) in _BUILTINS:
                 return "stateless"
         return "stateless" if self._is_about_nothing(call, function) else _unseen(func)
 
