@@ -1,50 +1,52 @@
-"""Each fixture trains, and its slow and its fast script compute the same."""
+"""Each fixture trains, and its slow and its fast script compute the same: `verify --quick` over all pairs."""
 
 from __future__ import annotations
 
 import ast
 import math
-from functools import cache
+import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from tests.fixture_runner import finish, start
 from tflint_perf.registry import all_rules
+from tflint_perf.verify.experiment import Experiment, rule_experiments
+from tflint_perf.verify.nursery import Nursery
+from tflint_perf.verify.process import new_nursery
+from tflint_perf.verify.runner import QUICK_STEPS, Options, measured_pairs, plan_of
+from tflint_perf.verify.verdict import compare_losses
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
-CODES = sorted(path.parent.name for path in FIXTURES.glob("TFP*/slow.py"))
-STEPS = 20
-QUARTER = STEPS // 4
+QUICK = Options(quick=True)
+EXPERIMENTS, MISSING = rule_experiments([], FIXTURES)
+QUARTER = QUICK_STEPS // 4
 
-each_pair = pytest.mark.parametrize("code", CODES)
 # Looked for, not imported: only the scripts' own processes pay for it.
 runs = pytest.mark.skipif(find_spec("tensorflow") is None, reason="TensorFlow is not installed")
+each_pair = pytest.mark.parametrize("pair", EXPERIMENTS, ids=lambda pair: pair.name)
 
 
-@cache
-def losses(code: str) -> tuple[list[float], list[float]]:
-    """What `slow.py` and `fast.py` yield, both run at the same time."""
-    slow, fast = (start(FIXTURES / code / script, STEPS) for script in ("slow.py", "fast.py"))
-    try:
-        return finish(slow), finish(fast)
-    finally:
-        fast.kill()
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery | None]:
+    made = new_nursery() if sys.platform == "linux" else None
+    yield made
+    if made is not None:
+        made.close()
 
 
-def tolerance(code: str) -> float:
-    """The largest relative difference between two losses that the claim of the rule allows."""
-    claim = all_rules()[code].claim
-    assert claim is not None
-    return claim.tolerance
+def test_every_claim_has_its_experiment() -> None:
+    assert MISSING == []
+    assert {pair.name for pair in EXPERIMENTS} == {
+        code for code, rule in all_rules().items() if rule.claim is not None
+    }
 
 
 @each_pair
-def test_both_scripts_of_a_pair_describe_the_same_experiment(code: str) -> None:
+def test_both_scripts_of_a_pair_describe_the_same_experiment(pair: Experiment) -> None:
     slow, fast = (
-        ast.get_docstring(ast.parse((FIXTURES / code / script).read_text(encoding="utf-8")))
-        for script in ("slow.py", "fast.py")
+        ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) for script in (pair.slow, pair.fast)
     )
     assert slow is not None
     assert slow == fast
@@ -52,25 +54,14 @@ def test_both_scripts_of_a_pair_describe_the_same_experiment(code: str) -> None:
 
 @runs
 @each_pair
-def test_both_scripts_of_a_pair_yield_once_a_step(code: str) -> None:
-    assert [len(run) for run in losses(code)] == [STEPS, STEPS]
-
-
-@runs
-@each_pair
-def test_all_losses_of_a_pair_are_finite(code: str) -> None:
-    assert all(math.isfinite(loss) for run in losses(code) for loss in run)
-
-
-@runs
-@each_pair
-def test_both_scripts_of_a_pair_learn(code: str) -> None:
-    for run in losses(code):
-        assert sum(run[-QUARTER:]) < sum(run[:QUARTER])
-
-
-@runs
-@each_pair
-def test_the_losses_of_both_scripts_agree_step_by_step(code: str) -> None:
-    slow, fast = losses(code)
-    assert slow == pytest.approx(fast, rel=tolerance(code), abs=0)
+def test_both_scripts_of_a_pair_learn_the_same(pair: Experiment, nursery: Nursery | None) -> None:
+    plan = plan_of(pair, QUICK)
+    ((slow, fast),) = measured_pairs(pair, plan, QUICK, lambda: None, nursery)
+    losses = [dict(run["losses"]) for run in (slow, fast)]
+    for run in losses:
+        in_order = [run[step] for step in sorted(run)]
+        assert len(in_order) == plan.steps
+        assert all(map(math.isfinite, in_order))
+        assert sum(in_order[-QUARTER:]) < sum(in_order[:QUARTER])
+    compared = compare_losses(losses[0], losses[1], pair.claim.tolerance)
+    assert compared.agree, compared

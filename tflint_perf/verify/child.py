@@ -21,6 +21,7 @@ from types import ModuleType, TracebackType
 from typing import Any, TextIO
 
 from tflint_perf.verify.drive import ScriptError, drive
+from tflint_perf.verify.nursery import serve
 from tflint_perf.verify.plan import Plan
 from tflint_perf.verify.probes import Gpus, Traces
 
@@ -29,11 +30,16 @@ _LINE = 200
 
 
 def main() -> None:
-    """Answer one request: `{"describe": true}`, or `{"script": …, "plan": …, "preload": …, "gpu": …}`."""
+    """Answer one request: `{"describe": true}`, or `{"script": …, "plan": …, "preload": …, "gpu": …}`.
+
+    After `{"nursery": descriptor}` it is forked for each run, and every fork answers a request of its own.
+    """
+    request = json.loads(sys.argv[1])
+    if "nursery" in request:
+        request = serve(request["nursery"])
     faulthandler.enable()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    request = json.loads(sys.argv[1])
     answer: dict[str, Any]
     try:
         answer = (

@@ -6,6 +6,7 @@ import json
 import os
 import queue
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import tflint_perf
+from tflint_perf.verify.nursery import Forked, Nursery, NurseryError
 
 # What a process is started with: `-c`, this, the folder that holds the package, and a request as JSON. The current
 # folder is no place
@@ -51,22 +53,26 @@ class Failure(Exception):  # noqa: N818  # a script that fails is an answer, not
 class Child:
     """One process, from its start to its answer; `close` ends it in any case."""
 
-    def __init__(self, request: Mapping[str, Any], device: DeviceKind, folder: Path) -> None:
+    def __init__(
+        self, request: Mapping[str, Any], device: DeviceKind, folder: Path, nursery: Nursery | None = None
+    ) -> None:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
         self._answers: queue.Queue[str | None] = queue.Queue()
-        package_parent = str(Path(tflint_perf.__file__).parent.parent)
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _BOOT, package_parent, json.dumps(request)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            text=True,
-            encoding="utf-8",
-            cwd=folder,
-            env=environment(device),
-            start_new_session=True,
-        )
-        threading.Thread(target=self._listen, daemon=True).start()
+        theirs_in, ours_in = os.pipe()
+        ours_out, theirs_out = os.pipe()
+        streams = (theirs_in, theirs_out, self._log.fileno())
+        self._input = os.fdopen(ours_in, "w", encoding="utf-8")
+        self._process: subprocess.Popen[bytes] | Forked
+        try:
+            if nursery is not None:
+                self._process = nursery.fork(request, folder, streams)
+            else:
+                self._process = _started(request, device, folder, streams)
+        finally:
+            os.close(theirs_in)
+            os.close(theirs_out)
+        # Ended by the thread that reads it: a file is not to be closed under a read.
+        threading.Thread(target=self._listen, args=(ours_out,), daemon=True).start()
 
     def wait_until_ready(self) -> None:
         """Return once the imports are done.
@@ -78,10 +84,9 @@ class Child:
 
     def begin(self) -> None:
         """Let it run the script."""
-        assert self._process.stdin is not None
         with suppress(OSError):  # it has died, which its answer will tell
-            self._process.stdin.write("go\n")
-            self._process.stdin.flush()
+            self._input.write("go\n")
+            self._input.flush()
 
     def finish(self, seconds: float, key: str = "measured") -> dict[str, Any]:
         """Its figures.
@@ -95,6 +100,8 @@ class Child:
     def close(self) -> None:
         """End the process, if it has not ended, and forget what it wrote."""
         self._kill()
+        with suppress(OSError):
+            self._input.close()
         self._log.close()
 
     def _answer(self, key: str, seconds: float) -> Any:
@@ -110,10 +117,10 @@ class Child:
             raise Failure(answer["failure"], self._output())
         return answer[key]
 
-    def _listen(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self._answers.put(line)
+    def _listen(self, output: int) -> None:
+        with os.fdopen(output, encoding="utf-8") as lines:
+            for line in lines:
+                self._answers.put(line)
         self._answers.put(None)
 
     def _output(self) -> str:
@@ -123,11 +130,41 @@ class Child:
 
     def _kill(self) -> None:
         if self._process.poll() is None:
-            if hasattr(os, "killpg"):
+            if isinstance(self._process, Forked):
+                self._process.kill()
+            elif hasattr(os, "killpg"):
                 os.killpg(self._process.pid, signal.SIGKILL)
             else:
                 self._process.kill()
         self._process.wait()
+
+
+def new_nursery() -> Nursery | None:
+    """A process with TensorFlow in it to fork for runs on the CPU; None where there can't be one."""
+    if not (sys.platform == "linux" and hasattr(socket, "send_fds")):
+        return None
+    try:
+        return Nursery(_boot(), environment("cpu"))
+    except (NurseryError, OSError):
+        return None
+
+
+def _boot() -> list[str]:
+    return [sys.executable, "-c", _BOOT, str(Path(tflint_perf.__file__).parent.parent)]
+
+
+def _started(
+    request: Mapping[str, Any], device: DeviceKind, folder: Path, streams: tuple[int, int, int]
+) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [*_boot(), json.dumps(request)],
+        stdin=streams[0],
+        stdout=streams[1],
+        stderr=streams[2],
+        cwd=folder,
+        env=environment(device),
+        start_new_session=True,
+    )
 
 
 def environment(device: DeviceKind) -> dict[str, str]:

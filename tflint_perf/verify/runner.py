@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from tflint_perf.verify.experiment import Experiment
 from tflint_perf.verify.metrics import COUNTED, run_of
+from tflint_perf.verify.nursery import Nursery, NurseryError
 from tflint_perf.verify.plan import Plan
 from tflint_perf.verify.process import Child, DeviceKind, Failure
 from tflint_perf.verify.records import Losses, Pair, Result
@@ -55,8 +56,13 @@ def plan_of(experiment: Experiment, options: Options) -> Plan:
     return Plan(steps) if steps else Plan(_STEPS, _SECONDS)
 
 
-def run_experiment(experiment: Experiment, options: Options, on_run: Callable[[], None]) -> Result:
-    """Run all pairs and judge them. `on_run` is called after each run. What a script does never raises here."""
+def run_experiment(
+    experiment: Experiment, options: Options, on_run: Callable[[], None], nursery: Nursery | None = None
+) -> Result:
+    """Run all pairs and judge them. `on_run` is called after each run. What a script does never raises here.
+
+    With a `nursery`, a run is a fork of it where the scripts allow it, which spares the import of TensorFlow.
+    """
     plan = plan_of(experiment, options)
     nothing = Result("failed", "", experiment.claim, plan.steps)
     if experiment.claim.needs_gpu and options.device == "cpu" and not options.quick:
@@ -64,7 +70,7 @@ def run_experiment(experiment: Experiment, options: Options, on_run: Callable[[]
     pairs: list[Pair] = []
     losses: list[Losses] = []
     try:
-        for slow, fast in measured_pairs(experiment, plan, options, on_run):
+        for slow, fast in measured_pairs(experiment, plan, options, on_run, nursery):
             losses.append(_compared(experiment, slow, fast))
             pairs.append(Pair(run_of(slow), run_of(fast)))
             if not losses[-1].agree:
@@ -94,7 +100,11 @@ def order(pairs: int) -> list[Side]:
 
 
 def measured_pairs(
-    experiment: Experiment, plan: Plan, options: Options, on_run: Callable[[], None]
+    experiment: Experiment,
+    plan: Plan,
+    options: Options,
+    on_run: Callable[[], None],
+    nursery: Nursery | None = None,
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """The raw figures of slow and fast, pair by pair: `drive.Measured`, with its losses, as a dictionary.
 
@@ -102,7 +112,7 @@ def measured_pairs(
         Failure: a script did not run as it must.
     """
     sides = order(options.runs // 2)
-    runs = _runs(experiment, plan, options, sides)
+    runs = _runs(experiment, plan, options, sides, nursery)
     pair: dict[Side, dict[str, Any]] = {}
     for side, measured in zip(sides, runs, strict=True):
         pair[side] = measured
@@ -113,7 +123,7 @@ def measured_pairs(
 
 
 def _runs(
-    experiment: Experiment, plan: Plan, options: Options, sides: Sequence[Side]
+    experiment: Experiment, plan: Plan, options: Options, sides: Sequence[Side], nursery: Nursery | None
 ) -> Iterator[dict[str, Any]]:
     """The figures of each run, one after the other.
 
@@ -121,12 +131,15 @@ def _runs(
     for their turn: nothing else goes on while one is measured.
     """
     preload = experiment.imports_may_come_first()
+    nursery = nursery if preload else None
     ahead = max(1, options.cores) if preload else 1
     for start in range(0, len(sides), ahead):
         turn = [experiment.script(side) for side in sides[start : start + ahead]]
         with tempfile.TemporaryDirectory(prefix="tflint-perf-") as scratch, ExitStack() as stack:
             folder = Path.cwd() if experiment.own else Path(scratch)
-            children = [stack.enter_context(_Run(script, plan, preload, options, folder)) for script in turn]
+            children = [
+                stack.enter_context(_Run(script, plan, preload, options, folder, nursery)) for script in turn
+            ]
             for child in children:
                 child.wait_until_ready()
             if options.quick:  # nothing is timed, so they may run at the same time
@@ -139,11 +152,22 @@ def _runs(
 class _Run:
     """One child, with its script's name on whatever goes wrong."""
 
-    def __init__(self, script: Path, plan: Plan, preload: bool, options: Options, folder: Path) -> None:
+    def __init__(
+        self,
+        script: Path,
+        plan: Plan,
+        preload: bool,
+        options: Options,
+        folder: Path,
+        nursery: Nursery | None,
+    ) -> None:
         gpu = options.device == "gpu"
         request = {"script": str(script), "plan": asdict(plan), "preload": preload, "gpu": gpu}
         self._script, self._plan, self._options = script, plan, options
-        self._child = Child(request, options.device, folder)
+        try:
+            self._child = Child(request, options.device, folder, nursery)
+        except NurseryError:  # it has died, of what another script did; this one can do without
+            self._child = Child(request, options.device, folder)
         self._begun = False
 
     def __enter__(self) -> _Run:

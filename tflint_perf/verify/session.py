@@ -23,6 +23,7 @@ from tflint_perf.verify.experiment import (
     rule_experiments,
 )
 from tflint_perf.verify.keep import changes, keep, read_kept
+from tflint_perf.verify.process import new_nursery
 from tflint_perf.verify.records import Record, Result, as_document, as_text
 from tflint_perf.verify.runner import Options, run_experiment
 
@@ -104,11 +105,16 @@ def _run(experiments: Sequence[Experiment], request: Request, place: Place) -> d
         quick=request.quick,
         cores=request.cores,
     )
-    with progress(experiments, options.runs) as begin:
-        return {
-            experiment.name: run_experiment(experiment, options, begin(experiment))
-            for experiment in experiments
-        }
+    nursery = new_nursery() if place.device.kind == "cpu" and request.pair is None else None
+    try:
+        with progress(experiments, options.runs) as begin:
+            return {
+                experiment.name: run_experiment(experiment, options, begin(experiment), nursery)
+                for experiment in experiments
+            }
+    finally:
+        if nursery is not None:
+            nursery.close()
 
 
 def _show(record: Record, titles: Mapping[str, str], request: Request) -> None:
