@@ -55,7 +55,8 @@ class UnrolledPythonLoop(Rule):
     Loops over `tf.range`, a tensor or a dataset, `range` of a tensor, which AutoGraph converts by itself, and loops
     over layers, variables, gradients or losses. The fix is refused where the counter is needed as a Python number,
     where a list grows, where a tensor changes its shape from one iteration to the next, and where AutoGraph does not
-    convert the code (`autograph=False`, methods that Keras calls).
+    convert the code (`autograph=False`, methods that Keras 3 calls): there, `tf.while_loop`, `tf.scan` and recurrent
+    layers make a loop in the graph.
 
     ## Sources
 
@@ -83,7 +84,7 @@ class UnrolledPythonLoop(Rule):
                 reported.add(loop)
                 yield Report(
                     loop.node,
-                    "a Python loop in compiled code is traced anew for each iteration; loop over `tf.range`",
+                    f"a Python loop in compiled code is traced anew for each iteration; {_remedy(model, loop)}",
                     partial(_stage, loop=loop),
                 )
 
@@ -97,11 +98,19 @@ def _is_unrolled(model: Model, loop: Loop) -> bool:
     )
 
 
+def _remedy(model: Model, loop: Loop) -> str:
+    function = model.function_at(loop.node)
+    if function is not None and model.staging.is_converted(function):
+        return "loop over `tf.range`"
+    # AutoGraph leaves the loop to Python, which can't iterate over a tensor of the graph.
+    return "use `tf.while_loop`, `tf.scan` or a recurrent layer"
+
+
 def _stage(edit: Editor, loop: Loop) -> Repair | Refusal:
     model = edit.model
     function = model.function_at(loop.node)
     if function is None or not model.staging.is_converted(function):
-        return Refusal("AutoGraph does not convert this code", loop.node)
+        return Refusal("AutoGraph is not known to convert this code", loop.node)
     obstacle = model.staging.obstacle(loop)
     if obstacle is not None:
         return Refusal(obstacle.reason, obstacle.node)

@@ -385,7 +385,7 @@ def test_it_refuses_to_fix(line: str, reason: str) -> None:
 def test_it_refuses_to_fix_what_autograph_does_not_convert(head: str) -> None:
     source = f"import tensorflow as tf\n{head}\n    y = tf.zeros((4, 8))\n    for _ in range(99):\n        y = y * 2.0\n    return y\n"
     (note,) = notes(CODE, source)
-    assert "AutoGraph does not convert" in note
+    assert "AutoGraph is not known to convert" in note
 
 
 def test_the_counter_may_not_be_read_after_the_loop() -> None:
@@ -404,3 +404,8 @@ def test_the_counter_may_not_be_read_after_the_loop() -> None:
 def test_the_finding_names_the_remedy() -> None:
     (finding,) = findings(CODE, module(FIXED["a sum"]))
     assert finding.message.endswith("; loop over `tf.range`")
+
+
+def test_where_autograph_converts_nothing_the_finding_names_another_remedy() -> None:
+    (finding,) = findings(CODE, module(FLAGGED["a method of Keras"]))
+    assert finding.message.endswith("; use `tf.while_loop`, `tf.scan` or a recurrent layer")
