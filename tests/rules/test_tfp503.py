@@ -62,7 +62,8 @@ SILENT = {
     ),
     "functions from elsewhere that bring elements into shape": (
         "from records import Reader, decode, parse_example\nsingle.map(decode)\nsingle.map(parse_example)\n"
-        "single.map(Reader().to_pair)\nsingle.map(lambda x: decode(x))"
+        "single.map(Reader().to_pair)\nsingle.map(lambda x: decode(x))\n"
+        "from records import ParseExample, Pair\nsingle.map(ParseExample(spec))\nsingle.map(lambda x: Pair(x, x))"
     ),
     "a function that it picks itself": "def f(x):\n    scale = {'a': tf.abs}[mode]\n    return scale(x)\nsingle.map(f)",
     "a map inside another stage's function": (

@@ -52,9 +52,9 @@ _KNOWN = (
 )  # fmt: skip
 # What goes by such a name takes an element apart or brings it into shape: it neither draws nor counts.
 _SHAPING = re.compile(
-    r"(^|_)(as|cast|concat|convert|crop|decoder?|deserialize|extract|filter|flatten|format|get|load|normali[sz]e|one_hot"
-    r"|pad|parse|parser|read|reader|rename|rescale|reshape|resize|scale|select|split|stack|standardi[sz]e|to|unpack)(_|$)",
-    re.I,
+    r"(?:^|_)(?i:as|cast|concat|convert|crop|decoder?|deserialize|drop|extract|filter|flatten|format|get|load|merge|"
+    r"normali[sz]e|one_hot|pad|parse|parser|pop|read|reader|rename|rescale|reshape|resize|scale|select|split|stack|"
+    r"standardi[sz]e|to|unpack)(?![a-z])"
 )
 _BUILTINS = frozenset(dir(builtins))
 # Stages that call a function of the program; stages and sources that give the same elements each time.
@@ -147,7 +147,7 @@ class Statefulness:
         name = self._infer.names.qualified(call.func)
         if name:
             hidden = not name.startswith(_KNOWN) and not self._is_about_nothing(call, function)
-            yield _unseen(call.func) if hidden else _of_name(name)
+            yield _of_callee_unseen(call.func) if hidden else _of_name(name)
             return
         targets = self._calls.targets(call)
         if targets:
@@ -179,7 +179,7 @@ class Statefulness:
                 return "shaping"
             if builtin_or_qualified(self._infer, func) in _BUILTINS:
                 return "stateless"
-        return "stateless" if self._is_about_nothing(call, function) else _unseen(func)
+        return "stateless" if self._is_about_nothing(call, function) else _of_callee_unseen(func)
 
     def _of_makers(self, node: cst.BaseExpression) -> Nature | None:
         """The nature of an object by what makes it: a table, a random layer, a model of such layers; None for others."""
@@ -212,8 +212,17 @@ class Statefulness:
 
 
 def _unseen(node: cst.CSTNode) -> Nature:
-    """The nature of a function of which no more than the name is in sight."""
-    return "shaping" if _SHAPING.search(last_name(node)) else "hidden"
+    """The nature of a function, or of what a call gives, of which no more than the name is in sight."""
+    return (
+        "shaping"
+        if _SHAPING.search(last_name(node.func if isinstance(node, cst.Call) else node))
+        else "hidden"
+    )
+
+
+def _of_callee_unseen(func: cst.CSTNode) -> Nature:
+    """The same of what a function calls: what has the name of a class holds together what it is given."""
+    return "shaping" if last_name(func)[:1].isupper() else _unseen(func)
 
 
 _WORST_FIRST: tuple[Nature, ...] = ("python", "random", "stateful", "hidden", "shaping")

@@ -64,6 +64,8 @@ class Touched:
         for node in descendants(code):
             for place in places_changed(node):
                 yield name_of_place(place)
+            if isinstance(node, cst.AugAssign):
+                yield name_of_place(node.target)  # an array changes in place
             if isinstance(node, cst.Call):
                 yield from self._by_call(node)
 
