@@ -62,7 +62,7 @@ class MissingPrefetch(Rule):
     code = "TFP502"
     name = "missing-prefetch"
     triggers = ("batch(", ".map(")
-    needs = ("fit", "evaluate", "predict", "keras", "function")
+    needs = ("fit", "evaluate", "predict", "keras", "function", "GradientTape", "_on_batch")
     fixes = "safe"
     claim = Claim("step time", least=1.2)
 

@@ -57,7 +57,6 @@ class SequentialRead(Rule):
     code = "TFP504"
     name = "sequential-read"
     triggers = ("interleave(", "TFRecordDataset", "TextLineDataset")
-    needs = ("ata",)
     fixes = "both"
     claim = Claim("time per sample", least=1.2)
 

@@ -59,15 +59,7 @@ class DatasetCreatedInLoop(Rule):
 
     code = "TFP506"
     name = "dataset-created-in-loop"
-    triggers = (
-        "from_tensor",
-        "from_generator",
-        "list_files",
-        "Dataset(",
-        "Dataset.zip",
-        "_dataset_from_",
-        "load(",
-    )
+    triggers = ("Dataset", "_dataset")
     needs = ("for ", "while ")
     fixes = "both"
     claim = Claim("step time", least=1.5)
