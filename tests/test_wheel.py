@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+SUFFIXES = (".py", ".json", ".toml", ".css")
 NOT_SOURCES = (".*", "build", "dist", "*.egg-info", "__pycache__")
 
 
@@ -66,10 +67,10 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
 
 def test_it_holds_every_module_rule_and_fixture_of_the_project(installed: Installed) -> None:
     def installed_as(folder: str, prefix: str) -> set[str]:
-        paths = (ROOT / folder).rglob("*.py")
+        paths = (path for path in (ROOT / folder).rglob("*") if path.name.endswith(SUFFIXES))
         return {f"{prefix}/{path.relative_to(ROOT / folder).as_posix()}" for path in paths}
 
-    code = {name for name in installed.names() if name.endswith(".py")}
+    code = {name for name in installed.names() if name.endswith(SUFFIXES) and ".dist-info" not in name}
     assert code == (
         installed_as("tflint_perf", "tflint_perf")
         | installed_as("rules", "tflint_perf/rules")

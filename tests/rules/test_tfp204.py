@@ -320,9 +320,9 @@ FIXES = {
                 step(keras.layers.GlobalAveragePooling2D()(x))
         """,
         """
+        global_average_pooling2d = keras.layers.GlobalAveragePooling2D()
         for epoch in range(10):
             print(epoch)
-            global_average_pooling2d = keras.layers.GlobalAveragePooling2D()
             for x in dataset:
                 step(global_average_pooling2d(x))
         """,
