@@ -62,6 +62,7 @@ from tflint_perf.model.trace_time import TraceTime
 from tflint_perf.model.tracing import Tracing
 from tflint_perf.model.training_steps import TrainingSteps
 from tflint_perf.model.values import Value
+from tflint_perf.model.varying import Varying
 from tflint_perf.model.walk import Walk
 from tflint_perf.model.weight_copies import WeightCopies
 from tflint_perf.model.writes import Writes
@@ -143,6 +144,8 @@ class Model:
     # Weights that go through host arrays.
     weight_copies = part(WeightCopies, "infer", "calls", "loops", "guards")
     shapes = part(Shapes, "infer", "calls", "loops")  # batches of varying shape
+    # Arguments whose shape changes from call to call.
+    varying = part(Varying, "infer", "calls", "loops", "invariance")
     tapes = part(Tapes, "infer", "calls")  # gradient tapes, and what is asked of them
     # What stands in the way of compiling eager code.
     tracing = part(Tracing, "infer", "calls", "compiled", "passing")

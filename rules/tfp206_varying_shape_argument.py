@@ -1,0 +1,172 @@
+"""TFP206 varying-shape-argument."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import libcst as cst
+
+from tflint_perf.edit import Editor
+from tflint_perf.model import Model
+from tflint_perf.model.scopes import Function
+from tflint_perf.model.syntax import argument, callee_name, descendants, is_name, keyword_argument
+from tflint_perf.model.varying import Variation
+from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
+
+_HOW = {
+    "padded": "is padded to the longest of each batch",
+    "grown": "has another length at each call",
+    "list": "is a list of another length at each call",
+    "sliced": "is cut at another place at each call",
+}
+_FOR_ALL_SHAPES = ("input_signature", "reduce_retracing", "experimental_relax_shapes")
+# Who asks for these wants a number, not a dimension that is left open.
+_ASKS_FOR_SHAPE = frozenset({"shape", "get_shape", "unstack", "len", "as_list"})
+
+
+class VaryingShapeArgument(Rule):
+    """A compiled function that gets tensors of another shape from step to step.
+
+    ## What it does
+
+    Reports arguments of a `tf.function` whose shape changes per step: batches of `padded_batch`, lists and arrays
+    that grow or are as long as an episode, slices up to a counter.
+
+    ## Why is this bad?
+
+    A `tf.function` is traced anew for each shape that it has not seen. A trace takes as long as hundreds of steps,
+    every one is kept, and the search for the right one gets longer with their number. With
+    `reduce_retracing=True`, the second trace leaves open what differs, and serves all shapes.
+
+    ## Example
+
+    ```python
+    @tf.function
+    def train_step(words, labels):
+        ...
+
+    for words, labels in dataset.padded_batch(64):
+        train_step(words, labels)
+    ```
+
+    Use instead:
+
+    ```python
+    @tf.function(reduce_retracing=True)
+    def train_step(words, labels):
+        ...
+
+    for words, labels in dataset.padded_batch(64):
+        train_step(words, labels)
+    ```
+
+    ## What is left alone
+
+    Fixed shapes, one short last batch, `padded_shapes` without `None`, functions with an `input_signature` or
+    `reduce_retracing`, and ragged tensors, whose lengths are no part of what is traced. The fix is refused for
+    Python lists, each length of which is a structure of its own; with `jit_compile=True`, since XLA compiles each
+    shape for itself; and where the function reads the static shape.
+
+    ## Sources
+
+    - TensorFlow guide, [Better performance with tf.function](https://www.tensorflow.org/guide/function),
+      "Controlling retracing"
+    """
+
+    code = "TFP206"
+    name = "varying-shape-argument"
+    triggers = (".function", "@function", "function(", "function as", "defun")
+    needs = ("padded_batch", "append(", "concat", "stack(", "[:", ":]", " :")
+    fixes = "safe"
+    claim = Claim("traces", least=1.5, kind="growth")
+
+    def check(self, model: Model) -> Iterator[Report]:
+        for call in model.compiled_calls:
+            if not model.is_eager(call) or model.guard_of(call) is not None or model.once.runs_seldom(call):
+                continue
+            function = model.value(call.func).function
+            makers = _makers(model, call, function)
+            if not makers or any(map(_serves_all_shapes, makers)):
+                continue
+            for arg in call.args:
+                how = None if arg.star else model.varying.variation(arg.value)
+                if how is not None and (model.is_per_step(call) or how in ("grown", "list")):
+                    yield Report(
+                        arg.value,
+                        f"`{model.module.code_for_node(arg.value)}` {_HOW[how]}, and each shape is traced anew; "
+                        + ("pass a tensor" if how == "list" else "set `reduce_retracing=True`"),
+                        partial(_reduce_retracing, makers=makers, function=function, how=how),
+                    )
+                    break
+
+
+def _makers(model: Model, call: cst.Call, function: Function | None) -> list[cst.BaseExpression]:
+    """The decorators and calls in sight that made a `tf.function` of what is called."""
+    found: list[cst.BaseExpression] = []
+    if function is not None:
+        found += [d.decorator for d in function.decorators if model.infer.compiles(d.decorator)]
+    for maker in model.calls_to("tf.function"):
+        given = argument(maker, 0, "func")
+        if given is not None and function is not None and model.value(given).function is function:
+            found.append(maker)
+    return [maker for maker in found if model.qualified(getattr(maker, "func", maker)) == "tf.function"]
+
+
+def _serves_all_shapes(maker: cst.BaseExpression) -> bool:
+    return isinstance(maker, cst.Call) and (
+        any(keyword_argument(maker, keyword) is not None for keyword in _FOR_ALL_SHAPES)
+        or any(arg.star for arg in maker.args)
+    )
+
+
+def _reduce_retracing(
+    edit: Editor, makers: list[cst.BaseExpression], function: Function | None, how: Variation
+) -> Repair | Refusal:
+    if how == "list":
+        return Refusal("a list of another length is another structure")
+    if function is None or len(makers) != 1:
+        return Refusal("the function is made in several places")
+    (maker,) = makers
+    if isinstance(maker, cst.Call) and is_name(keyword_argument(maker, "jit_compile"), "True"):
+        return Refusal("XLA compiles each shape for itself", maker)
+    asks = _shape_read(edit.model, function, set())
+    if asks is not None:
+        return Refusal("it reads the static shape", asks)
+    if not isinstance(maker, cst.Call):
+        return Repair(
+            "Reduce retracing", [edit.replace(maker, f"{edit.text(maker)}(reduce_retracing=True)")], safe=True
+        )
+    if not maker.args:
+        end = edit.end(maker) - 1
+        return Repair("Reduce retracing", [edit.edit(end, end, "reduce_retracing=True")], safe=True)
+    last = maker.args[-1].value
+    if last.lpar:
+        return Refusal("its last argument stands in parentheses", last)
+    return Repair(
+        "Reduce retracing", [edit.edit(edit.end(last), edit.end(last), ", reduce_retracing=True")], safe=True
+    )
+
+
+def _shape_read(model: Model, function: Function, seen: set[Function]) -> cst.CSTNode | None:
+    """Where a function, or one of this file that it calls, asks for a static shape."""
+    seen.add(function)
+    for node in descendants(function.node.body):
+        if (
+            isinstance(node, cst.Attribute)
+            and node.attr.value in _ASKS_FOR_SHAPE
+            and not model.qualified(node)
+        ):
+            return node
+        if (
+            isinstance(node, cst.Call)
+            and callee_name(node) in _ASKS_FOR_SHAPE
+            and model.qualified(node.func) != "tf.shape"
+        ):
+            return node
+    targets = (
+        target for call in function.calls for target in model.calls.targets(call) if target not in seen
+    )
+    return next(
+        (found for target in targets if (found := _shape_read(model, target, seen)) is not None), None
+    )
