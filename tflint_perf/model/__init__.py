@@ -29,6 +29,7 @@ from tflint_perf.model.late_shuffles import LateShuffles
 from tflint_perf.model.left_on import LeftOn
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.making import Making
+from tflint_perf.model.materialized import Materializations
 from tflint_perf.model.names import Names
 from tflint_perf.model.once import Once
 from tflint_perf.model.op_loops import OpLoops
@@ -133,6 +134,7 @@ class Model:
     late_caches = part(LateCaches)  # caches of what should be made anew
     plain_numpy = part(PlainNumpy, "infer", "calls")  # Python code that TensorFlow's ops can do
     python_stages = part(PythonStages)  # stages of pipelines that run Python
+    materializations = part(Materializations)  # what takes whole datasets into memory
     invariance = part(Invariance, "infer", "calls")  # what changes from one iteration of a loop to the next
     once = part(Once, "infer", "calls", "loops")  # what a step loop reaches but runs once, or seldom
     # Where a pipeline is started for one element.
