@@ -244,3 +244,16 @@ def test_several_processes_find_the_same(project: Path) -> None:
     assert one == two
     assert [finding.code for finding in one[0].findings] == ["TFP101", "TFP406"]
     assert [finding.code for finding in one[9].findings] == ["TFP101"]
+
+
+def test_a_module_that_sets_memory_growth_settles_it_for_those_who_import_it(project: Path) -> None:
+    train = "import tensorflow as tf\nfrom setup_gpu import prepare\nimport other\nprepare()\nmodel = tf.keras.Sequential([])\nmodel.fit(x, y)\n"
+    quiet = "import tensorflow as tf\ndef prepare():\n    print(tf.__version__)\n"
+    setting = (
+        "def prepare():\n    for g in gpus:\n        tf.config.experimental.set_memory_growth(g, True)\n"
+    )
+    rules = frozenset({"TFP404"})
+    paths = write(project, setup_gpu=quiet, other=quiet, train=train.replace("prepare()\nm", "m"))
+    assert lint(paths, rules) == {"train.py": ["TFP404"]}
+    write(project, other="import tensorflow as tf\n" + setting)
+    assert lint(paths, rules) == {}

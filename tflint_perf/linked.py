@@ -90,6 +90,14 @@ class Linked:
         known = self._callers.get(function, ())
         return (*known, self._supposed) if self._supposed is not None else known
 
+    def module_text(self, dotted: str) -> bytes | None:
+        """The text of the module that an imported name is in."""
+        module = self._files.module_of(self._file, dotted)
+        try:
+            return module.read_bytes() if module is not None else None
+        except OSError:
+            return None
+
     def _value(self, found: Found | None) -> Value:
         if found is None or found.thing is None or found.what == "module":
             return UNKNOWN

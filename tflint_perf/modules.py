@@ -94,15 +94,23 @@ class Files:
         home, separator, rest = path.rpartition("::")
         if separator:
             return self._walk(Found(Path(home) if home else file), _TOKEN.findall(rest), depth)
-        dots = len(path) - len(path.lstrip("."))
         tokens = _TOKEN.findall(path)
-        if not tokens or (not dots and tokens[0] in ELSEWHERE):
-            return None
-        for folder in self._folders(file, dots):
-            module, used = self._module(folder, tokens)
-            if module is not None:
-                return self._walk(Found(module), tokens[used:], depth)
-        return None
+        module, used = self._module_of(file, path, tokens)
+        return self._walk(Found(module), tokens[used:], depth) if module is not None else None
+
+    def module_of(self, file: Path, dotted: str) -> Path | None:
+        """The module that an imported name is in, as far as the name tells; None where that is not in the project."""
+        module, _ = self._module_of(file, dotted, _TOKEN.findall(dotted))
+        return module
+
+    def _module_of(self, file: Path, path: str, tokens: Sequence[str]) -> tuple[Path | None, int]:
+        dots = len(path) - len(path.lstrip("."))
+        if tokens and (dots or tokens[0] not in ELSEWHERE):
+            for folder in self._folders(file, dots):
+                module, used = self._module(folder, tokens)
+                if module is not None:
+                    return module, used
+        return None, 0
 
     def _walk(self, start: Found, tokens: Sequence[str], depth: int) -> Found | None:
         current: Found | None = start

@@ -83,10 +83,17 @@ class Devices:
             for binding in bindings
             if binding.imported and not imports_tensorflow(binding.imported)
         }
-        return any(map(_MAY_SET_UP_DEVICES.search, imported)) or any(
+        return any(map(self._may_set_up_devices, imported)) or any(
             _MAY_SET_UP_DEVICES.search(name) and any(map(self._is_foreign, calls))
             for name, calls in self._walk.calls.items()
         )
+
+    def _may_set_up_devices(self, imported: str) -> bool:
+        """Whether the module of an imported name sets up devices; by its name, where its text is not at hand."""
+        text = self._infer.outside.module_text(imported)
+        if text is None:
+            return _MAY_SET_UP_DEVICES.search(imported) is not None
+        return any(word.encode() in text for word in (*_SETTERS, *_SESSION_OPTIONS, _VARIABLE))
 
     def _is_foreign(self, call: cst.Call) -> bool:
         """Whether a call runs a function that is neither in this file nor TensorFlow's."""

@@ -64,6 +64,9 @@ class Outside(Protocol):
     def callers(self, function: str) -> tuple[Caller, ...]:
         """Who in other files calls a function of this file: "train_step", "Agent.learn"."""
 
+    def module_text(self, dotted: str) -> bytes | None:
+        """The text of the module that an imported name is in; None where that is none of the linted files."""
+
 
 class Nothing:
     """No other files."""
@@ -95,6 +98,10 @@ class Nothing:
     def callers(self, function: str) -> tuple[Caller, ...]:
         """Nobody."""
         return ()
+
+    def module_text(self, dotted: str) -> bytes | None:
+        """None."""
+        return None
 
 
 NOTHING = Nothing()

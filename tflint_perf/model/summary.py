@@ -120,6 +120,10 @@ class Paths:
         """Nobody."""
         return ()
 
+    def module_text(self, dotted: str) -> bytes | None:
+        """Nobody knows."""
+        return None
+
 
 PATHS = Paths()
 
