@@ -718,3 +718,71 @@ def test_a_method_that_reads_what_others_change_is_left(method: str, statement: 
     source += "t = T([])\nfor x, y in dataset: t.step(x, y)\n"
     (note,) = notes("TFP101", source)
     assert note.startswith(f"no fix: {reason} (line ")
+
+
+BESIDE_THE_FUNCTION = {
+    "a function that a loop calls": (
+        "def train_epoch(dataset):\n    for x, y in dataset:\n" + inline(8) + "for epoch in range(9):\n    train_epoch(dataset)\n",
+        "\n\n@tf.function\ndef train_step(x, y):\n" + inline(4) + "\n\n"
+        "def train_epoch(dataset):\n    for x, y in dataset:\n        train_step(x, y)\n",
+    ),
+    "a method that a loop calls": (
+        "class T:\n    def fit(self, dataset):\n        for x, y in dataset:\n"
+        + inline(12).replace("model", "self.model")
+        + "t = T()\nfor epoch in range(9):\n    t.fit(dataset)\n",
+        "class T:\n    @tf.function\n    def train_step(self, x, y):\n" + inline(8).replace("model", "self.model")
+        + "\n    def fit(self, dataset):\n        for x, y in dataset:\n            self.train_step(x, y)\n",
+    ),
+    "a method of a Keras model, whose `train_step` is Keras's own": (
+        "class M(tf.keras.Model):\n    def learn(self, dataset):\n        for x, y in dataset:\n"
+        + inline(12).replace("model", "self")
+        + "m = M()\nfor epoch in range(9):\n    m.learn(dataset)\n",
+        "class M(tf.keras.Model):\n    @tf.function\n    def _train_step(self, x, y):\n" + inline(8).replace("model", "self")
+        + "\n    def learn(self, dataset):\n        for x, y in dataset:\n            self._train_step(x, y)\n",
+    ),
+    "a function that is called once": (
+        "def train(dataset):\n    for x, y in dataset:\n" + inline(8) + "train(dataset)\n",
+        "def train(dataset):\n    @tf.function\n    def train_step(x, y):\n" + inline(8)
+        + "\n    for x, y in dataset:\n        train_step(x, y)\n",
+    ),
+    "a function that is given what it trains": (
+        "def train(dataset, model):\n    for x, y in dataset:\n" + inline(8) + "for m in models:\n    train(dataset, m)\n",
+        "def train(dataset, model):\n    @tf.function\n    def train_step(x, y):\n" + inline(8)
+        + "\n    for x, y in dataset:\n        train_step(x, y)\n",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "expected"), BESIDE_THE_FUNCTION.values(), ids=BESIDE_THE_FUNCTION.keys())
+def test_a_step_is_not_traced_anew_with_each_epoch(source: str, expected: str) -> None:
+    assert expected in fixed("TFP101", PREAMBLE + source)
+
+
+STALE = {
+    "a model made anew for each trial": (
+        "for trial in range(9):\n    model = tf.keras.Sequential()\n    for x, y in dataset:\n        step(x, y)\n",
+        "`model` is reassigned between calls",
+    ),
+    "a loop variable": (
+        "for y in range(9):\n    for x in dataset:\n        step(x)\n",
+        "`y` is reassigned between calls",
+    ),
+}
+
+
+@pytest.mark.parametrize(("loops", "reason"), STALE.values(), ids=STALE.keys())
+def test_a_function_that_reads_names_that_loops_bind_is_left(loops: str, reason: str) -> None:
+    parameters = "x, y" if "x, y" in loops else "x"
+    source = PREAMBLE + f"def step({parameters}):\n" + inline(4) + loops
+    (note,) = notes("TFP101", source)
+    assert note.startswith(f"no fix: {reason} (line ")
+
+
+def test_a_function_defined_in_the_loop_that_binds_its_names_is_compiled() -> None:
+    source = (
+        PREAMBLE
+        + "for trial in range(9):\n    model = tf.keras.Sequential()\n    def step(x, y):\n"
+        + inline(8)
+    )
+    source += "    for x, y in dataset:\n        step(x, y)\n"
+    assert "    @tf.function\n    def step(x, y):\n" in fixed("TFP101", source)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import libcst as cst
 
 from tflint_perf.edit.editor import Editor
@@ -30,7 +32,42 @@ def extract(edit: Editor, stretch: Stretch, name: str) -> Repair | Refusal:
             return Refusal(
                 "the shape is asked for, and a trace for shapes that vary does not know it", static
             )
-    return _edits(edit, stretch, edit.fresh_name(name), crossing, varies)
+    return _edits(edit, stretch, _home(edit, stretch, name), crossing, varies)
+
+
+@dataclass(frozen=True, slots=True)
+class _Home:
+    """Where the new function goes: above `node`. `given` are parameters that it gets besides those of the loop."""
+
+    node: cst.CSTNode
+    name: str
+    given: list[str]
+    # The first parameter of a method.
+    owner: str = ""
+
+
+def _home(edit: Editor, stretch: Stretch, name: str) -> _Home:
+    """Above the loop; beside the function of the loop where a loop calls that, or each call would trace anew."""
+    model = edit.model
+    function = model.function_at(stretch.first)
+    nested = _Home(stretch.loop.node, edit.fresh_name(name), [])
+    if function is None or function.outer is not None or function.decorators:
+        return nested
+    if not any(model.loops.innermost_loop(site) is not None for site in model.calls.sites(function)):
+        return nested
+    given = model.crossings.parameters_read(stretch, function)
+    if given is None:
+        return nested
+    if function.owner is None:
+        return replace(nested, node=function.node, given=given)
+    owner = function.positional[0] if function.positional else ""
+    if not owner or model.walk.at[function.owner.node].block.owner is not model.module:
+        return nested
+    classes = model.infer.classes
+    # What a base class may have a method of that name for.
+    derived = classes.keras_kind(function.owner) or classes.has_foreign_base(function.owner)
+    name = f"_{nested.name}" if derived else nested.name
+    return _Home(function.node, name, [parameter for parameter in given if parameter != owner], owner)
 
 
 def _immovable(edit: Editor, stretch: Stretch) -> Refusal | None:
@@ -55,7 +92,7 @@ def _shapes_vary(model: Model, stretch: Stretch, crossing: Crossing) -> bool:
     )
 
 
-def _edits(edit: Editor, stretch: Stretch, name: str, crossing: Crossing, varies: bool) -> Repair:
+def _edits(edit: Editor, stretch: Stretch, home: _Home, crossing: Crossing, varies: bool) -> Repair:
     decorator, imports = edit.spell("function")
     if varies:
         decorator += "(reduce_retracing=True)"
@@ -67,21 +104,24 @@ def _edits(edit: Editor, stretch: Stretch, name: str, crossing: Crossing, varies
             given.append(f"{constant}({parameter})")
         else:
             given.append(parameter)
+    besides = [parameter for parameter in home.given if parameter not in crossing.parameters]
+    parameters = [*([home.owner] if home.owner else []), *besides, *crossing.parameters]
     old, new = edit.indent(stretch.first), edit.one_indent()
     results = ", ".join(crossing.returned)
     # PEP 8: two blank lines around a function of the module, one around an inner one.
-    gap = "\n" if edit.indent(stretch.loop.node) else "\n\n"
-    before = gap[edit.blank_lines_above(stretch.loop.node) :]
-    head = f"{before}@{decorator}\ndef {name}({', '.join(crossing.parameters)}):\n"
+    gap = "\n" if edit.indent(home.node) else "\n\n"
+    before = gap[edit.blank_lines_above(home.node) :]
+    head = f"{before}@{decorator}\ndef {home.name}({', '.join(parameters)}):\n"
     tail = (f"{new}return {results}\n" if results else "") + gap
-    call = f"{results} = " if results else ""
+    call = (f"{results} = " if results else "") + (f"{home.owner}." if home.owner else "")
     start, end = edit.lines_start(stretch.first), edit.lines_end(stretch.last)
+    where = "loop" if home.node is stretch.loop.node else "function"
     return Repair(
-        f"Move the step to a `@{decorator}` above the loop",
+        f"Move the step to a `@{decorator}` above the {where}",
         [
             *imports,
-            edit.insert_above(stretch.loop.node, head + _body(edit, stretch, old, new) + tail),
-            edit.edit(start, end, f"{old}{call}{name}({', '.join(given)})\n"),
+            edit.insert_above(home.node, head + _body(edit, stretch, old, new) + tail),
+            edit.edit(start, end, f"{old}{call}{home.name}({', '.join([*besides, *given])})\n"),
         ],
         safe=False,
     )

@@ -12,7 +12,7 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.invariance import Invariance
 from tflint_perf.model.passing import Passing
 from tflint_perf.model.python_numbers import Numbers
-from tflint_perf.model.scopes import Binding, Block, Loop
+from tflint_perf.model.scopes import Binding, Block, Function, Loop
 from tflint_perf.model.syntax import descendants, names_written, target_names
 from tflint_perf.model.tracing import Obstacle
 
@@ -20,6 +20,9 @@ _MADE_ANEW = frozenset(
     {"model", "layer", "optimizer", "metric", "loss", "function", "compiled", "class", "tape"}
 )
 _RETURNABLE = frozenset({"tensor", "variable", "list", "tuple", "dict", "unknown", "none"})
+
+# What another call may give another value of, and no variables are made for.
+_PLAIN = frozenset({"tensor", "array", "variable", "number"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +142,28 @@ class Crossings:
         order = list(scope.bindings)
         parameters = sorted(given, key=lambda name: order.index(name) if name in order else len(order))
         return Crossing(parameters, returned, frozenset(numbers))
+
+    def parameters_read(self, stretch: Stretch, function: Function) -> list[str] | None:
+        """The parameters of the function around it that a stretch reads, besides what the loop binds.
+
+        None where it reads what the function makes itself, or is given to train: each call may bring others.
+        """
+        inside = set(stretch.nodes())
+        names: dict[str, None] = {}
+        for node in stretch.nodes():
+            if not isinstance(node, cst.Name) or not self._is_read(node):
+                continue
+            found = self._infer.bindings_reaching(node)
+            if found is None or found[0] is not function.scope:
+                continue
+            for binding in found[1]:
+                if binding.node in inside or self._invariance.is_bound_in(binding, stretch.loop):
+                    continue
+                is_self = function.owner is not None and function.positional[:1] == [node.value]
+                if binding.kind != "param" or not (is_self or self._infer.value(node).kind in _PLAIN):
+                    return None
+                names[node.value] = None
+        return list(names)
 
     def _is_read(self, node: cst.Name) -> bool:
         """Whether a name is read where it stands: neither a target, nor deleted."""

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.flow import loops_around
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.invariance import places_changed
-from tflint_perf.model.scopes import Binding, Class, Function
+from tflint_perf.model.scopes import Binding, Class, Function, Loop, Scope
 from tflint_perf.model.syntax import descendants, dotted_name, is_name
 
 _CONSTRUCTORS = frozenset({"__init__", "build", "setup", "compile", "__new__"})
@@ -46,11 +47,7 @@ class SideEffects:
             ):
                 return f"`{dotted_name(node, '…')}` changes between calls"
             for binding in klass.attributes.get(node.attr.value, ()):
-                if self._changes_later(binding) and self._infer.value(node).kind not in (
-                    "tensor",
-                    "variable",
-                    "compiled",
-                ):
+                if self._changes_later(binding) and self._infer.value(node).kind != "compiled":
                     return f"`{dotted_name(node, '…')}` is reassigned between calls"
         return ""
 
@@ -106,15 +103,34 @@ class SideEffects:
         )
 
     def of_name(self, node: cst.Name) -> str:
-        """A module-level name that functions change through `global`: tracing would freeze it."""
+        """A name of an outer scope that changes between calls: tracing would freeze it."""
         scope = self._infer.names.scope_of(node)
         found = self._infer.names.lookup(node.value, scope)
-        if found is None or found[0] is scope:
+        inner = self._function_below(found[0], scope) if found is not None else None
+        if found is None or inner is None or self._infer.value(node).kind == "compiled":
             return ""
-        if any(b.at.block.scope is not found[0] and b.kind in ("assign", "augment") for b in found[1]):
-            if self._infer.value(node).kind not in ("tensor", "variable"):
-                return f"`{node.value}` is reassigned between calls"
+        around = loops_around(inner.at.block.loop)
+        if any(self._is_bound_again(binding, found[0], around) for binding in found[1]):
+            return f"`{node.value}` is reassigned between calls"
         return ""
+
+    def _function_below(self, home: Scope, scope: Scope) -> Function | None:
+        """The function directly in `home` in which `scope` lies."""
+        function = scope.function
+        while function is not None and function.outer is not None and function.outer.scope is not home:
+            function = function.outer
+        return function if function is not None and function.scope is not home else None
+
+    def _is_bound_again(self, binding: Binding, home: Scope, around: list[Loop]) -> bool:
+        """Whether a binding stands in another function than its name's, or in a loop that is none of `around`."""
+        if binding.kind not in ("assign", "augment", "for", "with"):
+            return False
+        if binding.at.block.scope is not home:
+            return True
+        loops = loops_around(binding.at.block.loop)
+        if binding.kind == "for":
+            loops += [loop for loop in self._infer.walk.loops.values() if loop.at is binding.at]
+        return any(loop not in around for loop in loops)
 
 
 def _attributes_bound(target: cst.BaseExpression) -> list[cst.Attribute]:
