@@ -25,7 +25,7 @@ class TapeSpansLoop(Rule):
 
     A tape keeps what it records, the tensors of each op on trainable variables, as long as it is open. Opened outside
     the loop it keeps all steps: memory grows until there is none. A gradient asked inside, which takes a persistent
-    tape, is recorded as well, and each step takes longer than the one before.
+    tape, is recorded as well.
 
     ## Example
 

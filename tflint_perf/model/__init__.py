@@ -15,6 +15,7 @@ from tflint_perf.model.compiled import Compiled
 from tflint_perf.model.containers import Addition, Containers
 from tflint_perf.model.counters import Counters
 from tflint_perf.model.crossing import Crossings
+from tflint_perf.model.device_setup import DeviceSetup
 from tflint_perf.model.devices import Devices
 from tflint_perf.model.feeds import Feeds
 from tflint_perf.model.forward_passes import ForwardPasses
@@ -148,6 +149,7 @@ class Model:
     shapes = part(Shapes, "infer", "calls", "loops")  # batches of varying shape
     # Arguments whose shape changes from call to call.
     varying = part(Varying, "infer", "calls", "loops", "invariance")
+    device_setup = part(DeviceSetup, "infer", "calls")  # what has TensorFlow set up its devices
     tapes = part(Tapes, "infer", "calls")  # gradient tapes, and what is asked of them
     # What stands in the way of compiling eager code.
     tracing = part(Tracing, "infer", "calls", "compiled", "passing")
