@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.inputs import Entered, Inputs
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.syntax import has_stars
@@ -44,18 +46,22 @@ class Rebuilt:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._infer = model.infer
-        self._calls = model.calls
         self._walk = model.walk
-        self._touched = Touched(model.infer, model.calls)
+
+    @cached_property
+    def _calls(self) -> CallGraph:
+        # Most files build no dataset: they are done with before their calls need to be known.
+        return self._model.calls
+
+    @cached_property
+    def _touched(self) -> Touched:
+        return Touched(self._infer, self._calls)
 
     def all(self) -> Iterator[Rebuild]:
         """Every such dataset, once for each place in a loop."""
         seen: set[cst.CSTNode] = set()
-        if not self._walk.loops:
-            return
-        for source in [
-            call for calls in self._walk.calls.values() for call in calls if self._is_source(call)
-        ]:
+        named = [call for calls in self._walk.calls.values() for call in calls if self._may_be_source(call)]
+        for source in filter(self._is_source, named if self._walk.loops else ()):
             whole = self._whole(source)
             for node, loop, entered in self._places(whole):
                 inputs = Inputs(self._model, loop, entered, self._touched.by(loop))
@@ -84,9 +90,11 @@ class Rebuilt:
                     waiting.append(call)
                     yield from call.args
 
+    def _may_be_source(self, call: cst.Call) -> bool:
+        return self._infer.names.qualified(call.func).startswith(_SOURCES)
+
     def _is_source(self, call: cst.Call) -> bool:
-        name = self._infer.names.qualified(call.func)
-        if not name.startswith(_SOURCES) or self._model.is_compiled(call):
+        if self._model.is_compiled(call):
             return False
         value = self._infer.value(call)
         ways = value.pipelines
