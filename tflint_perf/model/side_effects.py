@@ -117,9 +117,11 @@ class SideEffects:
     def _function_below(self, home: Scope, scope: Scope) -> Function | None:
         """The function directly in `home` in which `scope` lies."""
         function = scope.function
-        while function is not None and function.outer is not None and function.outer.scope is not home:
+        if function is None or function.scope is home:
+            return None
+        while function.outer is not None and function.outer.scope is not home:
             function = function.outer
-        return function if function is not None and function.scope is not home else None
+        return function
 
     def _is_bound_again(self, binding: Binding, home: Scope, around: list[Loop]) -> bool:
         """Whether a binding stands in another function than its name's, or in a loop that is none of `around`."""
