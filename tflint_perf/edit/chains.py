@@ -7,20 +7,20 @@ import re
 import libcst as cst
 
 from tflint_perf.edit.editor import Editor
+from tflint_perf.edit.links import assigned_name, gap_behind, receiver_end
 from tflint_perf.finding import Edit
 from tflint_perf.model.scopes import Block
 from tflint_perf.model.syntax import is_name
 from tflint_perf.rule import Refusal
 
-# What may stand between two links of a chain, and what may end the line behind one.
-_GAP = re.compile(r"(?:\s|\\\r?\n|#[^\r\n]*)*")
+# What may end the line behind a link.
 _LINE_END = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?:\r\n|\r|\n)")
 
 
 def insert_in_front(edit: Editor, call: cst.Call, link: str) -> Edit:
     """Put a link like `.batch(n)` in front of that of `call`, on a line of its own where that has one."""
-    start = _receiver_end(call, edit)
-    gap = _gap(edit.model.text, start)
+    start = receiver_end(edit, call)
+    gap = gap_behind(edit.model.text, start)
     dot = start + len(gap)
     if "\n" in gap:
         link += (" \\" if "\\" in gap else "") + gap[gap.rindex("\n") :]
@@ -53,11 +53,11 @@ def _links(call: cst.BaseExpression) -> list[cst.BaseExpression]:
 
 
 def _move_in_chain(edit: Editor, call: cst.Call, target: cst.Call) -> list[Edit] | Refusal:
-    text, start, end = edit.model.text, _receiver_end(call, edit), edit.end(call)
+    text, start, end = edit.model.text, receiver_end(edit, call), edit.end(call)
     links = _links(target)
     if any(link.lpar for link in links[1 : links.index(call) + 2]):
         return Refusal("it stands in parentheses")
-    gap = _gap(text, start)
+    gap = gap_behind(text, start)
     tail, target_tail = _LINE_END.match(text, end), _LINE_END.match(text, edit.end(target))
     if "\n" in gap and "\\" not in gap and tail is not None and target_tail is not None:
         # Each link on a line of its own: its comments go with it.
@@ -70,12 +70,12 @@ def _move_in_chain(edit: Editor, call: cst.Call, target: cst.Call) -> list[Edit]
 
 
 def _move_up_in_chain(edit: Editor, call: cst.Call, target: cst.Call) -> list[Edit] | Refusal:
-    text, start, end = edit.model.text, _receiver_end(call, edit), edit.end(call)
+    text, start, end = edit.model.text, receiver_end(edit, call), edit.end(call)
     links = _links(call)
     if any(link.lpar for link in links[1 : links.index(target) + 2]):
         return Refusal("it stands in parentheses")
-    front = _receiver_end(target, edit)
-    gap, target_gap, tail = _gap(text, start), _gap(text, front), _LINE_END.match(text, end)
+    front = receiver_end(edit, target)
+    gap, target_gap, tail = gap_behind(text, start), gap_behind(text, front), _LINE_END.match(text, end)
     if "\n" in gap and "\n" in target_gap and "\\" not in gap + target_gap and tail is not None:
         # Each link on a line of its own: its comments go with it.
         first, above = text.index("\n", start) + 1, text.index("\n", front) + 1
@@ -85,35 +85,19 @@ def _move_up_in_chain(edit: Editor, call: cst.Call, target: cst.Call) -> list[Ed
     return [insert_in_front(edit, target, text[start + len(gap) : end]), edit.edit(start, end, "")]
 
 
-def _receiver_end(call: cst.Call, edit: Editor) -> int:
-    """Where the link of `call` begins, behind what it is called on and the parentheses around that."""
-    assert isinstance(call.func, cst.Attribute)
-    receiver = call.func.value
-    end = edit.end(receiver)
-    for _ in receiver.rpar:
-        end = edit.model.text.index(")", end) + 1
-    return end
-
-
-def _gap(text: str, start: int) -> str:
-    """The white space and comments behind a link."""
-    match = _GAP.match(text, start)
-    return match[0] if match is not None else ""
-
-
 def _move_to_statement(edit: Editor, call: cst.Call, target: cst.Call) -> list[Edit] | Refusal:
     """Move a link that ends a statement `x = ….map(f)` into the later one `x = x.batch(n)`."""
     model = edit.model
     first, last = model.statement_of(call), model.statement_of(target)
-    name = _assigned_name(first)
+    name = assigned_name(first)
     block = model.walk.at[first].block
     if name is None or not isinstance(first, cst.Assign) or first.value is not call or call.lpar:
         return Refusal("the two stand too far apart")
     if not _only_goes_on(block, first, last, name):
         return Refusal("the two stand too far apart")
     assert isinstance(last, cst.Assign)
-    text, start, end = model.text, _receiver_end(call, edit), edit.end(call)
-    gap = _gap(text, start)
+    text, start, end = model.text, receiver_end(edit, call), edit.end(call)
+    gap = gap_behind(text, start)
     receiver = call.func.value if isinstance(call.func, cst.Attribute) else None
     becomes_nothing = is_name(receiver, name)
     if becomes_nothing and last.value is target and _has_own_line(edit, first) and _has_own_line(edit, last):
@@ -132,7 +116,7 @@ def _move_up_to_statement(edit: Editor, call: cst.Call, target: cst.Call) -> lis
     """Move a link of a statement `x = x.shuffle(n)` into the earlier one `x = ….map(f)`."""
     model = edit.model
     first, last = model.statement_of(target), model.statement_of(call)
-    name = _assigned_name(first)
+    name = assigned_name(first)
     if name is None or not isinstance(first, cst.Assign) or target not in _links(first.value):
         return Refusal("the two stand too far apart")
     if not _only_goes_on(model.walk.at[first].block, first, last, name) or call.lpar or target.lpar:
@@ -142,22 +126,15 @@ def _move_up_to_statement(edit: Editor, call: cst.Call, target: cst.Call) -> lis
     target_alone = (
         first.value is target and isinstance(target.func, cst.Attribute) and is_name(target.func.value, name)
     )
-    text, start, end = model.text, _receiver_end(call, edit), edit.end(call)
+    text, start, end = model.text, receiver_end(edit, call), edit.end(call)
     if alone and target_alone and _has_own_line(edit, first) and _has_own_line(edit, last):
         moved, above = (edit.lines_start(last), edit.lines_end(last)), edit.lines_start(first)
         return [edit.edit(above, above, text[slice(*moved)]), edit.edit(*moved, "")]
-    gap = _gap(text, start)
+    gap = gap_behind(text, start)
     if "#" in gap:
         return Refusal("a comment stands in front of it", call)
     link = insert_in_front(edit, target, text[start + len(gap) : end])
     return [link, edit.remove_statement(last) if alone else edit.edit(start, end, "")]
-
-
-def _assigned_name(statement: cst.CSTNode) -> str | None:
-    match statement:
-        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
-            return name
-    return None
 
 
 def _only_goes_on(block: Block, first: cst.CSTNode, last: cst.CSTNode, name: str) -> bool:
@@ -166,7 +143,7 @@ def _only_goes_on(block: Block, first: cst.CSTNode, last: cst.CSTNode, name: str
         return False
     between = block.statements[block.statements.index(first) + 1 : block.statements.index(last) + 1]
     return bool(between) and all(
-        _assigned_name(statement) == name
+        assigned_name(statement) == name
         and isinstance(statement, cst.Assign)
         and is_name(_links(statement.value)[-1], name)
         for statement in between

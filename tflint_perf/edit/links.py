@@ -72,10 +72,10 @@ def autotune(edit: Editor, node: cst.CSTNode) -> tuple[str, list[Edit]]:
 
 def stages_of_name(model: Model, statement: cst.CSTNode) -> list[cst.Assign]:
     """A statement `x = …` and those directly behind it that put stages on it, `x = x.batch(n)`."""
-    name, block = _assigned_name(statement), model.walk.at[statement].block
+    name, block = assigned_name(statement), model.walk.at[statement].block
     found: list[cst.Assign] = []
     for later in block.statements[block.statements.index(statement) :]:
-        if not isinstance(later, cst.Assign) or not name or _assigned_name(later) != name:
+        if not isinstance(later, cst.Assign) or name is None or assigned_name(later) != name:
             break
         if found and not is_name(_beginning(later.value), name):
             break
@@ -83,11 +83,12 @@ def stages_of_name(model: Model, statement: cst.CSTNode) -> list[cst.Assign]:
     return found
 
 
-def _assigned_name(statement: cst.CSTNode) -> str:
+def assigned_name(statement: cst.CSTNode) -> str | None:
+    """The plain name that a statement gives a value; None for any other statement."""
     match statement:
         case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
             return name
-    return ""
+    return None
 
 
 def _beginning(node: cst.BaseExpression) -> cst.BaseExpression:
