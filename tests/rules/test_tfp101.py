@@ -786,3 +786,13 @@ def test_a_function_defined_in_the_loop_that_binds_its_names_is_compiled() -> No
     )
     source += "    for x, y in dataset:\n        step(x, y)\n"
     assert "    @tf.function\n    def step(x, y):\n" in fixed("TFP101", source)
+
+
+def test_a_loop_in_a_function_inside_another_is_compiled() -> None:
+    source = (
+        PREAMBLE
+        + "def main():\n    def train():\n        for x, y in dataset:\n"
+        + inline(12)
+        + "    train()\nmain()\n"
+    )
+    assert notes("TFP101", source) == []
