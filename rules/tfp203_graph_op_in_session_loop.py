@@ -24,7 +24,8 @@ class GraphOpInSessionLoop(Rule):
     ## What it does
 
     Reports ops, `Saver`, `global_variables_initializer`, `merge_all`, `assign` and `minimize` in TensorFlow 1
-    style code that are made inside a loop that runs a session, or in a function that such a loop calls.
+    style code that are made inside a loop that runs a session, or in a function that such a loop calls: one finding
+    for each statement of the loop, and for each function.
 
     ## Why is this bad?
 
@@ -49,11 +50,11 @@ class GraphOpInSessionLoop(Rule):
 
     ## What is left alone
 
-    Ops made before the loop, a loop that builds a graph and runs nothing, and a fresh graph per iteration
-    (`with tf.Graph().as_default():` in the loop, or `reset_default_graph()`). The fix is refused where the loop
-    changes what the op is made from, and for variables; it is unsafe for random ops, for optimizers, for what
-    takes in all that the graph holds (`merge_all`, initializers), and for `Saver`, which deletes old checkpoints
-    once it is the same one all along.
+    Ops made before the loop, a loop that builds a graph and runs nothing, a loop of a few rounds
+    (`for i in range(3)`), and a fresh graph per iteration (`with tf.Graph().as_default():` in the loop, or
+    `reset_default_graph()`). The fix is refused where the loop changes what the op is made from, and for variables;
+    it is unsafe for random ops, for optimizers, for what takes in all that the graph holds (`merge_all`,
+    initializers), and for `Saver`, which deletes old checkpoints once it is the same one all along.
 
     ## Sources
 
@@ -68,15 +69,33 @@ class GraphOpInSessionLoop(Rule):
     claim = Claim("step time", least=2.0, kind="growth", steps=1_000)
 
     def check(self, model: Model) -> Iterator[Report]:
-        for call, loop in model.sessions.ops_in_loops():
-            guard = model.guard_of(call)
-            if guard is not None and not isinstance(guard.node, cst.BinaryOperation):
-                continue  # behind `counter % n` the graph grows, too
+        for (holder, loop), calls in _by_cause(model).items():
+            what = _shown(model, calls[0])
+            if isinstance(holder, cst.FunctionDef) and len(calls) > 1:
+                what = f"`{holder.name.value}`, which makes {len(calls)} ops,"
             yield Report(
-                call,
-                f"{_shown(model, call)} adds to the graph in each iteration of a loop that runs a session; {_REMEDY}",
-                partial(_make_once, call, loop),
+                calls[0],
+                f"{what} adds to the graph in each iteration of a loop that runs a session; {_REMEDY}",
+                partial(_make_one_once, calls, loop),
             )
+
+
+def _by_cause(model: Model) -> dict[tuple[cst.CSTNode, Loop], list[cst.Call]]:
+    """Ops in session loops by the statement of the loop that makes them, or by the function that the loop calls."""
+    causes: dict[tuple[cst.CSTNode, Loop], list[cst.Call]] = {}
+    for call, loop in model.sessions.ops_in_loops():
+        guard = model.guard_of(call)
+        if guard is not None and not isinstance(guard.node, cst.BinaryOperation):
+            continue  # behind `counter % n` the graph grows, too
+        function = model.function_at(call)
+        is_called = function is not None and function is not loop.function
+        holder = function.node if function is not None and is_called else model.statement_of(call)
+        causes.setdefault((holder, loop), []).append(call)
+    for calls in causes.values():
+        function = model.function_at(calls[0])
+        order = function.calls if function is not None else model.walk.module_calls
+        calls.sort(key=order.index)
+    return causes
 
 
 def _shown(model: Model, call: cst.Call) -> str:
@@ -84,6 +103,12 @@ def _shown(model: Model, call: cst.Call) -> str:
     if model.qualified(call.func):
         return f"`{model.module.code_for_node(call.func)}`"
     return f"`.{callee_name(call)}()`" if callee_name(call) else "a layer"
+
+
+def _make_one_once(calls: list[cst.Call], loop: Loop, edit: Editor) -> Repair | Refusal:
+    """Move the first that can be moved: the others are found again. Where none can, say why the first stays."""
+    found = [_make_once(call, loop, edit) for call in calls]
+    return next((repair for repair in found if isinstance(repair, Repair)), found[0])
 
 
 def _make_once(call: cst.Call, loop: Loop, edit: Editor) -> Repair | Refusal:

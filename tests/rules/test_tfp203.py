@@ -103,6 +103,13 @@ SILENT = {
         for v, value in zip(variables, values):
             sess.run(v.assign(value))
         """,
+    "a loop of a few rounds": """
+        for i in range(3):
+            sess.run(tf.constant(i))
+        for i in range(1, 5):
+            ops = [tf.reduce_mean(x), tf.reduce_sum(x)]
+            sess.run(ops)
+        """,
     "one op for each of a few": """
         for name in ("train", "test"):
             sess.run(tf.constant(name))
@@ -350,6 +357,68 @@ def test_knows_graph_mode_by_the_session_around_the_loop() -> None:
                 sess.run(tf.reduce_mean(x))
         """
     assert flagged(CODE, source) == [4]
+
+
+# Ops made from what a loop does not change, as they are found in programs for version 1.
+IN_LOOPS = {
+    "for": "for step in range(1000):",
+    "while": "while step < 1000:",
+    "while True": "while True:",
+}
+IMPORTS = {
+    "import tensorflow as tf": "tf.",
+    "import tensorflow": "tensorflow.",
+    "import tensorflow.compat.v1 as tf": "tf.",
+    "import tensorflow.compat.v1 as tf1": "tf1.",
+    "from tensorflow.compat import v1 as tf1": "tf1.",
+    "from tensorflow import add, multiply, placeholder, Session, float32": "",
+    "from tensorflow.compat.v1 import add, multiply, placeholder, Session, float32": "",
+    "from tensorflow import *": "",
+}
+
+
+@pytest.mark.parametrize("loop", IN_LOOPS.values(), ids=IN_LOOPS.keys())
+@pytest.mark.parametrize(("imported", "tf"), IMPORTS.items(), ids=IMPORTS.keys())
+def test_makes_an_op_of_unchanging_inputs_once_in_every_loop_and_by_every_import(
+    imported: str, tf: str, loop: str
+) -> None:
+    head = f"""\
+{imported}
+x = {tf}placeholder({tf}float32)
+step = 0
+with {tf}Session() as sess:
+"""
+    op = f"product = {tf}multiply({tf}add(x, 1.0), 2.0)\n"
+    before = (
+        f"{head}    {loop}\n        {op}        sess.run(product, feed_dict={{x: step}})\n        step += 1\n"
+    )
+    after = f"{head}    {op}    {loop}\n        sess.run(product, feed_dict={{x: step}})\n        step += 1\n"
+    assert flagged(CODE, before) == [6]
+    assert fixed(CODE, before) == after
+
+
+def test_reports_a_statement_once_and_moves_all_that_it_makes() -> None:
+    before = "for step in range(1000):\n    sess.run([tf.reduce_mean(x), tf.reduce_sum(x)])\n"
+    (finding,) = findings(CODE, module(before))
+    assert finding.message.startswith("`tf.reduce_mean` adds to the graph in each iteration")
+    assert fixed(CODE, module(before)) == module(
+        "reduce_mean_op = tf.reduce_mean(x)\nreduce_sum_op = tf.reduce_sum(x)\n"
+        "for step in range(1000):\n    sess.run([reduce_mean_op, reduce_sum_op])\n"
+    )
+
+
+def test_reports_a_function_that_the_loop_calls_once() -> None:
+    source = """\
+        def evaluate(labels):
+            correct = tf.equal(labels, 1)
+            accuracy = tf.reduce_mean(tf.cast(correct, tf.float32))
+            return sess.run(accuracy)
+        for step in range(1000):
+            evaluate(x)
+        """
+    (finding,) = findings(CODE, module(source))
+    assert finding.start.row == len(PREAMBLE.splitlines()) + 2
+    assert finding.message.startswith("`evaluate`, which makes 2 ops, adds to the graph in each iteration")
 
 
 FIXES = {

@@ -21,6 +21,7 @@ from tflint_perf.model.syntax import (
     COMPREHENSIONS,
     callee_name,
     descendants,
+    integer,
     keyword_argument,
     names_read,
 )
@@ -55,6 +56,8 @@ _VARIABLES = frozenset(
         "tf.get_collection",
     }
 )
+# As many rounds, written out as a number, grow no graph worth speaking of.
+_FEW = 5
 
 
 class Sessions:
@@ -143,7 +146,7 @@ class Sessions:
 
     def _is_bounded(self, loop: Loop) -> bool:
         """Loops of a bounded length, over variables for instance: they make one op for each."""
-        if is_part_of_one_iteration(self._infer, loop):
+        if is_part_of_one_iteration(self._infer, loop) or _counts_to_a_few(loop):
             return True
         if loop.iterable is None or isinstance(loop.node, cst.While):
             return False
@@ -185,6 +188,15 @@ class Sessions:
                 return True
             current = self._walk.parents.get(current)
         return False
+
+
+def _counts_to_a_few(loop: Loop) -> bool:
+    """`for i in range(3)`: what it adds to the graph is soon at an end."""
+    match loop.iterable:
+        case cst.Call(func=cst.Name("range"), args=[*_, cst.Arg(value=last)]) as call if len(call.args) < 3:
+            bound = integer(last)
+            return bound is not None and bound <= _FEW
+    return False
 
 
 def _is_test(function: Function) -> bool:
