@@ -65,6 +65,7 @@ from tflint_perf.model.tracing import Tracing
 from tflint_perf.model.training_steps import TrainingSteps
 from tflint_perf.model.values import Value
 from tflint_perf.model.varying import Varying
+from tflint_perf.model.versions import Versions
 from tflint_perf.model.walk import Walk
 from tflint_perf.model.weight_copies import WeightCopies
 from tflint_perf.model.writes import Writes
@@ -149,6 +150,7 @@ class Model:
     shapes = part(Shapes, "infer", "calls", "loops")  # batches of varying shape
     # Arguments whose shape changes from call to call.
     varying = part(Varying, "infer", "calls", "loops", "invariance")
+    versions = part(Versions, "walk", "names")  # for which version the file is written
     device_setup = part(DeviceSetup, "infer", "calls")  # what has TensorFlow set up its devices
     tapes = part(Tapes, "infer", "calls")  # gradient tapes, and what is asked of them
     # What stands in the way of compiling eager code.

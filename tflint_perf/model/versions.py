@@ -1,0 +1,54 @@
+"""For which version of TensorFlow a file is written, as far as its words say."""
+
+from __future__ import annotations
+
+from tflint_perf.model.names import Names
+from tflint_perf.model.walk import Walk
+
+# What there is, or makes sense, in version 2 alone.
+_VERSION_2 = (
+    "tf.GradientTape",
+    "tf.function",
+    "tf.random.set_seed",
+    "tf.summary.create_file_writer",
+    "keras.utils.set_random_seed",
+    "keras.mixed_precision.set_global_policy",
+)
+# What builds a graph for a session. The reset of the default graph is no sign: that is what people keep by habit.
+_GRAPHS = (
+    "tf.Graph", "tf.Session", "tf.InteractiveSession", "tf.placeholder", "tf.get_variable", "tf.variable_scope",
+    "tf.get_default_graph", "tf.get_default_session", "tf.global_variables_initializer", "tf.initialize_all_variables",
+    "tf.disable_eager_execution", "tf.disable_v2_behavior", "tf.train.Saver", "tf.train.MonitoredTrainingSession",
+    "tf.train.import_meta_graph", "tf.import_graph_def", "tf.GraphDef", "tf.ConfigProto", "tf.set_random_seed",
+    "keras.backend.get_session", "keras.backend.set_session", "keras.backend.placeholder",
+)  # fmt: skip
+_MODULES_OF_VERSION_1 = ("tensorflow.compat.v1", "tensorflow.contrib", "tensorflow.python.framework.ops")
+
+
+class Versions:
+    """Answers whether a file is surely code for TensorFlow 2."""
+
+    def __init__(self, walk: Walk, names: Names) -> None:
+        self._walk = walk
+        self._names = names
+
+    def is_version_2(self) -> bool:
+        """Whether the file uses what is of version 2, and nothing that builds a graph for a session."""
+        return any(map(self._mentions, _VERSION_2)) and not self.builds_graphs()
+
+    def builds_graphs(self) -> bool:
+        """Whether the file uses what builds a graph for a session, or a module that is of version 1."""
+        return self._imports_version_1() or any(map(self._mentions, _GRAPHS))
+
+    def _mentions(self, name: str) -> bool:
+        last = name.rsplit(".", 1)[1]
+        nodes = (*self._walk.names.get(last, ()), *self._walk.attributes.get(last, ()))
+        return any(self._names.qualified(node) == name for node in nodes)
+
+    def _imports_version_1(self) -> bool:
+        return any(
+            binding.imported.startswith(_MODULES_OF_VERSION_1)
+            for scope in self._walk.scopes.values()
+            for bindings in scope.bindings.values()
+            for binding in bindings
+        )
