@@ -125,7 +125,7 @@ def _make_once(call: cst.Call, loop: Loop, edit: Editor) -> Repair | Refusal:
     if whole:
         edits = hoist(edit, statement)
     else:
-        edits = hoist_expression(edit, call, f"{callee_name(call)}_op".lower(), loop)
+        edits = hoist_expression(edit, call, f"{callee_name(call).lower().removesuffix('_op')}_op", loop)
     if isinstance(edits, Refusal):
         return edits
     return Repair("Make it once, above the loop", edits, _is_safe(model, moved))
