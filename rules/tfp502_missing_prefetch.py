@@ -28,9 +28,10 @@ class MissingPrefetch(Rule):
     ## Why is this bad?
 
     Without `prefetch`, the next batch is made after the step, not while the step runs, so that a step takes as long
-    as both. TensorFlow since 2.10 adds a `prefetch` by itself where the last stage has none and works in the thread
-    that asks (`inject_prefetch`, on by default), and a `map` with `num_parallel_calls` works ahead anyway: there, the
-    call changes nothing. It is what counts in older versions, and where these optimizations are switched off.
+    as both. Today's TensorFlow adds a `prefetch` by itself where the last stage works in the thread that asks
+    (`inject_prefetch`, on by default), and a parallel `map` works ahead anyway: there, the call changes nothing, also
+    where making a batch takes as long as the step. It counts in older versions, and where these optimizations are
+    switched off.
 
     ## Example
 

@@ -33,8 +33,8 @@ class SequentialMap(Rule):
     ## Why is this bad?
 
     TensorFlow gives a `map` as many threads as it can use, by itself, but only where its function is stateless. Any
-    other is called for one element after the other: on one core, however many there are. A stateless function costs
-    the same with and without the argument.
+    other is called for one element after the other: on one core, however many there are. For a stateless function the
+    argument changes nothing: TensorFlow makes a parallel `map` of it either way.
 
     ## Example
 
