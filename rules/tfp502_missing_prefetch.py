@@ -29,9 +29,8 @@ class MissingPrefetch(Rule):
 
     Without `prefetch`, the next batch is made after the step, not while the step runs, so that a step takes as long
     as both. Today's TensorFlow adds a `prefetch` by itself where the last stage works in the thread that asks
-    (`inject_prefetch`, on by default), and a parallel `map` works ahead anyway: there, the call changes nothing, also
-    where making a batch takes as long as the step. It counts in older versions, and where these optimizations are
-    switched off.
+    (`inject_prefetch`, on by default), and a parallel `map` works ahead anyway: there, the call changes nothing. It
+    counts in older versions, and where these optimizations are switched off.
 
     ## Example
 
