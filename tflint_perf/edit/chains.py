@@ -121,6 +121,8 @@ def _move_up_to_statement(edit: Editor, call: cst.Call, target: cst.Call) -> lis
         return Refusal("the two stand too far apart")
     if not _only_goes_on(model.walk.at[first].block, first, last, name) or call.lpar or target.lpar:
         return Refusal("the two stand too far apart")
+    if edit.cell(first) != edit.cell(last):
+        return Refusal("the two stand in different cells")
     assert isinstance(last, cst.Assign) and isinstance(call.func, cst.Attribute)
     alone = last.value is call and is_name(call.func.value, name)
     target_alone = (

@@ -14,6 +14,7 @@ from tflint_perf.model.scopes import Loop
 from tflint_perf.model.syntax import (
     argument,
     callee_name,
+    has_stars,
     integer,
     is_constant,
     is_name,
@@ -69,7 +70,7 @@ class Materializations:
         """`list(ds)`, `tuple(ds.as_numpy_iterator())`, and either within `len(…)`."""
         for name in ("list", "tuple"):
             for call in self._model.calls_named(name):
-                if len(call.args) != 1 or self._builtin(call) != name:
+                if len(call.args) != 1 or has_stars(call) or self._builtin(call) != name:
                     continue
                 found = self._dataset(call.args[0].value)
                 if found is None:
@@ -159,7 +160,7 @@ class Materializations:
                 if stage is pipeline[0]:
                     if stage.name not in _COUNTED_SOURCES and not (stage.name == "zip" and stage.inputs):
                         return stage
-                elif stage.name not in _COUNTED and not stage.inputs:
+                elif stage.name not in _COUNTED and not stage.inputs and not _repeats_some_times(stage):
                     return stage
         return None
 
@@ -183,6 +184,10 @@ class Materializations:
         if loop.node.inner_for_in is not None or loop.node.ifs:
             return False
         return _keeps(holder.elt, loop.node.target)
+
+
+def _repeats_some_times(stage: Stage) -> bool:
+    return stage.name == "repeat" and (integer(argument(stage.call, 0, "count")) or 0) > 0
 
 
 def _keeps(node: cst.BaseExpression, target: cst.BaseExpression) -> bool:

@@ -1,0 +1,190 @@
+"""TFP511 dataset-materialized."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.rules.support import findings, fixed, flagged, notes
+
+CODE = "TFP511"
+PREAMBLE = """\
+import numpy as np
+import tensorflow as tf
+import tensorflow_datasets as tfds
+from data import load
+train_ds = tf.data.Dataset.from_tensor_slices((x, y)).batch(32)
+test_ds = tf.data.Dataset.from_tensor_slices((a, b)).batch(32)
+records = tf.data.TFRecordDataset(paths).map(load)
+model = tf.keras.Sequential()
+"""
+ROWS_BEFORE = PREAMBLE.count("\n")
+
+
+def module(source: str) -> str:
+    return PREAMBLE + dedent(source).lstrip("\n")
+
+
+def rows(source: str) -> list[int]:
+    """The rows flagged in source below the preamble, counted from 1."""
+    return [row - ROWS_BEFORE for row in flagged(CODE, module(source))]
+
+
+SILENT = {
+    "a few elements": "samples = list(train_ds.take(5))\nmodel.fit(train_ds)",
+    "the length of a few elements": "n = len(list(train_ds.take(9)))",
+    "as many as a variable says": "n = len(list(train_ds.take(count)))",
+    "a list of something else": "n = len(list(frames))",
+    "a dataset from elsewhere": "n = len(list(load()))",
+    "a range": "print(list(tf.data.Dataset.range(9)))\nn = len(list(tf.data.Dataset.range(9).batch(2)))",
+    "values that are written down": """
+        d = tf.data.Dataset.from_tensor_slices([1, 2, 3])
+        n = len(list(d))
+        print(list(d.as_numpy_iterator()))
+        """,
+    "names of files": "n = len(list(tf.data.Dataset.list_files('images/*.jpg').shuffle(9)))",
+    "a dataset to test on": "elements = list(test_ds)\nmodel.evaluate(test_ds)",
+    "a dataset that nobody trains on": "elements = list(train_ds)",
+    "parts that a map picks": """
+        ids = list(train_ds.map(lambda x, y: y).as_numpy_iterator())
+        model.fit(train_ds)
+        """,
+    "labels": "labels = np.concatenate([y for x, y in train_ds])\nmodel.fit(train_ds)",
+    "labels, by a loop": """
+        for x, y in train_ds:
+            labels.append(y.numpy())
+        """,
+    "elements of a test set": "xs = [x for x, y in test_ds]",
+    "what is computed of the elements": "means = [tf.reduce_mean(x) for x, y in train_ds]",
+    "some of the elements": "big = [x for x, y in train_ds if tf.size(x) > 9]",
+    "a generator, which holds nothing": "f(x for x, y in train_ds)",
+    "a loop that trains": """
+        for x, y in train_ds:
+            losses.append(model.train_on_batch(x, y))
+        """,
+    "a count that only a run can tell": "n = sum(1 for _ in records)",
+    "a loop that counts what only a run can tell": """
+        n = 0
+        for _ in records:
+            n += 1
+        """,
+    "a count of some": "n = sum(1 for x, y in train_ds if y)",
+    "a sum": "n = sum(x for x in train_ds)",
+    "a loop that counts by more than one": """
+        n = 0
+        for x in train_ds:
+            n += len(x)
+        """,
+    "a name for list": "list = load\nn = len(list(train_ds))",
+    "len of a dataset": "n = len(train_ds)",
+    "stars": "n = len(list(*train_ds))\nn = len(list())\nn = sum()",
+}
+FLAGGED = {
+    "the length of a list": "n = len(list(train_ds))  # <-",
+    "the length of a tuple of NumPy values": "n = len(tuple(train_ds.as_numpy_iterator()))  # <-",
+    "the length of a dataset of unknown length": "n = len(list(records.batch(32)))  # <-",
+    "the length of a library's dataset": "n = len(list(tfds.load('mnist', split='train')))  # <-",
+    "the length of the first many": "n = len(list(train_ds.take(50000)))  # <-",
+    "a count": "n = sum(1 for _ in train_ds)  # <-",
+    "a loop that counts": """
+        n = 0
+        for batch in train_ds:  # <-
+            n += 1
+        """,
+    "a list of what is trained on": """
+        batches = list(train_ds)  # <-
+        model.fit(train_ds)
+        """,
+    "a list that a loop trains on": """
+        batches = list(records.batch(32))  # <-
+        for epoch in range(10):
+            for x, y in batches:
+                model.train_on_batch(x, y)
+        """,
+    "an array of a list": """
+        data = np.array(list(train_ds.as_numpy_iterator()))  # <-
+        model.fit(train_ds)
+        """,
+    "a comprehension": "data = np.concatenate([x for x, y in train_ds])  # <-",
+    "a comprehension of NumPy values": "data = np.stack([x.numpy() for x in records])  # <-\nmodel.fit(records)",
+    "a loop that keeps": """
+        xs, ys = [], []
+        for x, y in train_ds:  # <-
+            xs.append(x.numpy())
+            ys.append(y.numpy())
+        """,
+}
+
+
+@pytest.mark.parametrize("source", SILENT.values(), ids=SILENT.keys())
+def test_says_nothing_of(source: str) -> None:
+    assert rows(source) == []
+
+
+@pytest.mark.parametrize("source", FLAGGED.values(), ids=FLAGGED.keys())
+def test_flags(source: str) -> None:
+    marked = [row for row, line in enumerate(dedent(source).strip("\n").split("\n"), 1) if "# <-" in line]
+    assert rows(source) == marked != []
+
+
+FIXES = {
+    "a list": ("n = len(list(train_ds)) // 2\n", "n = int(train_ds.cardinality()) // 2\n"),
+    "NumPy values": ("n = len(list(train_ds.as_numpy_iterator()))\n", "n = int(train_ds.cardinality())\n"),
+    "a chain": (
+        "n = len(list(train_ds.map(load).prefetch(1)))  # batches\n",
+        "n = int(train_ds.map(load).prefetch(1).cardinality())  # batches\n",
+    ),
+    "a dataset that is repeated some times": (
+        "n = len(list(train_ds.repeat(3)))\n",
+        "n = int(train_ds.repeat(3).cardinality())\n",
+    ),
+    "zipped datasets": (
+        "both = tf.data.Dataset.zip((train_ds, test_ds))\nn = len(list(both))\n",
+        "both = tf.data.Dataset.zip((train_ds, test_ds))\nn = int(both.cardinality())\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), FIXES.values(), ids=FIXES.keys())
+def test_asks_for_the_number(before: str, after: str) -> None:
+    assert fixed(CODE, module(before)) == module(after)
+
+
+def test_never_calls_the_fix_safe_because_the_dataset_is_not_run_any_more() -> None:
+    (finding,) = findings(CODE, module("n = len(list(train_ds))"))
+    assert finding.fix is not None
+    assert not finding.fix.safe
+
+
+def test_has_a_fix_for_the_length_alone() -> None:
+    (finding,) = findings(CODE, module("n = sum(1 for _ in train_ds)"))
+    assert (finding.fix, finding.note) == (None, None)
+
+
+REFUSED = {
+    "`filter` leaves the number of elements open": "n = len(list(train_ds.filter(load)))",
+    "`tf.data.TFRecordDataset` leaves the number of elements open": "n = len(list(records))",
+    "`repeat` leaves the number of elements open": "n = len(list(train_ds.repeat(times)))",
+    "`zip` leaves the number of elements open": "n = len(list(tf.data.Dataset.zip((train_ds, records))))",
+    "a comment stands in it": "n = len(  # batches\n    list(train_ds)\n)",
+}
+
+
+@pytest.mark.parametrize(("reason", "source"), REFUSED.items(), ids=REFUSED.keys())
+def test_says_why_it_does_not_ask(reason: str, source: str) -> None:
+    (note,) = notes(CODE, module(source))
+    assert note.split(" (line")[0] == f"no fix: {reason}"
+
+
+MESSAGES = {
+    "n = len(list(train_ds))": "this holds the whole dataset in memory to count it; ask for its `cardinality`",
+    "n = len(list(records))": "this holds the whole dataset in memory to count it; count with `reduce`",
+    "n = sum(1 for _ in train_ds)": "this runs the whole pipeline to count it; ask for its `cardinality`",
+}
+
+
+@pytest.mark.parametrize(("source", "message"), MESSAGES.items())
+def test_says_how_to_count(source: str, message: str) -> None:
+    (finding,) = findings(CODE, module(source))
+    assert finding.message.startswith(message)
