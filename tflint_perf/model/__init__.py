@@ -17,10 +17,14 @@ from tflint_perf.model.counters import Counters
 from tflint_perf.model.crossing import Crossings
 from tflint_perf.model.device_setup import DeviceSetup
 from tflint_perf.model.devices import Devices
+from tflint_perf.model.each_step import EachStep
 from tflint_perf.model.feeds import Feeds
+from tflint_perf.model.file_reads import FileReads
 from tflint_perf.model.forward_passes import ForwardPasses
+from tflint_perf.model.gradient_sums import GradientSums
 from tflint_perf.model.growth import Growth
 from tflint_perf.model.guards import Guard, Guards
+from tflint_perf.model.in_place import InPlace
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.invariance import Invariance
 from tflint_perf.model.iterations import Iterations
@@ -146,11 +150,15 @@ class Model:
     syncs = part(Syncs, "infer", "calls", "loops", "guards")  # copies of a device's tensors to the host
     counters = part(Counters, "infer")  # what counts a loop's iterations
     # Weights that go through host arrays.
-    weight_copies = part(WeightCopies, "infer", "calls", "loops", "guards")
+    weight_copies = part(WeightCopies, "infer", "each_step")
+    each_step = part(EachStep, "infer", "calls", "loops", "guards")  # what each step runs
+    file_reads = part(FileReads, "infer", "calls", "loops")  # files that are read
+    in_place = part(InPlace, "infer")  # what may be changed in place
     shapes = part(Shapes, "infer", "calls", "loops")  # batches of varying shape
     # Arguments whose shape changes from call to call.
     varying = part(Varying, "infer", "calls", "loops", "invariance")
     versions = part(Versions, "walk", "names")  # for which version the file is written
+    gradient_sums = part(GradientSums, "infer", "calls")  # lists to which gradients are added
     device_setup = part(DeviceSetup, "infer", "calls")  # what has TensorFlow set up its devices
     tapes = part(Tapes, "infer", "calls")  # gradient tapes, and what is asked of them
     # What stands in the way of compiling eager code.

@@ -7,13 +7,10 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from tflint_perf.model.calls import CallGraph
-from tflint_perf.model.conditions import conditions
-from tflint_perf.model.guards import Guards
+from tflint_perf.model.each_step import EachStep
 from tflint_perf.model.infer import Inference
-from tflint_perf.model.loops import Loops
 from tflint_perf.model.randomness import changes_by_itself, is_random_op
-from tflint_perf.model.scopes import Binding, Function
+from tflint_perf.model.scopes import Binding
 from tflint_perf.model.syntax import callee_name, descendants, dotted_name, names_read
 
 _VARIABLES = frozenset(
@@ -36,11 +33,9 @@ class WeightCopy:
 class WeightCopies:
     """Finds such copies, and asks how often they are made."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, guards: Guards) -> None:
+    def __init__(self, infer: Inference, each_step: EachStep) -> None:
         self._infer = infer
-        self._calls = calls
-        self._loops = loops
-        self._guards = guards
+        self._each_step = each_step
         self._walk = infer.walk
 
     def all(self) -> Iterator[WeightCopy]:
@@ -106,25 +101,9 @@ class WeightCopies:
                         if dotted_name(call.func) == f"{name.value}.append" and call.args:
                             yield from self._reached(call.args[0].value, depth + 1, seen)
 
-    # How often
-
     def is_on_each_step(self, node: cst.CSTNode) -> bool:
         """Whether a step loop runs `node` each time, but for the time in which it gathers its first samples."""
-        return self._on_each_step(node, frozenset())
-
-    def _on_each_step(self, node: cst.CSTNode, seen: frozenset[Function]) -> bool:
-        loop = self._loops.step_loop(node)
-        end = loop.node if loop is not None else None
-        if self._guards.guard_of(node) is not None:
-            return False
-        if not all(map(_waits_for_samples, conditions(self._walk, node, end, exits=False))):
-            return False
-        if loop is not None:
-            return True
-        function = self._calls.function_at(node)
-        if function is None or function in seen or not self._loops.is_per_step(node):
-            return False
-        return any(self._on_each_step(site, seen | {function}) for site in self._calls.sites(function))
+        return self._each_step.runs(node, _waits_for_samples)
 
 
 def _asked_for_weights(place: cst.CSTNode) -> Iterator[cst.BaseExpression]:

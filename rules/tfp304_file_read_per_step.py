@@ -1,0 +1,103 @@
+"""TFP304 file-read-per-step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import libcst as cst
+
+from tflint_perf.edit import Editor
+from tflint_perf.edit.hoist import hoist, hoist_expression
+from tflint_perf.model import Loop, Model
+from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
+
+
+class FileReadPerStep(Rule):
+    """A file that the training loop reads on each step.
+
+    ## What it does
+
+    Reports `open`, `np.load`, `np.loadtxt`, `pd.read_*`, `cv2.imread`, `PIL.Image.open`, `tf.io.read_file` in eager
+    mode and their like that run per step in a loop that trains, and the same file read again on each step of any loop.
+
+    ## Why is this bad?
+
+    The device waits while Python opens the file, reads and decodes it. A file that stays the same needs to be read
+    once. Others are read ahead by a `tf.data` pipeline, several at a time, while the device computes.
+
+    ## Example
+
+    ```python
+    for images, labels in dataset:
+        weights = np.load("class_weights.npy")
+        train_step(images, labels, weights)
+    ```
+
+    Use instead:
+
+    ```python
+    weights = np.load("class_weights.npy")
+    for images, labels in dataset:
+        train_step(images, labels, weights)
+    ```
+
+    ## What is left alone
+
+    Reads before the loop, once an epoch, behind a condition or a cache; writing; functions that a `tf.data` pipeline
+    calls; different files in a loop that only predicts. A read is moved only where nothing in the loop writes files or
+    may change what was read.
+
+    ## Sources
+
+    - TensorFlow guide, [Better performance with the tf.data API](https://www.tensorflow.org/guide/data_performance)
+    """
+
+    code = "TFP304"
+    name = "file-read-per-step"
+    triggers = ("open(", "load(", "loadtxt(", "genfromtxt(", "fromfile(", "imread(", "read_", "load_img(", "loadmat(", "GFile(")  # fmt: skip
+    # A file with none of these has no step, and nothing that runs per step.
+    needs = (
+        "GradientTape", "_gradients", "_on_batch", "minimize(", "predict(", "fit(", "evaluate(", ".function", "function(",
+        "@function", "function as", "defun", ".run(", "get_next", "next(", ".step(", "ataset", "Sequential", "Model",
+        "load_model", "clone_model", "model_from_json", "applications", "hub.load",
+    )  # fmt: skip
+    fixes = "safe"
+    claim = Claim("step time", least=1.2)
+
+    def check(self, model: Model) -> Iterator[Report]:
+        for call in model.file_reads.all():
+            if not model.is_eager(call) or not model.each_step.runs(call) or model.once.runs_seldom(call):
+                continue
+            loop = model.loops.step_loop(call)
+            name = model.module.code_for_node(call.func)
+            if loop is not None and _is_the_same(model, call, loop):
+                message = f"`{name}` reads the same file on each step; read it once, above the loop"
+                yield Report(call, message, partial(_read_once, call=call, loop=loop))
+            elif model.file_reads.training_loop(call) is not None:
+                yield Report(call, f"`{name}` reads a file on each step; read files in a `tf.data` pipeline")
+
+
+def _is_the_same(model: Model, call: cst.Call, loop: Loop) -> bool:
+    return not any(model.invariance.varies(arg.value, loop) for arg in call.args)
+
+
+def _read_once(edit: Editor, call: cst.Call, loop: Loop) -> Repair | Refusal:
+    model = edit.model
+    written = model.file_reads.writes(loop)
+    if written is not None:
+        return Refusal("the loop may write the file", written)
+    statement = model.statement_of(call)
+    if isinstance(statement, cst.With):
+        return Refusal("it is read in a block of its own", statement)
+    match statement:
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
+            changed = model.in_place.change(name, loop)
+            if changed is not None:
+                return Refusal(f"`{name}` may be changed in the loop", changed)
+            moved = hoist(edit, statement)
+        case _:
+            moved = hoist_expression(edit, call, "content", loop)
+    if isinstance(moved, Refusal):
+        return moved
+    return Repair("Read the file once, above the loop", moved, safe=True)

@@ -1,0 +1,281 @@
+"""TFP304: what is flagged, what is left alone, and what the fix makes of it."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.rules.support import findings, fixed, flagged, notes
+
+_HEAD = """\
+import json
+import os
+import cv2
+import numpy as np
+import pandas as pd
+import tensorflow as tf
+from PIL import Image
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("adam", "mse")
+dataset = tf.data.Dataset.from_tensor_slices(data).batch(32)
+@tf.function
+def train_step(x, *rest):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x))
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    return loss
+"""
+_ROWS = _HEAD.count("\n")
+
+SILENT = {
+    "before the loop": "weights = np.load('weights.npy')\nfor x in dataset:\n    train_step(x, weights)\n",
+    "once an epoch": """
+        for epoch in range(100):
+            weights = np.load(f"weights-{epoch}.npy")
+            for x in dataset:
+                train_step(x, weights)
+            with open("notes.txt") as file:
+                print(file.read())
+        """,
+    "behind a counter": """
+        for step, x in enumerate(dataset):
+            train_step(x)
+            if step % 100 == 0:
+                image = cv2.imread("test.png")
+        """,
+    "behind a condition": """
+        for x in dataset:
+            train_step(x)
+            if os.path.exists("stop"):
+                print(open("stop").read())
+        """,
+    "behind a cache": """
+        cache = {}
+        def load(path):
+            if path not in cache:
+                cache[path] = np.load(path)
+            return cache[path]
+        for path in dataset:
+            train_step(load(path))
+        """,
+    "writing": """
+        for step, x in enumerate(dataset):
+            train_step(x)
+            with open("log.txt", "a") as file:
+                file.write("step")
+            open(path, mode="wb").write(b"")
+            np.save("x.npy", x)
+        """,
+    "a mode that is not in sight": """
+        for x in dataset:
+            train_step(x)
+            open(path, mode).close()
+        """,
+    "a file that is mapped": """
+        for x in dataset:
+            train_step(x, np.load("weights.npy", mmap_mode="r"))
+        """,
+    "functions of a pipeline": """
+        def read(path):
+            return tf.io.decode_png(tf.io.read_file(path))
+        def load(path):
+            return np.load(path.numpy())
+        images = tf.data.Dataset.list_files("*.png").map(read).map(lambda p: tf.py_function(load, [p], tf.float32))
+        for x in images.batch(8):
+            train_step(x)
+        """,
+    "predicting from files": """
+        for path in paths:
+            image = cv2.imread(path)
+            print(model.predict(image[None]))
+        """,
+    "files in no training": """
+        for path in paths:
+            images.append(np.asarray(Image.open(path)))
+        """,
+    "a method of the same name": """
+        for x in dataset:
+            train_step(x)
+            env.open("door")
+            agent.load("weights")
+            valve.imread(x)
+        """,
+    "a function of the file's own": """
+        def open(path):
+            return path
+        for x in dataset:
+            train_step(x)
+            open("door")
+        """,
+    "odd syntax": """
+        for x in dataset:
+            train_step(x)
+            open(*paths)
+            f = lambda: open("x")
+            np.load
+        """,
+}
+
+FLAGGED = {
+    "the same array": (
+        "weights = np.load('weights.npy')",
+        "`np.load` reads the same file on each step; read it once, above the loop",
+    ),
+    "the same table": ("weights = pd.read_csv(path)", "`pd.read_csv` reads the same file"),
+    "the same text": (
+        "with open(path) as file:\n        names = json.load(file)",
+        "`open` reads the same file",
+    ),
+    "a text that is not closed": ("names = json.load(open('names.json'))", "`open` reads the same file"),
+    "another image": (
+        "image = cv2.imread(paths[step])",
+        "`cv2.imread` reads a file on each step; read files in a `tf.data` pipeline",
+    ),
+    "images of a batch": (
+        "train_step(np.stack([Image.open(path) for path in paths[step]]))",
+        "`Image.open` reads a file",
+    ),
+    "TensorFlow in eager mode": (
+        "image = tf.io.decode_png(tf.io.read_file(paths[step]))",
+        "`tf.io.read_file` reads a file",
+    ),
+    "a file by TensorFlow": (
+        "text = tf.io.gfile.GFile(paths[step], 'rb').read()",
+        "`tf.io.gfile.GFile` reads a file",
+    ),
+}
+
+PLACES = {
+    "a function that the loop calls": (
+        """
+        def load(paths):
+            images = []
+            for path in paths:
+                image = cv2.imread(path)
+                images.append(image / 255)
+            return np.array(images)
+        for start in range(0, len(paths), 32):
+            model.train_on_batch(load(paths[start : start + 32]), labels[start : start + 32])
+        """,
+        [5],
+    ),
+    "a generator that the loop drives": (
+        """
+        def batches():
+            while True:
+                yield np.stack([np.load(path) for path in random.sample(paths, 32)])
+        source = batches()
+        for step in range(1000):
+            train_step(next(source))
+        """,
+        [4],
+    ),
+    "the same file in a loop that predicts": (
+        """
+        for x in dataset:
+            print(model(x) * np.load("scale.npy"))
+        """,
+        [3],
+    ),
+    "sessions": (
+        """
+        with tf.compat.v1.Session() as sess:
+            for i in range(1000):
+                sess.run([train_op, loss], {x: np.load(paths[i])})
+        """,
+        [4],
+    ),
+}
+
+
+@pytest.mark.parametrize("source", SILENT.values(), ids=SILENT)
+def test_it_leaves_alone(source: str) -> None:
+    assert flagged("TFP304", _HEAD + dedent(source)) == []
+
+
+@pytest.mark.parametrize(("statement", "message"), FLAGGED.values(), ids=FLAGGED)
+def test_it_flags(statement: str, message: str) -> None:
+    source = _HEAD + f"for step, x in enumerate(dataset):\n    train_step(x)\n    {statement}\n"
+    (finding,) = findings("TFP304", source)
+    assert finding.message.startswith(message)
+
+
+@pytest.mark.parametrize(("source", "rows"), PLACES.values(), ids=PLACES)
+def test_it_flags_in(source: str, rows: list[int]) -> None:
+    assert flagged("TFP304", _HEAD + dedent(source)) == [_ROWS + row for row in rows]
+
+
+FIXES = {
+    "an assignment": (
+        """
+        for epoch in range(10):
+            for x in dataset:
+                # What each class weighs
+                weights = np.load("weights.npy")  # 10 numbers
+                train_step(x, weights * 2, weights[0])
+        """,
+        """
+        # What each class weighs
+        weights = np.load("weights.npy")  # 10 numbers
+        for epoch in range(10):
+            for x in dataset:
+                train_step(x, weights * 2, weights[0])
+        """,
+    ),
+    "a part of an expression": (
+        """
+        for x in dataset:
+            train_step(x, np.load(path))
+        """,
+        """
+        content = np.load(path)
+        for x in dataset:
+            train_step(x, content)
+        """,
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), FIXES.values(), ids=FIXES)
+def test_the_fix_reads_once(before: str, after: str) -> None:
+    source = _HEAD + dedent(before)
+    assert all(finding.fix is not None and finding.fix.safe for finding in findings("TFP304", source))
+    assert fixed("TFP304", source) == _HEAD + dedent(after)
+
+
+REFUSALS = {
+    "a loop that writes": (
+        "weights = np.load(path)\n    np.save(path, weights)",
+        "the loop may write the file",
+    ),
+    "a part that is written to": (
+        "weights = np.load(path)\n    weights[0] = 1",
+        "`weights` may be changed in the loop",
+    ),
+    "an array that is shuffled": (
+        "weights = np.load(path)\n    np.random.shuffle(weights)",
+        "`weights` may be changed in the loop",
+    ),
+    "an array that is handed on": (
+        "weights = np.load(path)\n    update(weights)",
+        "`weights` may be changed in the loop",
+    ),
+    "an array with another name": (
+        "weights = np.load(path)\n    alias = weights",
+        "`weights` may be changed in the loop",
+    ),
+    "a view": (
+        "weights = np.load(path)\n    part = weights[0]",
+        "`weights` may be changed in the loop",
+    ),
+    "a sum in place": ("weights = np.load(path)\n    weights += 1", "`weights` may be changed in the loop"),
+    "a block": ("with open(path) as file:\n        print(file)", "it is read in a block of its own"),
+}
+
+
+@pytest.mark.parametrize(("statements", "reason"), REFUSALS.values(), ids=REFUSALS)
+def test_there_is_no_fix_for(statements: str, reason: str) -> None:
+    source = _HEAD + f"for step, x in enumerate(dataset):\n    train_step(x)\n    {statements}\n"
+    assert notes("TFP304", source)[0].startswith(f"no fix: {reason}")
+    assert fixed("TFP304", source) == source

@@ -1,0 +1,45 @@
+"""What a step loop runs each time, as opposed to sometimes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import libcst as cst
+
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.conditions import conditions
+from tflint_perf.model.guards import Guards
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.loops import Loops
+from tflint_perf.model.scopes import Function
+
+# Whether a condition holds in next to all steps.
+Holds = Callable[[cst.CSTNode], bool]
+
+
+class EachStep:
+    """Answers whether each step runs a place: behind no guard and no condition, here and at a call site."""
+
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, guards: Guards) -> None:
+        self._calls = calls
+        self._loops = loops
+        self._guards = guards
+        self._walk = infer.walk
+
+    def runs(self, node: cst.CSTNode, holds: Holds = lambda condition: False) -> bool:
+        """Whether each iteration of a step loop runs `node`; conditions that `holds` lets pass stand in no way."""
+        return self._runs(node, holds, frozenset())
+
+    def _runs(self, node: cst.CSTNode, holds: Holds, seen: frozenset[Function]) -> bool:
+        loop = self._loops.step_loop(node)
+        end = loop.node if loop is not None else None
+        if self._guards.guard_of(node) is not None:
+            return False
+        if not all(map(holds, conditions(self._walk, node, end, exits=False))):
+            return False
+        if loop is not None:
+            return True
+        function = self._calls.function_at(node)
+        if function is None or function in seen or not self._loops.is_per_step(node):
+            return False
+        return any(self._runs(site, holds, seen | {function}) for site in self._calls.sites(function))

@@ -1,0 +1,129 @@
+"""Calls that read files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.loops import Loops
+from tflint_perf.model.scopes import Function, Loop
+from tflint_perf.model.syntax import argument, callee_name, keyword_argument, last_name, string
+
+# Readers by the last part of their names, to find them, and by their qualified names.
+_LAST = ("open", "load", "loadtxt", "genfromtxt", "fromfile", "imread", "read_file", "load_img", "loadmat", "GFile", "FastGFile",
+         "read_csv", "read_json", "read_pickle", "read_parquet", "read_hdf", "read_excel", "read_table", "read_feather")  # fmt: skip
+_READERS = re.compile(
+    r"np\.(load|loadtxt|genfromtxt|fromfile)|pandas\.read_\w+|(cv2|imageio(\.v\d)?|skimage\.io|matplotlib\.(pyplot|image))\.imread|"
+    r"PIL\.Image\.open|tf\.(io\.)?read_file|keras\.(preprocessing\.image|utils)\.load_img|scipy\.io\.loadmat|librosa\.load|"
+    r"nibabel\.load|joblib\.load"
+)
+_OPENERS = (
+    "open",
+    "io.open",
+    "gzip.open",
+    "codecs.open",
+    "tf.io.gfile.GFile",
+    "tf.gfile.GFile",
+    "tf.gfile.Open",
+    "tf.gfile.FastGFile",
+)
+_WRITERS = re.compile(
+    r"save|dump|write|to_(csv|json|pickle|hdf|parquet)|rename|replace|copy\w*|move|remove|system|run|Popen",
+    re.I,
+)
+_TRAINING = ("apply_gradients", "train_on_batch", "minimize", "fit", "fit_generator")
+_TRAIN_OP = re.compile(r"train|opt(im)?|solver|minimi[sz]e|update|step", re.I)
+
+
+class FileReads:
+    """Finds reads of files, and asks what the loops around them do."""
+
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._loops = loops
+        self._walk = infer.walk
+
+    def all(self) -> Iterator[cst.Call]:
+        """Every call that reads a file, by the names of what reads."""
+        for name in _LAST:
+            for call in self._walk.calls.get(name, ()):
+                if call.args and not call.args[0].star and self._reads(call):
+                    yield call
+
+    def _reads(self, call: cst.Call) -> bool:
+        name = self._name(call)
+        if name in _OPENERS:
+            given = argument(call, 1, "mode")
+            mode = string(given) if given is not None else "r"
+            return mode is not None and not set(mode) & set("wax+")
+        # A file that is mapped is read where it is used.
+        return bool(_READERS.fullmatch(name)) and keyword_argument(call, "mmap_mode") is None
+
+    def _name(self, call: cst.Call) -> str:
+        name = self._infer.names.qualified(call.func) or self._infer.names.dotted(call.func) or ""
+        if not name and isinstance(call.func, cst.Name):
+            bound = self._infer.names.lookup(call.func.value, self._infer.names.scope_of(call))
+            return call.func.value if bound is None else ""
+        return name
+
+    # Loops
+
+    def training_loop(self, node: cst.CSTNode) -> Loop | None:
+        """The step loop that runs `node`, here or through a call, and trains; None where there is none."""
+        return next(self._training_loops(node, frozenset()), None)
+
+    def _training_loops(self, node: cst.CSTNode, seen: frozenset[Function]) -> Iterator[Loop]:
+        loop = self._loops.step_loop(node)
+        if loop is not None and any(map(self._trains, self.calls_in(loop))):
+            yield loop
+        function = self._calls.function_at(node)
+        if function is None or function in seen or (loop is not None and not loop.yields):
+            return
+        for site in self._drivers(function) if function.yields else self._calls.sites(function):
+            if self._loops.is_per_step(site):
+                yield from self._training_loops(site, seen | {function})
+
+    def _drivers(self, generator: Function) -> Iterator[cst.CSTNode]:
+        """Where a step loop takes the next of what a generator yields."""
+        for call in self._walk.calls.get("next", ()):
+            if call.args and self._infer.value(call.args[0].value).function is generator:
+                yield call
+        for loop in self._walk.loops.values():
+            if loop.iterable is not None and self._infer.value(loop.iterable).function is generator:
+                yield from loop.calls[:1]
+
+    def calls_in(self, loop: Loop) -> list[cst.Call]:
+        """The calls of one iteration, also in loops inside and in functions of this file that it calls."""
+        reached: dict[cst.Call, None] = {}
+        waiting = [*loop.calls]
+        loops = [*loop.inner]
+        while loops:
+            inner = loops.pop()
+            waiting += inner.calls
+            loops += inner.inner
+        while waiting:
+            call = waiting.pop()
+            if call not in reached:
+                reached[call] = None
+                waiting += [below for target in self._calls.targets(call) for below in target.calls]
+        return list(reached)
+
+    def _trains(self, call: cst.Call) -> bool:
+        name = callee_name(call)
+        if name != "run":
+            return name in _TRAINING and isinstance(call.func, cst.Attribute)
+        given = argument(call, 0, "fetches")
+        fetched = [e.value for e in given.elements] if isinstance(given, cst.List | cst.Tuple) else [given]
+        return any(_TRAIN_OP.search(last_name(node)) for node in fetched)
+
+    def writes(self, loop: Loop) -> cst.Call | None:
+        """A call in an iteration that may change a file."""
+        for call in self.calls_in(loop):
+            if _WRITERS.search(callee_name(call)) or (self._name(call) in _OPENERS and not self._reads(call)):
+                return call
+        return None
