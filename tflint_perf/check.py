@@ -6,12 +6,13 @@ import gc
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TypeVar
 
 import libcst as cst
 
+from tflint_perf.catalogue import catalogue
 from tflint_perf.cost import with_cost
 from tflint_perf.edit import Editor
 from tflint_perf.finding import Finding, Fix
@@ -19,7 +20,7 @@ from tflint_perf.linked import Linked
 from tflint_perf.model import Model
 from tflint_perf.model.outside import NOTHING, Caller, Outside
 from tflint_perf.model.summary import Summary, Use
-from tflint_perf.own_rules import OWN_RULES
+from tflint_perf.plugins import ON_FILE
 from tflint_perf.positions import Positions
 from tflint_perf.registry import all_rules
 from tflint_perf.rule import Refusal, Report, Rule
@@ -46,12 +47,14 @@ class InternalError(Exception):
 class Checked:
     """The findings of a source, sorted by place, without the `suppressed` ones.
 
-    `open` names the functions of which it matters to the findings who in other files calls them.
+    `open` names the functions of which it matters to the findings who in other files calls them. `problems` are
+    lines about rules of plugins that failed; the other rules' findings are there.
     """
 
     findings: tuple[Finding, ...]
     suppressed: int = 0
     open: frozenset[str] = frozenset()
+    problems: tuple[str, ...] = ()
 
 
 @cache
@@ -147,17 +150,36 @@ def _check(
         raise InternalError("the code is nested too deeply to be parsed") from None
     model = _guarded("model", partial(Model, module, source.text, outside))
     try:
-        reports = _reports(model, rules)
+        problems: list[str] = []
+        reports = _reports(model, rules, problems)
         left_open = (
             _open(model, rules, reports, outside) if ask and isinstance(outside, Linked) else frozenset()
         )
-        return _findings(model, source, settings, reports, heed, left_open)
+        checked = _findings(model, source, settings, reports, heed, left_open, problems)
+        told = tuple(f"{problem}{ON_FILE}{source.path}" for problem in problems)
+        return replace(checked, problems=told) if told else checked
     finally:
         model.release()
 
 
-def _reports(model: Model, rules: list[type[Rule]]) -> _Reports:
-    return [(rule, report) for rule in rules for report in _guarded(rule.code, partial(_ask, rule, model))]
+def _reports(model: Model, rules: list[type[Rule]], problems: list[str]) -> _Reports:
+    return [
+        (rule, report)
+        for rule in rules
+        for report in _tolerant(rule, partial(_ask, rule, model), problems) or ()
+    ]
+
+
+def _tolerant(rule: type[Rule], work: Callable[[], T], problems: list[str]) -> T | None:
+    """Let a rule do a piece of work; where one of a plugin fails, note it and go on with the others."""
+    try:
+        return _guarded(rule.code, work)
+    except InternalError as error:
+        info = catalogue().get(rule.code)
+        if info is None or info.plugin is None:
+            raise
+        problems.append(f"plugin `{info.plugin.name}`: {error}")
+        return None
 
 
 def _open(model: Model, rules: list[type[Rule]], reports: _Reports, outside: Linked) -> frozenset[str]:
@@ -179,7 +201,7 @@ def _open(model: Model, rules: list[type[Rule]], reports: _Reports, outside: Lin
 def _supposing(caller: Caller, model: Model, rules: list[type[Rule]], outside: Linked) -> set[cst.CSTNode]:
     """What would be reported if every function had this caller."""
     other = model.again(outside.supposing(caller))
-    nodes = {report.node for _, report in _reports(other, rules)}
+    nodes = {report.node for _, report in _reports(other, rules, [])}
     other.forget()
     return nodes
 
@@ -191,6 +213,7 @@ def _findings(
     reports: _Reports,
     heed: bool,
     left_open: frozenset[str],
+    problems: list[str],
 ) -> Checked:
     # A bare suppression comment with nothing to suppress is nobody's business.
     if not reports and not (heed and names_us(model.text)):
@@ -198,8 +221,13 @@ def _findings(
     positions = _guarded("positions", partial(Positions, model.module, model.text))
     editor = Editor(model, positions, source)
     findings = [
-        _guarded(rule.code, partial(_finding, rule, report, model, editor, positions, source))
+        finding
         for rule, report in reports
+        if (
+            finding := _tolerant(
+                rule, partial(_finding, rule, report, model, editor, positions, source), problems
+            )
+        )
     ]
     findings.sort(key=lambda finding: (finding.start.offset, finding.code))
     if not heed:
@@ -252,5 +280,4 @@ def _finding(
 
 @cache
 def _known_codes() -> dict[str, str]:
-    codes = {code: rule.name for code, rule in all_rules().items()}
-    return codes | {code: own.name for code, own in OWN_RULES.items()}
+    return {code: rule.name for code, rule in catalogue().items()}

@@ -32,7 +32,9 @@ def run(arguments: list[str]) -> int:
     try:
         code = tflint_perf.main(with_command(expand(arguments)), "tflint-perf", standalone_mode=False)
         sys.stdout.flush()
+        code = _tell_of_plugins() or code
     except (ConfigError, click.ClickException) as error:
+        _tell_of_plugins()  # one of them may be why a rule is unknown
         text = error.format_message() if isinstance(error, click.ClickException) else str(error)
         return _fail(" ".join(text.split()))
     except (KeyboardInterrupt, click.Abort):
@@ -47,6 +49,15 @@ def run(arguments: list[str]) -> int:
             f"internal error: {type(error).__name__}: {error}; please report (--verbose shows where)"
         )
     return int(code or 0)
+
+
+def _tell_of_plugins() -> int:
+    """Say what was wrong with plugins, unless that has been said; 2 if there was anything."""
+    plugins = sys.modules.get("tflint_perf.plugins")
+    lines = list(filter(plugins.is_news, plugins.troubles())) if plugins is not None else []
+    for line in lines:
+        _fail(line)
+    return _FAILURE if lines else 0
 
 
 def expand(arguments: Iterable[str]) -> list[str]:

@@ -5,21 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
+
+from tflint_perf.catalogue import prefixes
 
 VERBS = ("ignore", "file-ignore", "disable", "enable")
-PREFIX = "TFP"
 
 _ROW = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|$)")
-_CODE = r"(?:[A-Z]+[0-9]+|TFP)(?![\w-])"
-# As flake8 and Ruff read it: in any case, with codes after a colon, and words behind the codes.
-_NOQA = re.compile(
-    rf"#\s*(?P<verb>noqa)(?![\w-])(?:\s*:\s*(?P<items>{_CODE}(?:[,\s]+{_CODE})*)|(?P<codeless>\s*:))?",
-    re.IGNORECASE,
-)
 _OURS = re.compile(
     r"#\s*tflint-perf\s*:\s*(?P<verb>[\w-]+)(?:\s*(?P<bracket>\[)(?P<items>[^\]]*)\]?)?", re.IGNORECASE
 )
 _ITEM = re.compile(r"[^\s,]+")
+
+
+@cache
+def _noqa() -> re.Pattern[str]:
+    """As flake8 and Ruff read it: in any case, with codes after a colon, and words behind the codes."""
+    code = rf"(?:[A-Z]+[0-9]+|{'|'.join(prefixes())})(?![\w-])"
+    return re.compile(
+        rf"#\s*(?P<verb>noqa)(?![\w-])(?:\s*:\s*(?P<items>{code}(?:[,\s]+{code})*)|(?P<codeless>\s*:))?",
+        re.IGNORECASE,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +58,7 @@ class Item:
         return frozenset(
             code
             for code, known_name in known.items()
-            if (prefix.startswith(PREFIX) and code.startswith(prefix)) or known_name == name
+            if (prefix.startswith(prefixes()) and code.startswith(prefix)) or known_name == name
         )
 
 
@@ -77,7 +83,7 @@ class Directive:
         """The items that are meant for this tool."""
         if not self.is_noqa:
             return self.items or ()
-        return tuple(item for item in self.items or () if item.text.upper().startswith(PREFIX))
+        return tuple(item for item in self.items or () if item.text.upper().startswith(prefixes()))
 
     @property
     def on_line(self) -> bool:
@@ -119,7 +125,7 @@ def directives(text: str) -> list[Directive]:
     return [
         directive
         for comment in comments(text)
-        for pattern in (_NOQA, _OURS)
+        for pattern in (_noqa(), _OURS)
         for match in pattern.finditer(comment.text)
         if (directive := _directive(match, comment)) is not None
     ]

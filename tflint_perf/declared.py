@@ -29,10 +29,15 @@ def declared_rules(folders: Iterable[str]) -> list[type[Rule]]:
         NotDeclaredError: a file cannot be read in this way.
     """
     files = [file for folder in folders for file in sorted(Path(folder).glob("*.py"))]
-    return [_declared(file) for file in files if file.stem != "__init__"]
+    return [declared_rule(file) for file in files if file.stem != "__init__"]
 
 
-def _declared(file: Path) -> type[Rule]:
+def declared_rule(file: Path) -> type[Rule]:
+    """The rule of one file.
+
+    Raises:
+        NotDeclaredError: the file cannot be read in this way.
+    """
     try:
         found = _DECLARATION.findall(file.read_text(encoding="utf-8"))
         (definition,) = ast.parse("".join(found)).body

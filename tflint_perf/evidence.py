@@ -10,6 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tflint_perf.catalogue import catalogue
+from tflint_perf.plugins import plugins
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
@@ -33,8 +36,15 @@ class Evidence:
 
 @cache
 def all_evidence() -> Mapping[str, tuple[Evidence, ...]]:
-    """The evidence on record by code, device by device in the order of the file names."""
-    return read_evidence(evidence_folder())
+    """The evidence on record by code, device by device in the order of the file names; also that of plugins."""
+    found = dict(read_evidence(evidence_folder()))
+    for plugin in plugins():
+        # What a plugin has measured says nothing of another package's rules.
+        for code, records in read_evidence(plugin.fixtures / "evidence").items():
+            info = catalogue().get(code)
+            if info is not None and info.plugin == plugin:
+                found[code] = records
+    return found
 
 
 def evidence_folder() -> Path:

@@ -60,7 +60,8 @@ def fix_source(source: Source, settings: Settings, outside: Outside | None = Non
         if work.possible(checked.findings, settings):
             work.problems.append(f"{source.path}: fixes did not settle in {_ROUNDS} rounds; please report it")
     remaining = tuple(work.without_barred_fix(finding) for finding in checked.findings)
-    return Fixed(work.source, tuple(work.applied), remaining, tuple(work.problems), checked.suppressed)
+    problems = (*work.problems, *checked.problems)
+    return Fixed(work.source, tuple(work.applied), remaining, problems, checked.suppressed)
 
 
 @dataclass(slots=True)

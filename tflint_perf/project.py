@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from tflint_perf.errors import SourceError
 from tflint_perf.files import reason, replace_file, settings_for
 from tflint_perf.finding import Finding
+from tflint_perf.plugins import troubles
 from tflint_perf.roots import files_of_project, project_root
 from tflint_perf.settings import Settings
 from tflint_perf.source import Source
@@ -201,8 +202,9 @@ def _lint(source: Source, settings: Settings, outside: Linked, ask: bool) -> tup
 
         checked = check_source(source, settings, outside, ask=ask)
         if settings.fix == "no" or checked.open:
+            problems = (*troubles(), *checked.problems)
             return FileResult(
-                path, checked.findings, suppressed=checked.suppressed, open=checked.open
+                path, checked.findings, problems=problems, suppressed=checked.suppressed, open=checked.open
             ), source
     from tflint_perf.fix import fix_source
 
@@ -212,5 +214,6 @@ def _lint(source: Source, settings: Settings, outside: Linked, ask: bool) -> tup
         from tflint_perf.diff import unified_diff
 
         diff = unified_diff(source, fixed.source)
-    result = FileResult(path, fixed.remaining, fixed.applied, None, fixed.problems, diff, fixed.suppressed)
+    problems = (*troubles(), *fixed.problems)
+    result = FileResult(path, fixed.remaining, fixed.applied, None, problems, diff, fixed.suppressed)
     return result, fixed.source

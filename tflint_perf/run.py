@@ -10,8 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
+from tflint_perf import plugins
 from tflint_perf.discover import Group, discover, excluded_stdin
 from tflint_perf.files import reason
+from tflint_perf.plugins import is_about_plugin, is_news
 from tflint_perf.problems import ConfigError
 from tflint_perf.project import FileResult, lint_files, lint_text
 from tflint_perf.report import Outcome, render
@@ -61,6 +63,7 @@ def check(request: Request, configs: Configs) -> int:
         troubles: list[str] = []
     else:
         groups, troubles = discover(request.paths or (".",), configs, config)
+    troubles = [*filter(is_news, plugins.troubles()), *troubles]
     if request.show_files or request.show_settings:
         show = _files if request.show_files else _settings
         sys.stdout.writelines(f"{line}\n" for line in show(groups))
@@ -153,7 +156,10 @@ def _stdin(request: Request, settings: Settings) -> tuple[FileResult, Settings]:
 def _troubles(results: Iterable[FileResult]) -> Iterator[str]:
     for result in results:
         for line in (*([result.failure] if result.failure else ()), *result.problems):
-            yield line if line.startswith(result.path) else f"{result.path}: {line}"
+            if is_about_plugin(line):
+                yield from [line] if is_news(line) else ()
+            else:
+                yield line if line.startswith(result.path) else f"{result.path}: {line}"
 
 
 def _tell(troubles: Iterable[str]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tflint_perf.catalogue import RuleInfo
+from tflint_perf.catalogue import RuleInfo, prefix_of
 from tflint_perf.evidence import Evidence
 from tflint_perf.problems import ConfigError, nearest
 
@@ -40,15 +40,16 @@ def default_rules(
     not measure is not confirmed, and neither is what no device has tried yet. Two kinds of rules need no
     confirmation: those without a claim, and those that are on whatever the evidence says.
 
-    Where there is no evidence at all, of any rule on any device, there is nothing to judge by, and every
-    rule is on, except those that are opt-in: they are on only when they are selected.
+    Where there is no evidence at all, of any rule of a package on any device, there is nothing to judge by,
+    and every rule of that package is on, except those that are opt-in: they are on only when they are selected.
     """
+    judged = set(map(prefix_of, evidence))
     return frozenset(
         code
         for code, rule in rules.items()
         if not rule.opt_in
         and (
-            not evidence
+            prefix_of(code) not in judged
             or rule.claim is None
             or rule.always_on
             or any(record.verdict == "confirmed" for record in evidence.get(code, ()))

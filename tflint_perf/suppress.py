@@ -7,18 +7,35 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
+from tflint_perf.catalogue import prefixes
 from tflint_perf.comments import Directive, Mark, directives
 from tflint_perf.finding import Finding
 from tflint_perf.settings import Settings
 from tflint_perf.source import Source
 
-# Codes of other tools are none of our business; a bare `# noqa` only when there is something to suppress.
-_OURS = r"#\s*(?:tflint-perf\s*:|noqa\s*:[^\r\n]*\bTFP)"
-_NAMES_US = re.compile(_OURS, re.IGNORECASE)
-_NAMES_US_IN_BYTES = re.compile(_OURS.encode(), re.IGNORECASE)
-_COUNTS_FOR_US = re.compile(_OURS + r"|#\s*noqa(?![\w-])(?!\s*:)", re.IGNORECASE)
 _NEVER = frozenset({"invalid-syntax"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Patterns:
+    """What suppressions look like that name this tool, and those that count for it."""
+
+    names_us: re.Pattern[str]
+    names_us_in_bytes: re.Pattern[bytes]
+    counts_for_us: re.Pattern[str]
+
+
+@cache
+def _patterns() -> _Patterns:
+    # Codes of other tools are none of our business; a bare `# noqa` only when there is something to suppress.
+    ours = rf"#\s*(?:tflint-perf\s*:|noqa\s*:[^\r\n]*\b(?:{'|'.join(prefixes())}))"
+    return _Patterns(
+        re.compile(ours, re.IGNORECASE),
+        re.compile(ours.encode(), re.IGNORECASE),
+        re.compile(ours + r"|#\s*noqa(?![\w-])(?!\s*:)", re.IGNORECASE),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +52,14 @@ class Span:
 
 def has_suppressions(text: str) -> bool:
     """Whether the text may hold a suppression that counts for this tool's findings."""
-    return _COUNTS_FOR_US.search(text) is not None
+    return _patterns().counts_for_us.search(text) is not None
 
 
 def names_us(text: str | bytes) -> bool:
     """Whether the text may hold a suppression that can be unused: one that names this tool or its codes."""
-    pattern = _NAMES_US_IN_BYTES if isinstance(text, bytes) else _NAMES_US
-    return pattern.search(text) is not None  # type: ignore[arg-type]  # of the text's type
+    if isinstance(text, bytes):
+        return _patterns().names_us_in_bytes.search(text) is not None
+    return _patterns().names_us.search(text) is not None
 
 
 def suppress(

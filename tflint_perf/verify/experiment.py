@@ -35,6 +35,11 @@ class Experiment:
     claim: Claim
     own: bool = False
 
+    @property
+    def evidence(self) -> Path:
+        """Where its results are kept: beside the experiments of the same package, or of a user's own, beside ours."""
+        return (fixtures() if self.own else self.slow.parent.parent) / "evidence"
+
     def script(self, side: str) -> Path:
         return self.slow if side == "slow" else self.fast
 
@@ -61,11 +66,12 @@ def rule_experiments(selectors: Iterable[str], folder: Path) -> tuple[list[Exper
     found, missing = [], []
     for code in sorted(codes):
         rule, claim = rules[code], rules[code].claim
-        slow, fast = (folder / code / name for name in ("slow.py", "fast.py"))
+        own = rule.plugin.fixtures if rule.plugin is not None else folder
+        slow, fast = (own / code / name for name in ("slow.py", "fast.py"))
         if claim is not None and slow.is_file() and fast.is_file():
             found.append(Experiment(code, rule.name, slow, fast, claim))
         elif claim is not None:
-            missing.append(f"{code}: no experiment: {folder / code} lacks slow.py or fast.py")
+            missing.append(f"{code}: no experiment: {own / code} lacks slow.py or fast.py")
     return found, missing
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -67,12 +67,12 @@ def verify(request: Request) -> int:
         raise ConfigError("there is nothing to run: no rule that is selected makes a claim", "verify")
     place = find_place(request.device)
     record = Record(place.device, place.versions, datetime.date.today().isoformat(), {})
-    kept = read_kept(_evidence(request), record) if request.check else None
+    kept = _kept(experiments, record) if request.check else None
     if request.check and kept is None:
         raise ConfigError(f"no evidence on file from {place.device.name}", "--check")
     record = Record(place.device, place.versions, record.date, _run(experiments, request, place))
     _show(record, {experiment.name: experiment.title for experiment in experiments}, request)
-    _write(record, request)
+    _write(record, experiments, request)
     changed = list(changes(kept, record.results)) if kept else []
     for line in changed:
         say(line)
@@ -157,9 +157,25 @@ def _counted(results: Any) -> str:
     return ", ".join(f"{verdict}: {verdicts.count(verdict)}" for verdict in sorted(set(verdicts)))
 
 
-def _write(record: Record, request: Request) -> None:
+def _kept(experiments: Sequence[Experiment], record: Record) -> Record | None:
+    """What is on file of the experiments, of each beside its scripts."""
+    folders = dict.fromkeys(experiment.evidence for experiment in experiments)
+    found = [kept for folder in folders if (kept := read_kept(folder, record)) is not None]
+    results = {name: result for kept in found for name, result in kept.results.items()}
+    return replace(found[0], results=results) if found else None
+
+
+def _keep(experiments: Sequence[Experiment], record: Record) -> None:
+    for folder in dict.fromkeys(experiment.evidence for experiment in experiments):
+        names = [experiment.name for experiment in experiments if experiment.evidence == folder]
+        say(
+            f"kept in {keep(folder, replace(record, results={name: record.results[name] for name in names}))}"
+        )
+
+
+def _write(record: Record, experiments: Sequence[Experiment], request: Request) -> None:
     if request.record:
-        say(f"kept in {keep(_evidence(request), record)}")
+        _keep(experiments, record)
     try:
         if request.report:
             from tflint_perf.verify.page import write_page
@@ -172,10 +188,6 @@ def _write(record: Record, request: Request) -> None:
             say(f"plot in {request.plot}")
     except OSError as error:
         raise ConfigError(str(error), "verify") from None
-
-
-def _evidence(request: Request) -> Path:
-    return fixtures() / ("beliefs/evidence" if request.beliefs else "evidence")
 
 
 def _exit_code(record: Record, request: Request, changed: bool, missing: bool) -> int:
