@@ -1,0 +1,62 @@
+"""The README's table of rules, from the rules themselves and the evidence on record.
+
+python docs/rules_table.py README.md     # puts it where it belongs
+python docs/rules_table.py               # prints it
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from tflint_perf.catalogue import RuleInfo, catalogue
+from tflint_perf.cost import cost_of
+from tflint_perf.evidence import all_evidence
+from tflint_perf.pages import status
+from tflint_perf.selection import default_rules
+
+BETWEEN = re.compile(r"(?s)(<!-- rules -->\n).*?(<!-- end of rules -->)")
+_OWN = ("unused-suppression", "unknown-code-in-suppression")
+_FIXES = {"both": "safe, unsafe", "none": ""}
+
+
+def rows() -> Iterator[str]:
+    """The table, line by line."""
+    yield "| code | finds | fix | by default | measured |"
+    yield "|---|---|---|---|---|"
+    rules = {code: rule for code, rule in catalogue().items() if rule.name not in _OWN}
+    on = default_rules(rules, all_evidence())
+    for code, rule in rules.items():
+        fix = _FIXES.get(rule.fixes, rule.fixes)
+        yield f"| {code} | {_finds(rule)} | {fix} | {'on' if code in on else 'off'} | {_measured(rule)} |"
+
+
+def _finds(rule: RuleInfo) -> str:
+    words = rule.summary.rstrip(".")
+    return words if words.startswith(("`", "Python")) else words[0].lower() + words[1:]
+
+
+def _measured(rule: RuleInfo) -> str:
+    evidence = all_evidence().get(rule.code, ())
+    cost = cost_of(evidence)
+    if cost is not None:
+        return cost
+    known = status(rule, evidence)
+    return "needs a GPU" if known == "not measurable" else known
+
+
+def main(arguments: list[str]) -> None:
+    """Print the table, or put it into the file that is named."""
+    table = "\n".join(rows()) + "\n"
+    if not arguments:
+        print(table, end="")
+        return
+    path = Path(arguments[0])
+    text = path.read_text(encoding="utf-8")
+    path.write_text(BETWEEN.sub(lambda match: match[1] + table + match[2], text), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
