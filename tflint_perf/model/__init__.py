@@ -17,6 +17,7 @@ from tflint_perf.model.counters import Counters
 from tflint_perf.model.crossing import Crossings
 from tflint_perf.model.device_setup import DeviceSetup
 from tflint_perf.model.devices import Devices
+from tflint_perf.model.doubles import Doubles
 from tflint_perf.model.each_step import EachStep
 from tflint_perf.model.feeds import Feeds
 from tflint_perf.model.file_reads import FileReads
@@ -141,6 +142,7 @@ class Model:
     plain_numpy = part(PlainNumpy, "infer", "calls")  # Python code that TensorFlow's ops can do
     python_stages = part(PythonStages)  # stages of pipelines that run Python
     materializations = part(Materializations)  # what takes whole datasets into memory
+    doubles = part(Doubles)  # arrays in double precision that feed models
     invariance = part(Invariance, "infer", "calls")  # what changes from one iteration of a loop to the next
     once = part(Once, "infer", "calls", "loops")  # what a step loop reaches but runs once, or seldom
     # Where a pipeline is started for one element.
