@@ -54,6 +54,10 @@ _TRACERS = frozenset(
 )
 # TensorFlow functions whose argument runs as ordinary Python, wherever they are called.
 _HOST = frozenset(["tf.py_function", "tf.numpy_function", "tf.py_func"])
+# What runs a function that it is given as ordinary Python, now or later: programs, threads.
+_RUNNERS = frozenset(
+    ["absl.app.run", "tf.app.run", "fire.Fire", "threading.Thread", "multiprocessing.Process", "atexit.register"]
+)
 # A function that asks in which mode it runs is written for both.
 _ASKS_THE_MODE = frozenset({"tf.executing_eagerly", "tf.inside_function"})
 
@@ -70,6 +74,7 @@ class Compiled:
         self._traced: set[Function] = set()
         self._traceable: set[Function] = set()
         self._host: set[Function] = set()
+        self._run: set[Function] = set()
         self._used: dict[Function, list[cst.CSTNode]] = {}
 
     def state(self, function: Function | None) -> State:
@@ -184,6 +189,8 @@ class Compiled:
         name = self._names.qualified(call.func)
         if name in _HOST:
             self._host.add(function)
+        elif name in _RUNNERS:
+            self._run.add(function)
         elif name in _TRACERS:
             self._traced.add(function)
         elif function in self._calls.targets(call):
@@ -216,7 +223,9 @@ class Compiled:
 
         for function in functions:
             if function not in states and (
-                self._may_be_entry(function) or self._is_called_outside(function, "eager")
+                function in self._run
+                or self._may_be_entry(function)
+                or self._is_called_outside(function, "eager")
             ):
                 states[function] = "eager"
                 waiting.append(function)
