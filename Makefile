@@ -16,11 +16,12 @@ INSTALLED := $(VENV)/.installed
 TOOLS := $(VENV)/.tools-installed
 TENSORFLOW := $(VENV)/.tensorflow-installed
 
-.PHONY: help demo test lint bench profile clean
+.PHONY: help demo test lint rule bench profile clean
 help:
 	@echo 'make demo      install into $(VENV), lint the slow fixtures, show what --fix would do to one'
 	@echo 'make test      install what the tests need, then run ruff, mypy and pytest'
 	@echo 'make lint      ruff and mypy alone'
+	@echo 'make rule      begin a new rule: make rule CODE=TFP512 NAME=some-name (docs/adding-a-rule.md)'
 	@echo 'make bench     time the linter and its peers on six real packages (BENCH=--help for options)'
 	@echo 'make profile   where the time of one process goes'
 	@echo 'make clean     remove what these made'
@@ -39,6 +40,10 @@ lint: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+rule: $(INSTALLED)
+	@test -n '$(CODE)' && test -n '$(NAME)' || { echo 'say which: make rule CODE=TFP512 NAME=some-name' >&2; exit 2; }
+	@$(BIN)/python -m tflint_perf.scaffold '$(CODE)' '$(NAME)'
 
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/bench.py --peers-venv $(PEERS) $(BENCH)

@@ -23,6 +23,8 @@ else:
 ROOT = Path(__file__).parent.parent
 ENGINE = sorted((ROOT / "tflint_perf").rglob("*.py"))
 RULES = sorted(path for path in (ROOT / "rules").glob("*.py") if path.name != "__init__.py")
+PAIRS = sorted((ROOT / "fixtures").glob("*/*.py"))
+TESTS_OF_RULES = sorted((ROOT / "tests" / "rules").glob("test_*.py"))
 BENCHMARKS = sorted((ROOT / "benchmarks").glob("*.py"))
 
 # TensorFlow and libcst take longer to import than a small file takes to lint.
@@ -154,6 +156,11 @@ def test_a_rule_is_documented_by_its_docstring(code: str) -> None:
         blocks = re.findall(r"```python\n(.*?)```", part, re.DOTALL)
         assert len(blocks) == 1, f"{name} has {len(blocks)} Python blocks"
         compile(blocks[0], name, "exec", flags=ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+
+
+@pytest.mark.parametrize("path", [*RULES, *PAIRS, *TESTS_OF_RULES], ids=name_of)
+def test_nothing_is_left_to_do_in_a_rule(path: Path) -> None:
+    assert "TODO" not in path.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("path", [*ENGINE, *RULES, *BENCHMARKS], ids=name_of)
