@@ -25,6 +25,7 @@ from tflint_perf.model.forward_passes import ForwardPasses
 from tflint_perf.model.gradient_sums import GradientSums
 from tflint_perf.model.growth import Growth
 from tflint_perf.model.guards import Guard, Guards
+from tflint_perf.model.host_batches import HostBatches
 from tflint_perf.model.in_place import InPlace
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.invariance import Invariance
@@ -156,6 +157,7 @@ class Model:
     each_step = part(EachStep, "infer", "calls", "loops", "guards")  # what each step runs
     file_reads = part(FileReads, "infer", "calls", "loops")  # files that are read
     in_place = part(InPlace, "infer")  # what may be changed in place
+    host_batches = part(HostBatches)  # batches that Python makes on the host
     shapes = part(Shapes, "infer", "calls", "loops")  # batches of varying shape
     # Arguments whose shape changes from call to call.
     varying = part(Varying, "infer", "calls", "loops", "invariance")

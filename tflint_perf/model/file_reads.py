@@ -79,7 +79,7 @@ class FileReads:
 
     def _training_loops(self, node: cst.CSTNode, seen: frozenset[Function]) -> Iterator[Loop]:
         loop = self._loops.step_loop(node)
-        if loop is not None and any(map(self._trains, self.calls_in(loop))):
+        if loop is not None and any(map(self.trains, self.calls_in(loop))):
             yield loop
         function = self._calls.function_at(node)
         if function is None or function in seen or (loop is not None and not loop.yields):
@@ -113,7 +113,8 @@ class FileReads:
                 waiting += [below for target in self._calls.targets(call) for below in target.calls]
         return list(reached)
 
-    def _trains(self, call: cst.Call) -> bool:
+    def trains(self, call: cst.Call) -> bool:
+        """Whether a call, by its name, changes what is trained."""
         name = callee_name(call)
         if name != "run":
             return name in _TRAINING and isinstance(call.func, cst.Attribute)

@@ -1,0 +1,78 @@
+"""TFP303 host-data-per-step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tflint_perf.model import Model
+from tflint_perf.rule import Claim, Report, Rule
+
+_LONG = 50
+_REMEDIES = {
+    "drawn": "draw it with `tf.random`",
+    "stacked": "make it in `Dataset.map`",
+    "preprocessed": "prepare samples in `Dataset.map`",
+    "augmented": "read and augment images in `Dataset.map`",
+}
+
+
+class HostDataPerStep(Rule):
+    """Batches that Python makes on the host between two training steps.
+
+    ## What it does
+
+    Reports, once for each training loop, the expression that gives a batch which is made per step on the host: drawn
+    by NumPy, stacked or filled sample by sample, or prepared sample by sample by eager ops. It may be a call, `next()`
+    or what the loop runs over; functions, generators and classes of the file are looked into. Also Keras's
+    `ImageDataGenerator` and a `Sequence` that does the same, where `fit` trains on them.
+
+    ## Why is this bad?
+
+    Python makes one sample after the other while the device has nothing to do. A `tf.data` pipeline runs the same
+    work as a graph, in several threads, while the device computes the step before. Random numbers are drawn fastest
+    where they are used.
+
+    ## Example
+
+    ```python
+    for start in range(0, len(images), BATCH):
+        batch = tf.stack([tf.image.per_image_standardization(x) for x in images[start : start + BATCH]])
+        train_step(batch)
+    ```
+
+    Use instead:
+
+    ```python
+    dataset = tf.data.Dataset.from_tensor_slices(images)
+    dataset = dataset.map(tf.image.per_image_standardization, num_parallel_calls=tf.data.AUTOTUNE)
+    for batch in dataset.batch(BATCH).prefetch(tf.data.AUTOTUNE):
+        train_step(batch)
+    ```
+
+    ## What is left alone
+
+    Files that step an environment, and samples of a replay memory; batches that are only cut out of arrays; data that
+    is made once or once an epoch, behind a condition, or in a `tf.data` pipeline; loops that only predict.
+
+    ## Sources
+
+    - TensorFlow guide, [Better performance with the tf.data API](https://www.tensorflow.org/guide/data_performance)
+    - TensorFlow API, [`ImageDataGenerator`](https://www.tensorflow.org/api_docs/python/tf/keras/preprocessing/image/ImageDataGenerator)
+    """
+
+    code = "TFP303"
+    name = "host-data-per-step"
+    triggers = (
+        "random", "array(", "stack(", "concatenate(", "zeros(", "empty(", "ones(", "tf.image", "tf.io", "decode",
+        "ImageDataGenerator", "rand(", "normal(",
+    )  # fmt: skip
+    needs = ("apply_gradients", "train_on_batch", "minimize(", "fit(", "fit_generator(", ".run(")
+    claim = Claim("step time", least=1.2)
+
+    def check(self, model: Model) -> Iterator[Report]:
+        for batch in model.host_batches.all():
+            name = model.module.code_for_node(batch.node)
+            named = f"`{name}`" if len(name) <= _LONG and "\n" not in name else "this"
+            yield Report(
+                batch.node, f"{named} makes a batch on the host on each step; {_REMEDIES[batch.how]}"
+            )

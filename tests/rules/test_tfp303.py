@@ -1,0 +1,287 @@
+"""TFP303: what is flagged, and what is left alone."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.rules.support import findings, flagged
+
+_HEAD = """\
+import random
+import cv2
+import numpy as np
+import tensorflow as tf
+from PIL import Image
+from tensorflow.keras.preprocessing.image import ImageDataGenerator
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+model.compile("adam", "mse")
+optimizer = tf.keras.optimizers.Adam()
+dataset = tf.data.Dataset.from_tensor_slices(data).batch(32)
+@tf.function
+def train_step(x, *rest):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x))
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    return loss
+"""
+_ROWS = _HEAD.count("\n")
+
+SILENT = {
+    "a dataset": """
+        for x in dataset:
+            train_step(x)
+        """,
+    "slices of arrays": """
+        def batches():
+            for i in range(0, len(images), 32):
+                yield images[i : i + 32], labels[i : i + 32]
+        for x, y in batches():
+            train_step(x, y)
+        for i in range(0, len(images), 32):
+            train_step(images[i : i + 32])
+        """,
+    "picks of arrays": """
+        def batch(size):
+            index = np.random.randint(0, len(images), size)
+            return images[index], labels[index]
+        for step in range(1000):
+            x, y = batch(32)
+            model.train_on_batch(x, y)
+        """,
+    "once": """
+        x = np.random.rand(batch_size, 10)
+        for step in range(1000):
+            train_step(x)
+        """,
+    "once an epoch": """
+        for epoch in range(10):
+            x = np.stack([cv2.resize(image, (32, 32)) for image in images])
+            for step in range(1000):
+                train_step(x)
+        """,
+    "behind a counter": """
+        for step, x in enumerate(dataset):
+            train_step(x)
+            if step % 100 == 0:
+                batch = np.random.rand(batch_size, 10)
+                model(batch)
+        """,
+    "noise that a generator of images starts from": """
+        def sample_noise(n):
+            return np.random.normal(size=(n, 100))
+        for x in dataset:
+            noise = np.random.normal(size=(batch_size, 100))
+            z = np.random.normal(0, 1, (batch_size, 100))
+            model.train_on_batch(noise, z)
+            model.train_on_batch(np.random.normal(size=(batch_size, 100)), sample_noise(32))
+        """,
+    "constants": """
+        for x in dataset:
+            model.train_on_batch(x, np.ones((batch_size, 1)))
+            model.train_on_batch(x, np.concatenate([np.ones((32, 1)), np.zeros((32, 1))]))
+        """,
+    "a pipeline": """
+        def prepare(path):
+            return tf.image.resize(tf.io.decode_png(tf.io.read_file(path)), (32, 32))
+        for x in tf.data.Dataset.list_files("*.png").map(prepare).batch(32):
+            train_step(x)
+        """,
+    "a pipeline from a generator": """
+        def samples():
+            for path in paths:
+                yield np.stack([np.asarray(Image.open(path)) for _ in range(2)])
+        for x in tf.data.Dataset.from_generator(samples, tf.float32).batch(32):
+            train_step(x)
+        """,
+    "a loop that predicts": """
+        for path in paths:
+            batch = np.stack([cv2.resize(image, (32, 32)) for image in images])
+            print(model.predict(batch))
+        """,
+    "an environment": """
+        def collect():
+            states = []
+            for t in range(100):
+                state, reward, done, _, _ = env.step(policy(state))
+                states.append(state)
+            return np.array(states)
+        for episode in range(1000):
+            states = collect()
+            train_step(states)
+        """,
+    "a replay memory": """
+        class ReplayBuffer:
+            def sample(self, n):
+                batch = random.sample(self.items, n)
+                return np.array([self.encode(item) for item in batch])
+        buffer = ReplayBuffer()
+        for step in range(1000):
+            train_step(buffer.sample(64))
+        """,
+    "what is not fed to a step": """
+        for x in dataset:
+            train_step(x)
+            figure = np.stack([cv2.resize(image, (32, 32)) for image in images])
+            show(figure)
+        """,
+    "compiled code": """
+        @tf.function
+        def run():
+            for x in dataset:
+                train_step(tf.stack([tf.image.flip_left_right(i) for i in tf.unstack(x)]))
+        run()
+        """,
+    "sessions": """
+        with tf.compat.v1.Session() as sess:
+            for i in range(1000):
+                batch = np.random.rand(batch_size, 10)
+                sess.run(train_op, {x: batch})
+        """,
+    "a loader from elsewhere": """
+        from loaders import Loader
+        loader = Loader()
+        for x in loader:
+            train_step(x)
+        for step in range(1000):
+            train_step(loader.next_batch(32))
+        """,
+    "arrays given to fit": """
+        model.fit(np.stack([cv2.imread(path) for path in paths]), labels)
+        """,
+    "odd syntax": """
+        for x in dataset:
+            train_step(x)
+            np.stack(*images)
+            np.array()
+            f = lambda: np.random.rand(batch_size, 10)
+            next(*x)
+        """,
+}
+
+FLAGGED = {
+    "numbers drawn, once a loop": (
+        """
+        for epoch in range(10):
+            for step in range(1000):
+                x = np.random.rand(batch_size, 10)
+                y = np.random.rand(batch_size, 1)
+                model.train_on_batch(x, y)
+        """,
+        [4],
+        "draw it with `tf.random`",
+    ),
+    "a batch that is stacked": (
+        """
+        for start in range(0, len(paths), 32):
+            batch = np.array([cv2.resize(cv2.imread(path), (32, 32)) for path in paths[start : start + 32]])
+            train_step(batch)
+        """,
+        [3],
+        "make it in `Dataset.map`",
+    ),
+    "a function that fills a list": (
+        """
+        def load(paths):
+            images = []
+            for path in paths:
+                images.append(np.asarray(Image.open(path)) / 255)
+            return np.array(images)
+        for step in range(1000):
+            x = load(paths[step])
+            model.train_on_batch(x, labels[step])
+        """,
+        [8],
+        "`load(paths[step])` makes a batch on the host on each step",
+    ),
+    "a method that fills an array": (
+        """
+        class Data:
+            def next_batch(self, n):
+                batch = np.zeros((n, 32))
+                for i in range(n):
+                    batch[i] = self.augment(self.images[i])
+                return batch
+        data = Data()
+        for step in range(1000):
+            train_step(data.next_batch(32))
+        """,
+        [10],
+        "make it in `Dataset.map`",
+    ),
+    "a generator that the loop runs over": (
+        """
+        def batches():
+            for i in range(0, len(images), 32):
+                yield np.stack([augment(image) for image in images[i : i + 32]])
+        for epoch in range(10):
+            for step, x in enumerate(batches()):
+                train_step(x)
+        """,
+        [6],
+        "`batches()` makes a batch",
+    ),
+    "a generator that is driven": (
+        """
+        def batches():
+            while True:
+                yield np.stack([augment(image) for image in random.sample(images, 32)])
+        source = batches()
+        for step in range(1000):
+            train_step(next(source))
+        """,
+        [7],
+        "`next(source)` makes a batch",
+    ),
+    "an object with batches": (
+        """
+        class Batches(tf.keras.utils.Sequence):
+            def __getitem__(self, i):
+                return np.array([augment(image) for image in self.images[i * 32 : i * 32 + 32]])
+        batches = Batches()
+        model.fit(batches, epochs=10)
+        """,
+        [6],
+        "`batches` makes a batch",
+    ),
+    "ops in eager mode, sample by sample": (
+        """
+        def prepare(image):
+            return tf.image.resize(image, (32, 32))
+        for start in range(0, len(images), 32):
+            x = tf.stack([prepare(image) for image in images[start : start + 32]])
+            train_step(x)
+        """,
+        [5],
+        "prepare samples in `Dataset.map`",
+    ),
+    "a generator of Keras's": (
+        """
+        augmented = ImageDataGenerator(rotation_range=20)
+        model.fit(augmented.flow(x, y, batch_size=32), epochs=10)
+        """,
+        [3],
+        "read and augment images in `Dataset.map`",
+    ),
+    "a generator of Keras's with a name": (
+        """
+        images = tf.keras.preprocessing.image.ImageDataGenerator().flow_from_directory("images")
+        model.fit_generator(images)
+        """,
+        [3],
+        "`images` makes a batch",
+    ),
+}
+
+
+@pytest.mark.parametrize("source", SILENT.values(), ids=SILENT)
+def test_it_leaves_alone(source: str) -> None:
+    assert flagged("TFP303", _HEAD + dedent(source)) == []
+
+
+@pytest.mark.parametrize(("source", "rows", "message"), FLAGGED.values(), ids=FLAGGED)
+def test_it_flags(source: str, rows: list[int], message: str) -> None:
+    found = findings("TFP303", _HEAD + dedent(source))
+    assert [finding.start.row for finding in found] == [_ROWS + row for row in rows]
+    assert all(message in finding.message for finding in found)

@@ -1,0 +1,313 @@
+"""Batches that Python makes on the host, sample by sample or by drawing numbers, on each step of a training loop."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import libcst as cst
+
+from tflint_perf.model.scopes import Class, Function, Loop
+from tflint_perf.model.size_of_calls import is_of_environment
+from tflint_perf.model.syntax import (
+    argument,
+    callee_name,
+    descendants,
+    dotted_name,
+    is_constant,
+    target_names,
+)
+from tflint_perf.model.values import Value
+
+if TYPE_CHECKING:
+    from tflint_perf.model import Model
+
+How = Literal["drawn", "stacked", "preprocessed", "augmented"]
+
+_DRAWS = frozenset(
+    {"normal", "rand", "randn", "uniform", "random", "random_sample", "standard_normal", "truncnorm"}
+)
+_STACKS = frozenset(
+    {"np.array", "np.asarray", "np.stack", "np.vstack", "np.hstack", "np.concatenate", "np.dstack"}
+)
+_EMPTY = frozenset({"np.zeros", "np.empty", "np.ones", "np.zeros_like", "np.empty_like", "np.ndarray"})
+_WRAPPING = frozenset({"enumerate", "tqdm", "zip", "iter", "islice", "progress_bar", "track"})
+# Ops that prepare one sample.
+_PREPROCESSES = re.compile(r"tf\.(image|io\.decode|io\.read_file|audio\.decode|signal)\b.*")
+# What reinforcement learning remembers.
+_MEMORY = re.compile(
+    r"memory|memor|buffer|replay|rollout|trajector|transition|experience|episode|history|(^|_)env", re.I
+)
+# The few numbers that a generator of images starts from are no data.
+_NOISE = re.compile(r"noise|latent|seed|(^|_)(z|eps(ilon)?)($|_)", re.I)
+_FLOWS = frozenset({"flow", "flow_from_directory", "flow_from_dataframe"})
+_GENERATORS = (
+    "keras.preprocessing.image.ImageDataGenerator",
+    "keras.legacy.preprocessing.image.ImageDataGenerator",
+)
+_FITS = ("fit", "fit_generator")
+_SPECIAL_METHODS = ("__iter__", "__next__", "__getitem__")
+_DEEPEST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class HostBatch:
+    """The expression that gives a batch to a step loop, and how the batch is made."""
+
+    node: cst.BaseExpression
+    how: How
+
+
+class HostBatches:
+    """Finds such batches: one for a loop."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._infer = model.infer
+        self._walk = model.walk
+        self._made: dict[Function, How | None] = {}
+
+    def all(self) -> Iterator[HostBatch]:
+        """The first batch of each training loop that is made in this way, and generators of Keras's own that train."""
+        if any(
+            is_of_environment(call) for name in ("step", "reset") for call in self._walk.calls.get(name, ())
+        ):
+            return  # what an agent does decides what the data are
+        if self._model.programs.is_graph_code():
+            return
+        for loop in list(self._walk.loops.values()):
+            node = loop.node
+            if not isinstance(node, cst.CompFor) and self._trains(loop):
+                found = next(self._in_loop(loop, node), None)
+                if found is not None:
+                    yield found
+        for name in _FITS:
+            for call in self._walk.calls.get(name, ()):
+                yield from self._given_to_fit(call)
+
+    def _trains(self, loop: Loop) -> bool:
+        model = self._model
+        return (
+            model.loops.kind(loop) == "step"
+            and model.is_eager(loop.node)
+            and any(map(model.file_reads.trains, model.file_reads.calls_in(loop)))
+        )
+
+    # In a loop
+
+    def _in_loop(self, loop: Loop, holder: cst.For | cst.While) -> Iterator[HostBatch]:
+        if isinstance(holder, cst.For):
+            yield from self._iterated(holder.iter)
+        for node in descendants(holder.body):
+            if not isinstance(node, cst.BaseExpression) or self._model.loops.step_loop(node) is not loop:
+                continue
+            how = self._how(node)
+            if how is not None and self._model.each_step.runs(node) and self._model.feeds.a_step(node):
+                yield HostBatch(node, how)
+
+    def _iterated(self, node: cst.BaseExpression) -> Iterator[HostBatch]:
+        """What a loop over a generator, or over an object that makes batches, gets."""
+        if isinstance(node, cst.Call) and callee_name(node) in _WRAPPING:
+            for arg in node.args:
+                yield from self._iterated(arg.value)
+            return
+        value = self._infer.value(node)
+        how = self._of_value(value)
+        if how is not None and not _MEMORY.search(dotted_name(node)):
+            yield HostBatch(node, how)
+
+    def _of_value(self, value: Value) -> How | None:
+        """How the batches are made that a generator or an object of this file gives."""
+        if value.kind == "generator" and value.function is not None and value.function.yields:
+            return self._of_function(value.function)
+        if value.kind == "instance" and value.klass is not None:
+            return self._of_class(value.klass)
+        return None
+
+    def _of_class(self, klass: Class) -> How | None:
+        if _MEMORY.search(klass.name):
+            return None
+        methods = [klass.methods[name] for name in _SPECIAL_METHODS if name in klass.methods]
+        return next((how for method in methods if (how := self._of_function(method)) is not None), None)
+
+    def _how(self, node: cst.BaseExpression) -> How | None:
+        """How an expression makes a batch; None where it makes none."""
+        if isinstance(node, cst.Subscript):
+            value = self._infer.value(node.value)
+            return (
+                self._of_class(value.klass) if value.kind == "instance" and value.klass is not None else None
+            )
+        if not isinstance(node, cst.Call):
+            return None
+        if callee_name(node) == "next" and node.args:
+            return self._of_value(self._infer.value(node.args[0].value))
+        if self._draws_data(node):
+            return "drawn"
+        how = self._of_stack(node)
+        if how is not None:
+            return how
+        if _MEMORY.search(dotted_name(node.func)):
+            return None
+        targets = [target for target in self._model.calls.targets(node) if not target.yields]
+        return self._of_function(targets[0]) if len(targets) == 1 else None
+
+    def _draws_data(self, call: cst.Call) -> bool:
+        """Whether a call draws a batch that goes by a name of its own, unless that is a name for noise."""
+        if not self._draws(call) or self._model.loops.batches.size(call) != "batch":
+            return False
+        statement = self._model.statement_of(call)
+        function = self._model.function_at(call)
+        targets = [t.target for t in statement.targets] if isinstance(statement, cst.Assign) else []
+        names = [name.value for target in targets for name in target_names(target)]
+        if not names:
+            names = (
+                [function.name]
+                if function is not None and isinstance(statement, cst.Return | cst.Expr)
+                else []
+            )
+        return bool(names) and not any(map(_NOISE.search, names))
+
+    def _draws(self, call: cst.Call) -> bool:
+        """Whether a call has NumPy draw numbers that are data, rather than indices."""
+        if callee_name(call) not in _DRAWS:
+            return False
+        if self._infer.names.qualified(call.func).startswith("np.random."):
+            return True
+        return (
+            isinstance(call.func, cst.Attribute)
+            and self._infer.value(call.func.value).name == "np.random.Generator"
+        )
+
+    def _of_stack(self, call: cst.Call) -> How | None:
+        """`np.array([f(x) for x in …])`, `tf.stack([tf.image.resize(x, …) for x in …])`."""
+        name = self._infer.names.qualified(call.func)
+        given = argument(call, 0)
+        if name not in _STACKS and name not in ("tf.stack", "tf.concat", "tf.convert_to_tensor"):
+            return None
+        if not isinstance(given, cst.ListComp) or isinstance(
+            given.elt, cst.Name | cst.Attribute | cst.Subscript
+        ):
+            return None
+        if is_constant(given.elt) or not any(isinstance(part, cst.Call) for part in descendants(given.elt)):
+            return None
+        if name in _STACKS:
+            return "stacked"
+        return "preprocessed" if self._preprocesses(given.elt, 0) else None
+
+    def _preprocesses(self, node: cst.CSTNode, depth: int) -> bool:
+        """Whether code, or a function of this file that it calls, prepares a sample by ops."""
+        for call in descendants(node):
+            if isinstance(call, cst.Call):
+                if _PREPROCESSES.fullmatch(self._infer.names.qualified(call.func)):
+                    return True
+                for target in self._model.calls.targets(call) if depth < _DEEPEST else ():
+                    if self._model.is_eager(target.node.body) and self._preprocesses(
+                        target.node.body, depth + 1
+                    ):
+                        return True
+        return False
+
+    # Functions
+
+    def _of_function(self, function: Function, depth: int = 0) -> How | None:
+        """How a function, or one that it calls, makes arrays sample by sample, or draws them."""
+        if function in self._made or depth > _DEEPEST or _MEMORY.search(function.name):
+            return self._made.get(function)
+        self._made[function] = None
+        if function.owner is None or not _MEMORY.search(function.owner.name):
+            self._made[function] = self._look(function, depth)
+        return self._made[function]
+
+    def _look(self, function: Function, depth: int) -> How | None:
+        for call in function.calls:
+            how = self._of_stack(call)
+            if how is not None:
+                return how
+            if self._draws_data(call):
+                return "drawn"
+            if self._fills(call, function):
+                return "stacked"
+        for call in function.calls:
+            for target in self._model.calls.targets(call):
+                if not target.yields and target.name != "__init__":
+                    how = self._of_function(target, depth + 1)
+                    if how is not None:
+                        return how
+        return None
+
+    def _fills(self, call: cst.Call, function: Function) -> bool:
+        """Whether an array is made of a list that a loop fills, or is itself filled by a loop that computes."""
+        name = self._infer.names.qualified(call.func)
+        if name in _STACKS:
+            given = argument(call, 0)
+            return isinstance(given, cst.Name) and any(
+                dotted_name(added.func) == f"{given.value}.append" and self._is_in_own_loop(added, function)
+                for added in function.calls
+                if callee_name(added) == "append"
+            )
+        if name not in _EMPTY:
+            return False
+        statement = self._model.statement_of(call)
+        names = (
+            [t.target.value for t in statement.targets if isinstance(t.target, cst.Name)]
+            if isinstance(statement, cst.Assign)
+            else []
+        )
+        return any(
+            isinstance(node, cst.Assign)
+            and isinstance(node.targets[0].target, cst.Subscript)
+            and dotted_name(node.targets[0].target.value) in names
+            and any(isinstance(part, cst.Call) for part in descendants(node.value))
+            and self._is_in_own_loop(node, function)
+            for node in descendants(function.node.body)
+        )
+
+    def _is_in_own_loop(self, node: cst.CSTNode, function: Function) -> bool:
+        """Whether a loop runs `node` that is not the one in which a generator yields."""
+        loop = self._model.loops.innermost_loop(node)
+        return loop is not None and loop.function is function and not loop.yields
+
+    # Keras
+
+    def _given_to_fit(self, call: cst.Call) -> Iterator[HostBatch]:
+        given = argument(call, 0, "x") or argument(call, 0, "generator")
+        if given is None or not isinstance(call.func, cst.Attribute):
+            return
+        if self._infer.value(call.func.value).kind not in ("model", "unknown"):
+            return
+        if self._is_flow(given, 0):
+            yield HostBatch(given, "augmented")
+            return
+        value = self._infer.value(given)
+        if value.klass is not None and self._infer.classes.keras_kind(value.klass) == "sequence":
+            how = self._of_class(value.klass)
+            if how is not None:
+                yield HostBatch(given, how)
+
+    def _is_flow(self, node: cst.BaseExpression, depth: int) -> bool:
+        """Whether a value is what an `ImageDataGenerator` of Keras gives."""
+        if isinstance(node, cst.Name) and depth < _DEEPEST:
+            found = self._infer.bindings_reaching(node)
+            values = [binding.value for binding in found[1]] if found is not None else []
+            return bool(values) and all(
+                value is not None and self._is_flow(value, depth + 1) for value in values
+            )
+        if (
+            not isinstance(node, cst.Call)
+            or callee_name(node) not in _FLOWS
+            or not isinstance(node.func, cst.Attribute)
+        ):
+            return False
+        return self._is_generator(node.func.value, 0)
+
+    def _is_generator(self, node: cst.BaseExpression, depth: int) -> bool:
+        if isinstance(node, cst.Call):
+            return self._infer.names.qualified(node.func) in _GENERATORS
+        found = (
+            self._infer.bindings_reaching(node) if isinstance(node, cst.Name) and depth < _DEEPEST else None
+        )
+        return found is not None and any(
+            binding.value is not None and self._is_generator(binding.value, depth + 1) for binding in found[1]
+        )
