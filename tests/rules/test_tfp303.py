@@ -73,8 +73,8 @@ SILENT = {
             return np.random.normal(size=(n, 100))
         for x in dataset:
             noise = np.random.normal(size=(batch_size, 100))
-            z = np.random.normal(0, 1, (batch_size, 100))
-            model.train_on_batch(noise, z)
+            fake_z1 = np.random.normal(0, 1, (batch_size, 100))
+            model.train_on_batch(noise, fake_z1)
             model.train_on_batch(np.random.normal(size=(batch_size, 100)), sample_noise(32))
         """,
     "constants": """

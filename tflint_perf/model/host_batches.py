@@ -41,7 +41,7 @@ _MEMORY = re.compile(
     r"memory|memor|buffer|replay|rollout|trajector|transition|experience|episode|history|(^|_)env", re.I
 )
 # The few numbers that a generator of images starts from are no data.
-_NOISE = re.compile(r"noise|latent|seed|(^|_)(z|eps(ilon)?)($|_)", re.I)
+_NOISE = re.compile(r"noise|latent|seed|code|(^|_)(z|eps(ilon)?)\d*($|_)", re.I)
 _FLOWS = frozenset({"flow", "flow_from_directory", "flow_from_dataframe"})
 _GENERATORS = (
     "keras.preprocessing.image.ImageDataGenerator",
