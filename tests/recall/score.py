@@ -1,0 +1,123 @@
+"""Scores the linter against what must and must not be reported in programs that nobody tuned it to.
+
+    python tests/recall/score.py CHECKOUTS       # a folder with one checkout for each list beside this script
+
+Each list names a public repository, a commit, and places in its files with a verdict that was written down by
+reading the program, before the linter saw it. A checkout is looked for under the list's own name, and is best at
+the list's commit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from tflint_perf.catalogue import catalogue
+from tflint_perf.files import find_files
+from tflint_perf.project import lint_files
+from tflint_perf.settings import Settings
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+LISTS = Path(__file__).parent
+# A statement of several lines may be noted at another of its lines.
+_NEAR = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a reader says of a place: "report" it with this code, or stay "silent"."""
+
+    repository: str
+    file: str
+    line: int
+    code: str
+    verdict: Literal["report", "silent"]
+    why: str
+
+
+def read_lists(folder: Path = LISTS) -> dict[str, list[Place]]:
+    """The places of each list, by the list's name."""
+    lists: dict[str, list[Place]] = {}
+    for path in sorted(folder.glob("*.toml")):
+        listed: Mapping[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        lists[path.stem] = [
+            Place(
+                listed["repository"],
+                **{key: place[key] for key in ("file", "line", "code", "verdict", "why")},
+            )
+            for place in listed.get("place", ())
+        ]
+    return lists
+
+
+def found_in(checkout: Path, files: set[str]) -> set[tuple[str, int, str]]:
+    """File, row and code of each finding in the files, with all rules that are not opt-in."""
+    rules = frozenset(code for code, rule in catalogue().items() if not rule.opt_in)
+    settings = Settings(root=checkout, rules=rules, include_tests=True, project_root=checkout)
+    paths = [path for path in find_files([str(checkout)], settings).files if _name(path, checkout) in files]
+    return {
+        (_name(Path(result.path), checkout), finding.start.row, finding.code)
+        for result in lint_files(paths, settings, 1)
+        for finding in result.findings
+    }
+
+
+def _name(path: Path, checkout: Path) -> str:
+    return path.absolute().relative_to(checkout.absolute()).as_posix()
+
+
+def score(places: list[Place], found: set[tuple[str, int, str]]) -> Iterator[tuple[Place, bool]]:
+    """Each place, and whether it is reported."""
+    for place in places:
+        rows = {row for file, row, code in found if (file, code) == (place.file, place.code)}
+        yield place, any(abs(row - place.line) <= _NEAR for row in rows)
+
+
+def main() -> int:
+    """Print misses, false alarms and the table; 1 where recall is under 0.90 or alarms are 3% or more."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("checkouts", type=Path)
+    folder = parser.parse_args().checkouts
+    counts: Counter[tuple[str, str, bool]] = Counter()
+    for name, places in read_lists().items():
+        if not (folder / name).is_dir():
+            print(f"{name}: no checkout", file=sys.stderr)
+            continue
+        found = found_in(folder / name, {place.file for place in places})
+        for place, reported in score(places, found):
+            counts[place.code, place.verdict, reported] += 1
+            if reported != (place.verdict == "report"):
+                what = "missed" if place.verdict == "report" else "false alarm"
+                print(f"{what}: {name}/{place.file}:{place.line} {place.code}: {place.why}")
+    print(f"\n{'code':8}{'found':>12}{'false alarms':>16}")
+    for code in sorted({code for code, _, _ in counts}):
+        print(f"{code:8}{_of(counts, code, 'report'):>12}{_of(counts, code, 'silent'):>16}")
+    recall, alarms = _share(counts, "report"), _share(counts, "silent")
+    print(f"\nrecall {recall:.3f}, false alarms {alarms:.1%} of the tempting places")
+    return 0 if recall >= 0.9 and alarms < 0.03 else 1
+
+
+def _of(counts: Counter[tuple[str, str, bool]], code: str, verdict: str) -> str:
+    whole = counts[code, verdict, True] + counts[code, verdict, False]
+    return f"{counts[code, verdict, True]}/{whole}" if whole else ""
+
+
+def _share(counts: Counter[tuple[str, str, bool]], verdict: str) -> float:
+    reported = sum(count for (_, said, reported), count in counts.items() if said == verdict and reported)
+    whole = sum(count for (_, said, _), count in counts.items() if said == verdict)
+    return reported / whole if whole else 0.0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
