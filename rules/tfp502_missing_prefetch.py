@@ -76,7 +76,7 @@ class MissingPrefetch(Rule):
             if end not in seen:
                 seen.add(end)
                 yield Report(
-                    node,
+                    end,
                     "each batch is made only when a step asks for it; add `.prefetch(tf.data.AUTOTUNE)` at the end",
                     partial(_prefetch, consumption=consumption),
                 )
