@@ -139,7 +139,7 @@ class Doubles:
                 return self._is_double(node.value, depth + 1)
             case cst.BinaryOperation() if isinstance(node.operator, _OPERATORS):
                 return self._is_double_sum(node, depth)
-            case cst.Call() if not has_stars(node):
+            case cst.Call():
                 return self._is_double_call(node, depth)
         return False
 
@@ -155,7 +155,7 @@ class Doubles:
         name, last = self._model.qualified(call.func), callee_name(call)
         if keyword_argument(call, "dtype") is not None:
             return False
-        if name in _MAKERS:
+        if name in _MAKERS and not has_stars(call):
             return len(call.args) == 1 or name in ("np.linspace", "np.loadtxt", "np.genfromtxt")
         if last in _DRAWS and (name == f"np.random.{last}" or self._is_generator(call)):
             return bool(call.args)
@@ -186,9 +186,8 @@ class Doubles:
                 binding = self._only_binding(node)
                 if binding is None or binding.value is None:
                     return False
-                if isinstance(binding.value, cst.Call) and binding.path:
-                    loaded = _EIGHT_BIT_DATA.match(self._model.qualified(binding.value.func))
-                    return loaded is not None and binding.path[-1] == 0
+                if self._is_loaded(binding):
+                    return True
                 part = _part(binding)
                 return part is not None and self._is_whole(part, depth + 1)
             case cst.Subscript():
@@ -198,6 +197,17 @@ class Doubles:
                 named = self._model.qualified(node.func).startswith("np.random.")
                 return drawn and (named or self._is_generator(node))
         return False
+
+    def _is_loaded(self, binding: Binding) -> bool:
+        """Whether a name stands for the 8-bit images of one of Keras's data sets."""
+        value, path = binding.value, binding.path or ()
+        for _ in range(_DEEPEST):
+            outer = self._only_binding(value) if isinstance(value, cst.Name) else None
+            if outer is None:
+                break
+            value, path = outer.value, (*(outer.path or ()), *path)
+        loaded = isinstance(value, cst.Call) and _EIGHT_BIT_DATA.match(self._model.qualified(value.func))
+        return bool(loaded) and len(path) == 2 and path[1] == 0
 
     def _value_of(self, node: cst.Name) -> cst.BaseExpression | None:
         binding = self._only_binding(node)
