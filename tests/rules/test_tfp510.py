@@ -109,6 +109,7 @@ SILENT = {
     "an endless repeat that ends": "ds.map(load).repeat().take(1).cache().repeat()",
     "a repeated source": "tf.data.Dataset.range(9).cache().repeat()",
     "a repeat a few times, kept in a file": "ds.repeat(3).cache('file')",
+    "a repeat and a shuffle of nobody knows what": "ds.shuffle(*n).repeat(**times).cache()",
     "no dataset": "frame.shuffle(9).cache()",
     "functools.cache": "import functools\nf = functools.cache(print)",
     "a star": "ds.map(*args).cache()\nds.shuffle(*args, **more).map(load).shuffle(3).cache(*args)",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
-from tflint_perf.model.syntax import argument, integer, is_name, last_name
+from tflint_perf.model.syntax import argument, has_stars, integer, is_name, last_name
 from tflint_perf.model.values import Pipeline
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ class LateCaches:
 
     def _why(self, way: Pipeline, index: int) -> Why | None:
         stage, cache = way[index], way[-1].call
+        if has_stars(stage.call):
+            return None
         if stage.name == "repeat" and index:
             if any(behind.name in ("take", "take_while") for behind in way[index:]):
                 return None  # that ends it
