@@ -69,6 +69,7 @@ from tflint_perf.model.tapes import Tapes
 from tflint_perf.model.trace_time import TraceTime
 from tflint_perf.model.tracing import Tracing
 from tflint_perf.model.training_steps import TrainingSteps
+from tflint_perf.model.trials import Trials
 from tflint_perf.model.values import Value
 from tflint_perf.model.varying import Varying
 from tflint_perf.model.versions import Versions
@@ -163,6 +164,7 @@ class Model:
     varying = part(Varying, "infer", "calls", "loops", "invariance")
     versions = part(Versions, "walk", "names")  # for which version the file is written
     gradient_sums = part(GradientSums, "infer", "calls")  # lists to which gradients are added
+    trials = part(Trials, "infer", "calls", "compiled", "loops")  # models that are built and trained in loops
     device_setup = part(DeviceSetup, "infer", "calls")  # what has TensorFlow set up its devices
     tapes = part(Tapes, "infer", "calls")  # gradient tapes, and what is asked of them
     # What stands in the way of compiling eager code.
