@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -11,9 +12,13 @@ from tflint_perf.edit import Editor
 from tflint_perf.edit.hoist import change, hoist, hoist_expression
 from tflint_perf.model import Model
 from tflint_perf.model.slicing import SlicingLoop
-from tflint_perf.model.syntax import is_constant
+from tflint_perf.model.syntax import is_constant, last_name
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
+# Names of numbers that a step is given besides its batch.
+_SETTING = re.compile(
+    r"(?i)rate|eps|alpha|beta|gamma|lambda|sigma|step|epoch|temperature|weight|coef|scale|index|^lr$|^[nk]$|num|count"
+)
 _CONVERSIONS = ("tf.convert_to_tensor", "tf.constant", "tf.cast")
 
 
@@ -105,7 +110,17 @@ def _is_host_batch(model: Model, call: cst.Call, node: cst.BaseExpression) -> bo
             on_host = model.qualified(call.func) != "tf.cast"
         case _:
             on_host = False
-    return on_host and model.loops.batches.size(node) == "batch"
+    if not on_host:
+        return False
+    size = model.loops.batches.size(node)
+    # What a gradient step is fed, and is no setting of it, is a batch.
+    return size == "batch" or (
+        size == "unknown"
+        and value.kind != "tensor"
+        and model.qualified(call.func) == "tf.convert_to_tensor"
+        and not _SETTING.search(last_name(node))
+        and model.feeds.a_gradient_step(call)
+    )
 
 
 def _is_unchanged_array(model: Model, node: cst.BaseExpression) -> bool:

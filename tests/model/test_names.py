@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 
+from tests.model.support import model_of
 from tflint_perf.model import Model
 
 
@@ -89,3 +90,12 @@ def test_a_name_that_means_something_else_is_not_taken_for_tensorflow(source: st
 )
 def test_a_name_is_spelled_as_the_file_does(imports: str, spelled: str | None) -> None:
     assert Model(cst.parse_module(imports), imports).names.spelled("data.AUTOTUNE") == spelled
+
+
+def test_usual_names_that_a_star_import_may_bring_are_known() -> None:
+    model = model_of("from common import *\ntf.function\nnp.zeros\nother.thing\n")
+    assert [model.qualified(node) for node in model.walk.attributes["function"]] == ["tf.function"]
+    assert [model.qualified(node) for node in model.walk.attributes["zeros"]] == ["np.zeros"]
+    assert [model.qualified(node) for node in model.walk.attributes["thing"]] == [""]
+    without = model_of("tf.function\n")
+    assert [without.qualified(node) for node in without.walk.attributes["function"]] == [""]

@@ -127,7 +127,7 @@ class Model:
     programs = part(Programs)  # what running the file does
     # Python numbers, and which of them change.
     numbers = part(Numbers, "infer", "calls", "compiled", "loops", "invariance")
-    feeds = part(Feeds, "infer", "calls", "loops")  # where values go
+    feeds = part(Feeds, "infer", "calls", "loops", "steps")  # where values go
     slicing = part(Slicing, "infer", "calls", "invariance")  # loops that cut whole arrays into batches
     parameters = part(Parameters, "infer", "calls")  # what functions do with their parameters
     pipelines = part(Pipelines)  # where datasets are consumed

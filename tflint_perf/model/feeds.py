@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
-from tflint_perf.model.steps import is_under_tape
+from tflint_perf.model.steps import GradientSteps, is_under_tape
 from tflint_perf.model.syntax import target_names
 
 _DEEPEST = 4
@@ -18,26 +18,37 @@ _DEEPEST = 4
 class Feeds:
     """Answers whether a value is used by a gradient step or a model: as input, target or argument."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, steps: GradientSteps) -> None:
         self._infer = infer
         self._calls = calls
         self._loops = loops
+        self._steps = steps
         self._walk = infer.walk
 
-    def a_step(self, node: cst.CSTNode, depth: int = 0) -> bool:
+    def a_step(self, node: cst.CSTNode) -> bool:
         """Whether the value of `node` reaches a step, through names and through what functions return."""
+        return self._reaches(node, self._loops.actions.acts, 0)
+
+    def a_gradient_step(self, node: cst.CSTNode) -> bool:
+        """Whether the value of `node` reaches a gradient step: a tape, or a function that has one."""
+        return self._reaches(node, self._makes_gradient_step, 0)
+
+    def _makes_gradient_step(self, call: cst.Call) -> bool:
+        made = self._infer.value(call.func).function
+        return any(
+            step.function is not None and step.function in (made, *self._calls.targets(call))
+            for step in self._steps.all()
+        )
+
+    def _reaches(self, node: cst.CSTNode, is_step: Callable[[cst.Call], bool], depth: int) -> bool:
         current, parent = node, self._walk.parents.get(node)
         while parent is not None and current not in self._walk.at:
-            if (
-                isinstance(parent, cst.Call)
-                and current is not parent.func
-                and self._loops.actions.acts(parent)
-            ):
+            if isinstance(parent, cst.Call) and current is not parent.func and is_step(parent):
                 return True
             current, parent = parent, self._walk.parents.get(parent)
         if is_under_tape(self._infer, current):
             return True
-        return depth < _DEEPEST and any(self.a_step(use, depth + 1) for use in self._uses(current))
+        return depth < _DEEPEST and any(self._reaches(use, is_step, depth + 1) for use in self._uses(current))
 
     def _uses(self, statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """Where what a statement gives to names, or returns, is read."""

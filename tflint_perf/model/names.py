@@ -38,6 +38,8 @@ _KERAS_MODELS = frozenset(
 _KERAS_OPTIMIZERS = frozenset(
     ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "Nadam", "Ftrl", "Optimizer"]
 )
+# What nobody calls otherwise, where a star import of another module may bring it.
+_USUAL_NAMES = {"tf": "tensorflow", "np": "numpy", "keras": "keras"}
 _BUILTINS = frozenset(dir(builtins))
 
 
@@ -153,6 +155,8 @@ class Names:
             return None
         found = self.lookup(node.value, self.scope_of(node))
         if found is None:
+            if self.stars_outside and node.value in _USUAL_NAMES:
+                return _USUAL_NAMES[node.value]
             if self.stars and node.value not in _BUILTINS:
                 return _star_target(self.stars, node.value)
             return None
