@@ -63,7 +63,12 @@ def test_what_it_writes_passes_ruff(written: Path, command: str) -> None:
 
 
 def test_what_it_writes_passes_mypy(written: Path) -> None:
-    done = run("mypy", "--strict", "--follow-imports=silent", str(written / "acme_rules" / "acm101_some_slow_thing.py"))
+    done = run(
+        "mypy",
+        "--strict",
+        "--follow-imports=silent",
+        str(written / "acme_rules" / "acm101_some_slow_thing.py"),
+    )
     assert done.returncode == 0, done.stdout
 
 
