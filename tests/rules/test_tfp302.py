@@ -515,3 +515,20 @@ def test_there_is_no_fix_in_a_function_or_on_the_line_of_the_loop() -> None:
     line = "for loss in map(train_step, dataset): print(metric(loss))\nfor x in dataset: print(model(x).numpy())\n"
     assert fixed("TFP302", _HEAD + function) == _HEAD + function
     assert fixed("TFP302", _HEAD + line) == _HEAD + line
+
+
+def test_a_meter_adds_up() -> None:
+    source = dedent("""\
+        import tensorflow as tf
+        from utils import AverageMeter
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        losses = AverageMeter()
+        @tf.function
+        def step(x):
+            return tf.reduce_mean(model(x))
+        for x in tf.data.Dataset.from_tensor_slices(data).batch(32):
+            loss = step(x)
+            losses.update(loss.numpy(), 32)
+        """)
+    assert flagged("TFP302", source) == [10]
+    assert flagged("TFP302", source.replace("AverageMeter", "Schedule")) == []

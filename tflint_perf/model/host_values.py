@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
@@ -13,7 +14,7 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.scopes import Binding, Function, Loop
 from tflint_perf.model.showing import shows
-from tflint_perf.model.syntax import callee_name, target_names
+from tflint_perf.model.syntax import callee_name, last_name, target_names
 
 # "shown": printed or logged. "glanced": the same, behind a condition. "summed": added to a number. "counted": the `counter` of `counter % n`. "later": read
 # only behind the loop. "steering": decides what the loop does. "needed": anything else, known or not.
@@ -26,6 +27,8 @@ _KEEPING_BUILTINS = frozenset(
 _KEEPING_METHODS = frozenset({"item", "mean", "sum", "max", "min", "std", "var", "round", "astype", "tolist", "argmax",
                               "argmin", "flatten", "squeeze", "numpy", "format", "rjust", "ljust", "strip", "copy",
                               "reshape", "upper", "lower", "join"})  # fmt: skip
+# Classes that keep a running mean, and objects of them.
+_METER = re.compile(r"(?i)meter|average|avg|running_?mean|tracker")
 # A value is followed through no more steps than this.
 _DEEPEST = 30
 
@@ -111,12 +114,24 @@ class HostValues:
             yield "needed"
         elif self._keeps(call):
             yield from self._follow(call, (), seen)
+        elif self._is_meter(call):
+            yield "summed"
         else:
             targets = self._calls.targets(call) if len(seen) < _DEEPEST else []
             if not targets:
                 yield "needed"
             for target in targets:
                 yield from self._parameter(call, arg, target, seen)
+
+    def _is_meter(self, call: cst.Call) -> bool:
+        """Whether a call adds to a running mean: `losses.update(loss)` of an `AverageMeter`."""
+        if not isinstance(call.func, cst.Attribute) or callee_name(call) not in ("update", "add"):
+            return False
+        receiver = call.func.value
+        found = self._infer.bindings_reaching(receiver) if isinstance(receiver, cst.Name) else None
+        made = [binding.value for binding in found[1]] if found is not None else []
+        names = [last_name(value.func) for value in made if isinstance(value, cst.Call)]
+        return any(map(_METER.search, (*names, last_name(receiver))))
 
     def _keeps(self, call: cst.Call) -> bool:
         """Whether a call only makes another host value: `float(x)`, `np.mean(x)`, `"{}".format(x)`."""
