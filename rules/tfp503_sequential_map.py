@@ -50,7 +50,7 @@ class SequentialMap(Rule):
 
     ## What is left alone
 
-    Functions seen to be stateless, unless automatic parallelization is off; even then, arithmetic on whole batches,
+    Functions seen to be stateless, and those in sight that call what is not, unless automatic parallelization is off; even then, arithmetic on whole batches,
     which is no work. Functions that run Python code, of which one piece runs at a time in any case. The fix is safe
     only for stateless functions: in parallel, random draws go to other elements.
 
@@ -81,7 +81,7 @@ class SequentialMap(Rule):
             is_off = model.parallelism.is_off(call)
             if (
                 nature == "python"
-                or (nature in ("stateless", "shaping") and not is_off)
+                or (nature in ("stateless", "shaping", "open") and not is_off)
                 or _only_computes(model, call, given)
             ):
                 continue

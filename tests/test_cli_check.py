@@ -192,7 +192,9 @@ def test_the_project_s_other_files_call_what_is_linted(tflint_perf: CommandLine)
     tflint_perf.write("inner/pyproject.toml", "")
     tidy = "import gc\nimport tensorflow as tf\ndef tidy():\n    gc.collect()\n"
     tflint_perf.write("inner/steps.py", tidy)
-    tflint_perf.write("train.py", "from inner.steps import tidy\nfor b in x:\n    m.train_on_batch(b)\n    tidy()\n")
+    tflint_perf.write(
+        "train.py", "from inner.steps import tidy\nfor b in x:\n    m.train_on_batch(b)\n    tidy()\n"
+    )
     arguments = ("inner/steps.py", "--select", "TFP406", "--output-format", "concise")
     assert tflint_perf(*arguments).code == 0
     ran = tflint_perf(*arguments, "--project-root", ".")

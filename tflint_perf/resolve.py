@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -94,7 +93,7 @@ def _project_root(layers: Sequence[Values]) -> Path | None:
     """The folder that was named, relative to what names it."""
     for layer in reversed(layers):
         if "project-root" in layer.values:
-            root = Path(os.path.abspath(layer.folder / layer.values["project-root"]))
+            root = (layer.folder / layer.values["project-root"]).resolve()
             if not root.is_dir():
                 raise ConfigError(f"no such folder: {root}", layer.where("project-root"))
             return root

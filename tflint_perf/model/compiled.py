@@ -56,7 +56,14 @@ _TRACERS = frozenset(
 _HOST = frozenset(["tf.py_function", "tf.numpy_function", "tf.py_func"])
 # What runs a function that it is given as ordinary Python, now or later: programs, threads.
 _RUNNERS = frozenset(
-    ["absl.app.run", "tf.app.run", "fire.Fire", "threading.Thread", "multiprocessing.Process", "atexit.register"]
+    [
+        "absl.app.run",
+        "tf.app.run",
+        "fire.Fire",
+        "threading.Thread",
+        "multiprocessing.Process",
+        "atexit.register",
+    ]
 )
 # A function that asks in which mode it runs is written for both.
 _ASKS_THE_MODE = frozenset({"tf.executing_eagerly", "tf.inside_function"})

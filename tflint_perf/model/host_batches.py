@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import libcst as cst
 
 from tflint_perf.model.scopes import Class, Function, Loop
-from tflint_perf.model.size_of_calls import is_of_environment
+from tflint_perf.model.size_of_calls import has_environment
 from tflint_perf.model.syntax import (
     argument,
     callee_name,
@@ -71,9 +71,7 @@ class HostBatches:
 
     def all(self) -> Iterator[HostBatch]:
         """The first batch of each training loop that is made in this way, and generators of Keras's own that train."""
-        if any(
-            is_of_environment(call) for name in ("step", "reset") for call in self._walk.calls.get(name, ())
-        ):
+        if has_environment(self._walk.calls):
             return  # what an agent does decides what the data are
         if self._model.programs.is_graph_code():
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -198,6 +199,11 @@ def draws_batch(call: cst.Call) -> bool:
     return bool(_DRAWS_BATCH.search(name)) or (
         name == "sample" and bool(_MEMORY.search(last_name(call.func.value)))
     )
+
+
+def has_environment(calls: Mapping[str, Sequence[cst.Call]]) -> bool:
+    """Whether a file, by its calls, steps an environment anywhere."""
+    return any(is_of_environment(call) for name in ("step", "reset") for call in calls.get(name, ()))
 
 
 def size_of_element(value: Value) -> Size:

@@ -25,9 +25,9 @@ from tflint_perf.model.syntax import (
 )
 from tflint_perf.model.values import Stage, Value
 
-# "python": it runs Python code, one call at a time; "hidden": some of it is not in sight; "shaping": so too, but by
-# its name it is stateless.
-Nature = Literal["random", "stateful", "python", "hidden", "shaping", "stateless"]
+# "python": it runs Python code, one call at a time; "hidden": it is not in sight; "shaping": so too, but by its name
+# it is stateless; "open": it is in sight, and calls what is not.
+Nature = Literal["random", "stateful", "python", "hidden", "open", "shaping", "stateless"]
 
 _PYTHON = frozenset({"tf.py_function", "tf.numpy_function", "tf.py_func"})
 _STATEFUL_OPS = frozenset(
@@ -77,7 +77,15 @@ class Statefulness:
 
     def nature(self, given: cst.BaseExpression) -> Nature:
         """The nature of a function given to a dataset's stage."""
-        return self._of_function_node(given, set())
+        nature = self._of_function_node(given, set())
+        return "open" if nature == "hidden" and self._is_in_sight(given) else nature
+
+    def _is_in_sight(self, given: cst.BaseExpression) -> bool:
+        """Whether a function is defined in this file; a lambda that hands its arguments on shows nothing."""
+        if isinstance(given, cst.Call):
+            return bool(given.args) and self._is_in_sight(given.args[0].value)
+        function = self._infer.value(given).function or mapped_function(self._infer, given)
+        return function is not None and isinstance(function.node, cst.FunctionDef)
 
     def is_deterministic(self, value: Value) -> bool:
         """Whether each dataset that is built in the ways of `value` surely gives the same elements."""
