@@ -50,9 +50,9 @@ class SequentialMap(Rule):
 
     ## What is left alone
 
-    Functions seen to be stateless, and those in sight that call what is not, unless automatic parallelization is off; even then, arithmetic on whole batches,
-    which is no work. Functions that run Python code, of which one piece runs at a time in any case. The fix is safe
-    only for stateless functions: in parallel, random draws go to other elements.
+    Functions seen to be stateless, and those in sight that call what is not, unless automatic parallelization is off;
+    even then, arithmetic on whole batches, which is no work. Functions that run Python code, of which one piece runs at
+    a time in any case. The fix is safe only for stateless functions: in parallel, random draws go to other elements.
 
     ## Sources
 

@@ -37,6 +37,14 @@ def test_a_function_has_the_worst_nature_of_what_it_calls(function: str, nature:
     assert model.statefulness.nature(call.args[0].value) == nature
 
 
+def test_a_function_in_sight_that_calls_what_is_not_is_not_out_of_sight() -> None:
+    model = model_of(
+        "from elsewhere import augment\ndef f(x):\n    return augment(x)\ntf.data.Dataset.range(9).map(f)"
+    )
+    (call,) = model.calls_named("map")
+    assert model.statefulness.nature(call.args[0].value) == "open"
+
+
 # A dataset, and whether each one built like that gives the same elements.
 DATASETS = [
     ("tf.data.Dataset.from_tensor_slices(x).batch(3).prefetch(1).repeat(2)", True),
