@@ -145,10 +145,36 @@ class Programs:
     def is_graph_code(self) -> bool:
         """Whether the file is written for the graphs and sessions of TensorFlow 1."""
         return any(
-            self._infer.names.qualified(call.func) == name
+            self._infer.names.qualified(call.func) == name and not self._only_sets_options(call)
             for name in _GRAPH_CODE
             for call in self._walk.calls.get(name.rsplit(".", 1)[1], ())
         )
+
+    def _only_sets_options(self, call: cst.Call) -> bool:
+        """Whether a session is made for the sake of its options alone, as code for version 2 does to set memory growth:
+        nothing is run in it."""
+        dotted = self._infer.names.dotted(call.func) or ""
+        if ".compat." not in dotted or not dotted.endswith("Session") or "eval" in self._walk.attributes:
+            return False
+        parent = self._walk.parents[self._walk.parents[call]]
+        match self._walk.parents[call]:
+            case cst.Expr():
+                return True
+            case cst.Arg():
+                return isinstance(parent, cst.Call) and callee_name(parent) == "set_session"
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
+                return all(map(self._runs_nothing, self._walk.names.get(name, ())))
+        return False
+
+    def _runs_nothing(self, name: cst.Name) -> bool:
+        """Whether a place that names a session only binds it or makes it the one of Keras."""
+        match around := self._walk.parents[name]:
+            case cst.AssignTarget():
+                return True
+            case cst.Arg():
+                call = self._walk.parents[around]
+                return isinstance(call, cst.Call) and callee_name(call) == "set_session"
+        return False
 
     # Imports
 
