@@ -52,6 +52,50 @@ KINDS = {
     "over devices": ("for gpu in tf.config.list_physical_devices('GPU'): f(gpu)", ["none"]),
     "over file names": ("import glob\nfor name in glob.glob('*.jpg'): model(load(name))", ["none"]),
     "that runs once": ("for i in range(1): train_step(x)", ["none"]),
+    "a step with an evaluation now and then": (
+        "for i in range(n):\n  train_step(x)\n  if i % 1000 == 0:\n    for t in dataset: model(t)",
+        ["step", "step"],
+    ),
+    "a step with an evaluation in a function, now and then": (
+        "def test():\n  for t in dataset: model(t)\nfor x in dataset:\n  f(x)\n  if i % 1000 == 0: test()",
+        ["step", "step"],
+    ),
+    "an epoch with an evaluation now and then": (
+        "for i in range(n):\n  for x in dataset: train_step(x)\n  if i % 10 == 0:\n    for t in dataset: model(t)",
+        ["epoch", "step", "step"],
+    ),
+    "many calls of a model under one tape": (
+        "for x in dataset:\n  with tf.GradientTape() as tape:\n    for part in x: logits.append(model(part))\n"
+        "  optimizer.apply_gradients(zip(tape.gradient(logits, v), v))",
+        ["step", "step"],
+    ),
+    "a step with a helper that loops": (
+        "def guess(u):\n  for k in range(n): y = model(u)\n  return y\n"
+        "for i in range(n):\n  y = guess(u)\n  train_step(y)",
+        ["step", "step"],
+    ),
+    "an epoch that ends in a gradient step of what its steps gave": (
+        "for e in range(n):\n  for x in dataset:\n    with tf.GradientTape() as tape: loss = model(x)\n"
+        "    g += tape.gradient(loss, v)\n  optimizer.apply_gradients(zip(g, v))",
+        ["epoch", "step"],
+    ),
+    "a compiled step that unrolls a loop": (
+        "@tf.function\ndef step(x):\n  for i in range(16): x = model(x)\n  train_step(x)\n"
+        "for i in range(n): step(x)",
+        ["step", "step"],
+    ),
+    "a compiled epoch": (
+        "@tf.function\ndef epoch(ds):\n  for x in ds: train_step(x)\nfor i in range(n): epoch(dataset)",
+        ["step", "epoch"],
+    ),
+    "environments side by side": (
+        "for i in range(n):\n  a = model(s)\n  for env in envs: env.step(a)",
+        ["step", "none"],
+    ),
+    "an episode before each gradient step": (
+        "for i in range(n):\n  while not done: env.step(model(s))\n  train_step(x)",
+        ["epoch", "step"],
+    ),
     "a short inner count": ("for step in range(n):\n  for _ in range(5): train_step(x)", ["step", "none"]),
 }
 

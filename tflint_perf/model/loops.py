@@ -11,6 +11,7 @@ from tflint_perf.model.actions import Actions
 from tflint_perf.model.batches import Batches
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.compiled import Compiled
+from tflint_perf.model.epochs import Epochs
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.short_loops import is_part_of_one_iteration
@@ -46,9 +47,9 @@ class Loops:
         self._calls = calls
         self.batches = Batches(infer, calls, self)
         self.actions = Actions(infer, calls, compiled, self)
+        self._epochs = Epochs(infer, calls, compiled, self.actions, self)
         self._walk = infer.walk
         self._kinds: dict[Loop, LoopKind] = {}
-        self._has_loop: dict[Function, bool] = {}
         self._per_step: dict[Function, bool] = {}
 
     # Kinds
@@ -68,9 +69,9 @@ class Loops:
         # A step of an environment is a step, also where it ends in a loop over a few remembered ones.
         if any(is_of_environment(call) and callee_name(call) == "step" for call in loop.calls):
             return "step"
-        if self._holds_step_loop(loop, calls):
+        if self._epochs.is_epoch(loop, calls):
             return "epoch"
-        if loop.iterable is not None and runs_over_batches(self._infer.value(loop.iterable)):
+        if loop.iterable is not None and self.takes_batches(loop.iterable):
             return "step"
         if any(map(self.actions.acts, calls)):
             return "step"
@@ -78,35 +79,15 @@ class Loops:
             return "step"
         return "none"
 
-    def _holds_step_loop(self, loop: Loop, calls: list[cst.Call]) -> bool:
-        """Whether a step loop lies inside; gathers in `calls` what one iteration calls otherwise."""
-        calls += loop.calls
-        for inner in loop.inner:
-            if is_part_of_one_iteration(self._infer, inner):
-                if self._holds_step_loop(inner, calls):
-                    return True
-            elif self.kind(inner) != "none":
-                return True
-            else:
-                calls += inner.calls
-        return any(self._runs_step_loop(call) for call in loop.calls)
-
     # Functions
 
-    def _runs_step_loop(self, call: cst.Call) -> bool:
-        outside = self._infer.value(call.func).outside
-        if outside and self._infer.outside.has_step_loop(outside):
-            return True
-        return any(map(self.has_step_loop, self._calls.targets(call)))
-
     def has_step_loop(self, function: Function) -> bool:
-        known = self._has_loop.get(function)
-        if known is None:
-            self._has_loop[function] = False
-            known = self._has_loop[function] = any(
-                self.kind(loop) != "none" for loop in function.loops
-            ) or any(map(self._runs_step_loop, function.calls))
-        return known
+        """Whether calling a function runs a step loop."""
+        return self._epochs.has_step_loop(function)
+
+    def takes_batches(self, iterable: cst.BaseExpression) -> bool:
+        """Whether iterating over it takes batches or samples from a dataset."""
+        return runs_over_batches(self._infer.value(iterable))
 
     # Per step
 

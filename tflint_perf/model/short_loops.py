@@ -6,7 +6,15 @@ import libcst as cst
 
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Loop
-from tflint_perf.model.syntax import argument, callee_name, descendants, integer, last_statement
+from tflint_perf.model.size_of_calls import is_of_environment
+from tflint_perf.model.syntax import (
+    argument,
+    callee_name,
+    descendants,
+    integer,
+    last_statement,
+    target_names,
+)
 
 # A loop over so few literal items, or a short constant count inside another loop, is part of one iteration.
 _FEW = 10
@@ -43,7 +51,7 @@ _PARTS_OF_A_MODEL = frozenset(
 def is_part_of_one_iteration(infer: Inference, loop: Loop) -> bool:
     """Loops over a few literal items, elements, layers, variables, devices or file names; loops that run once."""
     iterable = loop.iterable
-    if _ends_in_break(loop):
+    if _ends_in_break(loop) or _is_over_environments(loop):
         return True
     if isinstance(iterable, cst.Call) and callee_name(iterable) == "enumerate" and iterable.args:
         iterable = iterable.args[0].value
@@ -76,6 +84,21 @@ def _is_part_of_model(infer: Inference, node: cst.BaseExpression) -> bool:
         inner = value.element.kind
         return inner in ("variable", "layer") or (inner == "tensor" and value.name == "gradients")
     return False
+
+
+def _is_over_environments(loop: Loop) -> bool:
+    """Whether a loop steps environments side by side, each once: `for env in envs: env.step(action)`."""
+    if not isinstance(loop.node, cst.For) or loop.inner or (loop.parent is None and loop.function is None):
+        return False
+    names = {name.value for name in target_names(loop.node.target)}
+    return any(
+        callee_name(call) == "step"
+        and is_of_environment(call)
+        and isinstance(call.func, cst.Attribute)
+        and isinstance(call.func.value, cst.Name)
+        and call.func.value.value in names
+        for call in loop.calls
+    )
 
 
 def _ends_in_break(loop: Loop) -> bool:

@@ -1,0 +1,192 @@
+"""Epoch loops: those that contain a step loop, and are not one step themselves for all that loops inside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from tflint_perf.model.actions import Actions
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.compiled import Compiled
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.scopes import Function, Loop
+from tflint_perf.model.short_loops import is_part_of_one_iteration
+from tflint_perf.model.size_of_calls import is_of_environment
+from tflint_perf.model.steps import is_under_tape
+from tflint_perf.model.syntax import callee_name, integer, is_name
+
+if TYPE_CHECKING:
+    from tflint_perf.model.loops import Loops
+
+# What loops inside a loop or function: a step loop in sight, or a call that runs one.
+Inside = Loop | cst.Call
+
+
+class Epochs:
+    """Answers whether a loop, or a call of a function, runs a loop of several steps."""
+
+    def __init__(
+        self, infer: Inference, calls: CallGraph, compiled: Compiled, actions: Actions, loops: Loops
+    ) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._compiled = compiled
+        self._actions = actions
+        self._loops = loops
+        self._has_loop: dict[Function, bool] = {}
+        self._learns: dict[Function, bool] = {}
+
+    def is_epoch(self, loop: Loop, calls: list[cst.Call]) -> bool:
+        """Whether a step loop lies inside; gathers in `calls` what one iteration calls otherwise."""
+        inside = list(self._inside(loop, calls))
+        takes = loop.iterable is not None and self._loops.takes_batches(loop.iterable)
+        return not self._are_parts_of_one_step(inside, calls, takes=takes)
+
+    def has_step_loop(self, function: Function) -> bool:
+        """Whether calling a function runs a step loop."""
+        known = self._has_loop.get(function)
+        if known is None:
+            self._has_loop[function] = False
+            inside: list[Inside] = [loop for loop in function.loops if self._loops.kind(loop) != "none"]
+            inside += filter(self._runs_step_loop, function.calls)
+            own = [call for call in function.calls if self._actions.is_outside_loops(call)]
+            known = self._has_loop[function] = not self._are_parts_of_one_step(inside, own, takes=False)
+        return known
+
+    def _inside(self, loop: Loop, calls: list[cst.Call]) -> Iterator[Inside]:
+        calls += loop.calls
+        for inner in loop.inner:
+            if is_part_of_one_iteration(self._infer, inner):
+                yield from self._inside(inner, calls)
+            elif self._loops.kind(inner) != "none":
+                yield inner
+            else:
+                calls += inner.calls
+        yield from filter(self._runs_step_loop, loop.calls)
+
+    def _runs_step_loop(self, call: cst.Call) -> bool:
+        outside = self._infer.value(call.func).outside
+        if outside and self._infer.outside.has_step_loop(outside):
+            return True
+        return any(map(self.has_step_loop, self._calls.targets(call)))
+
+    # One step, for all that loops in it
+
+    def _are_parts_of_one_step(self, inside: list[Inside], own: list[cst.Call], *, takes: bool) -> bool:
+        """Whether everything that loops is part of one gradient step, which the calls `own` make."""
+        inside = [part for part in inside if not self._is_unrolled(part)]
+        if not inside:
+            return True
+        learns = any(self._learns_by(call) for call in own if call not in inside)
+        if not (learns or takes or any(map(self._takes_batch, own))):
+            return all(self._is_under_tape(part) for part in inside)
+        return all(
+            self._is_seldom(part) or self._is_under_tape(part) or (learns and not self._is_work(part))
+            for part in inside
+        )
+
+    def _is_unrolled(self, part: Inside) -> bool:
+        """Whether compiled code counts a loop in Python: one call of it is one step."""
+        return (
+            isinstance(part, Loop)
+            and isinstance(part.iterable, cst.Call)
+            and is_name(part.iterable.func, "range")
+            and self._compiled.state(part.function) == "compiled"
+            and not any(map(self._takes_batch, _calls_in(part)))
+        )
+
+    def _is_under_tape(self, part: Inside) -> bool:
+        node = part.node if isinstance(part, Loop) else part
+        return is_under_tape(self._infer, node) and not self._is_work(part)
+
+    def _is_seldom(self, part: Inside) -> bool:
+        """Whether it stands behind `if step % n`."""
+        parents = self._infer.walk.parents
+        child: cst.CSTNode = part.node if isinstance(part, Loop) else part
+        current = parents.get(child)
+        while current is not None and not isinstance(current, cst.For | cst.While | cst.FunctionDef):
+            if isinstance(current, cst.If) and child is current.body and _counts(current.test):
+                return True
+            child, current = current, parents.get(current)
+        return False
+
+    def _is_work(self, part: Inside) -> bool:
+        """Whether what loops may train too, or acts in an environment: then it is no mere part of a step."""
+        return any(map(self._may_learn_by, _calls_in(part) if isinstance(part, Loop) else [part]))
+
+    def _takes_batch(self, call: cst.Call) -> bool:
+        if isinstance(call.func, cst.Attribute) and callee_name(call) in ("get_next", "next"):
+            return self._infer.value(call.func.value).kind == "iterator"
+        return (
+            is_name(call.func, "next")
+            and bool(call.args)
+            and self._infer.value(call.args[0].value).kind in ("iterator", "generator")
+        )
+
+    def _is_gradient_step(self, call: cst.Call) -> bool:
+        if not isinstance(call.func, cst.Attribute):
+            return False
+        if callee_name(call) == "gradient":
+            return self._infer.value(call.func.value).kind == "tape"
+        return callee_name(call) in ("apply_gradients", "train_on_batch")
+
+    def _learns_by(self, call: cst.Call) -> bool:
+        """Whether a call makes a gradient step, here or in a function that makes it outside loops."""
+        return self._is_gradient_step(call) or any(map(self._function_learns, self._calls.targets(call)))
+
+    def _function_learns(self, function: Function) -> bool:
+        known = self._learns.get(function)
+        if known is None:
+            self._learns[function] = False
+            known = self._learns[function] = any(
+                self._learns_by(call) for call in function.calls if self._actions.is_outside_loops(call)
+            )
+        return known
+
+    def _may_learn_by(self, call: cst.Call) -> bool:
+        """Whether anything that a call runs makes gradient steps, acts in an environment, or can't be seen."""
+        waiting, seen = [call], set[Function]()
+        while waiting:
+            call = waiting.pop()
+            if (
+                self._is_gradient_step(call)
+                or is_of_environment(call)
+                or callee_name(call) in ("fit", "minimize")
+            ):
+                return True
+            value, targets = self._infer.value(call.func), self._calls.targets(call)
+            if not targets and (value.kind == "compiled" or value.outside):
+                return True
+            for function in targets:
+                if function not in seen:
+                    seen.add(function)
+                    waiting += function.calls
+        return False
+
+
+def _calls_in(loop: Loop) -> list[cst.Call]:
+    return [*loop.calls, *(call for inner in loop.inner for call in _calls_in(inner))]
+
+
+def _counts(test: cst.BaseExpression) -> bool:
+    """Whether a condition asks a counter: `step % n == 0`; `% 1` asks nothing."""
+    match test:
+        case cst.BooleanOperation(operator=cst.And()):
+            return _counts(test.left) or _counts(test.right)
+        case cst.UnaryOperation(operator=cst.Not(), expression=cst.BinaryOperation() as left):
+            return _is_modulo(left)
+        case cst.Comparison(
+            left=left, comparisons=[cst.ComparisonTarget(operator=cst.Equal(), comparator=right)]
+        ):
+            return _is_modulo(left) or _is_modulo(right)
+    return False
+
+
+def _is_modulo(node: cst.BaseExpression) -> bool:
+    return (
+        isinstance(node, cst.BinaryOperation)
+        and isinstance(node.operator, cst.Modulo)
+        and integer(node.right) not in (0, 1)
+    )
