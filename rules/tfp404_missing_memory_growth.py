@@ -19,7 +19,8 @@ class MissingMemoryGrowth(Rule):
     ## What it does
 
     Reports a program, a script that trains at module level or in what its main guard calls, that sets neither memory
-    growth nor a memory limit. One finding a program, at its first import of TensorFlow.
+    growth nor a memory limit. What trains may be in files that it imports. One finding a program, at its first import
+    of TensorFlow, or of a file that imports it.
 
     ## Why is this bad?
 
@@ -60,13 +61,14 @@ class MissingMemoryGrowth(Rule):
 
     code = "TFP404"
     name = "missing-memory-growth"
-    triggers = ("GradientTape", ".fit(", "fit_generator", "train_on_batch", "minimize(", "apply_gradients")
+    triggers = ("import",)
+    through_imports = True
     fixes = "unsafe"
     claim = Claim("device memory", least=2.0, needs_gpu=True)
     always_on = True
 
     def check(self, model: Model) -> Iterator[Report]:
-        if model.devices.settles_gpu_memory() or model.devices.uses_no_gpu() or not model.programs.trains():
+        if not model.programs.trains() or model.devices.settles_gpu_memory() or model.devices.uses_no_gpu():
             return
         first = model.programs.first_import()
         if first is not None:

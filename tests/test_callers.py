@@ -257,3 +257,76 @@ def test_a_module_that_sets_memory_growth_settles_it_for_those_who_import_it(pro
     assert lint(paths, rules) == {"train.py": ["TFP404"]}
     write(project, other="import tensorflow as tf\n" + setting)
     assert lint(paths, rules) == {}
+
+
+PROGRAM = "from agents import make_agent\nif __name__ == '__main__':\n    agent = make_agent()\n    for x in range(9999):\n        agent.learn(x)\n"
+MEMORY = frozenset({"TFP404"})
+
+
+@pytest.mark.parametrize(
+    ("program", "row"),
+    [
+        (PROGRAM, 1),
+        ("import os\nimport agents\nif __name__ == '__main__':\n    agents.Agent().learn(1)\n", 2),
+        ("import agents\nimport tensorflow as tf\nagents.Agent().learn(1)\n", 2),
+        ("from middle import run\nif __name__ == '__main__':\n    run()\n", 1),
+        ("from middle import Trainer\ndef main():\n    Trainer().train()\nif __name__ == '__main__':\n    main()\n", 1),
+    ],
+)  # fmt: skip
+def test_a_program_whose_training_is_in_other_files_is_found(project: Path, program: str, row: int) -> None:
+    middle = """
+        from agents import Agent
+        class Trainer:
+            def __init__(self):
+                self.agent = Agent()
+            def train(self):
+                for x in range(9999):
+                    self.agent.learn(x)
+        def run():
+            trainer = Trainer()
+            def go():
+                trainer.train()
+            go()
+    """
+    paths = write(project, agents=AGENT, middle=middle, train=program)
+    settings = Settings(root=Path(), rules=MEMORY, fixable=MEMORY)
+    found = [f for result in lint_files(paths, settings, 1) for f in result.findings]
+    assert [(f.code, f.start.row) for f in found] == [("TFP404", row)]
+
+
+@pytest.mark.parametrize(
+    ("program", "others"),
+    [
+        # A library, and programs that train nothing.
+        ("from agents import make_agent\ndef run():\n    make_agent().learn(1)\n", {}),
+        ("from agents import make_agent\nif __name__ == '__main__':\n    make_agent().tidy()\n", {}),
+        ("from agents import lost\nif __name__ == '__main__':\n    lost().learn(1)\n", {}),
+        # What it imports, or what that imports, settles the memory or hides the GPUs.
+        ("import gpus\n" + PROGRAM, {"gpus": "import tensorflow as tf\ntf.config.experimental.set_memory_growth(g, True)\n"}),
+        ("import a\n" + PROGRAM, {"a": "import b", "b": "import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '-1'\n"}),
+        ("import a\n" + PROGRAM, {"a": "from b import *", "b": "session_options.gpu_options.allow_growth = True\n"}),
+    ],
+)  # fmt: skip
+def test_what_runs_no_training_of_other_files_or_settles_the_memory_there_is_left_alone(
+    project: Path, program: str, others: dict[str, str]
+) -> None:
+    paths = write(project, agents=AGENT, train=program, **others)
+    assert lint(paths, MEMORY) == {}
+
+
+def test_only_rules_about_what_a_file_imports_see_one_that_names_no_framework(project: Path) -> None:
+    paths = write(project, agents=AGENT, train="import gc\n" + PROGRAM + "        gc.collect()\n")
+    assert lint(paths, frozenset({"TFP404", "TFP406"})) == {"train.py": ["TFP404"]}
+
+
+def test_growth_is_set_below_the_imports_of_a_program_that_names_no_framework(project: Path) -> None:
+    paths = write(project, agents=AGENT, train=PROGRAM)
+    lint(paths, MEMORY, fix="apply", unsafe_fixes=True)
+    assert (
+        paths[1]
+        .read_text()
+        .startswith(
+            "from agents import make_agent\nimport tensorflow as tf\n\nfor gpu in tf.config.list_physical_devices"
+        )
+    )
+    assert lint(paths, MEMORY) == {}

@@ -35,6 +35,7 @@ class RuleInfo:
     triggers: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     opt_in: bool = False
+    through_imports: bool = False
     plugin: Plugin | None = None
 
 
@@ -76,6 +77,7 @@ def _info(rule: type[Rule], plugin: Plugin | None = None) -> RuleInfo:
         rule.triggers,
         rule.needs,
         rule.opt_in,
+        rule.through_imports,
         plugin,
     )
 

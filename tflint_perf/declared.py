@@ -14,7 +14,18 @@ from tflint_perf.rule import Claim, Rule
 
 _DECLARATION = re.compile(r"^class \w+\(Rule\):\n.*?(?=^    def check\()", re.MULTILINE | re.DOTALL)
 _ATTRIBUTES = frozenset(
-    {"code", "name", "triggers", "needs", "fixes", "yields_to", "claim", "always_on", "opt_in"}
+    {
+        "code",
+        "name",
+        "triggers",
+        "needs",
+        "fixes",
+        "yields_to",
+        "claim",
+        "always_on",
+        "opt_in",
+        "through_imports",
+    }
 )
 
 

@@ -69,6 +69,10 @@ class Linked:
         """Whether calling it runs a step loop."""
         return self._files.has_step_loop(self._files.follow(self._file, path))
 
+    def trains(self, path: str) -> bool:
+        """Whether calling it trains a model."""
+        return self._files.trains(self._files.follow(self._file, path))
+
     def class_facts(self, path: str) -> ClassFacts:
         """What kind of class it is, by all its bases in the project."""
         return self._class_facts(self._files.follow(self._file, path), 0)
@@ -90,13 +94,9 @@ class Linked:
         known = self._callers.get(function, ())
         return (*known, self._supposed) if self._supposed is not None else known
 
-    def module_text(self, dotted: str) -> bytes | None:
-        """The text of the module that an imported name is in."""
-        module = self._files.module_of(self._file, dotted)
-        try:
-            return module.read_bytes() if module is not None else None
-        except OSError:
-            return None
+    def module_texts(self, dotted: str) -> tuple[bytes, ...]:
+        """The texts of the module that an imported name is in, and of what that imports."""
+        return self._files.texts_behind(self._file, dotted)
 
     def _value(self, found: Found | None) -> Value:
         if found is None or found.thing is None or found.what == "module":

@@ -50,6 +50,8 @@ class Files:
         self._summaries: dict[Path, Summary] = {}
         self._exist: dict[Path, bool] = {}
         self._found: dict[tuple[Path, str], Found | None] = {}
+        self._trains: dict[tuple[Path, str], bool] = {}
+        self._texts: dict[Path, tuple[bytes, tuple[str, ...]]] = {}
 
     def summary(self, file: Path) -> Summary:
         """What a file says."""
@@ -77,6 +79,53 @@ class Files:
             return False
         called = (self.follow(found.file, path) for path in found.thing.calls)
         return found.thing.has_step_loop or any(self.has_step_loop(other, depth + 1) for other in called)
+
+    def trains(self, found: Found | None) -> bool:
+        """Whether calling a function trains a model."""
+        if found is None or found.thing is None or found.what != "thing":
+            return False
+        key = found.file, found.name
+        known = self._trains.get(key)
+        if known is None:
+            self._trains[key] = False  # functions that call each other
+            known = self._trains[key] = found.thing.trains or any(
+                self.trains(self.follow(found.file, path)) for path in found.thing.runs
+            )
+        return known
+
+    # What imports bring in
+
+    def texts_behind(self, file: Path, dotted: str) -> tuple[bytes, ...]:
+        """The texts of the module that an imported name is in, and of all modules of the project that it imports."""
+        module = self.module_of(file, dotted)
+        texts: dict[Path, bytes] = {}
+        waiting = [module] if module is not None else []
+        while waiting:
+            current = waiting.pop()
+            if current in texts:
+                continue
+            texts[current], names = self._read(current)
+            waiting += [found for name in names if (found := self.module_of(current, name)) is not None]
+        return tuple(texts.values())
+
+    def brings_framework(self, file: Path, data: bytes) -> bool:
+        """Whether a file with these bytes imports modules of the project that name TensorFlow or Keras."""
+        return any(
+            _FRAMEWORK.search(text)
+            for name in _imported_anywhere(data)
+            for text in self.texts_behind(file, name)
+        )
+
+    def _read(self, file: Path) -> tuple[bytes, tuple[str, ...]]:
+        """The text of a file, and the names that it imports."""
+        known = self._texts.get(file)
+        if known is None:
+            try:
+                data = file.read_bytes()
+            except OSError:
+                data = b""
+            known = self._texts[file] = data, _imported_anywhere(data)
+        return known
 
     # Following paths
 
@@ -277,3 +326,22 @@ def _imports_alone(data: bytes) -> Summary:
                     separator = "" if module.endswith(".") else "."
                     imports[alias.asname or alias.name] = f"{module}{separator}{alias.name}"
     return Summary(imports, tuple(stars), {}, partial=True, defined=frozenset(defined))
+
+
+def _imported_anywhere(data: bytes) -> tuple[str, ...]:
+    """The dotted names that a file imports, at its top or further down."""
+    try:
+        nodes = list(ast.walk(ast.parse(data)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    names: list[str] = []
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            separator = "" if module.endswith(".") else "."
+            names += [
+                module if alias.name == "*" else f"{module}{separator}{alias.name}" for alias in node.names
+            ]
+    return tuple(dict.fromkeys(names))

@@ -172,12 +172,15 @@ def _lint_bytes(
 def _screened(
     data: bytes, path: str, settings: Settings, neighbours: Neighbours, callers: Callers | None
 ) -> tuple[FileResult, bytes]:
-    from tflint_perf.screen import passes
+    from tflint_perf.screen import passes, through_imports
     from tflint_perf.suppress import names_us
 
     # Most files stop here: they are neither decoded nor parsed.
     if not passes(data, settings.rules) and not names_us(data):
-        return FileResult(path, _syntax(data, path) if path in settings.named else ()), data
+        rules = through_imports(data, settings.rules)
+        if not rules or not neighbours.files.brings_framework(Path(path).absolute(), data):
+            return FileResult(path, _syntax(data, path) if path in settings.named else ()), data
+        settings = replace(settings, rules=rules)
     source = Source.from_bytes(data, path)
     from tflint_perf.stack import on_deep_stack
 

@@ -102,6 +102,9 @@ class Rule(ABC):
     # Off until someone selects it, whatever the evidence says: what it finds is often a choice, not a slip.
     opt_in: ClassVar[bool] = False
 
+    # Whether a program that names no framework may have a finding, for what it runs of the files that it imports.
+    through_imports: ClassVar[bool] = False
+
     @abstractmethod
     def check(self, model: Model) -> Iterator[Report]:
         """Yield one report for each place where the rule applies."""

@@ -31,6 +31,13 @@ def _any_of(words: Iterable[str]) -> _Words:
     return re.compile(b"|".join(re.escape(word.encode()) for word in sorted(words)))
 
 
+def through_imports(data: bytes, rules: frozenset[str]) -> frozenset[str]:
+    """Those of `rules` that may have a finding in a program that names no framework, for what it imports."""
+    if b"__main__" not in data or _TENSORFLOW.search(data) is not None:
+        return frozenset()
+    return frozenset(code for code, rule in catalogue().items() if code in rules and rule.through_imports)
+
+
 def passes(data: bytes, rules: frozenset[str]) -> bool:
     """Whether a file with these bytes can have a finding of one of `rules`."""
     if _TENSORFLOW.search(data) is None:

@@ -34,6 +34,8 @@ _MAY_SET_UP_DEVICES = re.compile(
     r"(config|set|init|select|pick|prepare)\w*_?(devices?|sess(ion)?|hardware|accelerators?)(_|$)",
     re.I,
 )
+# How another file hides all GPUs.
+_HIDES = re.compile(rb"""CUDA_VISIBLE_DEVICES["'][\])]?\s*[=,:]\s*["'](?:-1)?["']""")
 _TPU = ("TPUStrategy", "TPUClusterResolver", "initialize_tpu_system")
 
 
@@ -90,10 +92,11 @@ class Devices:
 
     def _may_set_up_devices(self, imported: str) -> bool:
         """Whether the module of an imported name sets up devices; by its name, where its text is not at hand."""
-        text = self._infer.outside.module_text(imported)
-        if text is None:
+        texts = self._infer.outside.module_texts(imported)
+        if not texts:
             return _MAY_SET_UP_DEVICES.search(imported) is not None
-        return any(word.encode() in text for word in (*_SETTERS, *_SESSION_OPTIONS, _VARIABLE))
+        words = [word.encode() for word in (*_SETTERS, *_SESSION_OPTIONS, _VARIABLE)]
+        return any(word in text for text in texts for word in words) or any(map(_HIDES.search, texts))
 
     def _is_foreign(self, call: cst.Call) -> bool:
         """Whether a call runs a function that is neither in this file nor TensorFlow's."""

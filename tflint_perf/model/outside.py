@@ -58,14 +58,18 @@ class Outside(Protocol):
     def has_step_loop(self, path: str) -> bool:
         """Whether calling it runs a step loop."""
 
+    def trains(self, path: str) -> bool:
+        """Whether calling it trains a model."""
+
     def class_facts(self, path: str) -> ClassFacts:
         """What kind of class it is."""
 
     def callers(self, function: str) -> tuple[Caller, ...]:
         """Who in other files calls a function of this file: "train_step", "Agent.learn"."""
 
-    def module_text(self, dotted: str) -> bytes | None:
-        """The text of the module that an imported name is in; None where that is none of the linted files."""
+    def module_texts(self, dotted: str) -> tuple[bytes, ...]:
+        """The texts of the module that an imported name is in, and of all files of the project that it imports; none
+        where it is in no file of the project."""
 
 
 class Nothing:
@@ -91,6 +95,10 @@ class Nothing:
         """No."""
         return False
 
+    def trains(self, path: str) -> bool:
+        """No."""
+        return False
+
     def class_facts(self, path: str) -> ClassFacts:
         """Nothing known."""
         return ClassFacts()
@@ -99,9 +107,9 @@ class Nothing:
         """Nobody."""
         return ()
 
-    def module_text(self, dotted: str) -> bytes | None:
+    def module_texts(self, dotted: str) -> tuple[bytes, ...]:
         """None."""
-        return None
+        return ()
 
 
 NOTHING = Nothing()

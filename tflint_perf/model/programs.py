@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -25,6 +26,7 @@ _GRAPH_CODE = ("tf.Session", "tf.placeholder", "tf.disable_eager_execution", "tf
                "tf.initialize_all_variables", "tf.get_default_graph", "tf.reset_default_graph")  # fmt: skip
 # Modules whose functions run no op of TensorFlow.
 _PLAIN_MODULES = sys.stdlib_module_names | {"numpy", "matplotlib", "pandas", "seaborn", "dotenv", "absl"}
+_IMPORTS_TENSORFLOW = re.compile(rb"(?m)^[ \t]*(?:from|import)\b[^#\n]*\b(?:tensorflow|keras)\b")
 _DOING = (cst.For, cst.While, cst.With, cst.FunctionDef, cst.ClassDef, cst.Return, cst.Await)
 
 
@@ -60,7 +62,18 @@ class Programs:
             if self._fits(call) or (runs_session and self._makes_train_op(call)):
                 if self._is_whole(call.func):
                     return call
-        return None
+        return next((call for call in calls if self._trains_elsewhere(call)), None)
+
+    def trains_in(self, functions: Collection[Function]) -> bool:
+        """Whether one of `functions` itself makes gradient steps or fits a model."""
+        return any(step.function in functions for step in self._model.steps.all()) or any(
+            self._fits(call) for function in functions for call in function.calls
+        )
+
+    def _trains_elsewhere(self, call: cst.Call) -> bool:
+        """Whether a call runs a function of another file that trains a model."""
+        path = self._infer.value(call.func).outside
+        return bool(path) and self._infer.outside.trains(path)
 
     def _may_start(self, call: cst.Call) -> bool:
         """Whether a call at module level can run something of this file: a library module has none."""
@@ -70,6 +83,7 @@ class Programs:
         return (
             not dotted
             or dotted in _RUNNERS
+            or bool(self._infer.value(call.func).outside)
             or any(isinstance(arg.value, cst.Name | cst.Attribute | cst.Lambda) for arg in call.args)
         )
 
@@ -179,15 +193,22 @@ class Programs:
     # Imports
 
     def first_import(self) -> cst.Import | cst.ImportFrom | None:
-        """The import that brings TensorFlow in: the first of TensorFlow or Keras, else the first of a module that
-        is not Python's own and mentions them."""
+        """The import that brings TensorFlow in: the first of TensorFlow or Keras, else the first of a file that imports
+        them, itself or by others, else that of a module whose name speaks of them."""
         imports = [node for node in self._walk.at if isinstance(node, cst.Import | cst.ImportFrom)]
         for node in imports:
             if any(imports_tensorflow(name) for name in imported_modules(node)):
                 return node
+        for node in imports:
+            if any(map(self._brings_tensorflow, imported_names(node))):
+                return node
         return next(
             (node for node in imports if any("keras" in n or "tf" in n for n in imported_modules(node))), None
         )
+
+    def _brings_tensorflow(self, imported: str) -> bool:
+        """Whether a module of the project imports TensorFlow."""
+        return any(map(_IMPORTS_TENSORFLOW.search, self._infer.outside.module_texts(imported)))
 
     def imports_from(self, first: cst.Import | cst.ImportFrom) -> list[cst.CSTNode]:
         """The imports at the top of the module from `first` on, before whose end no op can have run.
@@ -241,6 +262,17 @@ def imported_modules(node: cst.Import | cst.ImportFrom) -> list[str]:
     if isinstance(node, cst.ImportFrom):
         return [dotted_name(node.module)] if not node.relative else [f".{dotted_name(node.module)}"]
     return [dotted_name(alias.name) for alias in node.names]
+
+
+def imported_names(node: cst.Import | cst.ImportFrom) -> list[str]:
+    """The dotted names that an import statement binds, with the dots in front of those of the same package."""
+    if isinstance(node, cst.Import):
+        return imported_modules(node)
+    module = "." * len(node.relative) + (dotted_name(node.module) if node.module is not None else "")
+    if isinstance(node.names, cst.ImportStar):
+        return [module]
+    separator = "" if module.endswith(".") else "."
+    return [f"{module}{separator}{dotted_name(alias.name)}" for alias in node.names]
 
 
 def imports_tensorflow(module: str) -> bool:

@@ -39,7 +39,8 @@ class Thing:
 
     `gives` is the kind of what it is, or for functions of what calling them gives; `path` leads to that, where
     it is an instance of a class or comes from another file. Of a function, `acts` and `has_step_loop` are what
-    its file alone can tell; the paths that it `calls` outside its own loops tell more. `compiled` says that its
+    its file alone can tell; the paths that it `calls` outside its own loops tell more. So do those that it `runs`,
+    in loops or not, of whether it `trains` a model. `compiled` says that its
     body is compiled code, `alone` that nothing in its file calls it.
     """
 
@@ -54,6 +55,8 @@ class Thing:
     keras_kind: str = ""
     has_foreign_base: bool = False
     bases: tuple[str, ...] = ()
+    trains: bool = False
+    runs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,10 @@ class Paths:
         """Nobody knows."""
         return False
 
+    def trains(self, path: str) -> bool:
+        """Nobody knows."""
+        return False
+
     def class_facts(self, path: str) -> ClassFacts:
         """Nobody knows; whoever follows the path asks again."""
         return ClassFacts(has_foreign_base=False)
@@ -120,9 +127,9 @@ class Paths:
         """Nobody."""
         return ()
 
-    def module_text(self, dotted: str) -> bytes | None:
+    def module_texts(self, dotted: str) -> tuple[bytes, ...]:
         """Nobody knows."""
-        return None
+        return ()
 
 
 PATHS = Paths()
@@ -180,6 +187,7 @@ def _function(model: Model, function: Function) -> Thing:
     compiled = model.infer.function_value(function).kind == "compiled" or _is_compiled_attribute(
         model, function
     )
+    reached = _reached(model, function)
     thing = Thing(
         "compiled" if compiled else "function",
         acts=model.loops.actions.function_acts(function),
@@ -187,6 +195,8 @@ def _function(model: Model, function: Function) -> Thing:
         calls=tuple(dict.fromkeys(_calls(model, function))),
         compiled=compiled or model.compiled.state(function) == "compiled",
         alone=not model.calls.sites(function),
+        trains=model.programs.trains_in(reached),
+        runs=tuple(dict.fromkeys(_runs(model, reached))),
     )
     returned = model.infer.returned(function)
     if thing.compiled:
@@ -205,6 +215,27 @@ def _calls(model: Model, function: Function) -> Iterator[str]:
             for target in model.calls.targets(call):
                 if name := name_outside(target):
                     yield f"::{name}"
+
+
+def _reached(model: Model, function: Function) -> set[Function]:
+    """A function, and those that run with it and that have no name for other files."""
+    reached, waiting = {function}, [function]
+    while waiting:
+        for call in waiting.pop().calls:
+            new = {target for target in model.calls.targets(call) if not name_outside(target)} - reached
+            reached |= new
+            waiting += new
+    return reached
+
+
+def _runs(model: Model, functions: set[Function]) -> Iterator[str]:
+    """The paths of all that functions call."""
+    for call in (call for function in functions for call in function.calls):
+        if path := model.value(call.func).outside:
+            yield path
+        for target in model.calls.targets(call):
+            if name := name_outside(target):
+                yield f"::{name}"
 
 
 def _path(value: Value) -> str:
