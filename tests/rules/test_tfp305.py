@@ -1,0 +1,124 @@
+"""TFP305: what is flagged, and what is left alone."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.rules.support import flagged
+from tflint_perf.catalogue import catalogue
+from tflint_perf.evidence import Evidence
+from tflint_perf.selection import default_rules
+
+_HEAD = """\
+import numpy as np
+import tensorflow as tf
+x = tf.compat.v1.placeholder(tf.float32, (None, 10))
+rate = tf.compat.v1.placeholder(tf.float32)
+train_op = build(x, rate)
+(images, labels), _ = tf.keras.datasets.mnist.load_data()
+sess = tf.compat.v1.Session()
+"""
+_ROWS = _HEAD.count("\n")
+
+SILENT = {
+    "once": "sess.run(train_op, feed_dict={x: images})\n",
+    "once an epoch": """
+        for epoch in range(10):
+            for step in range(1000):
+                sess.run(train_op)
+            print(sess.run(loss, feed_dict={x: images}))
+        """,
+    "behind a counter": """
+        for step in range(1000):
+            sess.run(train_op)
+            if step % 100 == 0:
+                print(sess.run(loss, feed_dict={x: images[:100]}))
+        """,
+    "numbers and flags": """
+        for step in range(1000):
+            sess.run(train_op, feed_dict={rate: 0.1 / (step + 1), training: True})
+        """,
+    "nothing": """
+        for step in range(1000):
+            sess.run(train_op)
+            sess.run([train_op], {})
+        """,
+    "a feed out of sight": """
+        for step in range(1000):
+            sess.run(train_op, feed_dict=make_feed(step))
+            sess.run(train_op, **options)
+        """,
+    "a loop that predicts": """
+        for step in range(1000):
+            print(sess.run(predictions, feed_dict={x: images[step * 32 : step * 32 + 32]}))
+        """,
+    "an environment": """
+        state = env.reset()
+        while True:
+            action = sess.run(policy, feed_dict={x: np.array([state, state])})
+            state, reward, done, _ = env.step(action)
+        """,
+    "something else that runs": """
+        for step in range(1000):
+            runner.run(step, images[step * 32 : step * 32 + 32])
+            subprocess.run(["ls"], {x: images})
+        """,
+}
+
+FLAGGED = {
+    "a slice": (
+        """
+        for step in range(1000):
+            batch = images[step * 32 : (step + 1) * 32]
+            sess.run(train_op, feed_dict={x: batch, rate: 0.1})
+        """,
+        [4],
+    ),
+    "a whole array": (
+        """
+        for step in range(1000):
+            _, value = sess.run([train_op, loss], {x: images})
+        """,
+        [3],
+    ),
+    "a feed with a name": (
+        """
+        with tf.compat.v1.Session() as session:
+            for epoch in range(10):
+                for step in range(1000):
+                    batch_x, batch_y = data.next_batch(32)
+                    feed = {x: batch_x, y: batch_y}
+                    session.run(train_op, feed_dict=feed)
+        """,
+        [7],
+    ),
+    "a method": (
+        """
+        class Model:
+            def train(self, batch):
+                self.sess.run(self.train_op, feed_dict={self.x: batch})
+        model = Model()
+        for start in range(0, len(images), 32):
+            model.train(images[start : start + 32])
+        """,
+        [4],
+    ),
+}
+
+
+@pytest.mark.parametrize("source", SILENT.values(), ids=SILENT)
+def test_it_leaves_alone(source: str) -> None:
+    assert flagged("TFP305", _HEAD + dedent(source)) == []
+
+
+@pytest.mark.parametrize(("source", "rows"), FLAGGED.values(), ids=FLAGGED)
+def test_it_flags(source: str, rows: list[int]) -> None:
+    assert flagged("TFP305", _HEAD + dedent(source)) == [_ROWS + row for row in rows]
+
+
+def test_it_is_off_until_it_is_selected() -> None:
+    confirmed = {"TFP305": (Evidence("cpu", "confirmed", {}),)}
+    assert "TFP305" not in default_rules(catalogue(), confirmed)
+    assert "TFP305" not in default_rules(catalogue(), {})
