@@ -197,7 +197,7 @@ def run(program: Program, folder: Path, limit: float) -> Outcome:
         except subprocess.TimeoutExpired:
             raise ProgramError(f"it took longer than {limit:.0f} s") from None
         if done.returncode:
-            raise ProgramError("\n".join(["it failed:", *done.stderr.strip().splitlines()[-30:]]))
+            raise ProgramError("\n".join(["it failed:", *done.stderr.strip().splitlines()[-20:]]))
         seconds = float(json.loads(report.read_text(encoding="utf-8"))["seconds"])
     # Some print with TensorFlow, which writes to standard error.
     losses = read_losses(program.losses, done.stdout) or read_losses(program.losses, done.stderr)
@@ -292,7 +292,7 @@ def compare(program: Program, source: Path, options: argparse.Namespace, scratch
 
 def main(arguments: list[str] | None = None) -> int:
     options = parse(arguments)
-    programs = [each for each in read_list(options.list) if not options.only or options.only in each.name]
+    programs = [each for each in read_list(options.list) if re.search(options.only, each.name)]
     print(HEADING, "-" * len(HEADING), sep="\n", flush=True)
     rows: list[Row] = []
     for program in programs:
@@ -321,7 +321,7 @@ def parse(arguments: list[str] | None) -> Any:
     )
     parser.add_argument("--fetch", action="store_true", help="clone the repositories that are not there")
     parser.add_argument("--list", type=Path, default=LIST, metavar="FILE")
-    parser.add_argument("--only", default="", metavar="WORD", help="programs whose name holds the word")
+    parser.add_argument("--only", default="", metavar="PATTERN", help="programs whose name matches")
     parser.add_argument("--ignore", default="", metavar="RULES", help="rules whose fixes are not applied")
     parser.add_argument(
         "--repeat", type=int, default=1, metavar="N", help="runs of each; times are the median"
