@@ -76,10 +76,15 @@ def _name(path: Path, checkout: Path) -> str:
 
 
 def score(places: list[Place], found: set[tuple[str, int, str]]) -> Iterator[tuple[Place, bool]]:
-    """Each place, and whether it is reported."""
+    """Each place, and whether it is reported. A finding speaks of the nearest place of its code."""
+    reported: set[Place] = set()
+    for file, row, code in found:
+        same = [place for place in places if (place.file, place.code) == (file, code)]
+        nearest = min(same, key=lambda place: abs(place.line - row), default=None)
+        if nearest is not None and abs(nearest.line - row) <= _NEAR:
+            reported.add(nearest)
     for place in places:
-        rows = {row for file, row, code in found if (file, code) == (place.file, place.code)}
-        yield place, any(abs(row - place.line) <= _NEAR for row in rows)
+        yield place, place in reported
 
 
 def main() -> int:
