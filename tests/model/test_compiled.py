@@ -46,6 +46,15 @@ COMPILED = {
     "tf.map_fn": "def f(x): here()\ntf.map_fn(f, xs)",
     "custom gradient": "@tf.custom_gradient\ndef f(x): here()",
     "Lambda layer": "keras.layers.Lambda(lambda x: here())",
+    "Model.train_step, decorated and called": "class M(keras.Model):\n    @tf.function\n    def train_step(self, x): here()\nm = M()\nm.train_step(x)",
+    "Model.train_step, wrapped and called": """
+        class M(keras.Model):
+            def __init__(self): self.train_step = tf.function(self.train_step)
+            def train_step(self, x): here()
+        m = M()
+        m.train_step(x)
+    """,
+    "eager mode behind a flag": "if args.debug:\n    tf.config.run_functions_eagerly(True)\n@tf.function\ndef f(): here()\nf()",
     "Model.call": "class M(keras.Model):\n    def call(self, x): here()",
     "Model.train_step through a local base": "class B(tf.keras.Model): pass\nclass M(B):\n    def train_step(self, data): here()",
     "called by Layer.call": "class L(keras.layers.Layer):\n    def call(self, x): self.f()\n    def f(self): here()",
@@ -53,6 +62,15 @@ COMPILED = {
 }
 
 EAGER = {
+    "Model.train_step that the module calls": "class M(keras.Model):\n    def train_step(self, x): here()\nm = M()\nfor x in xs: m.train_step(x)",
+    "Model.train_step that an eager method calls": """
+        class M(keras.Model):
+            def train_step(self, x): here()
+            def learn(self, xs):
+                for x in xs: self.train_step(x)
+        m = M()
+        m.learn(xs)
+    """,
     "the module": "here()",
     "a plain function": "def f(): here()\nf()",
     "a function that nobody calls": "def f(): here()",

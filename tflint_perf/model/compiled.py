@@ -8,9 +8,9 @@ import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
-from tflint_perf.model.keras_classes import COMPILED_METHODS
+from tflint_perf.model.keras_classes import COMPILED_METHODS, STEPS_OF_MODELS
 from tflint_perf.model.scopes import Function
-from tflint_perf.model.syntax import argument, callee_name, is_name
+from tflint_perf.model.syntax import argument, callee_name, descendants, is_name
 
 State = Literal["compiled", "eager", "unknown"]
 
@@ -79,6 +79,8 @@ class Compiled:
         self._names = infer.names
         self._states: dict[Function, State] | None = None
         self._traced: set[Function] = set()
+        # Methods that only Keras compiles, and that a program may call by itself.
+        self._by_keras: set[Function] = set()
         self._traceable: set[Function] = set()
         self._host: set[Function] = set()
         self._run: set[Function] = set()
@@ -116,6 +118,9 @@ class Compiled:
         self._follow_arguments()
         for function in functions:
             self._follow_callers_outside(function)
+        of_keras = [function for function in functions if self._is_keras_method(function)]
+        self._by_keras = {f for f in of_keras if f not in self._traced and f.name in STEPS_OF_MODELS}
+        self._traced.update(of_keras)
         self._traceable = set(self._traced)
         if self._everything_eager():
             self._traced.clear()
@@ -127,17 +132,27 @@ class Compiled:
 
     def _is_traced_where_defined(self, function: Function) -> bool:
         decorators = (decorator.decorator for decorator in function.decorators)
-        if any(self._infer.compiles(decorator) or self._is_tracer(decorator) for decorator in decorators):
-            return True
-        return self._is_keras_method(function)
+        return any(self._infer.compiles(decorator) or self._is_tracer(decorator) for decorator in decorators)
 
     def _everything_eager(self) -> bool:
         return any(
             self._names.qualified(call.func) == "tf.config.run_functions_eagerly"
             and is_name(argument(call, 0, "run_eagerly"), "True")
+            and not self._is_behind_flag(call)
             for name in ("run_functions_eagerly", "experimental_run_functions_eagerly")
             for call in self._walk.calls.get(name, ())
         )
+
+    def _is_behind_flag(self, call: cst.Call) -> bool:
+        """Whether a condition besides `if __name__ == "__main__"` decides on a call."""
+        child: cst.CSTNode = call
+        current = self._walk.parents.get(call)
+        while current is not None:
+            if isinstance(current, cst.If | cst.IfExp) and child is not current.test:
+                if not any(is_name(part, "__name__") for part in descendants(current.test)):
+                    return True
+            child, current = current, self._walk.parents.get(current)
+        return False
 
     def _is_tracer(self, decorator: cst.BaseExpression) -> bool:
         func = decorator.func if isinstance(decorator, cst.Call) else decorator
@@ -224,7 +239,9 @@ class Compiled:
         def mark(calls: list[cst.Call]) -> None:
             for call in calls:
                 for target in self._calls.targets(call):
-                    if target not in states:
+                    if target not in states or self._is_called_as_method(call, target):
+                        self._by_keras.discard(target)
+                        self._traced.discard(target)
                         states[target] = "eager"
                         waiting.append(target)
 
@@ -239,6 +256,14 @@ class Compiled:
         mark(self._walk.module_calls)
         while waiting:
             mark(waiting.pop().calls)
+
+    def _is_called_as_method(self, call: cst.Call, function: Function) -> bool:
+        """Whether a program calls `model.train_step(batch)` itself, which then is not what Keras compiles."""
+        return (
+            function in self._by_keras
+            and isinstance(call.func, cst.Attribute)
+            and not _is_super(call.func.value)
+        )
 
     def _is_called_outside(self, function: Function, state: State) -> bool:
         """Whether code of that state in another file calls a function."""
@@ -275,3 +300,7 @@ class Compiled:
                 ):
                     states[function] = "compiled"
                     changed = True
+
+
+def _is_super(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Call) and is_name(node.func, "super")

@@ -32,3 +32,5 @@ COMPILED_METHODS = {
     "loss": frozenset({"call"}),
     "optimizer": frozenset({"update_step", "_resource_apply_dense", "_resource_apply_sparse"}),
 }
+# Those of a model that a training loop by hand calls as well.
+STEPS_OF_MODELS = frozenset({"train_step", "test_step", "predict_step"})
