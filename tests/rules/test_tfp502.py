@@ -65,6 +65,11 @@ SILENT = {
         "strategy = tf.distribute.MirroredStrategy()\n"
         "spread = strategy.experimental_distribute_dataset(batched)\nfor x, y in spread:\n    train_step(x, y)"
     ),
+    "a distributed dataset that a function is given": (
+        "def train(ds):\n    for x, y in ds:\n        train_step(x, y)\n"
+        "strategy = tf.distribute.MirroredStrategy()\n"
+        "train(strategy.experimental_distribute_dataset(batched))"
+    ),
     "a fit of another library": "from sklearn.svm import SVC\nSVC().fit(batched)",
     "starred arguments": "model.fit(*batched)",
     "nothing": "",

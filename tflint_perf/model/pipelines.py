@@ -201,15 +201,23 @@ class Pipelines:
 
     def is_distributed(self, node: cst.BaseExpression) -> bool:
         """Whether an expression is what a strategy made of a dataset: it has no `Dataset` methods."""
-        if isinstance(node, cst.Name):
-            found = self._infer.bindings_reaching(node)
-            return any(
-                binding.value is not None
-                and not isinstance(binding.value, cst.Name)
-                and self.is_distributed(binding.value)
-                for binding in (found[1] if found is not None else ())
-            )
-        return isinstance(node, cst.Call) and "distribute" in callee_name(node)
+        return self._is_distributed(node, set())
+
+    def _is_distributed(self, node: cst.BaseExpression, seen: set[cst.CSTNode]) -> bool:
+        if not isinstance(node, cst.Name):
+            return isinstance(node, cst.Call) and "distribute" in callee_name(node)
+        found = self._infer.bindings_reaching(node)
+        for binding in found[1] if found is not None else ():
+            if binding.node in seen:
+                continue
+            seen.add(binding.node)
+            made = [binding.value] if binding.value is not None else []
+            function = found[0].function if found is not None else None
+            if binding.kind == "param" and function is not None:
+                made += self._model.calls.arguments(function, binding.name)
+            if any(self._is_distributed(value, seen) for value in made):
+                return True
+        return False
 
     def is_used_otherwise(self, stage: cst.Call) -> bool:
         """Whether what a stage gives goes into further stages, or into loops that neither train nor infer."""
