@@ -92,6 +92,10 @@ KINDS = {
         "for i in range(n):\n  a = model(s)\n  for env in envs: env.step(a)",
         ["step", "none"],
     ),
+    "environments side by side in a comprehension": (
+        "for i in range(n):\n  a = model(s)\n  s = [env.step(b) for env, b in zip(envs, a)]",
+        ["step", "none"],
+    ),
     "an episode before each gradient step": (
         "for i in range(n):\n  while not done: env.step(model(s))\n  train_step(x)",
         ["epoch", "step"],

@@ -50,7 +50,7 @@ class Epochs:
         if known is None:
             self._has_loop[function] = False
             inside: list[Inside] = [loop for loop in function.loops if self._loops.kind(loop) != "none"]
-            inside += filter(self._runs_step_loop, function.calls)
+            inside += [call for call in function.calls if self._runs_step_loop(call)]
             own = [call for call in function.calls if self._actions.is_outside_loops(call)]
             known = self._has_loop[function] = not self._are_parts_of_one_step(inside, own, takes=False)
         return known

@@ -88,7 +88,7 @@ def _is_part_of_model(infer: Inference, node: cst.BaseExpression) -> bool:
 
 def _is_over_environments(loop: Loop) -> bool:
     """Whether a loop steps environments side by side, each once: `for env in envs: env.step(action)`."""
-    if not isinstance(loop.node, cst.For) or loop.inner or (loop.parent is None and loop.function is None):
+    if isinstance(loop.node, cst.While) or loop.inner or (loop.parent is None and loop.function is None):
         return False
     names = {name.value for name in target_names(loop.node.target)}
     return any(
