@@ -56,7 +56,7 @@ class KerasCallInLoop(Rule):
     ## What is left alone
 
     Calls on a whole dataset, also once an epoch, calls behind `step % n`, a model made anew for each fold or
-    trial, and a class's own `predict`. The fix is refused, and the finding says why, where an argument has no
+    trial, loops of a few rounds or that show a picture of each answer, and a class's own `predict`. The fix is refused, and the finding says why, where an argument has no
     counterpart (`callbacks`, several epochs), or where the history that `fit` returns is used.
 
     ## Sources
@@ -76,6 +76,8 @@ class KerasCallInLoop(Rule):
             if not _is_of_keras_model(model, call) or not model.loops.batches.are_taken_by(call):
                 continue
             if not model.is_per_step(call) or model.is_compiled(call) or model.guard_of(call) is not None:
+                continue
+            if model.forward_passes.looks_at_few(model.loops.innermost_loop(call)):
                 continue
             name = callee_name(call)
             yield Report(

@@ -67,6 +67,20 @@ SILENT = {
             print(model.predict(images))
             break
         """,
+    "a few layers": """
+        layers = [1, 2, 3]
+        for i in layers:
+            answers = model.predict(np.random.normal(size=(1, 3)))
+        """,
+    "a few rounds": """
+        for i in range(5):
+            answers = model.predict(np.random.normal(size=(1, 3)))
+        """,
+    "a picture of each result": """
+        import matplotlib.pyplot as plt
+        for i in range(n):
+            plt.imshow(model.predict(np.random.normal(size=(1, 3)))[0])
+        """,
     "a class's own predict": """
         class Agent:
             def predict(self, state):

@@ -149,6 +149,22 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a check in the other branch of a training step": (
+        """
+        def train(x, check):
+            if check:
+                y = model(x)
+            else:
+                with tf.GradientTape() as tape:
+                    y = model(x)
+                optimizer.apply_gradients(zip(tape.gradient(y, v), v))
+            return y
+        for x in dataset:
+            train(x, False)
+            train(x, True)
+        """,
+        [4],
+    ),
     "an evaluation loop": (
         "for x, y in dataset:\n    metric.update_state(y, model(x, training=False))\n",
         [2],

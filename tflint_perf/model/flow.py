@@ -47,6 +47,20 @@ def _exclusive(block: Block, taken: dict[cst.CSTNode, str]) -> bool:
     return False
 
 
+def runs_beside(one: At, other: At) -> bool:
+    """Whether a run of the function may pass both places: no branch that one takes keeps it from the other."""
+    if _exclusive(one.block, _branches(other.block)):
+        return False
+    first, second = (one, other) if one.order <= other.order else (other, one)
+    block: Block | None = first.block
+    while block is not None and not encloses(block, second.block):
+        if isinstance(block.owner, cst.If) and block.statements:
+            if isinstance(block.statements[-1], cst.Return | cst.Raise):
+                return False
+        block = block.parent
+    return True
+
+
 def loops_around(loop: Loop | None) -> list[Loop]:
     """`loop` and the loops around it in the same function, innermost first."""
     around = []

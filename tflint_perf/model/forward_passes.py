@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.model.flow import loops_around
+from tflint_perf.model.flow import loops_around, runs_beside
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.steps import is_under_tape
 from tflint_perf.model.syntax import argument, callee_name, descendants, integer, names_read
@@ -77,7 +77,7 @@ class ForwardPasses:
             and model.is_per_step(call)
             and not self._is_seldom(call, set())
             and not self._builds_model(call)
-            and not self._is_no_step_loop(model.loops.innermost_loop(call))
+            and not self.looks_at_few(model.loops.innermost_loop(call))
             and not self._is_bound_by_loop(call.func)
         )
 
@@ -92,8 +92,8 @@ class ForwardPasses:
         sites = [site for site in model.calls.sites(function) if model.is_per_step(site)]
         return bool(sites) and all(self._is_seldom(site, seen | {function}) for site in sites)
 
-    def _is_no_step_loop(self, loop: Loop | None) -> bool:
-        """Whether a loop looks at a few results, shows each of them, or runs behind a flag."""
+    def looks_at_few(self, loop: Loop | None) -> bool:
+        """Whether a loop looks at a few results, shows a picture of each, or runs behind a flag."""
         if loop is None:
             return False
         model, iterable = self._model, loop.iterable
@@ -149,7 +149,9 @@ class ForwardPasses:
                 continue
             loop = self._model.loops.innermost_loop(step.tape)
             if loop is None and function is not None:
-                return True
+                if runs_beside(self._model.infer.place(node), self._walk.at[step.tape]):
+                    return True
+                continue
             last = max(self._model.infer.place(call).order for call in step.applied)
             if loop in around and self._walk.at[step.tape].order <= order <= last:
                 return True

@@ -57,6 +57,8 @@ def is_part_of_one_iteration(infer: Inference, loop: Loop) -> bool:
         iterable = iterable.args[0].value
     if iterable is None:
         return False
+    if isinstance(iterable, cst.Name):
+        iterable = _literal(infer, iterable) or iterable
     if isinstance(iterable, cst.List | cst.Tuple):
         return len(iterable.elements) <= _FEW
     if isinstance(iterable, cst.Call):
@@ -72,6 +74,23 @@ def is_part_of_one_iteration(infer: Inference, loop: Loop) -> bool:
         if name in ("zip", "reversed", "list", "sorted") and iterable.args:
             return any(_is_part_of_model(infer, arg.value) for arg in iterable.args)
     return _is_part_of_model(infer, iterable)
+
+
+def _literal(infer: Inference, name: cst.Name) -> cst.List | cst.Tuple | None:
+    """The literal that a name stands for, where nothing else is bound to it and nothing is added to it."""
+    found = infer.bindings_reaching(name)
+    if found is None or len(found[1]) != 1 or len(found[0].bindings[name.value]) != 1:
+        return None
+    binding = found[1][0]
+    value = binding.value
+    if binding.kind != "assign" or binding.path != () or not isinstance(value, cst.List | cst.Tuple):
+        return None
+    parents = infer.walk.parents
+    if not value.elements or any(
+        isinstance(parents.get(mention), cst.Attribute) for mention in infer.walk.names.get(name.value, ())
+    ):
+        return None
+    return value
 
 
 def _is_part_of_model(infer: Inference, node: cst.BaseExpression) -> bool:
