@@ -28,6 +28,13 @@ def train_step(x, y):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "a function that the loop calls steps the environment": """
+        def play(action):
+            return env.step(action)
+        for i in range(n):
+            q = train_step(x, y)
+            state = play(int(q))
+        """,
     "a print behind a counter": """
         for step, (x, y) in enumerate(dataset):
             loss = train_step(x, y)

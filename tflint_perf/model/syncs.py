@@ -197,7 +197,15 @@ class Syncs:
         return known
 
     def _steps_environment(self, loop: Loop) -> bool:
-        return any(map(is_of_environment, loop.calls)) or any(map(self._steps_environment, loop.inner))
+        return any(map(self._acts_in_environment, loop.calls)) or any(
+            map(self._steps_environment, loop.inner)
+        )
+
+    def _acts_in_environment(self, call: cst.Call) -> bool:
+        """Whether a call steps an environment, here or in the function that it runs."""
+        return is_of_environment(call) or any(
+            is_of_environment(below) for function in self._calls.targets(call) for below in function.calls
+        )
 
     def _steers(self, statement: cst.If | cst.While) -> bool:
         """Whether a condition waits for the device, but for one that only asks a counter."""
