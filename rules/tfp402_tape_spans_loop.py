@@ -61,7 +61,7 @@ class TapeSpansLoop(Rule):
     code = "TFP402"
     name = "tape-spans-loop"
     triggers = ("GradientTape",)
-    claim = Claim("host memory", least=1.5, kind="growth")
+    claim = Claim("host memory", least=1.2, kind="growth")
 
     def check(self, model: Model) -> Iterator[Report]:
         for tape in model.tapes.all():

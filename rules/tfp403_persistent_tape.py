@@ -113,7 +113,10 @@ def _asked(model: Model, tape: Tape) -> list[cst.Call] | None:
 
 def _is_asked_once(model: Model, call: cst.Call, tape: Tape) -> bool:
     """Whether a gradient is asked once each time that the tape is opened."""
-    if model.loops.innermost_loop(call) is not model.loops.innermost_loop(tape.node):
+    loop, around = model.loops.innermost_loop(call), model.loops.innermost_loop(tape.node)
+    while around is not None and around is not loop:
+        around = around.parent
+    if around is not loop:
         return False
     return callee_name(call) == "gradient" or not (
         len(call.args) > 3

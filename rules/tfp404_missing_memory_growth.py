@@ -61,7 +61,17 @@ class MissingMemoryGrowth(Rule):
 
     code = "TFP404"
     name = "missing-memory-growth"
-    triggers = ("import",)
+    # A program trains where it is run, or what it imports does.
+    triggers = (
+        "__main__",
+        "train",
+        "learn(",
+        "GradientTape",
+        ".fit(",
+        "fit_generator",
+        "minimize(",
+        "apply_gradients",
+    )
     through_imports = True
     fixes = "unsafe"
     claim = Claim("device memory", least=2.0, needs_gpu=True)

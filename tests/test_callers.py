@@ -330,3 +330,22 @@ def test_growth_is_set_below_the_imports_of_a_program_that_names_no_framework(pr
         )
     )
     assert lint(paths, MEMORY) == {}
+
+
+@pytest.mark.parametrize(
+    ("call", "found"),
+    [
+        ("agent.tidy(1)", ["TFP603"]),
+        ("if step % 100 == 0:\n        agent.tidy(1)", []),
+        ("if ready(step):\n        agent.tidy(1)", []),
+    ],
+)
+def test_what_the_caller_asks_before_it_calls_counts(project: Path, call: str, found: list[str]) -> None:
+    agent = AGENT.replace(
+        "def tidy(self):\n            gc.collect()",
+        "def tidy(self, g):\n            tf.summary.histogram('g', g, step=1)",
+    )
+    assert "histogram" in agent
+    loop = f"from agent import Agent\nagent = Agent()\nfor step in range(9999):\n    agent.learn(step)\n    {call}\n"
+    paths = write(project, agent=agent, train=loop)
+    assert lint(paths, frozenset({"TFP603"})).get("agent.py", []) == found

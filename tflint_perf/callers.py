@@ -166,6 +166,7 @@ class _Search:
             or (acts and use.in_loop and use.loop == "none")
             or (outside_loops and any(caller.per_step for caller in above)),
             outside_loops and (alone or any(caller.may_be_per_step for caller in above)),
+            use.always and (not above or use.loop != "none" or any(caller.always for caller in above)),
         )
 
 

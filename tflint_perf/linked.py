@@ -96,7 +96,7 @@ class Linked:
 
     def module_texts(self, dotted: str) -> tuple[bytes, ...]:
         """The texts of the module that an imported name is in, and of what that imports."""
-        return self._files.texts_behind(self._file, dotted)
+        return tuple(self._files.texts_behind(self._file, dotted))
 
     def _value(self, found: Found | None) -> Value:
         if found is None or found.thing is None or found.what == "module":

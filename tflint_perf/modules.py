@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -20,6 +20,9 @@ _LONGEST = 12
 _FOLDERS_ABOVE = 6
 _TOKEN = re.compile(r"\(\)|[^.()]+")
 _FRAMEWORK = re.compile(rb"tensorflow|keras")
+# What is imported in brackets over several lines is rarely a module.
+_IMPORT = re.compile(rb"(?m)^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+([^\n#]*)|import[ \t]+([^\n#]*))")
+_IMPORTED = re.compile(rb"(?:^|,)[ \t(]*([\w.]+)")
 _NO_SUMMARY = Summary({}, (), {})
 # What the rest of the world imports under these names is none of the project's files.
 ELSEWHERE = frozenset(
@@ -95,18 +98,19 @@ class Files:
 
     # What imports bring in
 
-    def texts_behind(self, file: Path, dotted: str) -> tuple[bytes, ...]:
+    def texts_behind(self, file: Path, dotted: str) -> Iterator[bytes]:
         """The texts of the module that an imported name is in, and of all modules of the project that it imports."""
         module = self.module_of(file, dotted)
-        texts: dict[Path, bytes] = {}
+        seen: set[Path] = set()
         waiting = [module] if module is not None else []
         while waiting:
             current = waiting.pop()
-            if current in texts:
+            if current in seen:
                 continue
-            texts[current], names = self._read(current)
+            seen.add(current)
+            text, names = self._read(current)
+            yield text
             waiting += [found for name in names if (found := self.module_of(current, name)) is not None]
-        return tuple(texts.values())
 
     def brings_framework(self, file: Path, data: bytes) -> bool:
         """Whether a file with these bytes imports modules of the project that name TensorFlow or Keras."""
@@ -329,19 +333,14 @@ def _imports_alone(data: bytes) -> Summary:
 
 
 def _imported_anywhere(data: bytes) -> tuple[str, ...]:
-    """The dotted names that a file imports, at its top or further down."""
-    try:
-        nodes = list(ast.walk(ast.parse(data)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
+    """The dotted names that a file imports, at its top or further down: by its lines alone, which is quick."""
     names: list[str] = []
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            module = "." * node.level + (node.module or "")
-            separator = "" if module.endswith(".") else "."
-            names += [
-                module if alias.name == "*" else f"{module}{separator}{alias.name}" for alias in node.names
-            ]
+    for module, imported, plain in _IMPORT.findall(data):
+        if module:
+            whole = module.decode()
+            separator = "" if whole.endswith(".") else "."
+            names.append(whole)
+            names += [f"{whole}{separator}{name.decode()}" for name in _IMPORTED.findall(imported)]
+        else:
+            names += [name.decode() for name in _IMPORTED.findall(plain)]
     return tuple(dict.fromkeys(names))

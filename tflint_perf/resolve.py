@@ -93,7 +93,7 @@ def _project_root(layers: Sequence[Values]) -> Path | None:
     """The folder that was named, relative to what names it."""
     for layer in reversed(layers):
         if "project-root" in layer.values:
-            root = (layer.folder / layer.values["project-root"]).resolve()
+            root = (layer.folder / str(layer.values["project-root"])).resolve()
             if not root.is_dir():
                 raise ConfigError(f"no such folder: {root}", layer.where("project-root"))
             return root

@@ -36,6 +36,15 @@ VALUES = [
         "model",
     ),
     ("class A:\n  def __init__(self): self.m = keras.Sequential()\na = A()\nx = a.m\nx", "model"),
+    (
+        "class A:\n  def f(self):\n    self.a = 3\n    self.a = tf.constant(1)\n    x = self.a\n    x",
+        "tensor",
+    ),
+    (
+        "class A:\n  def g(self): self.a = 3\n  def f(self):\n    self.a = tf.constant(1)\n    self.g()\n"
+        "    x = self.a\n    x",
+        "unknown",
+    ),
     ("class A:\n  def make(self): return tf.constant(1)\nx = A().make()\nx", "tensor"),
     ("a = tf.constant(1)\nx = a * 2 + 1\nx", "tensor"),
     ("a = tf.constant([1, 2])\nx = a[0]\nx", "tensor"),

@@ -148,6 +148,18 @@ FLAGGED = {
         """,
         [7],
     ),
+    "a list that is changed by its indices": (
+        """
+        for x in dataset:
+            train_step(x)
+            weights = model.get_weights()
+            mixed = target.get_weights()
+            for i in range(len(mixed)):
+                mixed[i] = 0.9 * mixed[i] + 0.1 * weights[i]
+            target.set_weights(mixed)
+        """,
+        [8],
+    ),
     "a list that is filled": (
         """
         for x in dataset:

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.model.bound_values import value_of_binding
+from tflint_perf.model.flow import reaching
 from tflint_perf.model.keras_classes import KERAS_BASES
-from tflint_perf.model.scopes import Binding, Class
+from tflint_perf.model.scopes import At, Binding, Block, Class, Function
 from tflint_perf.model.values import Kind, Value, join
 
 if TYPE_CHECKING:
     from tflint_perf.model.infer import Inference
 
+# Behind every statement.
+_END = 1 << 60
 _KERAS_KINDS = frozenset({"model", "layer", "metric", "loss", "optimizer"})
 _PLAIN_BASES = frozenset({"abc.ABC", "typing.Generic", "typing.NamedTuple", "enum.Enum", "typing.Protocol"})
 
@@ -87,8 +90,11 @@ class Classes:
 
     # Members
 
-    def member(self, base: Value, name: str) -> Value | None:
-        """A method or attribute that a class in this file, or a base of it in this file, gives to its instances."""
+    def member(self, base: Value, name: str, use: cst.Attribute | None = None) -> Value | None:
+        """A method or attribute that a class in this file, or a base of it in this file, gives to its instances.
+
+        An attribute read at `use` has a value that reaches this place, when its own method assigns to it.
+        """
         assert base.klass is not None
         for klass in self.lineage(base.klass):
             method = klass.methods.get(name)
@@ -101,6 +107,14 @@ class Classes:
                 return replace(self._infer.function_value(method), receiver=base)
             bindings = klass.attributes.get(name)
             if bindings:
+                seen = self._own_reaching(bindings, use) if use is not None and len(bindings) > 1 else []
+                value = join([value_of_binding(self._infer, binding, klass.scope) for binding in seen])
+                if seen and value.kind not in ("none", "never"):
+                    return value
+                left = self._left_behind(bindings) if len(bindings) > 1 else []
+                value = join([value_of_binding(self._infer, binding, klass.scope) for binding in left])
+                if value.known and value.kind != "none":
+                    return value
                 return join([value_of_binding(self._infer, binding, klass.scope) for binding in bindings])
             in_body = klass.scope.bindings.get(name)
             if in_body:
@@ -110,6 +124,45 @@ class Classes:
             if inherited.known or inherited.outside:
                 return inherited
         return None
+
+    def _own_reaching(self, bindings: list[Binding], use: cst.Attribute) -> list[Binding]:
+        """The assignments of the same method that surely give `self.x` its value at `use`; none where others may."""
+        at = self._infer.place(use)
+        function = at.block.function
+        if function is None or function.owner is None or not isinstance(use.value, cst.Name):
+            return []
+        own = [binding for binding in bindings if binding.at.block.function is function]
+        if function.positional[:1] != [use.value.value] or not own:
+            return []
+        entry = Binding(use.attr.value, "param", function.node, None, At(-1, _body_of(at.block)))
+        found = reaching([entry, *own], at)
+        if entry in found or (len(own) < len(bindings) and self._may_reassign(function, found, at)):
+            return []
+        return found
+
+    @staticmethod
+    def _left_behind(bindings: list[Binding]) -> list[Binding]:
+        """What the methods that assign to an attribute leave in it when they end."""
+        by_function: dict[Function | None, list[Binding]] = {}
+        for binding in bindings:
+            by_function.setdefault(binding.at.block.function, []).append(binding)
+        return [
+            binding
+            for function, own in by_function.items()
+            if function is not None
+            for binding in reaching(own, At(_END, _body_of(own[0].at.block)))
+        ]
+
+    def _may_reassign(self, function: Function, found: list[Binding], at: At) -> bool:
+        """Whether another method, which may assign as well, is called between an assignment and the use."""
+        first = min((binding.at.order for binding in found), default=0)
+        return any(
+            isinstance(call.func, cst.Attribute)
+            and isinstance(call.func.value, cst.Name)
+            and call.func.value.value == function.positional[0]
+            and (at.block.loop is not None or first <= self._infer.place(call).order <= at.order)
+            for call in function.calls
+        )
 
     def bases_outside(self, klass: Class) -> list[str]:
         """The bases of a class, and of its bases in this file, that other linted files define."""
@@ -132,3 +185,10 @@ class Classes:
                 if isinstance(wrapped, cst.Attribute) and wrapped.attr.value == name:
                     return Value("compiled", function=klass.methods[name])
         return None
+
+
+def _body_of(block: Block) -> Block:
+    """The outermost block of the function that a block belongs to."""
+    while block.parent is not None and block.parent.function is block.function:
+        block = block.parent
+    return block

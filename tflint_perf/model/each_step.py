@@ -42,4 +42,6 @@ class EachStep:
         function = self._calls.function_at(node)
         if function is None or function in seen or not self._loops.is_per_step(node):
             return False
+        if any(caller.per_step and caller.always for caller in self._calls.callers_outside(function)):
+            return True
         return any(self._runs(site, holds, seen | {function}) for site in self._calls.sites(function))

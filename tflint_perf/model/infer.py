@@ -162,7 +162,7 @@ class Inference:
         base = self.value(node.value)
         name = node.attr.value
         if base.klass is not None:
-            found = self.classes.member(base, name)
+            found = self.classes.member(base, name, node)
             if found is not None:
                 return found
         if base.outside:

@@ -23,13 +23,14 @@ class Caller:
     """A place in another file that calls a function of this one, or hands it to something.
 
     `state` is that of the code around it. `may_be_per_step` is said of code that nobody calls in turn, so that
-    it is judged by itself.
+    it is judged by itself; `always` of a call that is made whenever the code around it runs, behind no condition.
     """
 
     how: How
     state: State = "unknown"
     per_step: bool = False
     may_be_per_step: bool = False
+    always: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.model.conditions import conditions
 from tflint_perf.model.methods import traced
 from tflint_perf.model.names import canonical
 from tflint_perf.model.outside import Caller, ClassFacts, How, name_outside
@@ -64,7 +65,7 @@ class Use:
     """A place that calls what `path` leads to, or hands it to something.
 
     `function` is the function of this file around it, if other files can call that; `loop` is the kind of the
-    innermost loop of steps or epochs around it.
+    innermost loop of steps or epochs around it. `always` says that no condition stands in front of it there.
     """
 
     path: str
@@ -74,6 +75,7 @@ class Use:
     loop: LoopKind
     in_loop: bool
     per_step: bool
+    always: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,4 +301,6 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
         model.loops.kind(kind) if kind is not None else "none",
         loop is not None,
         model.loops.is_per_step(place),
+        model.guards.guard_of(place) is None
+        and not any(conditions(model.walk, place, kind.node if kind is not None else None, exits=False)),
     )

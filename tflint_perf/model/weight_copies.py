@@ -96,10 +96,22 @@ class WeightCopies:
                     continue
                 seen.add(binding)
                 yield from self._reached(binding.value, depth + 1, seen)
+                for value in self._put_into(name):
+                    yield from self._reached(value, depth + 1, seen)
                 if isinstance(binding.value, cst.List) and not binding.value.elements:
                     for call in self._walk.calls.get("append", ()):
                         if dotted_name(call.func) == f"{name.value}.append" and call.args:
                             yield from self._reached(call.args[0].value, depth + 1, seen)
+
+    def _put_into(self, name: cst.Name) -> Iterator[cst.BaseExpression]:
+        """What a list is given by its indices: `weights[i] = …`."""
+        scope = self._infer.names.scope_of(name)
+        for statement in self._walk.at:
+            match statement:
+                case cst.Assign(
+                    targets=[cst.AssignTarget(target=cst.Subscript(value=cst.Name(value=into)))], value=value
+                ) if into == name.value and self._infer.names.scope_of(statement) is scope:
+                    yield value
 
     def is_on_each_step(self, node: cst.CSTNode) -> bool:
         """Whether a step loop runs `node` each time, but for the time in which it gathers its first samples."""

@@ -85,9 +85,9 @@ class Writes:
         if function is None or function in seen:
             return False
         sites = [call for call in self._model.calls.sites(function) if self._model.loops.is_per_step(call)]
+        callers = self._model.calls.callers_outside(function)
         if not sites:
-            # What another file asks before it calls is not known.
-            return not self._model.calls.callers_outside(function)
+            return not callers or any(caller.per_step and caller.always for caller in callers)
         return any(self._each_step(call, seen | {function}) for call in sites)
 
 
