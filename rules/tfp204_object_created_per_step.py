@@ -86,7 +86,13 @@ class ObjectCreatedPerStep(Rule):
         for made in model.making.made_again():
             if model.once.runs_seldom(made.call) or model.guard_of(made.call) is not None:
                 continue
-            text = _TRACED if made.time == "traced" else _STATELESS if made.stateless else _WHAT[made.kind]
+            text = (
+                _TRACED
+                if made.time == "traced"
+                else _STATELESS
+                if made.stateless
+                else _WHAT.get(made.kind, _STATELESS)
+            )
             yield Report(
                 made.call,
                 text.format(name=made.name, time=made.time),

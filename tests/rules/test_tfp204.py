@@ -405,3 +405,21 @@ REFUSED = {
 @pytest.mark.parametrize(("reason", "source"), REFUSED.items(), ids=REFUSED.keys())
 def test_says_why_it_does_not_move_it(reason: str, source: str) -> None:
     assert [note.rsplit(" (line", 1)[0] for note in notes(CODE, module(source))] == [f"no fix: {reason}"]
+
+
+def test_a_loss_of_a_class_of_its_own_is_a_loss() -> None:
+    source = """
+        import tensorflow as tf
+        class Contrast(tf.keras.losses.Loss):
+            def __init__(self, scale):
+                super().__init__()
+                self.scale = scale
+            def call(self, y, p):
+                return self.scale * tf.abs(y - p)
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        for x, y in tf.data.Dataset.from_tensor_slices(data).batch(32):
+            with tf.GradientTape() as tape:
+                loss = Contrast(2.0)(y, model(x))
+            tf.keras.optimizers.SGD().apply_gradients(zip(tape.gradient(loss, model.weights), model.weights))
+    """
+    assert 12 in flagged("TFP204", source)
