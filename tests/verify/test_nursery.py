@@ -51,6 +51,15 @@ def test_each_run_has_a_process_and_a_folder_of_its_own(tmp_path: Path, nursery:
     assert str(Path.cwd()) not in folders
 
 
+def test_temporary_files_of_a_run_go_with_it(tmp_path: Path, nursery: Nursery) -> None:
+    log = tmp_path / "log"
+    leaves = f"import tempfile; open({str(log)!r}, 'a').write(tempfile.mkstemp()[1] + chr(10))"
+    run(experiment(tmp_path, leaves, leaves), nursery)
+    left = [Path(line) for line in log.read_text().splitlines()]
+    assert left
+    assert not any(path.exists() for path in left)
+
+
 def test_what_a_run_leaves_behind_the_next_does_not_see(tmp_path: Path, nursery: Nursery) -> None:
     each = "assert step or 'left' not in sys.modules; sys.modules['left'] = None"
     assert run(experiment(tmp_path, each, each), nursery, OPTIONS).reason != "failed"

@@ -59,7 +59,7 @@ runs_tensorflow = pytest.mark.skipif(find_spec("tensorflow") is None, reason="Te
 def measure(path: Path, steps: int) -> Run:
     plan = {"steps": steps, "seconds": None, "samples": 2}
     request = {"script": str(path), "plan": plan, "preload": False, "gpu": False}
-    child = Child(request, "cpu", path.parent)
+    child = Child(request, "cpu", path.parent, path.parent)
     try:
         child.wait_until_ready()
         child.begin()

@@ -10,6 +10,7 @@ import faulthandler
 import json
 import os
 import sys
+import tempfile
 import traceback
 from contextlib import suppress
 from dataclasses import asdict
@@ -32,11 +33,14 @@ _LINE = 200
 def main() -> None:
     """Answer one request: `{"describe": true}`, or `{"script": …, "plan": …, "preload": …, "gpu": …}`.
 
+    Either says `{"scratch": folder}` too: where temporary files go, for somebody else to remove.
+
     After `{"nursery": descriptor}` it is forked for each run, and every fork answers a request of its own.
     """
     request = json.loads(sys.argv[1])
     if "nursery" in request:
         request = serve(request["nursery"])
+    _write_into(request["scratch"])
     faulthandler.enable()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
@@ -53,6 +57,14 @@ def main() -> None:
     sys.stderr.flush()
     # At once: threads that the script left behind are not waited for.
     os._exit(0)
+
+
+def _write_into(scratch: str) -> None:
+    """Let temporary files lie in this folder: nothing is cleaned up in a process that ends at once.
+
+    AutoGraph writes a module for every function that it converts.
+    """
+    os.environ["TMPDIR"] = tempfile.tempdir = scratch
 
 
 def describe() -> dict[str, Any]:

@@ -47,7 +47,7 @@ def find_place(wanted: DeviceKind | None) -> Place:
 
 def _facts(device: DeviceKind) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="tflint-perf-") as scratch:
-        child = Child({"describe": True}, device, Path(scratch))
+        child = Child({"describe": True}, device, Path(scratch), Path(scratch))
         try:
             return child.finish(_SECONDS, "described")
         except Failure as failure:

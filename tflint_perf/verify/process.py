@@ -20,8 +20,7 @@ import tflint_perf
 from tflint_perf.verify.nursery import Forked, Nursery, NurseryError
 
 # What a process is started with: `-c`, this, the folder that holds the package, and a request as JSON. The current
-# folder is no place
-# to import from, and the folder that holds the package is the last.
+# folder is no place to import from, and the folder that holds the package is the last.
 _BOOT = (
     "import sys; sys.path[:] = [path for path in sys.path if path] + [sys.argv.pop(1)]; "
     "from tflint_perf.verify.child import main; main()"
@@ -51,11 +50,20 @@ class Failure(Exception):  # noqa: N818  # a script that fails is an answer, not
 
 
 class Child:
-    """One process, from its start to its answer; `close` ends it in any case."""
+    """One process, from its start to its answer; `close` ends it in any case.
+
+    It runs in `folder`, and leaves its temporary files in `scratch`.
+    """
 
     def __init__(
-        self, request: Mapping[str, Any], device: DeviceKind, folder: Path, nursery: Nursery | None = None
+        self,
+        request: Mapping[str, Any],
+        device: DeviceKind,
+        folder: Path,
+        scratch: Path,
+        nursery: Nursery | None = None,
     ) -> None:
+        request = {**request, "scratch": str(scratch)}
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
         self._answers: queue.Queue[str | None] = queue.Queue()
         theirs_in, ours_in = os.pipe()

@@ -136,9 +136,9 @@ def _runs(
     for start in range(0, len(sides), ahead):
         turn = [experiment.script(side) for side in sides[start : start + ahead]]
         with tempfile.TemporaryDirectory(prefix="tflint-perf-") as scratch, ExitStack() as stack:
-            folder = Path.cwd() if experiment.own else Path(scratch)
+            folders = (Path.cwd() if experiment.own else Path(scratch), Path(scratch))
             children = [
-                stack.enter_context(_Run(script, plan, preload, options, folder, nursery)) for script in turn
+                stack.enter_context(_Run(script, plan, preload, options, folders, nursery)) for script in turn
             ]
             for child in children:
                 child.wait_until_ready()
@@ -158,16 +158,16 @@ class _Run:
         plan: Plan,
         preload: bool,
         options: Options,
-        folder: Path,
+        folders: tuple[Path, Path],
         nursery: Nursery | None,
     ) -> None:
         gpu = options.device == "gpu"
         request = {"script": str(script), "plan": asdict(plan), "preload": preload, "gpu": gpu}
         self._script, self._plan, self._options = script, plan, options
         try:
-            self._child = Child(request, options.device, folder, nursery)
+            self._child = Child(request, options.device, *folders, nursery)
         except NurseryError:  # it has died, of what another script did; this one can do without
-            self._child = Child(request, options.device, folder)
+            self._child = Child(request, options.device, *folders)
         self._begun = False
 
     def __enter__(self) -> _Run:
