@@ -86,6 +86,39 @@ SILENT = {
     "a cast of 8-bit numbers that makes no floats": """
         ds = tf.data.Dataset.from_tensor_slices(x_train).map(lambda x: tf.cast(x, tf.uint8)).shuffle(1000)
         """,
+    "small crops of bytes": """
+        def f(image):
+            return tf.cast(tf.image.random_crop(image, [12, 12]), tf.float32)
+        tf.data.Dataset.from_tensor_slices(x_train).map(f).shuffle(60000)
+        """,
+    "a label made a float": """
+        def f(image, label):
+            return image, tf.cast(label, tf.float32)
+        tf.data.Dataset.from_tensor_slices((x_train, y_train)).map(f).shuffle(60000)
+        """,
+    "a label of a dictionary made a float": """
+        def f(features):
+            return features["image"], tf.cast(features["label"], tf.float32)
+        tfds.load("mnist", split="train").map(f).shuffle(60000)
+        """,
+    "floats that were made on the host": """
+        x_train = x_train.astype("float32")
+        tf.data.Dataset.from_tensor_slices(x_train).map(to_float).shuffle(60000)
+        """,
+    "floats by division on the host": """
+        x_train = x_train / 255.0
+        tf.data.Dataset.from_tensor_slices(x_train).map(to_float).shuffle(60000)
+        """,
+    "photographs made small": """
+        def f(image, label):
+            return tf.image.resize(tf.cast(image, tf.float32) / 255.0, [64, 64]), label
+        tfds.load("cats_vs_dogs", split="train", as_supervised=True).map(f).shuffle(1000)
+        """,
+    "bytes that an earlier map made floats": """
+        ds = tf.data.Dataset.from_tensor_slices(x_train).map(lambda x: x * 0.5)
+        ds.map(lambda x: tf.cast(x, tf.float32)).shuffle(60000)
+        """,
+    "a look at a few elements": "slices.batch(batch_size).shuffle(32).take(1)",
     "numbers of tables": "tfds.load('iris', split='train').map(lambda r: tf.cast(r, tf.float32)).shuffle(99)",
     "python": "files.map(lambda p: tf.py_function(load, [p], tf.float32)).shuffle(1000).batch(32)",
     "text cut into sequences": """
@@ -159,6 +192,66 @@ FLAGGED = {
             return tf.cast(image, tf.float32) / 255., label
         ds = tfds.load("mnist", split="train", as_supervised=True)
         ds = ds.map(f).shuffle(10000)  # <-
+        """,
+    "8-bit images of a dictionary": """
+        def f(features):
+            return tf.cast(features["image"], tf.float32) / 127.5 - 1.0, features["label"]
+        ds = tfds.load(name="mnist", split=tfds.Split.TRAIN)
+        ds = ds.repeat(-1).map(f).shuffle(100)  # <-
+        """,
+    "8-bit images that are standardized": """
+        def f(x, y):
+            return tf.image.per_image_standardization(x), y
+        tf.data.Dataset.from_tensor_slices((x_train, y_train)).map(f).shuffle(60000)  # <-
+        """,
+    "8-bit images augmented before": """
+        HEIGHT = WIDTH = 32
+        (x, y), (x_test, y_test) = tf.keras.datasets.cifar10.load_data()
+        def augment(x, y):
+            x = tf.image.resize_with_crop_or_pad(x, HEIGHT + 8, WIDTH + 8)
+            return tf.image.random_flip_left_right(tf.image.random_crop(x, [HEIGHT, WIDTH, 3])), y
+        def standardize(x, y):
+            return tf.image.per_image_standardization(x), y
+        ds = tf.data.Dataset.from_tensor_slices((x, y)).map(augment).map(standardize).shuffle(50000)  # <-
+        """,
+    "8-bit images augmented behind": """
+        SIZE = [28, 28, 1]
+        def f(x, y):
+            return tf.image.random_crop(tf.image.convert_image_dtype(x, tf.float32), size=SIZE), y
+        ds = tf.data.Dataset.from_tensor_slices((x_train, y_train)).map(f)
+        ds = ds.map(lambda x, y: (tf.image.random_flip_left_right(x), y)).shuffle(60000)  # <-
+        """,
+    "8-bit images with an axis more": """
+        x_train = x_train.reshape(-1, 28, 28, 1)
+        x_train = np.concatenate([x_train, np.expand_dims(x_train[..., 0], -1)])
+        ds = tf.data.Dataset.from_tensor_slices(x_train).map(lambda x: x / 255).shuffle(60000)  # <-
+        """,
+    "a pair of arrays with a name": """
+        train, test = tf.keras.datasets.fashion_mnist.load_data()
+        def f(x, y):
+            return to_float(x), y
+        ds = tf.data.Dataset.from_tensor_slices(train).map(f).shuffle(60000)  # <-
+        """,
+    "8-bit images that a function is given": """
+        def make(images, labels):
+            return tf.data.Dataset.from_tensor_slices(images).map(to_float).shuffle(60000)  # <-
+        make(x_train, y_train)
+        """,
+    "photographs made floats in their size": """
+        def f(image, label):
+            return to_float(image), label
+        tfds.load("oxford_flowers102", split="train", as_supervised=True).map(f).shuffle(1000)  # <-
+        """,
+    "an image that a statistic of itself is taken from": """
+        def f(path):
+            image = tf.cast(load(path), tf.float32)
+            return image - tf.reduce_mean(image)
+        files.map(f).shuffle(1000)  # <-
+        """,
+    "an image with its class": """
+        def f(path, label):
+            return load(path), tf.argmax(label)
+        slices.map(f).shuffle(1000)  # <-
         """,
     "raw bytes": """
         def f(record):

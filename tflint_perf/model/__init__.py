@@ -137,7 +137,7 @@ class Model:
     parallelism = part(Parallelism)  # what pipelines do in parallel, and where they read several files
     rebuilt = part(Rebuilt)  # datasets that a loop builds again and again
     successors = part(Successors)  # what comes behind a stage of a pipeline
-    growth = part(Growth, "infer", "calls")  # which stages of pipelines make elements larger
+    growth = part(Growth, "infer", "calls", "iterations")  # which stages of pipelines make elements larger
     augmentations = part(Augmentations, "infer", "calls")  # which stages of pipelines draw random numbers
     late_shuffles = part(LateShuffles)  # shuffles of what is large
     late_caches = part(LateCaches)  # caches of what should be made anew

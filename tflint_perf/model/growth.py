@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.dataset_apis import BATCHING
+from tflint_perf.model.eight_bits import EightBits
+from tflint_perf.model.image_sizes import ImageSizes
 from tflint_perf.model.infer import Inference
+from tflint_perf.model.iterations import Iterations
 from tflint_perf.model.named_calls import builtin_or_qualified, dtype_name
 from tflint_perf.model.pipelines import NEUTRAL
-from tflint_perf.model.scopes import Binding, Function
-from tflint_perf.model.syntax import argument, descendants, descendants_here, integer
+from tflint_perf.model.scopes import Function
+from tflint_perf.model.syntax import argument, descendants_here, integer, last_name, string
 from tflint_perf.model.values import Pipeline, Stage
 
 _IMAGE_DECODERS = frozenset(
@@ -22,7 +27,7 @@ _IMAGE_DECODERS = frozenset(
 )
 _DECODERS = _IMAGE_DECODERS | {"tf.audio.decode_wav"}
 _READERS = frozenset({"tf.io.read_file", "tf.read_file"})
-# Readers of image files that a generator calls.
+# Readers of image files that Python code calls.
 _HOST_READERS = frozenset(
     {
         "cv2.imread",
@@ -40,9 +45,8 @@ _HOST_READERS = frozenset(
 # What gives far less than it takes.
 _REDUCING = (
     "tf.reduce_", "tf.math.reduce_", "tf.argmax", "tf.math.argmax", "tf.math.top_k", "tf.nn.top_k", "tf.histogram",
-    "tf.strings.length", "tf.strings.to_hash", "tf.norm", "tf.linalg.norm", "tf.size",
+    "tf.strings.length", "tf.strings.to_hash", "tf.norm", "tf.linalg.norm", "tf.size", "tf.shape",
 )  # fmt: skip
-_CUTTING = ("resize", "crop", "extract_", "slice", "glimpse")
 _BUILTINS = frozenset(
     {
         "len",
@@ -60,69 +64,77 @@ _BUILTINS = frozenset(
         "max",
     }
 )
-_METHODS = frozenset({"set_shape", "get_shape", "as_list", "lookup", "format"})
-# An image with a side shorter than this may take less than its file. Shorter ones are channels and offsets.
-_SHORT_SIDE, _CHANNELS = 128, 4
-_EIGHT_BIT_DATA = frozenset(
-    f"keras.datasets.{name}.load_data" for name in ("mnist", "fashion_mnist", "cifar10", "cifar100")
-)
+_METHODS = frozenset({"set_shape", "get_shape", "as_list", "lookup", "format", "append"})
+# An image of fewer pixels may take less than its file.
+_SMALL = 128 * 128
 _FLOATS = frozenset({"float32", "float64"})
-_EIGHT_BIT_SCALES = frozenset({255, 256})
-# Names that stand for names, no deeper than this.
-_DEEPEST = 3
+_MAKE_FLOATS = frozenset({"tf.image.per_image_standardization", "tf.to_float", "keras.layers.Rescaling"})
+# What leaves bytes what they are.
+_KEEP_BYTES = re.compile(
+    r"^tf\.(image\.(random_|stateless_random_|flip_|rot90|transpose|adjust_|resize_with_crop_or_pad|"
+    r"resize_image_with_crop_or_pad|pad_to|crop_to|central_crop)|random\.|one_hot|reshape|expand_dims|squeeze|transpose|"
+    r"stack|pad|shape|random_crop|identity|reverse)"
+)
+_LABEL = re.compile(r"(^|_)(y|lbl|label|target|class|cls|category|id)s?($|_|\d)", re.I)
+# Bytes take a quarter of what floats take.
+_BYTES_OF_A_FLOAT = 4
 
 
 class Growth:
     """Answers what makes a stage's elements larger than those it is given; "" where nothing is seen to."""
 
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+    def __init__(self, infer: Inference, calls: CallGraph, iterations: Iterations) -> None:
         self._infer = infer
         self._calls = calls
+        self._eight_bits = EightBits(infer, calls)
+        self._sizes = ImageSizes(infer, iterations)
 
     def of_stage(self, stage: Stage, before: Pipeline) -> str:
         """How a stage behind `before` makes elements larger, or a source gives what is large: "decodes images"."""
-        name = "map_func" if stage.name == "map" else "generator" if stage.name == "from_generator" else ""
-        given = argument(stage.call, 0, name) if name else None
-        function = self._infer.value(given).function if given is not None else None
-        if function is None:
+        if stage.name not in ("map", "from_generator"):
             return ""
-        functions = list(self._reached(function, set()))
+        functions = self._functions(stage)
         calls = self._calls_of(functions)
         if stage.name == "from_generator":
             return "gives whole images" if any(self._name(call) in _HOST_READERS for call in calls) else ""
-        return self._of_map(functions, calls, before)
+        return self._of_map(functions, calls, before) if functions else ""
 
-    def stays_large(self, stage: Stage) -> bool:
-        """Whether a stage surely does not make much smaller elements of large ones."""
+    def stays_large(self, stage: Stage, before: Pipeline) -> bool:
+        """Whether a stage behind `before` surely does not make much smaller elements of large ones."""
         if stage.name != "map":
             return stage.name in NEUTRAL or stage.name in ("filter", "enumerate", "with_options", *BATCHING)
-        given = argument(stage.call, 0, "map_func")
-        function = self._infer.value(given).function if given is not None else None
-        if function is None:
+        functions = self._functions(stage)
+        calls = self._calls_of(functions)
+        if not functions or not all(map(self._is_known, calls)) or self._reduces(functions):
             return False
-        calls = self._calls_of(self._reached(function, set()))
-        names = [self._name(call) for call in calls]
-        if any(name.startswith(_REDUCING) for name in names) or not all(map(self._is_known, calls)):
-            return False
-        return all(
-            self._stays_large(call) for call in calls if any(word in self._name(call) for word in _CUTTING)
-        )
+        least = self._least(calls)
+        size = self._eight_bits.at_source(before, scaled=True)
+        return least >= _SMALL or (size is not None and _BYTES_OF_A_FLOAT * least > size)
 
     def _of_map(self, functions: list[Function], calls: list[cst.Call], before: Pipeline) -> str:
         names = {self._name(call) for call in calls}
-        if not all(map(self._is_known, calls)) or any(name.startswith(_REDUCING) for name in names):
+        if not all(map(self._is_known, calls)) or self._reduces(functions):
             return ""
-        cuts = [call for call in calls if any(word in self._name(call) for word in _CUTTING)]
         if names & _READERS and names & _DECODERS:
             return "reads and decodes files"
+        least = self._least(calls)
         if names & _IMAGE_DECODERS:
-            return "decodes images" if all(map(self._stays_large, cuts)) else ""
-        if cuts or not any(map(self._casts_to_float, calls)):
+            return "decodes images" if least >= _SMALL else ""
+        if not any(map(self._makes_floats, calls)) and not any(map(_divides_by_255, functions)):
             return ""
-        of_bytes = any(map(self._decodes_bytes, calls)) or self._gives_bytes(before, functions)
-        return "makes floats of bytes" if of_bytes else ""
+        if any(map(self._decodes_bytes, calls)):
+            return "makes floats of bytes" if least == math.inf else ""
+        size = self._bytes_before(before, functions)
+        grows = size is not None and (least == math.inf or _BYTES_OF_A_FLOAT * least > size)
+        return "makes floats of bytes" if grows else ""
 
     # What a mapped function does
+
+    def _functions(self, stage: Stage) -> list[Function]:
+        """The functions of this file that a stage runs; none where the one that it is given is not in sight."""
+        given = argument(stage.call, 0, "map_func" if stage.name == "map" else "generator")
+        function = self._infer.value(given).function if given is not None else None
+        return list(self._reached(function, set())) if function is not None else []
 
     def _reached(self, function: Function, seen: set[Function]) -> Iterator[Function]:
         """A function and those of this file that calling it runs."""
@@ -139,7 +151,12 @@ class Growth:
         return [call for function in functions for call in function.calls if not self._calls.targets(call)]
 
     def _name(self, call: cst.Call) -> str:
-        return builtin_or_qualified(self._infer, call.func)
+        """The name of what a call runs: the class of a layer that is called."""
+        name = builtin_or_qualified(self._infer, call.func)
+        if not name:
+            value = self._infer.value(call.func)
+            return value.name if value.kind == "layer" else ""
+        return name
 
     def _is_known(self, call: cst.Call) -> bool:
         name = self._name(call)
@@ -147,36 +164,43 @@ class Growth:
             return isinstance(call.func, cst.Attribute) and call.func.attr.value in _METHODS
         if name in _BUILTINS or name.startswith(("np.", "os.path.", "functools.")):
             return True
+        if name.startswith("keras."):
+            return name in _MAKE_FLOATS or name.endswith(".preprocess_input")
         return name.startswith("tf.") and not name.startswith(("tf.py_", "tf.numpy_function"))
 
-    def _stays_large(self, cut: cst.Call) -> bool:
-        """Whether the size that an image is cut or resized to is in sight, and no side of it is short."""
-        sizes = [size for arg in cut.args for size in self._integers(arg.value, 0) if size > _CHANNELS]
-        return bool(sizes) and min(sizes) >= _SHORT_SIDE
+    def _least(self, calls: list[cst.Call]) -> float:
+        return self._sizes.least((self._name(call), call) for call in calls)
 
-    def _integers(self, node: cst.BaseExpression, depth: int) -> Iterator[int]:
-        """The integers that an expression is made of, through names that are bound once."""
-        for below in descendants(node):
-            number = integer(below) if isinstance(below, cst.BaseNumber) else None
-            if number is not None:
-                yield number
-            elif isinstance(below, cst.Name) and depth < _DEEPEST:
-                value = binding.value if (binding := self._only_binding(below)) is not None else None
-                if isinstance(value, cst.BaseNumber | cst.Tuple | cst.List):
-                    yield from self._integers(value, depth + 1)
+    def _reduces(self, functions: list[Function]) -> bool:
+        """Whether what a function gives first is a statistic, and not an image that one was used for."""
+        return any(self._is_reduced(given) for function in functions for given in _given_first(function))
 
-    def _only_binding(self, name: cst.Name) -> Binding | None:
-        """The one assignment that a name has its value from."""
-        found = self._infer.bindings_reaching(name)
-        if found is None or len(found[1]) != 1 or found[1][0].kind != "assign":
-            return None
-        return found[1][0]
+    def _is_reduced(self, node: cst.BaseExpression) -> bool:
+        if isinstance(node, cst.Name):
+            found = self._infer.bindings_reaching(node)
+            made = (
+                [binding.value for binding in found[1] if binding.kind == "assign"]
+                if found is not None
+                else []
+            )
+            return any(isinstance(value, cst.Call) and self._is_reduced(value) for value in made)
+        if not isinstance(node, cst.Call):
+            return False
+        name = self._name(node)
+        wraps = name == "tf.cast" and bool(node.args)
+        return self._is_reduced(node.args[0].value) if wraps else name.startswith(_REDUCING)
 
     # Bytes to floats
 
-    def _casts_to_float(self, call: cst.Call) -> bool:
+    def _makes_floats(self, call: cst.Call) -> bool:
+        """Whether a call makes floats of what may be an image."""
+        name = self._name(call)
+        if not call.args or _is_label(call.args[0].value):
+            return False
+        if name in _MAKE_FLOATS or name.endswith(".preprocess_input"):
+            return True
         kind = argument(call, 1, "dtype")
-        casts = self._name(call) in ("tf.cast", "tf.image.convert_image_dtype")
+        casts = name in ("tf.cast", "tf.image.convert_image_dtype", "tf.dtypes.cast", "keras.backend.cast")
         return casts and kind is not None and dtype_name(self._infer, kind) in _FLOATS
 
     def _decodes_bytes(self, call: cst.Call) -> bool:
@@ -187,36 +211,78 @@ class Growth:
         )
         return kind is not None and dtype_name(self._infer, kind) == "uint8"
 
-    def _gives_bytes(self, before: Pipeline, functions: list[Function]) -> bool:
-        """Whether the elements at the end of a pipeline, or their first parts, are 8-bit numbers."""
-        source = before[0]
-        if any(stage.name not in NEUTRAL for stage in before[1:]):
-            return False
-        if source.name == "tfds.load":
-            return any(_scales_eight_bits(function) for function in functions)
-        given = (
-            source.call.args[0].value if source.name == "from_tensor_slices" and source.call.args else None
+    def _bytes_before(self, before: Pipeline, functions: list[Function]) -> float | None:
+        """How many pixels the 8-bit images have at the end of a pipeline; None where they are not known to be such."""
+        for stage in before[1:]:
+            if stage.name not in NEUTRAL and not (stage.name == "map" and self._keeps_bytes(stage)):
+                return None
+        return self._eight_bits.at_source(before, scaled=any(map(_scales_eight_bits, functions)))
+
+    def _keeps_bytes(self, stage: Stage) -> bool:
+        """Whether a map surely gives images of bytes where it gets such."""
+        functions = self._functions(stage)
+        calls = self._calls_of(functions)
+        return (
+            bool(functions)
+            and all(_KEEP_BYTES.match(self._name(call)) or self._is_cast_of_label(call) for call in calls)
+            and not any(map(_computes, functions))
         )
-        if isinstance(given, cst.Tuple) and given.elements:
-            given = given.elements[0].value
-        return given is not None and self._is_eight_bit(given)
 
-    def _is_eight_bit(self, node: cst.BaseExpression) -> bool:
-        if self._infer.value(node).dtype == "uint8":
-            return True
-        if isinstance(node, cst.Subscript):
-            return self._is_eight_bit(node.value)
-        binding = self._only_binding(node) if isinstance(node, cst.Name) else None
-        if binding is None or not isinstance(binding.value, cst.Call) or not binding.path:
-            return False
-        return self._name(binding.value) in _EIGHT_BIT_DATA and binding.path[-1] == 0
+    def _is_cast_of_label(self, call: cst.Call) -> bool:
+        return self._name(call) == "tf.cast" and bool(call.args) and _is_label(call.args[0].value)
 
 
-def _scales_eight_bits(function: Function) -> bool:
-    """Whether a function divides by 255."""
+def _given_first(function: Function) -> Iterator[cst.BaseExpression]:
+    """What a function gives, or the first part of it: an image, in front of its label."""
+    if isinstance(function.node, cst.Lambda):
+        given = [function.node.body]
+    else:
+        given = [statement.value for statement in function.returns if statement.value is not None]
+    for node in given:
+        yield node.elements[0].value if isinstance(node, cst.Tuple) and node.elements else node
+
+
+def _is_label(node: cst.BaseExpression) -> bool:
+    """Whether something goes by the name of a label: `y`, `features["label"]`."""
+    if isinstance(node, cst.Subscript) and isinstance(node.slice[0].slice, cst.Index):
+        return _LABEL.search(string(node.slice[0].slice.value) or "") is not None
+    return _LABEL.search(last_name(node)) is not None
+
+
+def _computes(function: Function) -> bool:
+    """Whether a function multiplies or divides."""
+    return any(
+        isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Divide | cst.Multiply)
+        for node in descendants_here(function.node.body)
+    )
+
+
+def _divides_by_255(function: Function) -> bool:
+    """Whether a function divides by the integer 255: of bytes, that makes floats."""
     return any(
         isinstance(node, cst.BinaryOperation)
         and isinstance(node.operator, cst.Divide)
-        and integer(node.right) in _EIGHT_BIT_SCALES
+        and isinstance(node.right, cst.Integer)
+        and integer(node.right) == 255
+        and not _is_label(node.left)
         for node in descendants_here(function.node.body)
     )
+
+
+def _scales_eight_bits(function: Function) -> bool:
+    """Whether a function divides by 255 or the half of it, or multiplies by the reciprocal."""
+    return any(
+        (
+            isinstance(node, cst.BinaryOperation)
+            and isinstance(node.operator, cst.Divide)
+            and _number(node.right) in (255, 256, 127.5, 128)
+        )
+        or (isinstance(node, cst.Call) and last_name(node.func) == "convert_image_dtype")
+        for node in descendants_here(function.node.body)
+    )
+
+
+def _number(node: cst.BaseExpression) -> float | None:
+    if isinstance(node, cst.Call) and node.args:  # `np.float32(255)`, `tf.constant(255.)`
+        node = node.args[0].value
+    return float(node.evaluated_value) if isinstance(node, cst.Integer | cst.Float) else None

@@ -20,6 +20,7 @@ BATCHES = "batches"
 _OTHER_ELEMENTS = frozenset(
     {"flat_map", "interleave", "unbatch", "window", "group_by_window", "apply", "scan"}
 )
+_FEW = 10
 _MAKES_BATCHES = frozenset((*BATCHING, *_OTHER_ELEMENTS, "rebatch"))
 
 
@@ -39,11 +40,19 @@ class LateShuffles:
 
     def of(self, shuffle: cst.Call) -> LateShuffle | None:
         """What makes `shuffle` late; None where that is not so on each way in which its dataset is built."""
-        if integer(argument(shuffle, 0, "buffer_size")) == 1:
+        if integer(argument(shuffle, 0, "buffer_size")) == 1 or self._only_inspects(shuffle):
             return None
         ways = [way for way in self._model.pipelines.stages_before(shuffle) if way[-1].call is shuffle]
         found = [self._along(way) for way in ways]
         return found[0] if None not in found and found else None
+
+    def _only_inspects(self, shuffle: cst.Call) -> bool:
+        """Whether no more than a few elements are taken of what is shuffled: to look at them."""
+        behind = self._model.successors.directly_behind(shuffle)
+        return bool(behind) and all(
+            stage.name == "take" and integer(argument(stage.call, 0, "count")) in range(_FEW + 1)
+            for stage in behind
+        )
 
     def _along(self, pipeline: Pipeline) -> LateShuffle | None:
         start = max((i for i, stage in enumerate(pipeline) if stage.name in _OTHER_ELEMENTS), default=-1) + 1
@@ -56,7 +65,10 @@ class LateShuffles:
                 continue
             if any(stage.name == "shuffle" or _is_in_memory(stage) for stage in behind):
                 return None
-            stay_large = how == BATCHES or all(map(self._model.growth.stays_large, behind))
+            stay_large = how == BATCHES or all(
+                self._model.growth.stays_large(stage, pipeline[:at])
+                for at, stage in enumerate(behind, index + 1)
+            )
             return LateShuffle(pipeline[index:], how) if stay_large else None
         return None
 

@@ -1,0 +1,79 @@
+"""To what sizes functions cut and resize images."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+import libcst as cst
+
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.iterations import Iterations
+from tflint_perf.model.syntax import argument, integer
+
+CUTTING = ("resize", "crop", "extract_", "slice", "glimpse")
+# Cuts that say the height and the width in arguments of their own, and where the height stands.
+_HEIGHT_AT = {"resize_with_crop_or_pad": 1, "resize_image_with_crop_or_pad": 1, "resize_with_pad": 1,
+              "resize_image_with_pad": 1, "crop_to_bounding_box": 3}  # fmt: skip
+_SIZE_AT = {"crop_and_resize": (3, "crop_size")}
+# A side of an image is longer; what is as short as this counts channels.
+_CHANNELS = 4
+
+
+class ImageSizes:
+    """Answers how many pixels images have that went through `tf.image.resize` and its kin."""
+
+    def __init__(self, infer: Inference, iterations: Iterations) -> None:
+        self._infer = infer
+        self._iterations = iterations
+
+    def least(self, calls: Iterable[tuple[str, cst.Call]]) -> float:
+        """The least number of pixels that one of these calls by name leaves: `inf` where none cuts, 0 where one
+        may leave any."""
+        return min((self._left_by(name, call) for name, call in calls), default=math.inf)
+
+    def _left_by(self, name: str, call: cst.Call) -> float:
+        last = name.rsplit(".", 1)[-1]
+        if not any(word in last for word in CUTTING):
+            return math.inf
+        if last in _HEIGHT_AT:
+            at = _HEIGHT_AT[last]
+            given = (argument(call, at, "target_height"), argument(call, at + 1, "target_width"))
+        elif last.startswith(("resize", "random_crop", "stateless_random_crop")):
+            given = (argument(call, 1, "size"), None)
+        elif last in _SIZE_AT:
+            given = (argument(call, *_SIZE_AT[last]), None)
+        else:
+            return 0
+        numbers = [number for node in given if node is not None for number in self._numbers(node)]
+        sides = [number for number in numbers if number is not None and number > _CHANNELS]
+        if None in numbers or not sides:
+            return 0
+        return min((one * other for one, other in pairwise(sides)), default=sides[0] ** 2)
+
+    def _numbers(self, node: cst.BaseExpression) -> Iterator[int | None]:
+        """The integers that a size is made of; None for each that is not in sight."""
+        match node:
+            case cst.Tuple() | cst.List():
+                for element in node.elements:
+                    yield from self._numbers(element.value)
+            case cst.Subscript(
+                value=cst.Name() as name, slice=[cst.SubscriptElement(slice=cst.Index(value=at))]
+            ):
+                parts, index = self._parts_of(name), integer(at)
+                inside = parts is not None and index is not None and 0 <= index < len(parts)
+                yield self._iterations.number(parts[index].value) if inside else None  # type: ignore[index]
+            case cst.Name() if (parts := self._parts_of(node)) is not None:
+                for element in parts:
+                    yield from self._numbers(element.value)
+            case _:
+                yield self._iterations.number(node)
+
+    def _parts_of(self, name: cst.Name) -> list[cst.BaseElement] | None:
+        """What a name stands for that is bound once, to a tuple or a list."""
+        found = self._infer.bindings_reaching(name)
+        if found is None or len(found[1]) != 1 or found[1][0].kind != "assign" or found[1][0].path != ():
+            return None
+        value = found[1][0].value
+        return list(value.elements) if isinstance(value, cst.Tuple | cst.List) else None
