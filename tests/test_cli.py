@@ -192,7 +192,7 @@ def test_the_module_is_the_command() -> None:
 def test_an_interrupt_is_quiet_and_exits_with_130(
     tflint_perf: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(folder: Path) -> str:
+    def interrupt(folder: Path, named: str | None) -> str:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("tflint_perf.clean.remove_cache", interrupt)
@@ -203,7 +203,7 @@ def test_an_interrupt_is_quiet_and_exits_with_130(
 def test_our_own_failure_is_one_line_and_exit_code_2(
     tflint_perf: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(folder: Path) -> str:
+    def fail(folder: Path, named: str | None) -> str:
         raise ZeroDivisionError("division by zero")
 
     monkeypatch.setattr("tflint_perf.clean.remove_cache", fail)

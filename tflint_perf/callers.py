@@ -6,14 +6,13 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from tflint_perf.caller import Caller, Callers
 from tflint_perf.errors import SourceError
 from tflint_perf.linked import Linked
-from tflint_perf.model.outside import Caller
 from tflint_perf.model.summary import Thing, Use
 from tflint_perf.modules import Files, Found
 from tflint_perf.source import Source
 
-Callers = Mapping[str, tuple[Caller, ...]]
 # How many functions up a chain of callers in different files is followed.
 _ROUNDS = 3
 _Place = tuple[Path, str]

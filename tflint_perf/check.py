@@ -12,13 +12,14 @@ from typing import TypeVar
 
 import libcst as cst
 
+from tflint_perf.caller import Caller
 from tflint_perf.catalogue import catalogue
 from tflint_perf.cost import with_cost
 from tflint_perf.edit import Editor
 from tflint_perf.finding import Finding, Fix
 from tflint_perf.linked import Linked
 from tflint_perf.model import Model
-from tflint_perf.model.outside import NOTHING, Caller, Outside
+from tflint_perf.model.outside import NOTHING, Outside
 from tflint_perf.model.summary import Summary, Use
 from tflint_perf.plugins import ON_FILE
 from tflint_perf.positions import Positions

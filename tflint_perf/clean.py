@@ -1,4 +1,4 @@
-"""`tflint-perf clean`."""
+"""Where the cache is, and `tflint-perf clean`."""
 
 from __future__ import annotations
 
@@ -6,35 +6,35 @@ import os
 import shutil
 from pathlib import Path
 
+from tflint_perf.cache import NAME
 from tflint_perf.config import nearest_config
 from tflint_perf.files import reason
 from tflint_perf.problems import ConfigError
 
-CACHE = ".tflint-perf-cache"
 VARIABLE = "TFLINT_PERF_CACHE_DIR"
 
 
-def cache_folder(here: Path) -> Path:
-    """TFLINT_PERF_CACHE_DIR, or a folder beside the configuration file, or in the current folder."""
-    if named := os.environ.get(VARIABLE):
+def cache_folder(here: Path, named: str | None = None) -> Path:
+    """The named folder, or TFLINT_PERF_CACHE_DIR, or one beside the configuration file, or in the current folder."""
+    if named := named or os.environ.get(VARIABLE):
         return here / named
     config = nearest_config(here)
-    return (config.parent if config else here) / CACHE
+    return (config.parent if config else here) / NAME
 
 
-def remove_cache(here: Path) -> str:
+def remove_cache(here: Path, named: str | None = None) -> str:
     """Remove the cache and say what was done.
 
     Raises:
         ConfigError: it cannot be removed, or the folder does not look like a cache of this tool.
     """
-    folder = cache_folder(here)
+    folder = cache_folder(here, named)
     if not folder.is_dir():
         return f"No cache at {folder}"
     # A variable that names the wrong folder must not cost anyone their files.
-    if folder.name != CACHE and any(folder.iterdir()) and not (folder / CACHE).is_file():
+    if folder.name != NAME and any(folder.iterdir()) and not (folder / NAME).is_file():
         raise ConfigError(
-            f"not removed, for it is not called {CACHE} and has no file of that name", str(folder)
+            f"not removed, for it is not called {NAME} and has no file of that name", str(folder)
         )
     try:
         shutil.rmtree(folder)

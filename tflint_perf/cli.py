@@ -237,8 +237,9 @@ def config(key: str | None, output_format: Literal["text", "json"]) -> None:
 
 
 @tflint_perf.command()
-def clean() -> None:
+@click.option("--cache-dir", metavar="DIR", help="Where the cache is.")
+def clean(cache_dir: str | None) -> None:
     """Remove the cache."""
     from tflint_perf.clean import remove_cache
 
-    print(remove_cache(Path.cwd()))
+    print(remove_cache(Path.cwd(), cache_dir))

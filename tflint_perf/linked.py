@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
-from tflint_perf.model.outside import Caller, ClassFacts
+from tflint_perf.caller import Caller, Callers
+from tflint_perf.model.outside import ClassFacts
 from tflint_perf.model.values import TENSOR, UNKNOWN, Value
 from tflint_perf.modules import ELSEWHERE, Files, Found
 
@@ -16,9 +16,7 @@ _LONGEST = 12
 class Linked:
     """What the other files of a project say to one of them: an `Outside`."""
 
-    def __init__(
-        self, files: Files, file: Path, callers: Mapping[str, tuple[Caller, ...]] | None = None
-    ) -> None:
+    def __init__(self, files: Files, file: Path, callers: Callers | None = None) -> None:
         self._files = files
         self._file = file
         self._callers = callers or {}

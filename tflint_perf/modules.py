@@ -6,24 +6,26 @@ run: a module is found where Python would find it, beside the file that imports 
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
+from tflint_perf.cache import Cache
 from tflint_perf.model.summary import Summary, Thing
+from tflint_perf.packed import UnpackError, pack, unpack
+from tflint_perf.summaries import imported_anywhere, names_framework, summary_of
+from tflint_perf.surroundings import Listing, Surroundings
+
+T = TypeVar("T")
+# What is known of a name in a file, with the files and folders that had a say.
+_Answers = dict[tuple[Path, str], tuple[T, frozenset[str]]]
 
 # A chain of imports or bases that is longer leads in a circle.
 _LONGEST = 12
 _FOLDERS_ABOVE = 6
 _TOKEN = re.compile(r"\(\)|[^.()]+")
-_FRAMEWORK = re.compile(rb"tensorflow|keras")
-# What is imported in brackets over several lines is rarely a module.
-_IMPORT = re.compile(rb"(?m)^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+([^\n#]*)|import[ \t]+([^\n#]*))")
-_IMPORTED = re.compile(rb"(?:^|,)[ \t(]*([\w.]+)")
-_NO_SUMMARY = Summary({}, (), {})
 # What the rest of the world imports under these names is none of the project's files.
 ELSEWHERE = frozenset(
     ["tensorflow", "keras", "tf_keras", "numpy", "tensorflow_datasets", "tensorflow_probability"]
@@ -46,28 +48,54 @@ class Found:
 
 
 class Files:
-    """The summaries of the files of a project, each made once."""
+    """The summaries of the files of a project, each made once, by this run or by one before it."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, around: Surroundings, cache: Cache | None = None) -> None:
         self.root = root
+        self._around = around
+        self._cache = cache
         self._summaries: dict[Path, Summary] = {}
-        self._exist: dict[Path, bool] = {}
-        self._found: dict[tuple[Path, str], Found | None] = {}
-        self._trains: dict[tuple[Path, str], bool] = {}
+        self._found: _Answers[Found | None] = {}
+        self._trains: _Answers[bool] = {}
         self._texts: dict[Path, tuple[bytes, tuple[str, ...]]] = {}
+
+    def _known(self, answers: _Answers[T], key: tuple[Path, str], meanwhile: T, work: Callable[[], T]) -> T:
+        """An answer that is worked out once, though it may be asked for on the way; whoever gets it hears who had
+        a say in it."""
+        known = answers.get(key)
+        if known is not None:
+            self._around.hear(known[1])
+            return known[0]
+        answers[key] = meanwhile, frozenset()
+        with self._around.hearing() as heard:
+            answer = work()
+        answers[key] = answer, frozenset(heard)
+        return answer
 
     def summary(self, file: Path) -> Summary:
         """What a file says."""
+        self._around.hear({str(file)})
         known = self._summaries.get(file)
         if known is None:
-            known = self._summaries[file] = summary_of(file)
+            known = self._summaries[file] = self._summarised(file)
         return known
 
     def whole_summary(self, file: Path) -> Summary:
         """What a file says, also one that speaks of no framework."""
         if self.summary(file).partial:
-            self._summaries[file] = summary_of(file, whole=True)
+            self._summaries[file] = self._summarised(file, whole=True)
         return self._summaries[file]
+
+    def _summarised(self, file: Path, *, whole: bool = False) -> Summary:
+        variant = "whole summary" if whole else "summary"
+        kept = self._cache.find(str(file), variant) if self._cache else None
+        try:
+            return unpack(Summary, kept)
+        except UnpackError:
+            summary = summary_of(file, self._around.read(str(file)), whole=whole)
+        if self._cache:
+            self._cache.keep(str(file), variant, (), pack(summary))
+        return summary
 
     def acts(self, found: Found | None, depth: int = 0) -> bool:
         """Whether calling a function makes a gradient step or an inference call."""
@@ -87,14 +115,13 @@ class Files:
         """Whether calling a function trains a model."""
         if found is None or found.thing is None or found.what != "thing":
             return False
-        key = found.file, found.name
-        known = self._trains.get(key)
-        if known is None:
-            self._trains[key] = False  # functions that call each other
-            known = self._trains[key] = found.thing.trains or any(
-                self.trains(self.follow(found.file, path)) for path in found.thing.runs
-            )
-        return known
+        thing = found.thing
+
+        def whether() -> bool:
+            return thing.trains or any(self.trains(self.follow(found.file, path)) for path in thing.runs)
+
+        # Functions may call each other.
+        return self._known(self._trains, (found.file, found.name), False, whether)
 
     # What imports bring in
 
@@ -115,31 +142,26 @@ class Files:
     def brings_framework(self, file: Path, data: bytes) -> bool:
         """Whether a file with these bytes imports modules of the project that name TensorFlow or Keras."""
         return any(
-            _FRAMEWORK.search(text)
-            for name in _imported_anywhere(data)
+            names_framework(text)
+            for name in imported_anywhere(data)
             for text in self.texts_behind(file, name)
         )
 
     def _read(self, file: Path) -> tuple[bytes, tuple[str, ...]]:
         """The text of a file, and the names that it imports."""
+        self._around.hear({str(file)})
         known = self._texts.get(file)
         if known is None:
-            try:
-                data = file.read_bytes()
-            except OSError:
-                data = b""
-            known = self._texts[file] = data, _imported_anywhere(data)
+            data = self._around.read(str(file))
+            known = self._texts[file] = data, imported_anywhere(data)
         return known
 
     # Following paths
 
     def follow(self, file: Path, path: str) -> Found | None:
         """What a path that a file says leads to; None where it leaves the project or is lost."""
-        key = file, path
-        if key not in self._found:
-            self._found[key] = None
-            self._found[key] = self._follow(file, path, 0)
-        return self._found[key]
+        # Names may lead to each other.
+        return self._known(self._found, (file, path), None, lambda: self._follow(file, path, 0))
 
     def _follow(self, file: Path, path: str, depth: int) -> Found | None:
         if depth > _LONGEST:
@@ -261,86 +283,16 @@ class Files:
         for used, token in enumerate(tokens):
             if token == "()":
                 return package, used
-            if self._is_file(module := folder / f"{token}.py"):
-                return module, used + 1
-            if not self._is_folder(folder / token):
+            inside = self._listing(folder)
+            if f"{token}.py" in inside.files:
+                return folder / f"{token}.py", used + 1
+            if token not in inside.folders:
                 return package, used
             folder = folder / token
             package = folder / "__init__.py"
         return package, len(tokens)
 
-    def _is_file(self, path: Path) -> bool:
-        known = self._exist.get(path)
-        if known is None:
-            known = self._exist[path] = path.is_file()
-        return known
-
-    def _is_folder(self, path: Path) -> bool:
-        known = self._exist.get(path)
-        if known is None:
-            known = self._exist[path] = path.is_dir()
-        return known
-
-
-def summary_of(file: Path, *, whole: bool = False) -> Summary:
-    """Read and summarise one file; nothing for one that can't be read or parsed.
-
-    Of one that speaks of no framework only the imports are learned, unless it is to be read `whole`.
-    """
-    try:
-        data = file.read_bytes()
-    except OSError:
-        return _NO_SUMMARY
-    if not whole and not _FRAMEWORK.search(data):
-        return _imports_alone(data)
-    from tflint_perf.check import summarise_source
-    from tflint_perf.errors import SourceError
-    from tflint_perf.source import Source
-
-    try:
-        return summarise_source(Source.from_bytes(data, str(file)))
-    except SourceError:
-        return _NO_SUMMARY
-
-
-def _imports_alone(data: bytes) -> Summary:
-    """The imports at the top level of a module, by Python's own parser, which takes a fraction of the time."""
-    try:
-        body = ast.parse(data).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return _NO_SUMMARY
-    imports: dict[str, str] = {}
-    stars: list[str] = []
-    defined: set[str] = set()
-    for node in body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            defined.add(node.name)
-        elif isinstance(node, ast.Assign):
-            defined.update(target.id for target in node.targets if isinstance(target, ast.Name))
-        elif isinstance(node, ast.Import):
-            for alias in node.names:
-                name = alias.asname or alias.name.split(".", 1)[0]
-                imports[name] = alias.name if alias.asname else name
-        elif isinstance(node, ast.ImportFrom):
-            module = "." * node.level + (node.module or "")
-            for alias in node.names:
-                if alias.name == "*":
-                    stars.append(module)
-                else:
-                    separator = "" if module.endswith(".") else "."
-                    imports[alias.asname or alias.name] = f"{module}{separator}{alias.name}"
-    return Summary(imports, tuple(stars), {}, partial=True, defined=frozenset(defined))
-
-
-def _imported_anywhere(data: bytes) -> tuple[str, ...]:
-    """The dotted names that a file imports, at its top or further down: by its lines alone, which is quick."""
-    names: list[str] = []
-    for module, imported, plain in _IMPORT.findall(data):
-        if module:
-            whole = module.decode()
-            separator = "" if whole.endswith(".") else "."
-            names.append(whole)
-            names += [f"{whole}{separator}{name.decode()}" for name in _IMPORTED.findall(imported)]
-        else:
-            names += [name.decode() for name in _IMPORTED.findall(plain)]
-    return tuple(dict.fromkeys(names))
+    def _listing(self, folder: Path) -> Listing:
+        name = f"{folder}/"
+        self._around.hear({name})
+        return self._around.listing(name)

@@ -88,6 +88,13 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--stdin-filename", metavar="PATH", help="What to call the code from standard input (path `-`)."
     ),
+    click.option(
+        "--cache-dir",
+        metavar="DIR",
+        help="Where to keep what was found.  [env var: TFLINT_PERF_CACHE_DIR; default: .tflint-perf-cache beside "
+        "the configuration file, or here]",
+    ),
+    click.option("-n", "--no-cache", is_flag=True, help="Use nothing that was kept, and keep nothing."),
     click.option("-j", "--jobs", type=click.IntRange(min=1), help="Processes.  [default: as many as cores]"),
     click.option("-q", "--quiet", is_flag=True, help="Print findings and failures only."),
     click.option(

@@ -12,6 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from pathlib import Path
 
+from tflint_perf.cache import News
 from tflint_perf.project import FileResult, Job, Neighbours, lint_file
 from tflint_perf.settings import Settings
 
@@ -19,29 +20,36 @@ _LARGEST_BATCH = 32
 # So many batches a process that one with large files doesn't end up alone.
 _BATCHES_A_PROCESS = 8
 _Batch = Sequence[Job]
+# Results, and what the cache of the process that got them holds besides.
+_Linted = tuple[list[FileResult], list[News]]
 _neighbours: Neighbours | None = None
 
 
-def in_processes(work: Sequence[Job], settings: Settings, root: Path, jobs: int) -> Iterator[FileResult]:
-    """Lint the files in `jobs` processes, and give the results in their order.
+def in_processes(
+    work: Sequence[Job], settings: Settings, neighbours: Neighbours, jobs: int
+) -> Iterator[FileResult]:
+    """Lint the files in `jobs` processes, and give the results in their order; what is to be kept is kept.
 
     A process that dies takes only the file with it that it died of.
     """
     size = max(1, min(_LARGEST_BATCH, len(work) // (jobs * _BATCHES_A_PROCESS)))
     batches = iter([work[at : at + size] for at in range(0, len(work), size)])
-    pool = _pool(jobs, root)
-    waiting: deque[tuple[_Batch, Future[list[FileResult]] | None]] = deque()
+    pool = _pool(jobs, neighbours)
+    waiting: deque[tuple[_Batch, Future[_Linted] | None]] = deque()
     try:
         for batch in islice(batches, jobs * 4):
             waiting.append((batch, _submit(pool, batch, settings)))
         while waiting:
             batch, future = waiting.popleft()
             try:
-                yield from future.result() if future is not None else _one_by_one(batch, settings, root)
+                if future is None:
+                    yield from _one_by_one(batch, settings, neighbours)
+                else:
+                    yield from _taken(future.result(), neighbours)
             except BrokenProcessPool:
                 pool.shutdown(cancel_futures=True)
-                yield from _one_by_one(batch, settings, root)
-                pool = _pool(jobs, root)
+                yield from _one_by_one(batch, settings, neighbours)
+                pool = _pool(jobs, neighbours)
                 waiting = deque(
                     (batch, future if _is_done(future) else _submit(pool, batch, settings))
                     for batch, future in waiting
@@ -51,43 +59,55 @@ def in_processes(work: Sequence[Job], settings: Settings, root: Path, jobs: int)
         pool.shutdown(cancel_futures=True)
 
 
-def _submit(pool: ProcessPoolExecutor, batch: _Batch, settings: Settings) -> Future[list[FileResult]] | None:
+def _submit(pool: ProcessPoolExecutor, batch: _Batch, settings: Settings) -> Future[_Linted] | None:
     try:
         return pool.submit(_lint_batch, batch, settings)
     except BrokenProcessPool:
         return None
 
 
-def _is_done(future: Future[list[FileResult]] | None) -> bool:
+def _is_done(future: Future[_Linted] | None) -> bool:
     """Whether the result came before the pool died."""
     return future is not None and future.done() and not future.cancelled() and future.exception() is None
 
 
-def _one_by_one(batch: _Batch, settings: Settings, root: Path) -> Iterator[FileResult]:
+def _taken(linted: _Linted, neighbours: Neighbours) -> list[FileResult]:
+    """The results, with what is to be kept kept here."""
+    results, news = linted
+    if neighbours.cache is not None:
+        neighbours.cache.adopt(news)
+    return results
+
+
+def _one_by_one(batch: _Batch, settings: Settings, neighbours: Neighbours) -> Iterator[FileResult]:
     """Lint each file in a process of its own, to find the one that a process died of."""
     for job in batch:
-        with _pool(1, root) as pool:
+        with _pool(1, neighbours) as pool:
             try:
-                yield from pool.submit(_lint_batch, [job], settings).result()
+                yield from _taken(pool.submit(_lint_batch, [job], settings).result(), neighbours)
             except BrokenProcessPool:
                 why = "the process that linted it died; it may be nested too deeply"
                 yield FileResult(str(job.path), failure=f"{job.path}: {why}")
 
 
-def _start(root: Path) -> None:
+def _start(root: Path, place: Path | None) -> None:
     """In a new process: what is learned of the files around lasts as long as the process."""
     global _neighbours
-    _neighbours = Neighbours(root)
+    _neighbours = Neighbours(root, place)
 
 
-def _lint_batch(batch: _Batch, settings: Settings) -> list[FileResult]:
+def _lint_batch(batch: _Batch, settings: Settings) -> _Linted:
     assert _neighbours is not None
-    return [lint_file(job, settings, _neighbours) for job in batch]
+    results = [lint_file(job, settings, _neighbours) for job in batch]
+    return results, _neighbours.cache.news() if _neighbours.cache is not None else []
 
 
-def _pool(jobs: int, root: Path) -> ProcessPoolExecutor:
+def _pool(jobs: int, neighbours: Neighbours) -> ProcessPoolExecutor:
     # A fork is quick and safe where nothing else runs in this process; macOS's own libraries don't bear it.
     forks = sys.platform == "linux" and threading.active_count() == 1
     return ProcessPoolExecutor(
-        jobs, multiprocessing.get_context("fork" if forks else "spawn"), _start, (root,)
+        jobs,
+        multiprocessing.get_context("fork" if forks else "spawn"),
+        _start,
+        (neighbours.root, neighbours.place),
     )

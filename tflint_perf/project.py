@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tflint_perf.caller import Callers
 from tflint_perf.errors import SourceError
 from tflint_perf.files import reason, replace_file, settings_for
 from tflint_perf.finding import Finding
@@ -17,9 +19,10 @@ from tflint_perf.plugins import troubles
 from tflint_perf.roots import files_of_project, project_root
 from tflint_perf.settings import Settings
 from tflint_perf.source import Source
+from tflint_perf.surroundings import Surroundings
 
 if TYPE_CHECKING:
-    from tflint_perf.callers import Callers
+    from tflint_perf.cache import Cache
     from tflint_perf.linked import Linked
     from tflint_perf.modules import Files
 
@@ -56,11 +59,25 @@ class Job:
 
 
 class Neighbours:
-    """The files around those that are linted, looked at only as far as one asks."""
+    """The files around those that are linted, looked at only as far as one asks.
 
-    def __init__(self, root: Path) -> None:
+    `place` is the folder of the cache, None where nothing is to be kept.
+    """
+
+    def __init__(self, root: Path, place: Path | None = None) -> None:
         self.root = root
+        self.place = place
+        self.around = Surroundings()
         self._files: Files | None = None
+
+    @cached_property
+    def cache(self) -> Cache | None:
+        """What earlier runs have found."""
+        if self.place is None:
+            return None
+        from tflint_perf.cache import Cache
+
+        return Cache(self.place, self.around)
 
     @property
     def files(self) -> Files:
@@ -68,7 +85,7 @@ class Neighbours:
         if self._files is None:
             from tflint_perf.modules import Files
 
-            self._files = Files(self.root)
+            self._files = Files(self.root, self.around, self.cache)
         return self._files
 
     def outside(self, path: str, callers: Callers | None) -> Linked:
@@ -78,39 +95,90 @@ class Neighbours:
         return Linked(self.files, Path(path).absolute(), callers)
 
 
-def lint_files(paths: Sequence[Path], settings: Settings, jobs: int) -> list[FileResult]:
-    """Lint the files in up to `jobs` processes, and give the results in the order of the paths."""
+def lint_files(
+    paths: Sequence[Path], settings: Settings, jobs: int, place: Path | None = None
+) -> list[FileResult]:
+    """Lint the files in up to `jobs` processes, and give the results in the order of the paths.
+
+    What an earlier run has kept in the folder `place` is not worked out again; None keeps nothing.
+    """
     if not paths:
         return []
-    neighbours = Neighbours(project_root(paths, settings))
-    results = list(_lint_jobs([Job(path) for path in paths], settings, neighbours, jobs))
+    neighbours = Neighbours(project_root(paths, settings), place)
+    results = _lint_all([Job(path) for path in paths], settings, neighbours, jobs)
     left = {at: result.open for at, result in enumerate(results) if result.open}
-    if not left:
-        return results
-    callers = _callers({paths[at]: names for at, names in left.items()}, paths, settings, neighbours)
-    again = [at for at in left if paths[at] in callers or settings.fix != "no"]
-    settled = _lint_jobs(
-        [Job(paths[at], callers.get(paths[at], {})) for at in again], settings, neighbours, jobs
-    )
-    for at, result in zip(again, settled, strict=True):
-        results[at] = result
+    if left:
+        callers = _callers({paths[at]: names for at, names in left.items()}, paths, settings, neighbours)
+        again = [at for at in left if paths[at] in callers or settings.fix != "no"]
+        settled = _lint_all(
+            [Job(paths[at], callers.get(paths[at], {})) for at in again], settings, neighbours, jobs
+        )
+        for at, result in zip(again, settled, strict=True):
+            results[at] = result
+    if neighbours.cache is not None:
+        neighbours.cache.write()
     return results
+
+
+def _lint_all(work: Sequence[Job], settings: Settings, neighbours: Neighbours, jobs: int) -> list[FileResult]:
+    """The results of all jobs: those that are kept, and for the others those of linting now."""
+    results = [_kept(job, settings, neighbours) for job in work]
+    missing = [job for job, result in zip(work, results, strict=True) if result is None]
+    linted = iter(_lint_jobs(missing, settings, neighbours, jobs))
+    return [next(linted) if result is None else result for result in results]
+
+
+def _kept(job: Job, settings: Settings, neighbours: Neighbours) -> FileResult | None:
+    """What an earlier run has found in a file, where that still holds."""
+    if neighbours.cache is None:
+        return None
+    from tflint_perf import kept
+
+    question = kept.Question(str(job.path), settings_for(job.path, settings), job.callers)
+    found = kept.find(neighbours.cache, str(job.path.absolute()), question)
+    if found is None:
+        return None
+    return FileResult(str(job.path), found.findings, suppressed=found.suppressed, open=found.open)
+
+
+def _keep(job: Job, settings: Settings, neighbours: Neighbours, heard: set[str], result: FileResult) -> None:
+    """Keep the result of linting a file that was not changed."""
+    if neighbours.cache is None or settings.fix != "no" or result.failure or result.problems:
+        return
+    from tflint_perf import kept
+
+    question = kept.Question(str(job.path), settings_for(job.path, settings), job.callers)
+    found = kept.Kept(result.findings, result.suppressed, result.open)
+    kept.keep(neighbours.cache, str(job.path.absolute()), question, heard, found)
 
 
 def _callers(
     asked: Mapping[Path, frozenset[str]], paths: Sequence[Path], settings: Settings, neighbours: Neighbours
 ) -> dict[Path, Callers]:
+    project = files_of_project(neighbours.root, paths, settings)
+    absolute = {path.absolute(): path for path in asked}
+    names = {path: asked[shown] for path, shown in absolute.items()}
+    if neighbours.cache is None:
+        found: Mapping[Path, Callers] = _search(names, project, neighbours)
+    else:
+        from tflint_perf import kept
+
+        known = kept.find_callers(neighbours.cache, neighbours.root, names, project)
+        if known is None:
+            with neighbours.around.hearing() as heard:
+                known = _search(names, project, neighbours)
+            kept.keep_callers(neighbours.cache, neighbours.root, names, project, heard, known)
+        found = known
+    return {absolute[path]: callers for path, callers in found.items()}
+
+
+def _search(
+    asked: Mapping[Path, frozenset[str]], project: Sequence[Path], neighbours: Neighbours
+) -> dict[Path, Callers]:
     from tflint_perf.callers import callers_of
     from tflint_perf.stack import on_deep_stack
 
-    project = files_of_project(neighbours.root, paths, settings)
-    absolute = {path.absolute(): path for path in asked}
-    found = on_deep_stack(
-        lambda: callers_of(
-            {path: asked[shown] for path, shown in absolute.items()}, neighbours.files, project
-        )
-    )
-    return {absolute[path]: callers for path, callers in found.items()}
+    return on_deep_stack(lambda: callers_of(asked, neighbours.files, project))
 
 
 def _lint_jobs(
@@ -121,7 +189,7 @@ def _lint_jobs(
         return (lint_file(job, settings, neighbours) for job in work)
     from tflint_perf.pool import in_processes
 
-    return in_processes(work, settings, neighbours.root, jobs)
+    return in_processes(work, settings, neighbours, jobs)
 
 
 def lint_file(job: Job, settings: Settings, neighbours: Neighbours) -> FileResult:
@@ -132,7 +200,10 @@ def lint_file(job: Job, settings: Settings, neighbours: Neighbours) -> FileResul
         data = path.read_bytes()
     except OSError as error:
         return FileResult(shown, failure=f"{shown}: {reason(error)}")
-    result, new = _lint_bytes(data, shown, settings, neighbours, job.callers)
+    neighbours.around.noted(str(path.absolute()), data)
+    with neighbours.around.hearing() as heard:
+        result, new = _lint_bytes(data, shown, settings, neighbours, job.callers)
+    _keep(job, settings, neighbours, heard, result)
     if settings.fix != "apply" or new == data:
         return result
     try:
@@ -143,15 +214,22 @@ def lint_file(job: Job, settings: Settings, neighbours: Neighbours) -> FileResul
     return result
 
 
-def lint_text(data: bytes, path: str, settings: Settings) -> tuple[FileResult, bytes]:
-    """Lint the bytes of a file; the second is what they are after the fixes."""
+def lint_text(
+    data: bytes, path: str, settings: Settings, place: Path | None = None
+) -> tuple[FileResult, bytes]:
+    """Lint the bytes of a file; the second is what they are after the fixes.
+
+    What is kept in the folder `place` is used for what other files say.
+    """
     file = Path(path)
-    neighbours = Neighbours(project_root([file], settings))
+    neighbours = Neighbours(project_root([file], settings), place)
     result, new = _lint_bytes(data, path, settings, neighbours, None)
-    if not result.open:
-        return result, new
-    callers = _callers({file: result.open}, [file], settings, neighbours)
-    return _lint_bytes(data, path, settings, neighbours, callers.get(file, {}))
+    if result.open:
+        callers = _callers({file: result.open}, [file], settings, neighbours)
+        result, new = _lint_bytes(data, path, settings, neighbours, callers.get(file, {}))
+    if neighbours.cache is not None:
+        neighbours.cache.write()
+    return result, new
 
 
 def _lint_bytes(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from tflint_perf import plugins
+from tflint_perf.clean import cache_folder
 from tflint_perf.discover import Group, discover, excluded_stdin
 from tflint_perf.files import reason
 from tflint_perf.plugins import is_about_plugin, is_news
@@ -33,6 +34,8 @@ class Request:
     stdin_filename: str | None = None
     output_file: Path | None = None
     jobs: int = 1
+    cache_dir: str | None = None
+    no_cache: bool = False
     diff: bool = False
     statistics: bool = False
     show_files: bool = False
@@ -42,6 +45,11 @@ class Request:
     ignore_noqa: bool = False
     quiet: bool = False
     verbose: bool = False
+
+    @property
+    def place(self) -> Path | None:
+        """The folder of the cache; None where there is to be none."""
+        return None if self.no_cache else cache_folder(Path.cwd(), self.cache_dir)
 
     @property
     def from_stdin(self) -> bool:
@@ -129,10 +137,11 @@ def _for_run(config: Config, request: Request) -> Config:
 
 def _lint(groups: list[Group], request: Request) -> list[tuple[FileResult, Settings]]:
     results: list[tuple[FileResult, Settings]] = []
+    place = request.place
     for group in groups:
         if request.verbose:
             say(f"{counted(len(group.files), 'file')} with {group.config or 'no configuration file'}")
-        linted = lint_files(group.files, group.settings, request.jobs)
+        linted = lint_files(group.files, group.settings, request.jobs, place)
         results += [(result, group.settings) for result in linted]
     if len(groups) > 1:
         results.sort(key=lambda pair: Path(pair[0].path).parts)
@@ -146,7 +155,7 @@ def _stdin(request: Request, settings: Settings) -> tuple[FileResult, Settings]:
     if excluded_stdin(path, settings):
         result, new = FileResult(path), data
     else:
-        result, new = lint_text(data, path, replace(settings, named=frozenset({path})))
+        result, new = lint_text(data, path, replace(settings, named=frozenset({path})), request.place)
     if settings.fix == "apply":
         sys.stdout.buffer.write(new)
         sys.stdout.buffer.flush()

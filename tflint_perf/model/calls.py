@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from tflint_perf.caller import Caller
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.keras_classes import COMPILED_METHODS
-from tflint_perf.model.outside import NOTHING, Caller, name_outside
+from tflint_perf.model.outside import NOTHING, name_outside
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.syntax import argument, callee_name, has_stars, is_name
 from tflint_perf.model.values import Value

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import libcst as cst
 
+from tflint_perf.caller import State
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.keras_classes import COMPILED_METHODS, STEPS_OF_MODELS
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.syntax import argument, callee_name, descendants, is_name
-
-State = Literal["compiled", "eager", "unknown"]
 
 # `Dataset` methods that trace the function they are given.
 _DATASET_TRACERS = frozenset(

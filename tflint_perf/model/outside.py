@@ -7,31 +7,13 @@ that gives "agents.ddpg.Agent().learn".
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from tflint_perf.caller import Caller
 from tflint_perf.model.values import UNKNOWN, Value
 
 if TYPE_CHECKING:
-    from tflint_perf.model.compiled import State
     from tflint_perf.model.scopes import Function
-
-How = Literal["call", "compile", "other"]
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """A place in another file that calls a function of this one, or hands it to something.
-
-    `state` is that of the code around it. `may_be_per_step` is said of code that nobody calls in turn, so that
-    it is judged by itself; `always` of a call that is made whenever the code around it runs, behind no condition.
-    """
-
-    how: How
-    state: State = "unknown"
-    per_step: bool = False
-    may_be_per_step: bool = False
-    always: bool = False
-
 
 @dataclass(frozen=True, slots=True)
 class ClassFacts:

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.caller import Caller, How, State
 from tflint_perf.model.conditions import conditions
+from tflint_perf.model.loops import LoopKind
 from tflint_perf.model.methods import traced
 from tflint_perf.model.names import canonical
-from tflint_perf.model.outside import Caller, ClassFacts, How, name_outside
+from tflint_perf.model.outside import ClassFacts, name_outside
 from tflint_perf.model.scopes import Class, Function
 from tflint_perf.model.short_loops import is_part_of_one_iteration
 from tflint_perf.model.values import UNKNOWN, Value
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model
-    from tflint_perf.model.compiled import State
-    from tflint_perf.model.loops import LoopKind
 
 # Imports that lead to no file of a project, as far as this tool asks.
 _NOT_OURS = frozenset(
