@@ -69,10 +69,10 @@ class EagerOpLoop(Rule):
     claim = Claim("step time", least=1.5)
 
     def check(self, model: Model) -> Iterator[Report]:
-        if model.programs.is_graph_code():
-            return
         for loop in model.walk.loops.values():
-            if not isinstance(loop.node, cst.CompFor) and _is_eager_op_loop(model, loop):
+            if isinstance(loop.node, cst.CompFor) or not _is_eager_op_loop(model, loop):
+                continue
+            if not model.programs.is_graph_code():
                 yield Report(
                     loop.node,
                     f"`{model.op_loops.updated_tensors(loop)[0]}` is updated op by op in eager mode; put the loop in a "
@@ -85,8 +85,8 @@ def _is_eager_op_loop(model: Model, loop: Loop) -> bool:
     op_loops = model.op_loops
     return (
         (op_loops.counts(loop) or model.iterations.are_many(loop, traced=False))
-        and model.loops.kind(loop) == "none"
         and bool(op_loops.updated_tensors(loop))
+        and model.loops.kind(loop) == "none"
         and op_loops.runs_ops_alone(loop)
         and not op_loops.takes_parts(loop)
         and not op_loops.is_steered(loop)

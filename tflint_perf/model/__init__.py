@@ -101,18 +101,16 @@ class Model:
         self.text = text
         self.walk = Walk(module)
         self.names = Names(self.walk)
-        self._infer_with(outside)
-
-    def _infer_with(self, outside: Outside) -> None:
         self.infer = Inference(self.walk, self.names, outside)
         # The first question about a parameter has the calls looked through; most files never get one.
         self.infer.arguments_of = lambda function, name: self.calls.arguments(function, name)
 
-    def again(self, outside: Outside) -> Model:
-        """The same module, with other files that say something else."""
+    def with_callers(self, outside: Outside) -> Model:
+        """The same module, with other callers in other files, which say the same about everything else."""
         other = Model.__new__(Model)
         other.module, other.text, other.walk, other.names = self.module, self.text, self.walk, self.names
-        other._infer_with(outside)
+        # Values are the same whoever calls.
+        other.infer, other.calls = self.infer, self.calls.with_callers(outside)
         return other
 
     calls = part(CallGraph, "infer")  # who calls whom
@@ -174,7 +172,7 @@ class Model:
     # What crosses the borders of stretches of statements.
     crossings = part(Crossings, "infer", "passing", "numbers", "invariance")
     # What is surely traced, and which values in it are tensors of the graph.
-    symbolic = part(Symbolic, "infer", "calls", "compiled")
+    symbolic = part(Symbolic, "infer", "calls", "compiled", "text")
     # Objects that are made again and again.
     making = part(Making, "infer", "calls", "loops", "invariance", "symbolic")
     trace_time = part(TraceTime, "infer", "symbolic", "once")  # what compiled code asks of Python
@@ -194,11 +192,12 @@ class Model:
     def release(self) -> None:
         """Let go of the tree at once. What refers to itself would wait for the garbage collector."""
         self.walk.release()
+        self.infer.__dict__.clear()
         self.forget()
 
     def forget(self) -> None:
-        """Let go of what was worked out, and leave the tree to the model that this one was made from."""
-        shared = (self.module, self.walk, self.names)
+        """Let go of what was worked out, and leave the tree and its values to the model that this one was made from."""
+        shared = (self.module, self.walk, self.names, self.infer)
         for known in list(self.__dict__.values()):
             if hasattr(known, "__dict__") and all(known is not other for other in shared):
                 known.__dict__.clear()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 
 import libcst as cst
 
 from tflint_perf.caller import Caller
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.keras_classes import COMPILED_METHODS
-from tflint_perf.model.outside import NOTHING, name_outside
+from tflint_perf.model.outside import NOTHING, Outside, name_outside
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.syntax import argument, callee_name, has_stars, is_name
 from tflint_perf.model.values import Value
@@ -77,7 +78,13 @@ class CallGraph:
             waiting = [call for call in waiting if not self._settle_targets(call)]
             infer.forget()
             infer.arguments_of = self.arguments
-        infer.outside = outside
+        infer.outside = self._outside = outside
+
+    def with_callers(self, outside: Outside) -> CallGraph:
+        """The same calls, with other callers in other files."""
+        other = copy(self)
+        other._outside = outside
+        return other
 
     # Building
 
@@ -165,7 +172,7 @@ class CallGraph:
     def callers_outside(self, function: Function) -> tuple[Caller, ...]:
         """The places in other files that call `function`, or hand it to something."""
         name = name_outside(function)
-        return self._infer.outside.callers(name) if name else ()
+        return self._outside.callers(name) if name else ()
 
     def names_outside(self, node: cst.CSTNode) -> set[str]:
         """The names of functions through which other files may come to run `node`."""

@@ -66,23 +66,17 @@ class Rows:
     def _of_loop(self, loop: Loop) -> Iterator[RowLoop]:
         if isinstance(loop.node, cst.CompFor):
             yield from self._of_comprehension(loop, loop.node)
-        elif isinstance(loop.node, cst.For) and self._loops.kind(loop) == "none":
+        elif isinstance(loop.node, cst.For):
             tensor = self._rows_of(loop, loop.node)
-            if tensor is not None and self._op_loops.runs_in_eager_program(loop):
+            if tensor is None or not self._computes_alone(loop):
+                return
+            if self._loops.kind(loop) == "none" and self._op_loops.runs_in_eager_program(loop):
                 yield RowLoop(loop.node, "ops", tensor)
 
     # `for` loops
 
     def _rows_of(self, loop: Loop, node: cst.For) -> cst.BaseExpression | None:
-        """The tensor of which a loop takes row after row and computes with it by ops alone."""
-        if (
-            not self._op_loops.runs_ops_alone(loop)
-            or self._op_loops.is_steered(loop)
-            or self._reads_host(loop)
-        ):
-            return None
-        if not self._is_reduction(loop):
-            return None
+        """The tensor of which a loop takes row after row and computes with it."""
         counter = self._iterations.counter(loop)
         if counter is None:
             iterated, target = self._iterated(node)
@@ -100,6 +94,15 @@ class Rows:
                 if self._feeds_op(part):
                     return part.value
         return None
+
+    def _computes_alone(self, loop: Loop) -> bool:
+        """Whether a loop does nothing but ops that could be done at once."""
+        return (
+            self._op_loops.runs_ops_alone(loop)
+            and not self._op_loops.is_steered(loop)
+            and not self._reads_host(loop)
+            and self._is_reduction(loop)
+        )
 
     @staticmethod
     def _iterated(node: cst.For) -> tuple[cst.BaseExpression, cst.Name | None]:

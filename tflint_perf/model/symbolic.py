@@ -44,11 +44,12 @@ _DEEPEST = 12
 class Symbolic:
     """Answers whether code is traced and never run in eager mode, and whether a value in it is a symbolic tensor."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, compiled: Compiled) -> None:
+    def __init__(self, infer: Inference, calls: CallGraph, compiled: Compiled, text: str) -> None:
         self._infer = infer
         self._calls = calls
         self._compiled = compiled
         self._walk = infer.walk
+        self._text = text
         self._surely: dict[Function, bool] = {}
 
     # Where
@@ -125,7 +126,7 @@ class Symbolic:
         owner = function.owner
         if owner is None or self._infer.classes.keras_kind(owner) != "model":
             return False
-        if function.name not in COMPILED_METHODS["model"] or "run_eagerly" in self._walk.module.code:
+        if function.name not in COMPILED_METHODS["model"] or "run_eagerly" in self._text:
             return False
         return any(
             isinstance(call.func, cst.Attribute)
