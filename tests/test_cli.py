@@ -114,7 +114,14 @@ def test_help_lists_every_command(tflint_perf: CommandLine) -> None:
 
 
 def test_help_of_check_shows_every_key_that_is_an_option(tflint_perf: CommandLine) -> None:
-    only_in_files = {"extend", "required-version", "extend-safe-fixes", "extend-unsafe-fixes", "include"}
+    only_in_files = {
+        "extend",
+        "extend-safe-fixes",
+        "extend-unsafe-fixes",
+        "include",
+        "required-version",
+        "severity",
+    }
     help = tflint_perf("check", "--help").out
     assert {name for name in KEYS if not re.search(rf"--{name}(?![\w-])", help)} == only_in_files
 

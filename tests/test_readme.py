@@ -8,7 +8,9 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from tests.commandline import CommandLine
 from tflint_perf.fix import fix_source
+from tflint_perf.keys import FORMATS
 from tflint_perf.registry import all_rules
 from tflint_perf.settings import Settings
 from tflint_perf.source import Source
@@ -37,6 +39,23 @@ def test_the_example_is_fixed_as_the_readme_says() -> None:
     settings = Settings(root=ROOT, rules=rules, fixable=rules)
     fixed = fix_source(source, replace(settings, fix="apply", unsafe_fixes=True))
     assert fixed.source.text == AROUND.removeprefix("import gc\n\n") + after
+
+
+def test_every_format_is_named() -> None:
+    named = re.search(r"--output-format\s+([a-z|-]+)`", README)
+    assert named is not None
+    assert tuple(named[1].split("|")) == FORMATS
+
+
+def test_every_configuration_is_one(tflint_perf: CommandLine) -> None:
+    blocks = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
+    assert blocks
+    tflint_perf.write("train.py", AROUND)
+    for block in blocks:
+        tflint_perf.write("pyproject.toml", block)
+        ran = tflint_perf("--show-settings", "-v")
+        assert (ran.code, ran.err) == (0, "")
+        assert "pyproject.toml" in ran.out
 
 
 def test_the_table_of_rules_is_what_the_rules_and_the_evidence_say() -> None:

@@ -125,7 +125,7 @@ def test_a_very_long_line_is_cut_around_the_finding() -> None:
     assert drawn[carets.index("^") : carets.rindex("^") + 1] == "f()"
 
 
-@pytest.mark.parametrize("format", ["full", "concise", "json", "json-lines", "github", "sarif"])
+@pytest.mark.parametrize("format", FORMATS)
 def test_every_format_names_the_cell_of_a_notebook(format: str) -> None:
     shown = text(format, IN_CELL, path="n.ipynb")
     if format.startswith("json"):
@@ -135,6 +135,12 @@ def test_every_format_names_the_cell_of_a_notebook(format: str) -> None:
         result = json.loads(shown)["runs"][0]["results"][0]
         assert result["message"]["text"].startswith("cell 2: ")
         assert "fixes" not in result
+    elif format == "rdjson":
+        assert json.loads(shown)["diagnostics"][0]["message"].startswith("cell 2:3:9: ")
+    elif format == "gitlab":
+        assert json.loads(shown)[0]["description"].startswith("cell 2:3:9: ")
+    elif format == "grouped":
+        assert shown.startswith("n.ipynb:\n  cell 2:3:9 ")
     else:
         assert "n.ipynb:cell 2:3:9" in shown
 
@@ -174,7 +180,8 @@ def test_json_gives_no_fix_that_may_not_be_applied() -> None:
 
 
 @pytest.mark.parametrize(
-    ("format", "empty"), [("json", "[]"), ("json-lines", ""), ("github", ""), ("full", "")]
+    ("format", "empty"),
+    [("json", "[]"), ("json-lines", ""), ("github", ""), ("gitlab", "[]"), ("grouped", ""), ("full", "")],
 )
 def test_a_clean_run_is_an_empty_report(format: str, empty: str) -> None:
     assert text(format) == empty
@@ -188,11 +195,28 @@ def test_json_lines_gives_an_object_a_line() -> None:
 
 
 def test_github_gets_commands_with_what_would_break_them_escaped() -> None:
-    finding = replace(GC, message="50% of a\nstep, all")
+    finding = replace(GC, message="50% of a\r\nstep, all: %0A")
     assert text("github", finding, path="a,b:c%.py") == (
         "::error title=tflint-perf (TFP406),file=a%2Cb%3Ac%25.py,line=7,col=5,endLine=7,endColumn=17"
-        "::a,b:c%25.py:7:5: TFP406 50%25 of a%0Astep, all"
+        "::a,b:c%25.py:7:5: TFP406 50%25 of a%0D%0Astep, all: %250A"
     )
+
+
+def test_github_gets_one_line_a_finding_that_its_runner_reads_back() -> None:
+    nasty = "50%25 of a\r\nstep,: ::error::x"
+    path = "a,b:c%0A\n.py"
+    (line,) = text("github", replace(GC, message=nasty), path=path).splitlines()
+    # As the runner does it: properties up to the first `::`, then split by commas, all unescaped at the end.
+    command, _, message = line.removeprefix("::").partition("::")
+    properties = dict(pair.split("=", 1) for pair in command.partition(" ")[2].split(","))
+    assert _read(properties["file"], {"%3A": ":", "%2C": ","}) == path
+    assert _read(message, {}).endswith(f": TFP406 {nasty}")
+
+
+def _read(text: str, more: dict[str, str]) -> str:
+    for escaped, char in ({"%0D": "\r", "%0A": "\n"} | more | {"%25": "%"}).items():
+        text = text.replace(escaped, char)
+    return text
 
 
 @pytest.mark.parametrize("format", FORMATS)

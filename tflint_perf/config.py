@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tflint_perf.files import reason
-from tflint_perf.keys import FORMATS, KEYS, Key
+from tflint_perf.keys import FORMATS, KEYS, SEVERITIES, Key
 from tflint_perf.problems import ConfigError, nearest
 
 OWN_FILE = "tflint-perf.toml"
@@ -117,6 +117,10 @@ def _has_type(value: object, key: Key) -> bool:
             return _is_strings(value)
         case "dict[str, list[rule]]":
             return isinstance(value, dict) and all(_is_strings(item) for item in value.values())
+        case "severity":
+            return value in SEVERITIES
+        case "dict[rule, severity]":
+            return isinstance(value, dict) and all(item in SEVERITIES for item in value.values())
 
 
 def _is_strings(value: object) -> bool:

@@ -6,10 +6,35 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-FORMATS = ("full", "concise", "json", "json-lines", "github", "sarif")
-Format = Literal["full", "concise", "json", "json-lines", "github", "sarif"]
+FORMATS = (
+    "full",
+    "concise",
+    "grouped",
+    "json",
+    "json-lines",
+    "sarif",
+    "github",
+    "gitlab",
+    "junit",
+    "rdjson",
+)
+Format = Literal[
+    "full", "concise", "grouped", "json", "json-lines", "sarif", "github", "gitlab", "junit", "rdjson"
+]
+# From the gravest to the least.
+SEVERITIES = ("error", "warning", "info")
+Severity = Literal["error", "warning", "info"]
 
-KeyType = Literal["bool", "str", "list[str]", "list[rule]", "dict[str, list[rule]]", "format"]
+KeyType = Literal[
+    "bool",
+    "str",
+    "list[str]",
+    "list[rule]",
+    "dict[str, list[rule]]",
+    "dict[rule, severity]",
+    "severity",
+    "format",
+]
 
 DEFAULT_EXCLUDE = (
     ".bzr",
@@ -50,8 +75,20 @@ class Key:
     example: str
 
     def type_name(self) -> str:
-        """The type as shown to people: the formats by name."""
-        return " | ".join(f'"{name}"' for name in FORMATS) if self.type == "format" else self.type
+        """The type as shown to people: the formats and the severities by name."""
+        match self.type:
+            case "format":
+                return _either(FORMATS)
+            case "severity":
+                return _either(SEVERITIES)
+            case "dict[rule, severity]":
+                return f"dict[rule, {_either(SEVERITIES)}]"
+            case _:
+                return self.type
+
+
+def _either(names: tuple[str, ...]) -> str:
+    return " | ".join(f'"{name}"' for name in names)
 
 
 def _toml_list(values: tuple[str, ...]) -> str:
@@ -81,6 +118,21 @@ _KEYS = (
         "{}",
         "Rules to leave out in the files that match a pattern.",
         'per-file-ignores = { "examples/*.py" = ["TFP5"] }',
+    ),
+    Key(
+        "severity",
+        "dict[rule, severity]",
+        "{}",
+        "How grave the findings of a rule are, in every report and for `fail-on`; those of other rules are "
+        "warnings. The longest one that fits a rule decides.",
+        'severity = { "TFP4" = "error", "gc-in-loop" = "info" }',
+    ),
+    Key(
+        "fail-on",
+        "severity",
+        '"info"',
+        "The least severity that makes the exit code 1; findings below it are only shown.",
+        'fail-on = "error"',
     ),
     Key("fixable", "list[rule]", '["ALL"]', "Rules whose fixes may be applied.", 'fixable = ["TFP4"]'),
     Key(

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from tflint_perf.keys import FORMATS
+from tflint_perf.keys import FORMATS, SEVERITIES
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -46,6 +46,11 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     _list("--ignore", "RULES", "Leave these rules out."),
     _list("--extend-select", "RULES", "Use these rules besides the others."),
     _list("--per-file-ignores", "PATTERN:RULE", "Leave the rule out in the files that match the pattern."),
+    click.option(
+        "--fail-on",
+        type=click.Choice(SEVERITIES),
+        help="The least severity of a finding that makes the exit code 1.  [default: info]",
+    ),
     _list("--fixable", "RULES", "Apply fixes of these rules only."),
     _list("--unfixable", "RULES", "Apply no fixes of these rules."),
     _list("--exclude", "PATTERNS", "Leave out these files and folders, instead of the default ones."),
@@ -118,6 +123,7 @@ def keys_given(options: dict[str, Any]) -> dict[str, Any]:
     values["include-tests"] = options["include_tests"]
     values["project-root"] = options["project_root"]
     values["output-format"] = options["output_format"]
+    values["fail-on"] = options["fail_on"]
     for key in ("select", "ignore", "extend-select", "fixable", "unfixable", "exclude", "extend-exclude"):
         values[key] = options[key.replace("-", "_")]
     values["per-file-ignores"] = _by_pattern(options["per_file_ignores"] or [])

@@ -166,6 +166,7 @@ def settings_page(settings: Settings, config: Path | None) -> Iterator[str]:
     values: dict[str, object] = {
         "select": sorted(settings.rules),
         "per-file-ignores": {pattern: sorted(codes) for pattern, codes in settings.per_file_ignores},
+        "severity": dict(settings.severities),
         "fixable": sorted(settings.fixable),
         "extend-safe-fixes": sorted(settings.safe_by_request),
         "extend-unsafe-fixes": sorted(settings.unsafe_by_request),

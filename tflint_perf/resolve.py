@@ -10,10 +10,10 @@ from typing import Any, cast
 from tflint_perf.catalogue import RuleInfo, catalogue
 from tflint_perf.config import Values, nearest_config, read_config
 from tflint_perf.evidence import all_evidence
-from tflint_perf.keys import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, Format
+from tflint_perf.keys import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, Format, Severity
 from tflint_perf.patterns import rebase
 from tflint_perf.problems import ConfigError
-from tflint_perf.selection import Layer, all_codes_of, default_rules, resolve
+from tflint_perf.selection import Layer, all_codes_of, by_code, default_rules, resolve
 from tflint_perf.settings import Settings
 
 
@@ -26,6 +26,7 @@ class Config:
     output_format: Format = "full"
     show_fixes: bool = False
     fix_only: bool = False
+    fail_on: Severity = "info"
 
 
 @dataclass(slots=True)
@@ -76,6 +77,7 @@ def configure(layers: Sequence[Values], root: Path, rules: Mapping[str, RuleInfo
         fixable=resolve(map(_fixing, layers), frozenset(rules), rules),
         safe_by_request=_codes(layers, "extend-safe-fixes", rules),
         unsafe_by_request=_codes(layers, "extend-unsafe-fixes", rules),
+        severities=_severities(layers, rules),
         fix="apply" if fix_only or last.get("fix", False) else "no",
         unsafe_fixes=last.get("unsafe-fixes", False),
         exclude=_exclude(layers, root),
@@ -86,7 +88,8 @@ def configure(layers: Sequence[Values], root: Path, rules: Mapping[str, RuleInfo
         project_root=_project_root(layers),
     )
     output_format = cast("Format", last.get("output-format", "full"))
-    return Config(settings, None, output_format, last.get("show-fixes", False), fix_only)
+    fail_on = cast("Severity", last.get("fail-on", "info"))
+    return Config(settings, None, output_format, last.get("show-fixes", False), fix_only, fail_on)
 
 
 def _project_root(layers: Sequence[Values]) -> Path | None:
@@ -145,6 +148,14 @@ def _per_file_ignores(
         for pattern, selectors in layer.values[key].items()
     )
     return tuple((pattern, codes) for pattern, codes in moved if pattern is not None)
+
+
+def _severities(layers: Sequence[Values], rules: Mapping[str, RuleInfo]) -> tuple[tuple[str, Severity], ...]:
+    key = "severity"
+    layer = next((layer for layer in reversed(layers) if key in layer.values), None)
+    if layer is None:
+        return ()
+    return tuple(by_code(layer.values[key], rules, layer.where(key)).items())
 
 
 def _exclude(layers: Sequence[Values], root: Path) -> tuple[str, ...]:

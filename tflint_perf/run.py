@@ -14,6 +14,7 @@ from tflint_perf import plugins
 from tflint_perf.clean import cache_folder
 from tflint_perf.discover import Group, discover, excluded_stdin
 from tflint_perf.files import reason
+from tflint_perf.keys import SEVERITIES
 from tflint_perf.plugins import is_about_plugin, is_news
 from tflint_perf.problems import ConfigError
 from tflint_perf.project import FileResult, lint_files, lint_text
@@ -24,6 +25,7 @@ from tflint_perf.resolve import Config, Configs
 from tflint_perf.settings import Settings
 
 CLEAN, FINDINGS, FAILURE = 0, 1, 2
+_FOR_PEOPLE = ("full", "concise", "grouped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ def say(message: str) -> None:
 def check(request: Request, configs: Configs) -> int:
     """Lint, report, and return the exit code."""
     config = _for_run(configs.of(_folder_of_run(request, configs)), request)
-    if request.statistics and config.output_format not in ("full", "concise", "json"):
+    if request.statistics and config.output_format not in (*_FOR_PEOPLE, "json"):
         raise ConfigError(f"not there in the format {config.output_format}", "--statistics")
     if request.from_stdin:
         groups = [Group(config.settings, config.path, (Path(request.stdin_filename or "-"),))]
@@ -98,11 +100,11 @@ def _lint_and_report(
         say(
             f"{counted(len(results), 'file')} in {seconds:.2f} s, {counted(suppressed, 'finding')} suppressed"
         )
-    return exit_code(outcome, request, config.fix_only, troubled)
+    return exit_code(outcome, request, config, troubled)
 
 
-def exit_code(outcome: Outcome, request: Request, fix_only: bool, troubled: bool) -> int:
-    """0 clean, 1 findings, 2 something could not be done.
+def exit_code(outcome: Outcome, request: Request, config: Config, troubled: bool) -> int:
+    """0 clean, 1 findings that are grave enough, 2 something could not be done.
 
     A file that does not parse has not been linted, so that counts also where other findings would not.
     """
@@ -110,14 +112,15 @@ def exit_code(outcome: Outcome, request: Request, fix_only: bool, troubled: bool
         return FAILURE
     if request.exit_zero:
         return CLEAN
-    unread = any(entry.severity == "error" for entry in outcome.findings)
+    unread = any(entry.unread for entry in outcome.findings)
     if request.diff:
         return FINDINGS if outcome.fixed or unread else CLEAN
     if request.exit_non_zero_on_fix and outcome.fixed:
         return FINDINGS
-    if fix_only:
+    if config.fix_only:
         return FINDINGS if unread else CLEAN
-    return FINDINGS if outcome.findings else CLEAN
+    grave = SEVERITIES[: SEVERITIES.index(config.fail_on) + 1]
+    return FINDINGS if any(entry.severity in grave for entry in outcome.findings) else CLEAN
 
 
 def _folder_of_run(request: Request, configs: Configs) -> Path:
@@ -202,7 +205,7 @@ def _write(
 
 
 def _report(outcome: Outcome, config: Config, request: Request, style: Style) -> Iterator[str]:
-    for_people = config.output_format in ("full", "concise")
+    for_people = config.output_format in _FOR_PEOPLE
     if request.statistics:
         yield from statistics(outcome, style) if for_people else statistics_json(outcome)
     else:
@@ -223,7 +226,7 @@ def _after_diff(outcome: Outcome, config: Config, request: Request) -> Iterator[
 
 def _tell_unread(outcome: Outcome) -> None:
     for entry in outcome.findings:
-        if entry.severity == "error":
+        if entry.unread:
             say(f"{entry.place}: {entry.finding.code}: {entry.finding.message}")
 
 

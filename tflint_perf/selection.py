@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from tflint_perf.catalogue import RuleInfo, prefix_of
 from tflint_perf.evidence import Evidence
 from tflint_perf.problems import ConfigError, nearest
 
+T = TypeVar("T")
 ALL = "ALL"
 # A rule that cannot be selected or ignored: a file that does not parse has not been linted.
 INVALID_SYNTAX = "invalid-syntax"
@@ -91,10 +93,29 @@ def _lengths(selectors: Iterable[str], rules: Mapping[str, RuleInfo], where: str
     lengths: dict[str, int] = {}
     for selector in selectors:
         for code in codes_of(selector, rules, where):
-            # a name counts as much as the whole code
-            length = len(selector if code.startswith(selector) else code) if selector != ALL else 0
-            lengths[code] = max(length, lengths.get(code, _UNTOUCHED))
+            lengths[code] = max(_length(selector, code), lengths.get(code, _UNTOUCHED))
     return lengths
+
+
+def _length(selector: str, code: str) -> int:
+    if selector == ALL:
+        return 0
+    return len(selector if code.startswith(selector) else code)  # a name counts as much as the whole code
+
+
+def by_code(table: Mapping[str, T], rules: Mapping[str, RuleInfo], where: str) -> dict[str, T]:
+    """What a table says of each code: where several of its selectors fit, what stands at the longest.
+
+    Raises:
+        ConfigError: a selector fits no rule.
+    """
+    found: dict[str, tuple[int, T]] = {}
+    for selector, value in table.items():
+        for code in codes_of(selector, rules, where):
+            length = _length(selector, code)
+            if length > found.get(code, (_UNTOUCHED, value))[0]:
+                found[code] = length, value
+    return {code: value for code, (_, value) in sorted(found.items())}
 
 
 def codes_of(selector: str, rules: Mapping[str, RuleInfo], where: str) -> frozenset[str]:
@@ -111,7 +132,9 @@ def codes_of(selector: str, rules: Mapping[str, RuleInfo], where: str) -> frozen
     if fitting:
         return frozenset(fitting)
     if selector == INVALID_SYNTAX:
-        raise ConfigError(f"`{INVALID_SYNTAX}` is always on and cannot be selected or ignored", where)
+        raise ConfigError(
+            f"`{INVALID_SYNTAX}` is always on, an error, and cannot be selected or ignored", where
+        )
     known = [*rules, *(rule.name for rule in rules.values()), ALL]
     raise ConfigError(f"unknown rule `{selector}`{nearest(selector, known)}", where)
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from tflint_perf.keys import Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,8 @@ class Settings:
     fixable: frozenset[str] = frozenset()
     safe_by_request: frozenset[str] = frozenset()
     unsafe_by_request: frozenset[str] = frozenset()
+    # By code; the findings of other rules are warnings.
+    severities: tuple[tuple[str, Severity], ...] = ()
     fix: Literal["no", "apply", "diff"] = "no"
     unsafe_fixes: bool = False
     ignore_noqa: bool = False

@@ -12,12 +12,10 @@ from tflint_perf.applicability import applicability, is_applicable
 if TYPE_CHECKING:
     from tflint_perf.applicability import Applicability
     from tflint_perf.finding import Finding, Place
-    from tflint_perf.keys import Format
+    from tflint_perf.keys import Format, Severity
     from tflint_perf.project import FileResult
     from tflint_perf.report.style import Style
     from tflint_perf.settings import Settings
-
-Severity = Literal["error", "warning"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,21 +23,28 @@ class Entry:
     """A finding in its file, with what the settings of that file say of its fix.
 
     `fix` is None when there is no fix, or none that may be applied. `marked` says that `--fix` would apply
-    it under the present flags: `[*]`.
+    it under the present flags: `[*]`. `chosen` is the severity that the settings give the rule, if any.
     """
 
     path: str
     finding: Finding
     fix: Applicability | None
     marked: bool
+    chosen: Severity | None = None
 
     @classmethod
     def of(cls, path: str, finding: Finding, settings: Settings) -> Entry:
-        return cls(path, finding, applicability(finding, settings), is_applicable(finding, settings))
+        chosen = dict(settings.severities).get(finding.code)
+        return cls(path, finding, applicability(finding, settings), is_applicable(finding, settings), chosen)
+
+    @property
+    def unread(self) -> bool:
+        """Whether it says that the file does not parse, so that no rule has seen it."""
+        return self.finding.code == self.finding.name == "invalid-syntax"
 
     @property
     def severity(self) -> Severity:
-        return "error" if self.finding.code == self.finding.name == "invalid-syntax" else "warning"
+        return "error" if self.unread else self.chosen or "warning"
 
     @property
     def place(self) -> str:

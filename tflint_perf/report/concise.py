@@ -1,4 +1,4 @@
-"""One line a finding: `path:row:col: CODE [*] message`."""
+"""One line a finding: `path:row:col: CODE [*] message`, and its severity where that was chosen."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ def render(outcome: Outcome, style: Style) -> Iterator[str]:
 
 
 def headline(entry: Entry, style: Style) -> str:
-    """`CODE [*] message`; a syntax error has a colon after its name instead of a code."""
-    code = entry.finding.code + (":" if entry.severity == "error" else "")
+    """`CODE [*] message [severity]`; a syntax error has a colon after its name instead of a code.
+
+    The severity is there where the settings give the rule one.
+    """
+    code = entry.finding.code + (":" if entry.unread else "")
     mark = f"{style.fixable('[*]')} " if entry.marked else ""
-    return f"{style.code(code)} {mark}{entry.finding.message}"
+    severity = f" [{entry.chosen}]" if entry.chosen else ""
+    return f"{style.code(code)} {mark}{entry.finding.message}{severity}"

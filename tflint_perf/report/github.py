@@ -10,13 +10,16 @@ from collections.abc import Iterator
 from tflint_perf.report import Entry, Outcome
 from tflint_perf.report.style import Style
 
+_COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
+
 
 def render(outcome: Outcome, style: Style) -> Iterator[str]:
     for entry in outcome.findings:
         properties = ",".join(f"{name}={_property(value)}" for name, value in _properties(entry).items())
         # The log shows the message alone, so the place stands in it once more.
         message = f"{entry.place}: {entry.finding.code} {entry.finding.message}"
-        yield f"::error {properties}::{_data(message)}"
+        # A finding that nobody has called less grave makes the step fail, and so it is an error there.
+        yield f"::{_COMMANDS[entry.chosen or 'error']} {properties}::{_data(message)}"
 
 
 def _properties(entry: Entry) -> dict[str, str]:

@@ -16,6 +16,7 @@ from tflint_perf.report.style import Style
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _BASE = "%SRCROOT%"
+_LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 
 
 def render(outcome: Outcome, style: Style) -> Iterator[str]:
@@ -72,7 +73,7 @@ def _result(entry: Entry, rule_index: int) -> dict[str, Any]:
     result = {
         "ruleId": finding.code,
         "ruleIndex": rule_index,
-        "level": entry.severity,
+        "level": _LEVELS[entry.severity],
         "message": {"text": message},
         "locations": [location],
     }

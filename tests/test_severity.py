@@ -1,0 +1,154 @@
+"""How grave a finding is: what the configuration says, what each format makes of it, and the exit code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from junitparser import JUnitXml
+
+from tests.commandline import BROKEN, CLEAN, SLOW, CommandLine
+from tflint_perf.config import Values
+from tflint_perf.keys import FORMATS, SEVERITIES
+from tflint_perf.problems import ConfigError
+from tflint_perf.resolve import Configs
+
+SELECT = "--select=TFP406"
+# What stands in each format for each severity.
+SHOWN = {
+    "full": {"error": "[error]", "warning": "[warning]", "info": "[info]"},
+    "concise": {"error": "[error]", "warning": "[warning]", "info": "[info]"},
+    "grouped": {"error": "[error]", "warning": "[warning]", "info": "[info]"},
+    "json": {"error": '"error"', "warning": '"warning"', "info": '"info"'},
+    "json-lines": {"error": '"error"', "warning": '"warning"', "info": '"info"'},
+    "sarif": {"error": '"level": "error"', "warning": '"level": "warning"', "info": '"level": "note"'},
+    "github": {"error": "::error ", "warning": "::warning ", "info": "::notice "},
+    "gitlab": {"error": '"major"', "warning": '"minor"', "info": '"info"'},
+    "junit": {"error": 'type="error"', "warning": 'type="warning"', "info": 'type="info"'},
+    "rdjson": {"error": '"ERROR"', "warning": '"WARNING"', "info": '"INFO"'},
+}
+
+
+@pytest.fixture
+def train(tflint_perf: CommandLine) -> CommandLine:
+    """The command line in a folder with one script that has one finding."""
+    tflint_perf.write("train.py", SLOW)
+    return tflint_perf
+
+
+def severities(folder: Path, table: dict[str, str]) -> dict[str, str]:
+    config = Configs(folder, [Values(folder, {"severity": table})]).of(folder)
+    return dict(config.settings.severities)
+
+
+@pytest.mark.parametrize("severity", SEVERITIES)
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_format_carries_the_severity(train: CommandLine, format: str, severity: str) -> None:
+    train.write("tflint-perf.toml", f'[severity]\nTFP406 = "{severity}"\n')
+    out = train(SELECT, "--output-format", format).out
+    assert SHOWN[format][severity] in out
+    if format == "sarif":
+        (result,) = json.loads(out)["runs"][0]["results"]
+        assert f'"level": "{result["level"]}"' == SHOWN[format][severity]
+    elif format == "rdjson":
+        (diagnostic,) = json.loads(out)["diagnostics"]
+        assert diagnostic["severity"] == severity.upper()
+    elif format == "junit":
+        ((case,),) = JUnitXml.fromstring(out.encode())
+        assert [result.type for result in case.result] == [severity]
+
+
+def test_a_finding_is_a_warning_unless_said_otherwise(train: CommandLine) -> None:
+    (found,) = json.loads(train(SELECT, "--output-format=json").out)
+    assert found["severity"] == "warning"
+    assert "[warning]" not in train(SELECT).out
+
+
+def test_github_is_told_of_an_error_unless_the_configuration_says_otherwise(train: CommandLine) -> None:
+    assert train(SELECT, "--output-format=github").out.startswith("::error title=tflint-perf (TFP406),")
+
+
+def test_the_longest_selector_decides(tmp_path: Path) -> None:
+    table = {
+        "TFP406": "error",
+        "ALL": "info",
+        "TFP4": "warning",
+        "eager-train-step": "error",
+        "TFP10": "info",
+    }
+    found = severities(tmp_path, table)
+    assert (found["TFP406"], found["TFP401"], found["TFP101"]) == ("error", "warning", "error")
+    assert (found["TFP102"], found["TFP501"]) == ("info", "info")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            '[severity]\nTFP4O6 = "error"\n',
+            "tflint-perf.toml:1: unknown rule `TFP4O6` (did you mean `TFP406`?)",
+        ),
+        (
+            '[severity]\ninvalid-syntax = "info"\n',
+            "tflint-perf.toml:1: `invalid-syntax` is always on, an error,",
+        ),
+        ('[severity]\nTFP406 = "fatal"\n', 'tflint-perf.toml:1: `severity` must be dict[rule, "error" | '),
+        ('fail-on = "never"\n', 'tflint-perf.toml:1: `fail-on` must be "error" | "warning" | "info"'),
+    ],
+)
+def test_a_mistake_is_told_with_its_place(train: CommandLine, text: str, message: str) -> None:
+    train.write("tflint-perf.toml", text)
+    ran = train()
+    assert ran.code == 2
+    assert ran.err.startswith(f"tflint-perf: {message}")
+    assert ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("severity", "fail_on", "code"),
+    [
+        ("info", "info", 1),
+        ("info", "warning", 0),
+        ("warning", "warning", 1),
+        ("warning", "error", 0),
+        ("error", "error", 1),
+    ],
+)
+def test_a_finding_below_fail_on_is_shown_and_does_not_fail(
+    train: CommandLine, severity: str, fail_on: str, code: int
+) -> None:
+    train.write("pyproject.toml", f'[tool.tflint-perf.severity]\ngc-in-loop = "{severity}"\n')
+    ran = train(SELECT, "--fail-on", fail_on)
+    assert ran.code == code
+    assert "Found 1 finding." in ran.out
+
+
+def test_fail_on_can_stand_in_the_configuration(train: CommandLine) -> None:
+    train.write("tflint-perf.toml", 'fail-on = "error"\n')
+    assert train(SELECT).code == 0
+    assert train(SELECT, "--fail-on=warning").code == 1
+
+
+def test_a_file_that_does_not_parse_fails_at_any_severity(tflint_perf: CommandLine) -> None:
+    tflint_perf.write("train.py", BROKEN)
+    assert tflint_perf("--fail-on=error").code == 1
+
+
+def test_what_cannot_be_done_fails_at_any_severity(tflint_perf: CommandLine) -> None:
+    tflint_perf.write("train.py", CLEAN)
+    assert tflint_perf("--fail-on=error", "train.py", "missing.py").code == 2
+
+
+def test_settings_show_the_severities_by_code(train: CommandLine) -> None:
+    train.write("tflint-perf.toml", '[severity]\n"gc-in-loop" = "error"\n')
+    assert 'severity = { "TFP406" = "error" }' in train("--show-settings").out.splitlines()
+
+
+def test_the_command_line_replaces_the_table(tmp_path: Path) -> None:
+    (tmp_path / "tflint-perf.toml").write_text('[severity]\nTFP406 = "error"\n')
+    inline = Values(tmp_path, {"severity": {"TFP401": "info"}}, option="--config")
+    config = Configs(tmp_path, [inline]).of(tmp_path)
+    assert config.settings.severities == (("TFP401", "info"),)
+    with pytest.raises(ConfigError, match="--config: unknown rule"):
+        Configs(tmp_path, [Values(tmp_path, {"severity": {"X1": "info"}}, option="--config")]).of(tmp_path)
