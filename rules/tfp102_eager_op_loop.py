@@ -18,7 +18,8 @@ class EagerOpLoop(Rule):
     ## What it does
 
     Reports loops of a program that run in eager mode, more than 16 times or as often as the code does not show, and
-    compute a tensor in each iteration from what the one before left: a simulation, a power iteration, a recurrence.
+    compute a tensor in each iteration from what the one before left: a simulation, a power iteration, a recurrence, the
+    search for an input by its gradient.
 
     ## Why is this bad?
 
@@ -86,8 +87,10 @@ def _is_eager_op_loop(model: Model, loop: Loop) -> bool:
     return (
         (op_loops.counts(loop) or model.iterations.are_many(loop, traced=False))
         and bool(op_loops.updated_tensors(loop))
-        and model.loops.kind(loop) == "none"
-        and op_loops.runs_ops_alone(loop)
+        and (
+            (model.loops.kind(loop) == "none" and op_loops.runs_ops_alone(loop))
+            or op_loops.follows_gradients(loop)
+        )
         and not op_loops.takes_parts(loop)
         and not op_loops.is_steered(loop)
         and op_loops.runs_in_eager_program(loop)

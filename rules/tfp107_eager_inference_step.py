@@ -50,8 +50,9 @@ class EagerInferenceStep(Rule):
     ## What is left alone
 
     Compiled code, the forward pass of a gradient step and what runs beside it, calls that run once, once an epoch
-    or behind a guard, models whose own code can't be traced, and inputs that get longer with each call. The fix is
-    refused, and the finding says why, where tracing would change or break the function around the call.
+    or behind a guard, loops over a few inputs, and models whose own code can't be traced. The fix is refused, and the
+    finding says why, where tracing would change or break the function around the call, and where an input gets longer
+    with each call: each length would be traced, unless an `input_signature` leaves it open.
 
     ## Sources
 
@@ -60,8 +61,8 @@ class EagerInferenceStep(Rule):
 
     code = "TFP107"
     name = "eager-inference-step"
-    # A model is one of Keras, or of a class derived from one.
-    triggers = ("keras",)
+    # A model is one of Keras, or of a class derived from one, or goes by a usual name.
+    triggers = ("keras", "train", "model", "net", "actor", "critic", "policy", "generator", "coder")
     fixes = "unsafe"
     claim = Claim("step time", least=1.5)
 
@@ -77,6 +78,8 @@ class EagerInferenceStep(Rule):
 
 
 def _compile(edit: Editor, found: ForwardPass) -> Repair | Refusal:
+    if edit.model.forward_passes.grows(found):
+        return Refusal("an input gets longer with each call, and each length would be traced", found.calls[0])
     if found.loop is not None or found.function is None:
         return Refusal("the forward pass has no function of its own", found.calls[0])
     return compile_function(edit, found.function)

@@ -26,6 +26,17 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "a gradient step, which TFP101 reports": """
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        optimizer = tf.keras.optimizers.Adam()
+        total = tf.constant(0.0)
+        for i in range(1000):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(x))
+            variables = model.trainable_variables
+            optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+            total = total + loss
+        """,
     "compiled code": """
         @tf.function
         def run(x):
@@ -244,6 +255,18 @@ SILENT = {
 }
 
 FLAGGED = {
+    "the search for an input by its gradient": """
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        def climb(x, steps):
+            for _ in range(steps):  # <-
+                with tf.GradientTape() as tape:
+                    tape.watch(x)
+                    score = tf.reduce_mean(model(x))
+                gradient = tape.gradient(score, x)
+                x = x + 0.1 * gradient / tf.norm(gradient)
+            return x
+        climb(tf.zeros((1, 8)), 100)
+        """,
     "at module level": """
         x = tf.constant(1.0)
         for i in range(1000):  # <-

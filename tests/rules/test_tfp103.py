@@ -25,6 +25,25 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "as many layers as a setting says": """
+        @tf.function
+        def run(x):
+            for _ in range(args.num_layers):
+                x = tf.matmul(x, w)
+            for _ in range(config["heads"]):
+                x = tf.matmul(x, w)
+            return x
+        """,
+    "as often as whoever makes an object says": """
+        class Trainer:
+            def __init__(self, k):
+                self.k = k
+            @tf.function
+            def run(self, x):
+                for _ in range(self.k):
+                    x = tf.matmul(x, w)
+                return x
+        """,
     "eager code": """
         def run(x):
             for _ in range(100):
@@ -189,6 +208,36 @@ SILENT = {
 }
 
 FLAGGED = {
+    "as often as a setting says": """
+        @tf.function
+        def run(x):
+            for _ in range(args.n_critic):  # <-
+                x = tf.matmul(x, w)
+            for _ in range(config["ratio"]):  # <-
+                x = tf.matmul(x, w)
+            return x
+        """,
+    "as often as an object's setting says": """
+        class Trainer:
+            def __init__(self, config):
+                self.k = config.k
+            @tf.function
+            def run(self, x):
+                for _ in range(self.k):  # <-
+                    x = tf.matmul(x, w)
+                return x
+        """,
+    "rows of a tensor along several axes": """
+        class Trainer:
+            def __init__(self, batch_size):
+                self.batch_size = batch_size
+            @tf.function
+            def run(self, tasks):
+                losses = []
+                for i in range(self.batch_size):  # <-
+                    losses.append(self.loss_of(tasks[i, ...]))
+                return losses
+        """,
     "a range of a number": """
         @tf.function
         def run(x):

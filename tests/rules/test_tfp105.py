@@ -16,6 +16,11 @@ model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 """
 
 SILENT = {
+    "a few samples that were cut off": """
+        few = images[:2]
+        for i in range(few.shape[0]):
+            model.predict(np.expand_dims(few[i], axis=0))
+        """,
     "once": "model.predict(np.zeros((1, 3)))",
     "a whole dataset once an epoch": """
         for epoch in range(10):
@@ -76,9 +81,9 @@ SILENT = {
         for i in range(5):
             answers = model.predict(np.random.normal(size=(1, 3)))
         """,
-    "a picture of each result": """
+    "a few pictures": """
         import matplotlib.pyplot as plt
-        for i in range(n):
+        for i in range(9):
             plt.imshow(model.predict(np.random.normal(size=(1, 3)))[0])
         """,
     "a class's own predict": """
@@ -108,6 +113,22 @@ SILENT = {
 }
 
 FLAGGED = {
+    "batches of a generator from elsewhere": (
+        """
+        from data import test_generator
+        batches = test_generator(path)
+        for images, names in batches:
+            answers = model.predict(images)
+        """,
+        [5],
+    ),
+    "as many pictures as there are": (
+        """
+        for i in range(n):
+            plt.imshow(model.predict(np.random.normal(size=(1, 3)))[0])
+        """,
+        [3],
+    ),
     "batches of a dataset": (
         """
         data = tf.data.Dataset.from_tensor_slices(x).batch(32)

@@ -124,12 +124,7 @@ SILENT = {
     "a few results": "for x in dataset.take(5):\n    print(model(x))\n",
     "a few results by an iterator": "iterator = iter(dataset.take(5))\nfor x in iterator:\n    print(model(x))\n",
     "a few results by a count": "for i in range(5):\n    print(model(next(samples)))\n",
-    "a picture of each result": "for x in dataset:\n    plt.imshow(model(x)[0])\n",
     "a loop behind a flag": "if args.visualize:\n    for x in dataset:\n        y = model(x)\n",
-    "text that gets longer with each call": """
-        for i in range(500):
-            text = tf.concat([text, tf.argmax(model(text), axis=-1)], axis=1)
-        """,
     "a model whose code runs on the host": """
         class M(tf.keras.Model):
             def call(self, x):
@@ -149,6 +144,62 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a picture of each result": ("for x in dataset:\n    plt.imshow(model(x)[0])\n", [2]),
+    "as many pictures as there are": ("for i in range(25):\n    plt.imshow(model(noise)[i])\n", [2]),
+    "text that gets longer with each call": (
+        """
+        for i in range(500):
+            text = tf.concat([text, tf.argmax(model(text), axis=-1)], axis=1)
+        """,
+        [3],
+    ),
+    "an evaluation loop that comes every so many steps": (
+        """
+        for step, (x, y) in enumerate(dataset):
+            model.train_on_batch(x, y)
+            if step % 1000 == 0:
+                for x in dataset:
+                    metric(model(x))
+        """,
+        [6],
+    ),
+    "a function with an evaluation loop that is called every so many epochs": (
+        """
+        def evaluate(dataset):
+            for x in dataset:
+                metric(model(x))
+        for epoch in range(100):
+            model.fit(dataset)
+            if epoch % 10 == 0:
+                evaluate(dataset)
+        """,
+        [4],
+    ),
+    "a model of unknown origin that is called as only a model is": (
+        """
+        def evaluate(network, data):
+            for x in tf.data.Dataset.from_tensor_slices(data).batch(32):
+                metric(network(x, training=False))
+        """,
+        [4],
+    ),
+    "a model of unknown origin whose variables are trained": (
+        """
+        class Trainer:
+            def __init__(self, network):
+                self.network = network
+            def learn(self, x):
+                with tf.GradientTape() as tape:
+                    loss = self.network(x)
+                optimizer.apply_gradients(zip(tape.gradient(loss, self.network.trainable_variables), v))
+            def act(self, state):
+                return self.network(state)
+        trainer = Trainer(build())
+        while not done:
+            state, reward, done, _ = env.step(trainer.act(state))
+        """,
+        [10],
+    ),
     "a check in the other branch of a training step": (
         """
         def train(x, check):
@@ -258,6 +309,16 @@ REFUSED = {
 def test_the_fix_is_refused_where_tracing_would_change_the_function(reason: str, statement: str) -> None:
     source = PREAMBLE + f"seen = []\ndef act(x):\n    {statement}\nfor x in dataset:\n    act(x)\n"
     assert notes("TFP107", source) == [f"no fix: {reason} (line {ROWS + 3})"]
+
+
+def test_an_input_that_gets_longer_would_be_traced_for_each_length() -> None:
+    source = (
+        PREAMBLE
+        + "def predict(x):\n    return model(x)\nfor i in range(50):\n    text = tf.concat([text, predict(text)], 1)\n"
+    )
+    assert notes("TFP107", source) == [
+        f"no fix: an input gets longer with each call, and each length would be traced (line {ROWS + 2})"
+    ]
 
 
 def test_a_forward_pass_in_the_loop_itself_has_nothing_to_decorate() -> None:

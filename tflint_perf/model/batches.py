@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -15,6 +16,7 @@ from tflint_perf.model.syntax import argument, callee_name, integer, keyword_arg
 if TYPE_CHECKING:
     from tflint_perf.model.loops import Loops
 
+_GENERATORS = re.compile(r"(^|_)(generator|gen|loader|batches|next_batch|iterate_minibatches)$", re.I)
 # Arguments of `fit`, `evaluate` and `predict` that only make sense for a whole dataset.
 _OF_WHOLE_DATASETS = ("steps", "steps_per_epoch", "validation_data", "validation_split", "validation_steps")
 
@@ -45,9 +47,23 @@ class Batches:
             return False
         if any(keyword_argument(call, name) is not None for name in _OF_WHOLE_DATASETS):
             return False
-        if self.size(given) not in ("sample", "batch") or self._is_trial(call):
+        if not (self.size(given) in ("sample", "batch") or self._is_generated(given)) or self._is_trial(call):
             return False
         return callee_name(call) != "fit" or not self._is_cut_further(call, given)
+
+    def _is_generated(self, given: cst.BaseExpression) -> bool:
+        """Whether a loop takes something from what is called a generator: a sample or a batch."""
+        found = self._infer.bindings_reaching(given) if isinstance(given, cst.Name) else None
+        bindings = found[1] if found is not None else []
+        return bool(bindings) and all(
+            binding.kind == "for"
+            and binding.value is not None
+            and any(
+                isinstance(source, cst.Call) and _GENERATORS.search(callee_name(source))
+                for source in self._sources(binding.value)
+            )
+            for binding in bindings
+        )
 
     def _is_trial(self, call: cst.Call) -> bool:
         """Whether the loop makes the model anew: a fold or trial, whose slices are datasets."""

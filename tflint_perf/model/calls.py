@@ -8,6 +8,7 @@ from copy import copy
 import libcst as cst
 
 from tflint_perf.caller import Caller
+from tflint_perf.model.by_use import ByUse
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.keras_classes import COMPILED_METHODS
 from tflint_perf.model.outside import NOTHING, Outside, name_outside
@@ -79,6 +80,7 @@ class CallGraph:
             infer.forget()
             infer.arguments_of = self.arguments
         infer.outside = self._outside = outside
+        infer.by_use = ByUse(infer)
 
     def with_callers(self, outside: Outside) -> CallGraph:
         """The same calls, with other callers in other files."""

@@ -11,7 +11,7 @@ import libcst as cst
 from tflint_perf.model.flow import loops_around, runs_beside
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.steps import is_under_tape
-from tflint_perf.model.syntax import argument, callee_name, descendants, integer, names_read
+from tflint_perf.model.syntax import argument, callee_name, descendants, integer, is_name, names_read
 from tflint_perf.model.values import Pipeline
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 _COMPILED_WHERE_SAVED = ("tf.hub.", "tensorflow_hub.", "tf.saved_model.")
 _JOINING = frozenset({"concat", "concatenate", "append", "vstack", "hstack", "stack", "pad"})
 _BUILDING = ("keras.Input", "keras.layers.Input", "keras.Model", "keras.models.Model")
-# Who looks at a picture of each result does not wait for the model.
-_SHOWS = frozenset({"imshow", "plot", "scatter", "savefig", "display", "imsave"})
 _FEW = 10
 
 
@@ -58,16 +56,25 @@ class ForwardPasses:
         for calls in self._walk.calls.values():
             for call in calls:
                 if self._is_inference(call) and self._runs_eagerly_per_step(call):
-                    if not self._belongs_to_step(call, set()) and not self._can_not_be_compiled(call):
+                    if not self._belongs_to_step(call, set()) and not self._model.tracing.obstacle_in_call(
+                        call
+                    ):
                         yield call
 
     def _is_inference(self, call: cst.Call) -> bool:
         """Whether a call runs a model or a layer that is there, on tensors."""
-        if not isinstance(call.func, cst.Name | cst.Attribute | cst.Subscript) or not call.args:
+        called = call.func
+        if (
+            isinstance(called, cst.Attribute)
+            and called.attr.value == "call"
+            and not is_name(called.value, "self")
+        ):
+            called = called.value  # `model.call(x)`
+        if not isinstance(called, cst.Name | cst.Attribute | cst.Subscript) or not call.args:
             return False
-        if self._model.names.dotted(call.func):
+        if self._model.names.dotted(called):
             return False
-        value = self._model.value(call.func)
+        value = self._model.value(called)
         return value.kind in ("model", "layer") and not value.name.startswith(_COMPILED_WHERE_SAVED)
 
     def _runs_eagerly_per_step(self, call: cst.Call) -> bool:
@@ -93,14 +100,15 @@ class ForwardPasses:
         return bool(sites) and all(self._is_seldom(site, seen | {function}) for site in sites)
 
     def looks_at_few(self, loop: Loop | None) -> bool:
-        """Whether a loop looks at a few results, shows a picture of each, or runs behind a flag."""
+        """Whether a loop looks at a few results, or runs behind a flag. A counter of the loop around it guards none."""
         if loop is None:
             return False
         model, iterable = self._model, loop.iterable
-        if model.guard_of(loop.node) is not None or any(callee_name(c) in _SHOWS for c in loop.calls):
+        guard = model.guard_of(loop.node)
+        if guard is not None and isinstance(guard.node, cst.Name | cst.Attribute):
             return True
         if isinstance(iterable, cst.Call) and callee_name(iterable) == "range" and iterable.args:
-            count = model.guards.number(iterable.args[min(1, len(iterable.args) - 1)].value)
+            count = model.iterations.number(iterable.args[min(1, len(iterable.args) - 1)].value)
             return count is not None and count <= _FEW
         while (
             isinstance(iterable, cst.Call)
@@ -148,7 +156,7 @@ class ForwardPasses:
             if step.function is not function:
                 continue
             loop = self._model.loops.innermost_loop(step.tape)
-            if loop is None and function is not None:
+            if function is not None and (loop is None or not around):
                 if runs_beside(self._model.infer.place(node), self._walk.at[step.tape]):
                     return True
                 continue
@@ -157,13 +165,16 @@ class ForwardPasses:
                 return True
         return False
 
-    # What can't be compiled, or not to any use
+    # Inputs
 
-    def _can_not_be_compiled(self, call: cst.Call) -> bool:
-        return self._model.tracing.obstacle_in_call(call) is not None or self._grows(call)
+    def grows(self, found: ForwardPass) -> bool:
+        """Whether an input gets longer with each call, as text does that a model writes."""
+        sites = (
+            self._model.calls.sites(found.function) if found.function is not None and not found.loop else ()
+        )
+        return any(map(self._gets_longer, (*found.calls, *sites)))
 
-    def _grows(self, call: cst.Call) -> bool:
-        """Whether the input gets longer with each iteration, as text does that a model writes."""
+    def _gets_longer(self, call: cst.Call) -> bool:
         loop = self._model.loops.innermost_loop(call)
         if loop is None:
             return False

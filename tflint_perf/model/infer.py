@@ -8,6 +8,7 @@ from dataclasses import replace
 import libcst as cst
 
 from tflint_perf.model.bound_values import value_of_binding
+from tflint_perf.model.by_use import ByUse
 from tflint_perf.model.classes import Classes
 from tflint_perf.model.flow import reaching
 from tflint_perf.model.methods import value_of_attribute, value_of_call
@@ -33,6 +34,8 @@ class Inference:
         self._values: dict[cst.CSTNode, Value] = {}
         self._returned: dict[Function, Value] = {}
         self.classes = Classes(self)
+        # Asked once it is known who calls whom.
+        self.by_use: ByUse | None = None
         self._depth = 0
 
     def forget(self) -> None:
@@ -148,7 +151,10 @@ class Inference:
         if found is None:
             return self._from_star(node.value)
         scope, bindings = found
-        return join([value_of_binding(self, binding, scope) for binding in bindings]) if bindings else UNKNOWN
+        value = (
+            join([value_of_binding(self, binding, scope) for binding in bindings]) if bindings else UNKNOWN
+        )
+        return value if value is not UNKNOWN or self.by_use is None else self.by_use.name(node.value, scope)
 
     def _from_star(self, name: str) -> Value:
         """What a name that nothing binds is, if a module of the project that is imported whole has it."""
@@ -164,12 +170,15 @@ class Inference:
         if base.klass is not None:
             found = self.classes.member(base, name, node)
             if found is not None:
-                return found
+                return self._by_use(node, found)
         if base.outside:
             found = self.outside.member(base.outside, name)
             if found.known or found.outside:
                 return found
-        return value_of_attribute(base, name)
+        return self._by_use(node, value_of_attribute(base, name))
+
+    def _by_use(self, node: cst.Attribute, value: Value) -> Value:
+        return value if value is not UNKNOWN or self.by_use is None else self.by_use.attribute(node)
 
     def _subscript(self, node: cst.Subscript) -> Value:
         base = self.value(node.value)

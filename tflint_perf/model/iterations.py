@@ -11,7 +11,7 @@ from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.named_calls import builtin_or_qualified
 from tflint_perf.model.scopes import Binding, Loop
-from tflint_perf.model.syntax import callee_name, descendants, has_stars, integer, is_name, last_name
+from tflint_perf.model.syntax import callee_name, descendants, has_stars, integer, is_name, last_name, string
 
 # A loop of so few iterations costs next to nothing.
 FEW = 16
@@ -30,6 +30,12 @@ _MUCH = re.compile(
     r"batchsize|size|point|token|row|example|itr|word|n_iter|maxlen|rollout|T)(s?)($|_)",
     re.I,
 )
+# What holds the settings of a program.
+_SETTINGS = re.compile(
+    r"(^|_)(args?|conf|cfg|config\w*|flags|hparams?|hps?|params|opts?|options?|settings?)$", re.I
+)
+# Settings that say how often a critic is trained for each step of its generator.
+_STEPS_OF_CRITICS = re.compile(r"critic|disc\w*", re.I)
 _SAME_LENGTH = frozenset(
     ["enumerate", "list", "tuple", "reversed", "sorted", "iter", "tqdm.tqdm", "tqdm.auto.tqdm"]
 )
@@ -170,6 +176,9 @@ class Iterations:
             left, right = self.number(node.left, depth + 1), self.number(node.right, depth + 1)
             return _computed(node.operator, left, right) if left is not None and right is not None else None
         bindings: list[Binding] = []
+        cut = _measured(node)
+        if cut is not None:
+            return self._length_of_cut(cut)
         if isinstance(node, cst.Name):
             found = self._infer.bindings_reaching(node)
             bindings = found[1] if found is not None else []
@@ -178,6 +187,17 @@ class Iterations:
         numbers = [self._number_of(binding, depth) for binding in bindings]
         known = [number for number in numbers if number is not None]
         return max(known) if known and len(known) == len(numbers) else None
+
+    def _length_of_cut(self, name: cst.Name) -> int | None:
+        """The greatest length of what a name stands for, where that was cut off: `few = images[:10]`."""
+        found = self._infer.bindings_reaching(name)
+        match [binding.value for binding in found[1]] if found is not None else []:
+            case [
+                cst.Subscript(slice=[cst.SubscriptElement(cst.Slice(lower=None, upper=upper, step=None)), *_])
+            ] if upper is not None:
+                number = self.number(upper)
+                return number if number is not None and number >= 0 else None
+        return None
 
     def _number_of(self, binding: Binding, depth: int) -> int | None:
         if binding.path != ():
@@ -200,7 +220,7 @@ class Iterations:
                     for side in (node.left, node.right)
                 )
             case cst.Subscript():
-                return self._is_static_size(node)
+                return self._is_static_size(node) or self._is_setting(node)
             case cst.Call():
                 name = builtin_or_qualified(self._infer, node.func)
                 if name == "len":
@@ -209,9 +229,8 @@ class Iterations:
                     self._counts(arg.value, traced) for arg in node.args
                 )
             case cst.Attribute():
-                return bool(_MUCH.search(last_name(node))) and self._infer.value(node).kind in (
-                    "number",
-                    "unknown",
+                return self._infer.value(node).kind in ("number", "unknown") and (
+                    bool(_MUCH.search(last_name(node))) or self._is_setting(node)
                 )
             case cst.Name():
                 return self._name_counts(node, traced)
@@ -224,6 +243,10 @@ class Iterations:
             return False
         kind = self._infer.value(node).kind
         if kind == "number" or all(b.kind == "assign" and self._is_size(b, traced) for b in bindings):
+            return True
+        if all(
+            b.kind == "assign" and b.path == () and b.value and self._is_setting(b.value) for b in bindings
+        ):
             return True
         return kind == "unknown" and not traced and all(b.kind == "param" for b in bindings)
 
@@ -247,10 +270,39 @@ class Iterations:
         position = integer(index.value)
         return position in (0, 1, -2)
 
-    @staticmethod
-    def _counts_parts(node: cst.CSTNode) -> bool:
+    def _is_setting(self, node: cst.CSTNode) -> bool:
+        """Whether a value is a setting of the program, `args.n_steps`, `FLAGS.ratio`, `config["k"]`, or an object's own
+        that is one."""
+        match node:
+            case cst.Attribute(value=cst.Name(value="self")):
+                bindings = self._infer.classes.bindings_of(node)
+                return bool(bindings) and all(
+                    b.value is not None and b.path == () and self._is_setting(b.value) for b in bindings
+                )
+            case cst.Attribute():
+                return bool(_SETTINGS.search(last_name(node.value)))
+            case cst.Subscript(slice=[cst.SubscriptElement(cst.Index(cst.SimpleString() as key))]):
+                return bool(_SETTINGS.search(last_name(node.value))) and not _PARTS.search(string(key) or "")
+        return False
+
+    def _counts_parts(self, node: cst.CSTNode) -> bool:
         name = last_name(node) if isinstance(node, cst.Name | cst.Attribute) else ""
+        if self._is_setting(node):
+            name = _STEPS_OF_CRITICS.sub("", name)
         return bool(_PARTS.search(name)) and name not in ("len", "range")
+
+
+def _measured(node: cst.BaseExpression) -> cst.Name | None:
+    """`x` in `len(x)` and `x.shape[0]`."""
+    match node:
+        case cst.Call(func=cst.Name("len"), args=[cst.Arg(value=cst.Name() as name)]):
+            return name
+        case cst.Subscript(
+            value=cst.Attribute(value=cst.Name() as name, attr=cst.Name("shape")),
+            slice=[cst.SubscriptElement(cst.Index(cst.Integer("0")))],
+        ):
+            return name
+    return None
 
 
 def _is_shape(node: cst.BaseExpression) -> bool:

@@ -30,6 +30,7 @@ _HARMLESS = frozenset(
     ["print", "range", "len", "zip", "enumerate", "reversed", "str", "repr", "float", "int", "round", "abs", "min",
      "max", "tuple", "list", "tf.print"]
 )  # fmt: skip
+_CHANGES_VARIABLES = frozenset(["apply_gradients", "minimize", "assign", "assign_add", "assign_sub"])
 _READS = frozenset(["numpy", "item", "tolist", "get_shape", "as_list", "set_shape"])
 _LIST_METHODS = frozenset(["append", "extend"])
 _ON_HOST = frozenset(["float", "int", "bool", "numpy", "item", "tolist"])
@@ -121,10 +122,25 @@ class OpLoops:
         body = loop.node.body if not isinstance(loop.node, cst.CompFor) else None
         return body is not None and all(self._is_op_call(call, 0) for call in calls_below(body))
 
-    def _is_op_call(self, call: cst.Call, depth: int) -> bool:
+    def follows_gradients(self, loop: Loop) -> bool:
+        """Whether an iteration asks a tape for gradients, by ops and models alone, and changes no variable by them: it
+        looks for an input, and trains no model."""
+        own = list(calls_below(loop.node.body)) if not isinstance(loop.node, cst.CompFor) else []
+        calls = list(own)
+        for call in calls:
+            calls += [
+                inner for target in self._calls.targets(call) for inner in target.calls if inner not in calls
+            ]
+        return (
+            any(callee_name(call) == "gradient" for call in calls)
+            and not any(callee_name(call) in _CHANGES_VARIABLES for call in calls)
+            and all(self._is_op_call(call, 0, gradients=True) for call in own)
+        )
+
+    def _is_op_call(self, call: cst.Call, depth: int, *, gradients: bool = False) -> bool:
         name = builtin_or_qualified(self._infer, call.func)
         kind = self._infer.value(call).kind
-        if name in _HARMLESS:
+        if name in _HARMLESS or (gradients and self._is_of_tape(call, name)):
             return True
         if name.startswith(_OP_MODULES):
             return kind in ("tensor", "list", "tuple") or name == "tf.TensorArray"
@@ -132,8 +148,14 @@ class OpLoops:
             return False
         targets = self._calls.targets(call)
         if targets:
-            return all(self._runs_ops(target, depth + 1) for target in targets)
+            return all(self._runs_ops(target, depth + 1, gradients=gradients) for target in targets)
         return isinstance(call.func, cst.Attribute) and self._is_op_method(call.func)
+
+    def _is_of_tape(self, call: cst.Call, name: str) -> bool:
+        """Whether a call opens a tape, asks it, or runs a model or loss for it."""
+        if name == "tf.GradientTape" or self._infer.value(call.func).kind in ("model", "layer", "loss"):
+            return True
+        return isinstance(call.func, cst.Attribute) and self._infer.value(call.func.value).kind == "tape"
 
     def _is_op_method(self, func: cst.Attribute) -> bool:
         base, name = self._infer.value(func.value).kind, func.attr.value
@@ -145,11 +167,11 @@ class OpLoops:
             return name in _LIST_METHODS
         return base == "string" and name in ("format", "join")
 
-    def _runs_ops(self, function: Function, depth: int) -> bool:
+    def _runs_ops(self, function: Function, depth: int, *, gradients: bool) -> bool:
         """Whether a function of the file does nothing but run ops."""
         if self._compiled.is_traced(function) or function.yields:
             return False
-        return all(self._is_op_call(call, depth) for call in function.calls)
+        return all(self._is_op_call(call, depth, gradients=gradients) for call in function.calls)
 
     def is_steered(self, loop: Loop) -> bool:
         """Whether what is computed in the loop decides, on the host, how it goes on."""
@@ -197,7 +219,16 @@ class OpLoops:
                         return True
                 case cst.BinaryOperation() if self._infer.value(node).kind == "tensor":
                     return True
+                case cst.Subscript(value=cst.Name() as base, slice=[_, _, *_]) if self._is_tensor_given(base):
+                    return True
         return False
+
+    def _is_tensor_given(self, name: cst.Name) -> bool:
+        """Whether a name is a parameter of compiled code: one that is cut along several axes is a tensor."""
+        found = self._infer.bindings_reaching(name)
+        if found is None or found[0].function is None or not self._compiled.is_traced(found[0].function):
+            return False
+        return all(binding.kind == "param" for binding in found[1])
 
     def takes_parts(self, loop: Loop) -> bool:
         """Whether an iteration takes one of several layers, variables or other objects by the loop's counter."""
