@@ -25,6 +25,8 @@ _STATELESS = "a new `{name}` is made on each {time}; make it once, above the loo
 _TRACED = (
     "`{name}` is made in compiled code that runs on each step, where no variable can be; make it outside"
 )
+_IN_LOSS = "a new `{name}` is made on each call of `{function}`; make it once, outside"
+_TRACED_LOSS = "a new `{name}` is made whenever the compiled code is traced; make it once, outside"
 
 
 class ObjectCreatedPerStep(Rule):
@@ -76,7 +78,7 @@ class ObjectCreatedPerStep(Rule):
     code = "TFP204"
     name = "object-created-per-step"
     triggers = ("Variable(", "Dense", "keras", "layers", "optimizers", "metrics", "losses")
-    needs = ("for ", "while ", "def call")
+    needs = ("for ", "while ", "def ")
     fixes = "safe"
     claim = Claim("step time", least=1.5)
 
@@ -86,18 +88,24 @@ class ObjectCreatedPerStep(Rule):
         for made in model.making.made_again():
             if model.once.runs_seldom(made.call) or model.guard_of(made.call) is not None:
                 continue
-            text = (
-                _TRACED
-                if made.time == "traced"
-                else _STATELESS
-                if made.stateless
-                else _WHAT.get(made.kind, _STATELESS)
-            )
             yield Report(
                 made.call,
-                text.format(name=made.name, time=made.time),
-                partial(_make_once, made) if made.stateless and made.time != "traced" else None,
+                _text(made).format(name=made.name, time=made.time, function=_function(model, made)),
+                partial(_make_once, made) if made.stateless and made.time in ("step", "epoch") else None,
             )
+
+
+def _function(model: Model, made: Made) -> str:
+    function = model.function_at(made.call)
+    return function.name if function is not None else ""
+
+
+def _text(made: Made) -> str:
+    if made.time == "traced":
+        return _TRACED_LOSS if made.kind == "loss" else _TRACED
+    if made.time == "call":
+        return _IN_LOSS
+    return _STATELESS if made.stateless else _WHAT.get(made.kind, _STATELESS)
 
 
 def _make_once(made: Made, edit: Editor) -> Repair | Refusal:

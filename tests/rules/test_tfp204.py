@@ -114,11 +114,10 @@ SILENT = {
             memory = Memory()
             step(x)
         """,
-    "a loss object and layers without weights in compiled code": """
+    "layers without weights in compiled code": """
         @tf.function
         def train(x):
-            y = keras.layers.Flatten()(x)
-            return keras.losses.MeanSquaredError()(y, y)
+            return keras.layers.Flatten()(x)
         for x in dataset:
             train(x)
         """,
@@ -272,6 +271,24 @@ FLAGGED = {
         class Net(keras.Model):
             def call(self, x):
                 return keras.layers.Dense(3)(x)  # <-
+        """,
+    "a loss object in a function that compiled code calls": """
+        def loss_of(y):
+            bce = keras.losses.BinaryCrossentropy(from_logits=True)  # <-
+            return bce(tf.ones_like(y), y)
+        @tf.function
+        def train(x):
+            return loss_of(step(x))
+        for x in dataset:
+            train(x)
+        """,
+    "a loss object in the step of a model that is fitted": """
+        class Net(keras.Model):
+            def train_step(self, data):
+                x, y = data
+                return {"loss": keras.losses.MeanSquaredError()(y, self(x))}  # <-
+        net = Net()
+        net.fit(dataset)
         """,
 }
 

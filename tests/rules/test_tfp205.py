@@ -239,6 +239,24 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a print of what must be a tensor": """
+        class Trainer:
+            def __init__(self, model, loss_fn):
+                self.model, self.loss_fn = model, loss_fn
+                self.optimizer = tf.keras.optimizers.Adam()
+            @tf.function
+            def step(self, images, labels):
+                loss = self.loss_fn(labels, self.model(images, training=True))
+                print("images", images)  # <-
+                print(f"loss {loss}")  # <-
+                print("rate", self.optimizer.learning_rate)  # <-
+        """,
+    "an array that becomes a tensor": """
+        @tf.function
+        def step(x):
+            return np.exp(x)  # <-
+        step(np.ones(3))
+        """,
     "a tensor's value": """
         @tf.function
         def step(x):

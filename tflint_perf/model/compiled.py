@@ -214,7 +214,7 @@ class Compiled:
             self._traced.add(function)
         elif function in self._calls.targets(call):
             pass  # `strategy.run(f)`: a call of f
-        elif self._infer.compiles(call.func) or self._is_dataset_tracer(call):
+        elif self._infer.compiles(call.func) or self.is_dataset_tracer(call):
             self._traced.add(function)
         elif name == "functools.partial":
             self._hand_over(call, function)
@@ -222,7 +222,8 @@ class Compiled:
             return False
         return True
 
-    def _is_dataset_tracer(self, call: cst.Call) -> bool:
+    def is_dataset_tracer(self, call: cst.Call) -> bool:
+        """Whether a call gives a dataset a function that it traces: `dataset.map(f)`."""
         return (
             callee_name(call) in _DATASET_TRACERS
             and isinstance(call.func, cst.Attribute)

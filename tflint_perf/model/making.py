@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -28,7 +29,7 @@ from tflint_perf.model.syntax import (
 )
 
 Kind = Literal["variable", "layer", "optimizer", "metric", "loss"]
-Time = Literal["step", "epoch", "traced"]
+Time = Literal["step", "epoch", "call", "traced"]
 
 _KINDS = frozenset({"variable", "layer", "optimizer", "metric", "loss"})
 _PER_EPOCH = frozenset({"variable", "layer", "optimizer"})
@@ -46,6 +47,7 @@ _STATELESS_STARTS = ("MaxPool", "AveragePool", "AvgPool", "GlobalMaxPool", "Glob
 _WITHOUT_WEIGHTS = ("Dropout", "Noise", "Random", "Lambda", "ActivityRegularization", "TimeDistributed")
 # Functions that make the parts of something else, once for each of these.
 _MAKERS = frozenset({"__init__", "build", "__new__", "setup", "__post_init__", "from_config"})
+_LOSS = re.compile(r"loss|(^|_)(bce|mse|criterion)($|_)", re.I)
 # Arguments of an SGD without momentum: nothing in it changes with its steps.
 _OF_PLAIN_SGD = frozenset({"learning_rate", "lr", "name", "clipnorm", "clipvalue", "global_clipnorm"})
 
@@ -179,9 +181,11 @@ class Making:
 
     def _time(self, call: cst.Call, kind: Kind, stateless: bool) -> Time | None:
         function = self._calls.function_at(call)
-        if self._is_compiled(function):
-            # It is made when the function is traced: what holds no variables may be.
-            return None if kind == "loss" or (kind == "layer" and not self._has_weights(call)) else "traced"
+        if self._is_compiled(call, kind, function):
+            # Layers without weights say what is computed, as an op does.
+            return None if kind == "layer" and not self._has_weights(call) else "traced"
+        if kind == "loss" and function is not None and self._is_of_loss(function, set()):
+            return "call"
         if function is not None and not self._symbolic.is_eager(function):
             return None
         loop = self._training_loop(call)
@@ -193,15 +197,31 @@ class Making:
             "epoch" if kind in _PER_EPOCH and loop is not None and self._is_epoch_loop(loop, call) else None
         )
 
-    def _is_compiled(self, function: Function | None) -> bool:
-        """Whether a function is compiled and runs more than once: reached per step, or Keras's to call."""
+    def _is_of_loss(self, function: Function, seen: set[Function]) -> bool:
+        """Whether a function is, or is only called by, one that computes a loss, and whose callers are not in sight:
+        they call it on each step."""
+        owner = function.owner.name if function.owner is not None else ""
+        if function in seen or not (_LOSS.search(function.name) or _LOSS.search(owner)):
+            return False
+        sites, around = self._calls.sites(function), seen | {function}
+        if self._calls.callers_outside(function) or function.name in _MAKERS:
+            return False
+        callers = [self._calls.function_at(site) for site in sites]
+        return all(caller is not None and self._is_of_loss(caller, around) for caller in callers)
+
+    def _is_compiled(self, call: cst.Call, kind_made: Kind, function: Function | None) -> bool:
+        """Whether a call is compiled and runs more than once: reached per step, or Keras's to call. A compiled function
+        that makes a loss computes one, and that is done on each step."""
         if function is None:
             return False
-        if self._symbolic.is_traced(function):
-            return self._loops.is_function_per_step(function)
         owner = function.owner
         kind = self._infer.classes.keras_kind(owner) if owner is not None else ""
-        return function.name == "call" and function.name in COMPILED_METHODS.get(kind, ())
+        if function.name in COMPILED_METHODS.get(kind, ()):
+            return function.name == "call" or self._symbolic.is_traced(function)
+        return self._symbolic.is_traced(function) and (
+            self._loops.is_function_per_step(function)
+            or (kind_made == "loss" and self._loops.may_be_per_step(call))
+        )
 
     def _training_loop(self, node: cst.CSTNode) -> Loop | None:
         """The innermost loop of the same function that runs steps or epochs, and `node`."""
@@ -210,12 +230,18 @@ class Making:
             loop = loop.parent
         return loop
 
+    def _kinds_inside(self, loop: Loop) -> set[str]:
+        """The kinds of the loops in a loop, or in the functions that it calls."""
+        inside = [*loop.inner]
+        for call in loop.calls:
+            inside += [inner for target in self._calls.targets(call) for inner in target.loops]
+        return {self._loops.kind(inner) for inner in inside}
+
     def _is_epoch_loop(self, loop: Loop, call: cst.Call) -> bool:
         """Whether a loop runs epochs of one training, which make the same object each time."""
         return (
             self._loops.kind(loop) == "epoch"
-            and any(self._loops.kind(inner) == "step" for inner in loop.inner)
-            and not any(self._loops.kind(inner) == "epoch" for inner in loop.inner)
+            and self._kinds_inside(loop) - {"none"} == {"step"}
             and self._invariance.change(call, loop) is None
             and not self._invariance.asks_the_host(call)
         )

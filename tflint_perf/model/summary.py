@@ -260,7 +260,8 @@ def uses(model: Model) -> Iterator[Use]:
     """What a file does with what it imports; its model has been made with what other files say."""
     for call in (call for calls in model.walk.calls.values() for call in calls):
         yield from _use(model, call, call.func, "call")
-        how: How = "compile" if model.infer.compiles(call.func) else "other"
+        traces = model.infer.compiles(call.func) or model.compiled.is_dataset_tracer(call)
+        how: How = "compile" if traces else "other"
         for arg in call.args:
             if isinstance(arg.value, cst.Name | cst.Attribute) and model.value(arg.value).outside:
                 yield from _use(model, call, arg.value, how)

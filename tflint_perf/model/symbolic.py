@@ -75,11 +75,13 @@ class Symbolic:
             return False
         if any(self._infer.compiles(decorator.decorator) for decorator in function.decorators):
             return True
-        sites = self._calls.sites(function)
+        sites, callers = self._calls.sites(function), self._calls.callers_outside(function)
         if any(not self._is_traced_call(call) for call in sites):
             return False
+        if any(caller.how != "compile" and caller.state != "compiled" for caller in callers):
+            return False
         return (
-            bool(sites)
+            bool(sites or callers)
             or self.is_traced(function.outer)
             or self._is_handed_to_tracer(function)
             or self._is_fitted(function)
@@ -230,12 +232,27 @@ class Symbolic:
         for index in path:
             value = value.items[index] if value.items is not None and index < len(value.items) else value
         if any(self._infer.compiles(decorator.decorator) for decorator in function.decorators):
-            return value.kind == "tensor"
+            # A `tf.function` makes tensors of the arrays that it is given.
+            return value.kind in ("tensor", "array") or (
+                not value.known and self._feeds_model(function, binding.name)
+            )
         sites = self._calls.sites(function)
         if sites:
             given = self._calls.arguments(function, binding.name)
             return bool(given) and all(self._ask(argument, path, depth) for argument in given)
-        return self._is_handed_to_tracer(function) or value.kind == "tensor"
+        callers = self._calls.callers_outside(function)
+        handed = bool(callers) and all(caller.how == "compile" for caller in callers)
+        return handed or self._is_handed_to_tracer(function) or value.kind == "tensor"
+
+    def _feeds_model(self, function: Function, name: str) -> bool:
+        """Whether a function gives a parameter to a model as its input, so that it must be a tensor."""
+        return any(
+            call.args
+            and is_name(call.args[0].value, name)
+            and self._infer.value(call.func).kind in ("model", "layer")
+            and self._calls.function_at(call) is function
+            for call in function.calls
+        )
 
     def _of_element(self, iterable: cst.BaseExpression, path: tuple[int, ...], depth: int) -> bool:
         """Whether what iterating gives, or the part of it, is symbolic."""

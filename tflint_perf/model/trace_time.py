@@ -39,6 +39,12 @@ _OF_ATTRIBUTES = frozenset(
 # Who prints these means to see when the function is traced.
 _TRACING = re.compile(r"trac|compil|graph|symbolic", re.I)
 _FORMATS = frozenset({"str", "repr", "format"})
+# What an optimizer keeps in variables, and who by their names compute with the tensors that they are given.
+_OF_OPTIMIZERS = frozenset({"lr", "learning_rate", "iterations"})
+_COMPUTES = re.compile(
+    r"loss|criterion|accuracy|metric|(^|_)(model|net|network|generator|discriminator|encoder|decoder|actor|critic)($|_)",
+    re.I,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +138,31 @@ class TraceTime:
             for part in descendants(call)
         ):
             return False
-        return any(self._has_no_value(value) for arg in call.args for value in shown(arg.value))
+        values = [value for arg in call.args for value in shown(arg.value)]
+        return any(self._has_no_value(value) or self._seems_computed(value) for value in values)
+
+    def _seems_computed(self, node: cst.BaseExpression) -> bool:
+        """Whether a value of unknown kind is an optimizer's variable, or what a model or loss made of tensors."""
+        if self._infer.value(node).known:
+            return False
+        match node:
+            case cst.Attribute():
+                return node.attr.value in _OF_OPTIMIZERS and self._infer.value(node.value).kind in (
+                    "optimizer",
+                    "unknown",
+                )
+            case cst.Name():
+                found = self._infer.bindings_reaching(node)
+                bindings = found[1] if found is not None else []
+                return bool(bindings) and all(
+                    binding.kind == "assign"
+                    and isinstance(binding.value, cst.Call)
+                    and self._seems_computed(binding.value)
+                    for binding in bindings
+                )
+            case cst.Call():
+                return bool(_COMPUTES.search(callee_name(node))) and any(map(self._holds_tensor, node.args))
+        return False
 
     def _is_kept_outside(self, container: cst.BaseExpression) -> bool:
         """Whether a list lives where eager code made it, and no compiled code empties it."""
