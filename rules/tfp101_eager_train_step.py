@@ -79,7 +79,7 @@ class EagerTrainStep(Rule):
         for tape, steps in by_tape.items():
             if (
                 not model.is_eager(tape)
-                or not model.loops.may_be_per_step(tape)
+                or not (model.loops.may_be_per_step(tape) or model.loops.is_repeated(tape))
                 or _lies_in_another(model, tape, by_tape)
             ):
                 continue

@@ -50,6 +50,11 @@ SILENT = {
     "everything compiled": "@tf.function\ndef train():\n  for x, y in dataset:\n" + inline(4) + "train()\n",
 }
 FLAGGED = {
+    "once an episode": (
+        "for episode in range(100):\n    while not done:\n        state, reward, done, _ = env.step(0)\n" + inline(4), 8),
+    "once an episode, in a function": (
+        "def step(x, y):\n" + inline(4) + "for episode in range(100):\n    while not done:\n"
+        "        state, reward, done, _ = env.step(0)\n    step(x, y)\n", 6),
     "inline over a dataset": ("for x, y in dataset:\n" + inline(4), 6),
     "inline over something unknown": ("for x, y in loader:\n" + inline(4), 6),
     "inline in a loop over epochs": ("for epoch in range(100):\n" + inline(4), 6),

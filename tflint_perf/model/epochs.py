@@ -16,6 +16,7 @@ from tflint_perf.model.short_loops import is_part_of_one_iteration
 from tflint_perf.model.size_of_calls import is_of_environment
 from tflint_perf.model.steps import is_under_tape
 from tflint_perf.model.syntax import callee_name, integer, is_name
+from tflint_perf.model.values import Value
 
 if TYPE_CHECKING:
     from tflint_perf.model.loops import Loops
@@ -157,13 +158,20 @@ class Epochs:
             ):
                 return True
             value, targets = self._infer.value(call.func), self._calls.targets(call)
-            if not targets and (value.kind == "compiled" or value.outside):
+            if not targets and (value.kind == "compiled" or self._acts_outside(value)):
                 return True
             for function in targets:
                 if function not in seen:
                     seen.add(function)
                     waiting += function.calls
         return False
+
+    def _acts_outside(self, value: Value) -> bool:
+        """Whether what is called is of another file, and may do more there than compute."""
+        if not value.outside or value.kind in ("model", "layer", "loss", "metric"):
+            return False
+        outside = self._infer.outside
+        return value.kind != "function" or outside.acts(value.outside) or outside.has_step_loop(value.outside)
 
 
 def _calls_in(loop: Loop) -> list[cst.Call]:

@@ -172,6 +172,18 @@ class Loops:
                 return True
         return False
 
+    def is_repeated(self, node: cst.CSTNode) -> bool:
+        """Whether a loop of steps or epochs runs `node`, here or through calls: once an episode, for instance."""
+        return self._is_repeated(node, set())
+
+    def _is_repeated(self, node: cst.CSTNode, seen: set[Function]) -> bool:
+        if self.training_loop(node) is not None:
+            return True
+        function = self._calls.function_at(node)
+        if function is None or function in seen:
+            return False
+        return any(self._is_repeated(call, seen | {function}) for call in self._calls.sites(function))
+
     def may_be_per_step(self, node: cst.CSTNode) -> bool:
         """Whether `node` runs per step, or in a function that nobody here calls and that is judged by itself."""
         loop = self.training_loop(node)
