@@ -70,7 +70,7 @@ class ModelInLoop(Rule):
         if model.versions.builds_graphs():
             return
         for trial in model.trials.all():
-            if not model.is_eager(trial.made) or model.loops.kind(trial.loop) == "step":
+            if not model.is_eager(trial.made) or (model.loops.kind(trial.loop) == "step" and not trial.fits):
                 continue
             if model.guard_of(trial.made) or model.once.runs_seldom(trial.made) or model.trials.frees(trial):
                 continue

@@ -183,6 +183,12 @@ def test_says_nothing_of(source: str) -> None:
 
 
 FLAGGED = {
+    "folds that look at a batch first": """
+        for fold in range(folds):
+            batch = next(iter(dataset))
+            model = make_model(batch.shape[1])  # <-
+            model.fit(dataset, epochs=10)
+        """,
     "fit": """
         for units in grid:
             model = make_model(units)  # <-

@@ -24,6 +24,7 @@ from tflint_perf.model.syntax import (
     integer,
     keyword_argument,
     names_read,
+    target_names,
 )
 
 _PURE = frozenset(
@@ -151,10 +152,20 @@ class Sessions:
         if loop.iterable is None or isinstance(loop.node, cst.While):
             return False
         targets = {name.value for name in names_read(loop.node.target)}
-        variables = (assigned(self._infer, call) for call in loop.calls)
+        calls = _calls_in(loop)
+        targets |= {name for call in calls for name in self._looked_up(call)}
+        variables = (assigned(self._infer, call) for call in calls)
         if any(isinstance(variable, cst.Name) and variable.value in targets for variable in variables):
             return True
         return any(self._gives_variables(part) for part in descendants(loop.iterable))
+
+    def _looked_up(self, call: cst.Call) -> Iterator[str]:
+        """The name of a variable that an iteration looks up for itself: `var = tf.get_variable("weights")`, in a scope of
+        its own."""
+        parent = self._walk.parents.get(call)
+        if callee_name(call) == "get_variable" and isinstance(parent, cst.Assign):
+            if self._infer.names.qualified(call.func) == "tf.get_variable":
+                yield from (name.value for target in parent.targets for name in target_names(target.target))
 
     def _gives_variables(self, node: cst.CSTNode) -> bool:
         if isinstance(node, cst.Name):
@@ -188,6 +199,10 @@ class Sessions:
                 return True
             current = self._walk.parents.get(current)
         return False
+
+
+def _calls_in(loop: Loop) -> list[cst.Call]:
+    return [*loop.calls, *(call for inner in loop.inner for call in _calls_in(inner))]
 
 
 def _counts_to_a_few(loop: Loop) -> bool:

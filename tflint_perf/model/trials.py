@@ -28,11 +28,13 @@ _DEEPEST = 4
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A model that each iteration of `loop` builds and trains: `made` builds it, `name` is what it is called."""
+    """A model that each iteration of `loop` builds and trains: `made` builds it, `name` is what it is called. `fits` says
+    that Keras's `fit` trains it."""
 
     loop: Loop
     made: cst.Call
     name: str
+    fits: bool
 
 
 class Trials:
@@ -62,7 +64,7 @@ class Trials:
                     if loop is None or any(self._may_keep(mention, 0) for mention in mentions):
                         continue
                     if any(self._trains(mention, 0) for mention in mentions):
-                        yield Trial(loop, made, target.value)
+                        yield Trial(loop, made, target.value, any(map(self._is_fitted, mentions)))
 
     # Loops
 
@@ -144,6 +146,10 @@ class Trials:
             if all(binding.node is not node for binding in found[0].bindings[node.value]):
                 mentions.append(node)
         return mentions
+
+    def _is_fitted(self, mention: cst.Name) -> bool:
+        parent = self._walk.parents.get(mention)
+        return isinstance(parent, cst.Attribute) and parent.attr.value == "fit"
 
     def _trains(self, mention: cst.Name, depth: int) -> bool:
         """Whether the model is fitted here, or handed to a function of this file that trains it, compiled."""
