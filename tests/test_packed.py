@@ -25,7 +25,7 @@ SUMMARY = Summary(
     "value",
     [
         FINDING,
-        Kept((FINDING,), 2, frozenset({"f"})),
+        Kept((FINDING,), 2, {"A.f": ("::B", "c.D")}),
         SUMMARY,
         Use("a.f", "call", "g", "eager", "step", True, True, False),
         Caller("compile", "compiled", may_be_per_step=True),

@@ -20,11 +20,15 @@ _OWN_METHOD = re.compile(r"::(\w+)\(\)\.(\w+)")
 
 
 def callers_of(
-    asked: Mapping[Path, Iterable[str]], files: Files, project: Sequence[Path]
+    asked: Mapping[Path, Mapping[str, tuple[str, ...]]], files: Files, project: Sequence[Path]
 ) -> dict[Path, Callers]:
-    """For each file, and each of its functions that is asked about and has callers elsewhere, those callers."""
-    search = _Search(files, project)
-    wanted = {(file, name) for file, names in asked.items() for name in names}
+    """For each file, and each of its functions that is asked about and has callers elsewhere, those callers.
+
+    A method is asked about with the paths of the bases of its class.
+    """
+    bases = {(file, name): paths for file, names in asked.items() for name, paths in names.items()}
+    search = _Search(files, project, bases)
+    wanted = set(bases)
     new = wanted
     for _ in range(_ROUNDS):
         search.look_for(new)
@@ -41,9 +45,13 @@ def callers_of(
 class _Search:
     """Goes through the files that mention what is wanted, and keeps who uses what."""
 
-    def __init__(self, files: Files, project: Sequence[Path]) -> None:
+    def __init__(
+        self, files: Files, project: Sequence[Path], bases: Mapping[_Place, tuple[str, ...]]
+    ) -> None:
         self._files = files
         self._project = project
+        # The bases of the classes of methods that are asked about: their files need not be summarised for it.
+        self._bases = bases
         self._texts: dict[Path, bytes] = {}
         self._read: set[Path] = set()
         self._uses: dict[_Place, list[tuple[Path, Use]]] = {}
@@ -124,12 +132,15 @@ class _Search:
         """A function, and the methods of that name in the bases of its class: a call of those may run it."""
         file, name = place
         owner, _, method = name.rpartition(".")
-        thing = self._thing(file, owner)
-        places, waiting = [place], [Found(file, owner, "thing", thing)] if thing is not None else []
+        if place in self._bases:
+            waiting = self._files.classes_at(file, self._bases[place])
+        else:
+            waiting = self._files.bases(Found(file, owner, "thing", self._thing(file, owner)))
+        places = [place]
         while waiting and len(places) < 20:
-            bases = self._files.bases(waiting.pop())
-            places += [(base.file, f"{base.name}.{method}") for base in bases]
-            waiting += bases
+            base = waiting.pop()
+            places.append((base.file, f"{base.name}.{method}"))
+            waiting += self._files.bases(base)
         return list(dict.fromkeys(places))
 
     def callers(self, place: _Place) -> tuple[Caller, ...]:
@@ -137,16 +148,16 @@ class _Search:
         known = self._known.get(place)
         if known is None:
             self._known[place] = ()  # functions that call each other
+            uses = [
+                (file, use)
+                for at in self._also_called_as(place)
+                for file, use in self._uses.get(at, ())
+                if file != place[0]
+            ]
             # What makes a step makes a step loop of the loop that calls it.
-            acts = self._files.acts(Found(*place, "thing", self._thing(*place)))
-            known = self._known[place] = tuple(
-                dict.fromkeys(
-                    self._caller(file, use, acts)
-                    for at in self._also_called_as(place)
-                    for file, use in self._uses.get(at, ())
-                    if file != place[0]
-                )
-            )
+            acts = bool(uses) and self._files.acts(Found(*place, "thing", self._thing(*place)))
+            known = tuple(dict.fromkeys(self._caller(file, use, acts) for file, use in uses))
+            self._known[place] = known
         return known
 
     def _caller(self, file: Path, use: Use, acts: bool) -> Caller:

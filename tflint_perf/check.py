@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import TypeVar
 
@@ -19,8 +19,8 @@ from tflint_perf.edit import Editor
 from tflint_perf.finding import Finding, Fix
 from tflint_perf.linked import Linked
 from tflint_perf.model import Model
-from tflint_perf.model.outside import NOTHING, Outside
-from tflint_perf.model.summary import Summary, Use
+from tflint_perf.model.outside import NOTHING, Outside, name_outside
+from tflint_perf.model.summary import Summary, Use, paths_of_bases
 from tflint_perf.plugins import ON_FILE
 from tflint_perf.positions import Positions
 from tflint_perf.registry import all_rules
@@ -48,13 +48,14 @@ class InternalError(Exception):
 class Checked:
     """The findings of a source, sorted by place, without the `suppressed` ones.
 
-    `open` names the functions of which it matters to the findings who in other files calls them. `problems` are
+    `open` names the functions of which it matters to the findings who in other files calls them, methods with the
+    paths of their class's bases. `problems` are
     lines about rules of plugins that failed; the other rules' findings are there.
     """
 
     findings: tuple[Finding, ...]
     suppressed: int = 0
-    open: frozenset[str] = frozenset()
+    open: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
 
@@ -171,9 +172,7 @@ def _check(
     try:
         problems: list[str] = []
         reports = _reports(model, rules, problems)
-        left_open = (
-            _open(model, rules, reports, outside) if ask and isinstance(outside, Linked) else frozenset()
-        )
+        left_open = _open(model, rules, reports, outside) if ask and isinstance(outside, Linked) else {}
         checked = _findings(model, source, settings, reports, heed, left_open, problems)
         told = tuple(f"{problem}{ON_FILE}{source.path}" for problem in problems)
         return replace(checked, problems=told) if told else checked
@@ -201,20 +200,27 @@ def _tolerant(rule: type[Rule], work: Callable[[], T], problems: list[str]) -> T
         return None
 
 
-def _open(model: Model, rules: list[type[Rule]], reports: _Reports, outside: Linked) -> frozenset[str]:
+def _open(
+    model: Model, rules: list[type[Rule]], reports: _Reports, outside: Linked
+) -> Mapping[str, tuple[str, ...]]:
     """The functions whose callers in other files may decide on a finding: on one that is there, or one more.
 
     Which these are shows when the rules are asked again: supposing that all functions run per step, there may
     be more findings; supposing that all are compiled, or run once, there may be fewer.
     """
     if not outside.asked:
-        return frozenset()
+        return {}
     found = {report.node for _, report in reports}
     differ = _supposing(_PER_STEP, model, rules, outside) ^ found
     if found:
         for caller in (_COMPILED, _ONCE):
             differ |= found - _supposing(caller, model, rules, outside)
-    return frozenset(name for node in differ for name in model.calls.names_outside(node))
+    functions = {function for node in differ for function in model.calls.functions_outside(node)}
+    named = {name_outside(function): function.owner for function in functions}
+    return {
+        name: paths_of_bases(model, owner) if owner is not None else ()
+        for name, owner in sorted(named.items(), key=lambda pair: pair[0])
+    }
 
 
 def _supposing(caller: Caller, model: Model, rules: list[type[Rule]], outside: Linked) -> set[cst.CSTNode]:
@@ -231,7 +237,7 @@ def _findings(
     settings: Settings,
     reports: _Reports,
     heed: bool,
-    left_open: frozenset[str],
+    left_open: Mapping[str, tuple[str, ...]],
     problems: list[str],
 ) -> Checked:
     # A bare suppression comment with nothing to suppress is nobody's business.

@@ -16,6 +16,7 @@ from tflint_perf.packed import UnpackError, pack, unpack
 from tflint_perf.settings import Settings
 from tflint_perf.surroundings import digest_of
 
+Asked = Mapping[Path, Mapping[str, tuple[str, ...]]]
 _Found = dict[str, dict[str, tuple[Caller, ...]]]
 
 
@@ -25,7 +26,7 @@ class Kept:
 
     findings: tuple[Finding, ...]
     suppressed: int
-    open: frozenset[str]
+    open: dict[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ def keep(cache: Cache, file: str, question: Question, heard: Iterable[str], kept
 
 
 def find_callers(
-    cache: Cache, root: Path, asked: Mapping[Path, frozenset[str]], project: Sequence[Path]
+    cache: Cache, root: Path, asked: Asked, project: Sequence[Path]
 ) -> dict[Path, Callers] | None:
     """The callers that an earlier run found when it asked the same of the same files."""
     try:
@@ -76,7 +77,7 @@ def find_callers(
 def keep_callers(
     cache: Cache,
     root: Path,
-    asked: Mapping[Path, frozenset[str]],
+    asked: Asked,
     project: Sequence[Path],
     heard: Iterable[str],
     found: Mapping[Path, Callers],
@@ -86,8 +87,8 @@ def keep_callers(
     cache.keep(f"{root}/", _asking(root, asked, project), {*map(str, project), *heard}, packed)
 
 
-def _asking(root: Path, asked: Mapping[Path, frozenset[str]], project: Sequence[Path]) -> str:
-    questions = [[_inside(root, file), sorted(names)] for file, names in sorted(asked.items())]
+def _asking(root: Path, asked: Asked, project: Sequence[Path]) -> str:
+    questions = [[_inside(root, file), dict(names)] for file, names in sorted(asked.items())]
     return f"callers {_digest_of_json([questions, [_inside(root, file) for file in project]])}"
 
 

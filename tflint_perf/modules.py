@@ -7,7 +7,7 @@ run: a module is found where Python would find it, beside the file that imports 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -57,6 +57,7 @@ class Files:
         self._summaries: dict[Path, Summary] = {}
         self._found: _Answers[Found | None] = {}
         self._trains: _Answers[bool] = {}
+        self._may_train: _Answers[bool] = {}
         self._texts: dict[Path, tuple[bytes, tuple[str, ...]]] = {}
 
     def _known(self, answers: _Answers[T], key: tuple[Path, str], meanwhile: T, work: Callable[[], T]) -> T:
@@ -113,15 +114,26 @@ class Files:
 
     def trains(self, found: Found | None) -> bool:
         """Whether calling a function trains a model."""
+        return self._runs_one(found, lambda thing: thing.trains, self._trains)
+
+    def may_train(self, found: Found | None) -> bool:
+        """Whether calling a function calls what, by its name, trains an object of unknown class."""
+        return self._runs_one(found, lambda thing: thing.may_train, self._may_train)
+
+    def _runs_one(
+        self, found: Found | None, is_one: Callable[[Thing], bool], answers: _Answers[bool]
+    ) -> bool:
+        """Whether calling a function runs one of which something is true."""
         if found is None or found.thing is None or found.what != "thing":
             return False
         thing = found.thing
 
         def whether() -> bool:
-            return thing.trains or any(self.trains(self.follow(found.file, path)) for path in thing.runs)
+            called = (self.follow(found.file, path) for path in thing.runs)
+            return is_one(thing) or any(self._runs_one(other, is_one, answers) for other in called)
 
         # Functions may call each other.
-        return self._known(self._trains, (found.file, found.name), False, whether)
+        return self._known(answers, (found.file, found.name), False, whether)
 
     # What imports bring in
 
@@ -218,8 +230,11 @@ class Files:
 
     def bases(self, klass: Found, depth: int = 0) -> list[Found]:
         """The bases of a class that are in the project."""
-        assert klass.thing is not None
-        found = (self._follow(klass.file, base, depth + 1) for base in klass.thing.bases)
+        return self.classes_at(klass.file, klass.thing.bases, depth) if klass.thing is not None else []
+
+    def classes_at(self, file: Path, paths: Iterable[str], depth: int = 0) -> list[Found]:
+        """The classes of the project that paths in a file lead to."""
+        found = (self._follow(file, path, depth + 1) for path in paths)
         return [
             base
             for base in found

@@ -6,7 +6,7 @@ What depends on callers in other files is settled when all files have been looke
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from tflint_perf.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from tflint_perf.cache import Cache
+    from tflint_perf.kept import Asked
     from tflint_perf.linked import Linked
     from tflint_perf.modules import Files
 
@@ -36,8 +37,8 @@ class FileResult:
 
     `findings` are those that remain; `fixed` those whose fix was made, or would be under `--diff`.
     `failure` is a line that says what could not be done, `problems` are lines about our own faults; both
-    begin with the path. `open` names the functions of which it matters who in other files calls them: until
-    that is known, such a file is not fixed.
+    begin with the path. `open` is as in `Checked`: until it is known who calls these functions, such a file is
+    not fixed.
     """
 
     path: str
@@ -47,7 +48,7 @@ class FileResult:
     problems: tuple[str, ...] = ()
     diff: str = ""
     suppressed: int = 0
-    open: frozenset[str] = frozenset()
+    open: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +149,12 @@ def _keep(job: Job, settings: Settings, neighbours: Neighbours, heard: set[str],
     from tflint_perf import kept
 
     question = kept.Question(str(job.path), settings_for(job.path, settings), job.callers)
-    found = kept.Kept(result.findings, result.suppressed, result.open)
+    found = kept.Kept(result.findings, result.suppressed, dict(result.open))
     kept.keep(neighbours.cache, str(job.path.absolute()), question, heard, found)
 
 
 def _callers(
-    asked: Mapping[Path, frozenset[str]], paths: Sequence[Path], settings: Settings, neighbours: Neighbours
+    asked: Asked, paths: Sequence[Path], settings: Settings, neighbours: Neighbours
 ) -> dict[Path, Callers]:
     project = files_of_project(neighbours.root, paths, settings)
     absolute = {path.absolute(): path for path in asked}
@@ -172,9 +173,7 @@ def _callers(
     return {absolute[path]: callers for path, callers in found.items()}
 
 
-def _search(
-    asked: Mapping[Path, frozenset[str]], project: Sequence[Path], neighbours: Neighbours
-) -> dict[Path, Callers]:
+def _search(asked: Asked, project: Sequence[Path], neighbours: Neighbours) -> dict[Path, Callers]:
     from tflint_perf.callers import callers_of
     from tflint_perf.stack import on_deep_stack
 
@@ -285,7 +284,11 @@ def _lint(source: Source, settings: Settings, outside: Linked, ask: bool) -> tup
         if settings.fix == "no" or checked.open:
             problems = (*troubles(), *checked.problems)
             return FileResult(
-                path, checked.findings, problems=problems, suppressed=checked.suppressed, open=checked.open
+                path,
+                checked.findings,
+                problems=problems,
+                suppressed=checked.suppressed,
+                open=dict(checked.open),
             ), source
     from tflint_perf.fix import fix_source
 

@@ -176,9 +176,9 @@ class CallGraph:
         name = name_outside(function)
         return self._outside.callers(name) if name else ()
 
-    def names_outside(self, node: cst.CSTNode) -> set[str]:
-        """The names of functions through which other files may come to run `node`."""
-        names: set[str] = set()
+    def functions_outside(self, node: cst.CSTNode) -> set[Function]:
+        """The functions that other files can name through which they may come to run `node`."""
+        found: set[Function] = set()
         seen: set[Function] = set()
         waiting = [self.function_at(node)]
         while waiting:
@@ -186,10 +186,10 @@ class CallGraph:
             if function is None or function in seen:
                 continue
             seen.add(function)
-            if not self._is_keras_s(function):
-                names.add(name_outside(function))
+            if name_outside(function) and not self._is_keras_s(function):
+                found.add(function)
             waiting += [function.outer, *map(self.function_at, self.sites(function))]
-        return names - {""}
+        return found
 
     def _is_keras_s(self, function: Function) -> bool:
         """Whether a method is one that Keras calls: `call`, `train_step`."""

@@ -41,7 +41,7 @@ class Thing:
     `gives` is the kind of what it is, or for functions of what calling them gives; `path` leads to that, where
     it is an instance of a class or comes from another file. Of a function, `acts` and `has_step_loop` are what
     its file alone can tell; the paths that it `calls` outside its own loops tell more. So do those that it `runs`,
-    in loops or not, of whether it `trains` a model. `compiled` says that its
+    in loops or not, of whether it `trains` a model, or `may_train` an object that it is given. `compiled` says that its
     body is compiled code, `alone` that nothing in its file calls it.
     """
 
@@ -57,6 +57,7 @@ class Thing:
     has_foreign_base: bool = False
     bases: tuple[str, ...] = ()
     trains: bool = False
+    may_train: bool = False
     runs: tuple[str, ...] = ()
 
 
@@ -121,6 +122,10 @@ class Paths:
         """Nobody knows."""
         return False
 
+    def may_train(self, path: str) -> bool:
+        """Nobody knows."""
+        return False
+
     def class_facts(self, path: str) -> ClassFacts:
         """Nobody knows; whoever follows the path asks again."""
         return ClassFacts(has_foreign_base=False)
@@ -164,6 +169,8 @@ def _things(model: Model) -> Iterator[tuple[str, Thing]]:
     for function in model.walk.functions.values():
         if name := name_outside(function):
             yield name, _function(model, function)
+        elif function.name == "main" and function.outer is None and function.owner is None:
+            yield "main", _main(model, function)
 
 
 def _named(name: str, value: Value) -> Iterator[tuple[str, Thing]]:
@@ -176,12 +183,29 @@ def _named(name: str, value: Value) -> Iterator[tuple[str, Thing]]:
 
 def _class(model: Model, klass: Class) -> Thing:
     classes = model.infer.classes
-    local = tuple(f"::{above.name}" for above in classes.lineage(klass)[1:])
     return Thing(
         "class",
         keras_kind=classes.keras_kind(klass),
         has_foreign_base=classes.has_foreign_base(klass),
-        bases=(*local, *classes.bases_outside(klass)),
+        bases=paths_of_bases(model, klass),
+    )
+
+
+def paths_of_bases(model: Model, klass: Class) -> tuple[str, ...]:
+    """The paths of the classes that a class is derived from."""
+    classes = model.infer.classes
+    local = (f"::{above.name}" for above in classes.lineage(klass)[1:])
+    return (*local, *classes.bases_outside(klass))
+
+
+def _main(model: Model, function: Function) -> Thing:
+    """What a program runs that calls the `main` of another file: it does so once."""
+    reached = _reached(model, function)
+    return Thing(
+        "function",
+        trains=model.programs.trains_in(reached),
+        may_train=model.programs.may_train_in(reached),
+        runs=tuple(dict.fromkeys(_runs(model, reached))),
     )
 
 
@@ -198,6 +222,7 @@ def _function(model: Model, function: Function) -> Thing:
         compiled=compiled or model.compiled.state(function) == "compiled",
         alone=not model.calls.sites(function),
         trains=model.programs.trains_in(reached),
+        may_train=model.programs.may_train_in(reached),
         runs=tuple(dict.fromkeys(_runs(model, reached))),
     )
     returned = model.infer.returned(function)
