@@ -22,17 +22,20 @@ _REMEDIES = {
     "shown": f"show it every {_EVERY} steps, behind `if step % {_EVERY} == 0:`",
     "glanced": "copy it only where it is shown",
     "later": "read it once, after the loop",
+    "drawn": "copy only what is looked at, or one batch while the next one is computed",
+    "returned": "compute with it on the device",
 }
 
 
 class HostSyncPerStep(Rule):
-    """A value that each training step copies from the device, only to print it, log it or add it up.
+    """A value that each training step copies from the device, only to print it, log it, draw it or add it up.
 
     ## What it does
 
     Reports `.numpy()`, `float(t)`, `int(t)`, NumPy functions, `print`, f-strings, `format` and `%` that turn a tensor
-    which the device made into a host value, unguarded per step, where that is printed, logged, added to a number, or
-    compared as a step counter (`step.numpy() % 100`).
+    which the device made, or a list or dict of such tensors, into a host value, unguarded per step, where that is
+    printed, logged, made a picture or a file of, added to a number, or given back to TensorFlow; and tensors that are
+    asked as step counters (`if optimizer.iterations % 100 == 0`).
 
     ## Why is this bad?
 
@@ -59,10 +62,10 @@ class HostSyncPerStep(Rule):
 
     ## What is left alone
 
-    What runs behind a condition, once an epoch, or in a loop of up to 100 steps; values that decide what the program
-    does, reach an environment, or are kept in a list or an attribute; loops that wait for the device anyway, because
-    they step an environment or ask for a tensor in a condition; elements of a dataset, shapes and strings, which are
-    on the host already. The fix moves only statements that do nothing but show values.
+    What runs behind a guard or another condition, unless that holds on most steps (`if len(memory) > 1000`), once an
+    epoch, or in a loop of up to ten steps; values that decide what the program does, reach an environment, or are
+    kept in a list or an attribute; elements of a dataset, shapes and strings, which are on the host already. The fix
+    moves only statements that do nothing but show values.
 
     ## Sources
 

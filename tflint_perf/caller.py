@@ -9,6 +9,11 @@ from typing import Literal
 How = Literal["call", "compile", "other"]
 # Whether TensorFlow traces a piece of code.
 State = Literal["compiled", "eager", "unknown"]
+# What becomes of a value on the host. "shown": printed or logged. "glanced": the same, behind a condition. "summed": added
+# to a number. "counted": the `counter` of `counter % n`. "later": read only behind the loop. "drawn": made a picture or
+# a file of. "returned": given back to the device. "steering": decides what the loop does. "needed": anything else.
+Fate = Literal["shown", "glanced", "summed", "counted", "later", "drawn", "returned", "steering", "needed"]
+NEEDED: frozenset[Fate] = frozenset({"needed"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +22,7 @@ class Caller:
 
     `state` is that of the code around it. `may_be_per_step` is said of code that nobody calls in turn, so that
     it is judged by itself; `always` of a call that is made whenever the code around it runs, behind no condition.
+    `fates` is what becomes there of what the call gives, `parts` what becomes of the parts of a tuple.
     """
 
     how: How
@@ -24,6 +30,14 @@ class Caller:
     per_step: bool = False
     may_be_per_step: bool = False
     always: bool = False
+    fates: frozenset[Fate] = NEEDED
+    parts: tuple[frozenset[Fate], ...] = ()
+
+    def fates_of(self, path: tuple[int, ...]) -> frozenset[Fate]:
+        """What becomes of the part that `path` leads to of what the call gives."""
+        if not path:
+            return self.fates
+        return self.parts[path[0]] if len(path) == 1 and path[0] < len(self.parts) else self.fates
 
 
 # By the functions of a file: "train_step", "Agent.learn".

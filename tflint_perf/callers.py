@@ -177,6 +177,8 @@ class _Search:
             or (outside_loops and any(caller.per_step for caller in above)),
             outside_loops and (alone or any(caller.may_be_per_step for caller in above)),
             use.always and (not above or use.loop != "none" or any(caller.always for caller in above)),
+            use.fates,
+            use.parts,
         )
 
 

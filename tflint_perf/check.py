@@ -32,7 +32,7 @@ from tflint_perf.syntax import invalid_syntax
 
 T = TypeVar("T")
 _Reports = list[tuple[type[Rule], Report]]
-_PER_STEP = Caller("call", "eager", per_step=True, always=True)
+_PER_STEP = Caller("call", "eager", per_step=True, always=True, fates=frozenset({"shown"}))
 _COMPILED = Caller("compile", "compiled")
 _ONCE = Caller("call", "eager")
 

@@ -50,7 +50,7 @@ class Linked:
             return UNKNOWN
         if called.what == "instance":
             return self._output(called)
-        return TENSOR if called.thing.gives == "tensor" else _of_kind(called.thing.gives)
+        return TENSOR if called.thing.gives == "tensor" else _of_kind(called.thing.gives, called.thing.parts)
 
     def _output(self, instance: Found) -> Value:
         """What calling a model or layer gives."""
@@ -58,6 +58,17 @@ class Linked:
             return UNKNOWN
         call = self._files.member(instance, "call")
         return TENSOR if call is None or (call.thing and call.thing.gives == "tensor") else UNKNOWN
+
+    def makes(self, path: str) -> bool:
+        """Whether it is, or calling it gives, tensors that the device made."""
+        found = self._files.follow(self._file, path)
+        for _ in range(_LONGEST):
+            if found is None or found.thing is None or found.thing.made:
+                return found is not None and found.thing is not None
+            if not found.thing.path.endswith("()"):
+                return False
+            found = self._files.follow(found.file, found.thing.path.removesuffix("()"))
+        return False
 
     def acts(self, path: str) -> bool:
         """Whether calling it makes a gradient step or an inference call."""
@@ -111,8 +122,13 @@ class Linked:
         return _of_kind(thing.gives)
 
 
-def _of_kind(kind: str) -> Value:
-    """A value of which nothing is known but its kind."""
+def _of_kind(kind: str, parts: tuple[str, ...] = ()) -> Value:
+    """A value of which nothing is known but its kind, and the kinds of its parts."""
     if kind in ("", "unknown", "instance"):
         return UNKNOWN
+    if kind == "tuple":
+        return Value("tuple", items=tuple(map(_of_kind, parts)))
+    if kind in ("list", "dict"):
+        held = next(map(_of_kind, parts), UNKNOWN)
+        return Value(kind, element=held if held.known else None)  # type: ignore[arg-type]
     return Value(kind)  # type: ignore[arg-type]

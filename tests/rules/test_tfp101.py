@@ -276,7 +276,7 @@ EXTRACT_REFUSED = {
     "a counter in the step": "for i, (x, y) in enumerate(dataset):\n"
     + inline(4).replace("model(x)", "model(x) * i"),
     "a sum carried on": "total = 0.0\nfor x, y in dataset:\n"
-    + inline(4).replace("gradients =", "total += loss\n    gradients ="),
+    + inline(4).replace("gradients =", "total += count_of(x)\n    gradients ="),
     "a break inside": "for x, y in dataset:\n"
     + inline(4).replace("gradients =", "if bad: break\n    gradients ="),
     "a model made in a loop": "for trial in range(9):\n  model = tf.keras.Sequential()\n  for x, y in dataset:\n"

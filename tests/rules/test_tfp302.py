@@ -10,6 +10,8 @@ from tests.rules.support import findings, fixed, flagged, notes
 
 _HEAD = """\
 import logging
+import cv2
+import matplotlib.pyplot as plt
 import sys
 import numpy as np
 import tensorflow as tf
@@ -17,6 +19,8 @@ from tqdm import tqdm
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 optimizer = tf.keras.optimizers.Adam()
 metric = tf.keras.metrics.Mean()
+losses = []
+mean, means = 0.0, {"loss": 0.0}
 dataset = tf.data.Dataset.from_tensor_slices(data).batch(32)
 @tf.function
 def train_step(x, y):
@@ -40,12 +44,6 @@ SILENT = {
             loss = train_step(x, y)
             if step % 100 == 0:
                 print(step, float(loss), loss.numpy(), f"{loss}")
-        """,
-    "a print behind a counter kept by TensorFlow, asked in TensorFlow": """
-        for x, y in dataset:
-            loss = train_step(x, y)
-            if tf.equal(optimizer.iterations % 100, 0):
-                print(loss.numpy())
         """,
     "a print behind a flag": """
         for x, y in dataset:
@@ -81,26 +79,81 @@ SILENT = {
                 metric(loss)
             print(epoch, loss.numpy(), metric.result().numpy())
         """,
-    "a short loop over epochs of one step each": """
-        for epoch in range(50):
-            print(epoch, train_step(x, y).numpy())
+    "a loop of a few steps": """
+        for i in range(10):
+            print(i, train_step(x, y).numpy())
         """,
-    "as many epochs of one step each as nobody knows": """
-        for epoch in range(args.epochs):
-            print(epoch, train_step(x, y).numpy())
+    "a print where an episode ends": """
+        while True:
+            loss = train_step(x, y)
+            x, reward, done, _, _ = env.step(model(x).numpy())
+            if done:
+                print(float(loss))
+        """,
+    "a print behind a counter that is set back": """
+        count = 0
+        for x, y in dataset:
+            loss = train_step(x, y)
+            count += 1
+            if count > 99:
+                count = 0
+                print(float(loss))
+        """,
+    "a print behind a flag among the settings": """
+        for x, y in dataset:
+            loss = train_step(x, y)
+            if args.verbose:
+                print(float(loss))
+        """,
+    "what an agent draws from its probabilities": """
+        while True:
+            probs = model(state[None]).numpy()
+            action = np.random.choice(2, p=np.squeeze(probs))
+            state, reward, done, _, _ = env.step(action)
+        """,
+    "what an agent remembers": """
+        while True:
+            value = model(state[None]).numpy()
+            memory.store_transition(state, value)
+            state, reward, done, _, _ = env.step(env.action_space.sample())
+        """,
+    "tensors in a list that is read once an epoch": """
+        for epoch in range(1000):
+            losses = []
+            for x, y in dataset:
+                losses.append(train_step(x, y))
+            print(np.mean(losses))
+        """,
+    "numbers in a list": """
+        losses = []
+        for x, y in dataset:
+            losses.append(trainer.step(x, y))
+            print(np.mean(losses))
+        """,
+    "the number in a dict that holds tensors as well": """
+        for step, (x, y) in enumerate(dataset):
+            logs = {"step": step, "loss": train_step(x, y)}
+            print(logs["step"])
+        """,
+    "a counter of Python's": """
+        step = 0
+        for x, y in dataset:
+            train_step(x, y)
+            step += 1
+            if step % 100 == 0:
+                print(step)
+        """,
+    "a counter that is a whole number of TensorFlow's": """
+        for step in tf.range(100000):
+            train_step(x, y)
+            if step % 100 == 0:
+                print("still here")
         """,
     "an action that reaches the environment": """
         state, _ = env.reset()
         while True:
             action = np.argmax(model(state[None]))
             state, reward, done, _, _ = env.step(action)
-        """,
-    "a loss printed where the environment has to be asked on each step": """
-        state, _ = env.reset()
-        while True:
-            loss = train_step(state, reward)
-            print(float(loss))
-            state, reward, done, _, _ = env.step(model(state).numpy())
         """,
     "what decides how the loop goes on": """
         for x, y in dataset:
@@ -201,11 +254,6 @@ SILENT = {
             train_step(x, y)
             print(float(step), f"{step}", np.sqrt(step), "%d" % step, "{}".format(step))
         """,
-    "the name of a file": """
-        for x, y in dataset:
-            loss = train_step(x, y)
-            np.save(f"loss-{loss}.npy", x)
-        """,
     "what is computed on the CPU on purpose": """
         for x, y in dataset:
             with tf.device("/CPU:0"):
@@ -236,11 +284,6 @@ SILENT = {
             x = x * 2.0
             error = tf.abs(x - 1.0)
             print(error.numpy())
-        """,
-    "a tensor that is built from the host value": """
-        for x, y in dataset:
-            loss = train_step(x, y)
-            model(tf.constant(loss.numpy()))
         """,
     "odd syntax": """
         for x, y in dataset:
@@ -286,6 +329,42 @@ FLAGGED = {
         "if optimizer.iterations.numpy() % 100 == 0:\n        print(step)",
         "count the steps in a Python number",
     ),
+    "a condition on a counter that is a tensor": (
+        "if tf.equal(optimizer.iterations % 100, 0):\n        print(step)",
+        "count the steps in a Python number",
+    ),
+    "the same without an op": (
+        "if optimizer.iterations % 100 == 0:\n        print(step)",
+        "count the steps in a Python number",
+    ),
+    "the mean of a list of tensors": ("losses.append(loss)\n    print(np.mean(losses[-100:]))", "show it"),
+    "a mean by Python": ("losses.append(loss)\n    print(sum(losses) / len(losses))", "show it"),
+    "a dict of tensors": ('logs = {"step": step, "loss": loss}\n    print(logs["loss"])', "show it"),
+    "a dict of tensors in a progress bar": ('bar.set_postfix({"loss": loss, "step": step})', "show it"),
+    "a running mean": ("mean = (mean * step + loss) / (step + 1)\n    print(f'{mean:.3f}')", "show it"),
+    "running means in a dict": (
+        "for key, value in zip(means, [loss]):\n        means[key] = (means[key] * step + value) / (step + 1)\n"
+        "    print(''.join([f'{key} {value}' for key, value in means.items()]))",
+        "show it",
+    ),
+    "a sum over a short loop": (
+        "total = 0.0\n    for i in range(3):\n        total += train_step(x, y)\n    print(total)",
+        "show it",
+    ),
+    "how often it was right": (
+        "correct += np.sum(model.predict_on_batch(x) == tf.argmax(loss).numpy())",
+        "add it up on the device",
+    ),
+    "a sum in an attribute": ("trainer.total += loss.numpy()", "add it up on the device"),
+    "a picture": (
+        "image = np.clip(loss * 255, 0, 255)\n    plt.imshow(image)",
+        "copy only what is looked at",
+    ),
+    "a picture in a file": ('cv2.imwrite("out.png", cv2.resize(loss.numpy(), (9, 9)))', "copy only"),
+    "a tensor made of it": ("model(tf.constant(loss.numpy() * 2))", "compute with it on the device"),
+    "behind a setting": ("if args.use_gan:\n        print(float(loss))", "show it"),
+    "once enough was gathered": ("if len(memory) > 1000:\n        print(float(loss))", "show it"),
+    "after a warm-up": ("if step > args.warmup_steps:\n        print(float(loss))", "show it"),
     "rounded, and so on": (
         "print(round(float(loss), 3), loss.numpy().item(), np.round(loss.numpy(), 2))",
         "show it",
@@ -338,6 +417,57 @@ PLACES = {
             print(value)
         """,
         [4],
+    ),
+    "beside an environment": (
+        """
+        while True:
+            loss = train_step(state, reward)
+            print(float(loss))
+            state, reward, done, _, _ = env.step(model(state).numpy())
+        """,
+        [4],
+    ),
+    "a function that several loops call": (
+        """
+        def accuracy(x, y):
+            return float(tf.reduce_mean(model(x) - y))
+        for x, y in dataset:
+            total += accuracy(x, y)
+        for x, y in dataset:
+            if step % 10 == 0:
+                accuracy(x, y)
+        """,
+        [3],
+    ),
+    "a list that a function returns": (
+        """
+        def accuracies(x, y):
+            found = []
+            for k in (1, 5):
+                found.append(float(tf.reduce_mean(model(x) - k)))
+            return found
+        for x, y in dataset:
+            first, fifth = accuracies(x, y)
+            print(first, fifth)
+        """,
+        [5],
+    ),
+    "what a gradient is asked of": (
+        """
+        for x, y in dataset:
+            with tf.GradientTape() as tape:
+                loss, accuracy = elsewhere.loss(model, x, y)
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+            print(loss.numpy())
+        """,
+        [6],
+    ),
+    "epochs of one step each": (
+        """
+        for epoch in range(args.epochs):
+            print(epoch, train_step(x, y).numpy())
+        """,
+        [3],
     ),
     "an inference loop": (
         """

@@ -26,6 +26,7 @@ from tflint_perf.model.gradient_sums import GradientSums
 from tflint_perf.model.growth import Growth
 from tflint_perf.model.guards import Guard, Guards
 from tflint_perf.model.host_batches import HostBatches
+from tflint_perf.model.host_values import HostValues
 from tflint_perf.model.in_place import InPlace
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.invariance import Invariance
@@ -38,6 +39,7 @@ from tflint_perf.model.loops import Loops
 from tflint_perf.model.making import Making
 from tflint_perf.model.materialized import Materializations
 from tflint_perf.model.names import Names
+from tflint_perf.model.on_device import OnDevice
 from tflint_perf.model.once import Once
 from tflint_perf.model.op_loops import OpLoops
 from tflint_perf.model.outside import NOTHING, Outside
@@ -149,7 +151,10 @@ class Model:
     restarts = part(Restarts, "infer", "calls", "loops", "invariance")
     # Loops that run a session, and what they add to its graph.
     sessions = part(Sessions, "infer", "calls", "compiled", "loops", "once")
-    syncs = part(Syncs, "infer", "calls", "loops", "guards")  # copies of a device's tensors to the host
+    on_device = part(OnDevice, "infer", "calls")  # which tensors the device made
+    host_values = part(HostValues, "infer", "calls", "loops")  # what becomes of values on the host
+    # Copies of a device's tensors to the host.
+    syncs = part(Syncs, "infer", "calls", "loops", "guards", "on_device", "host_values")
     counters = part(Counters, "infer")  # what counts a loop's iterations
     # Weights that go through host arrays.
     weight_copies = part(WeightCopies, "infer", "each_step")

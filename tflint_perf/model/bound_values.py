@@ -44,7 +44,10 @@ def value_of_binding(infer: Inference, binding: Binding, scope: Scope) -> Value:
         case "param":
             return _parameter(infer, binding, scope)
         case "assign" if binding.value is not None:
-            return _part(infer.value(binding.value), binding.path)
+            value = infer.contents.filled(_part(infer.value(binding.value), binding.path), binding, scope)
+            if value.kind == "unknown":
+                return infer.gradients.told(binding) or value
+            return value
         case "augment" if binding.value is not None:
             return _augmented(infer, binding)
         case "for" | "comprehension" if binding.value is not None:

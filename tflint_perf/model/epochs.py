@@ -100,7 +100,7 @@ class Epochs:
 
     def _is_under_tape(self, part: Inside) -> bool:
         node = part.node if isinstance(part, Loop) else part
-        return is_under_tape(self._infer, node) and not self._is_work(part)
+        return is_under_tape(self._infer, node) and not self._is_work(part, acting=False)
 
     def _is_seldom(self, part: Inside) -> bool:
         """Whether it stands behind `if step % n`."""
@@ -113,9 +113,10 @@ class Epochs:
             child, current = current, parents.get(current)
         return False
 
-    def _is_work(self, part: Inside) -> bool:
+    def _is_work(self, part: Inside, *, acting: bool = True) -> bool:
         """Whether what loops may train too, or acts in an environment: then it is no mere part of a step."""
-        return any(map(self._may_learn_by, _calls_in(part) if isinstance(part, Loop) else [part]))
+        calls = _calls_in(part) if isinstance(part, Loop) else [part]
+        return any(self._may_learn_by(call, acting=acting) for call in calls)
 
     def _takes_batch(self, call: cst.Call) -> bool:
         if isinstance(call.func, cst.Attribute) and callee_name(call) in ("get_next", "next"):
@@ -146,7 +147,7 @@ class Epochs:
             )
         return known
 
-    def _may_learn_by(self, call: cst.Call) -> bool:
+    def _may_learn_by(self, call: cst.Call, *, acting: bool = True) -> bool:
         """Whether anything that a call runs makes gradient steps, acts in an environment, or can't be seen."""
         waiting, seen = [call], set[Function]()
         while waiting:
@@ -158,7 +159,7 @@ class Epochs:
             ):
                 return True
             value, targets = self._infer.value(call.func), self._calls.targets(call)
-            if not targets and (value.kind == "compiled" or self._acts_outside(value)):
+            if not targets and (value.kind == "compiled" or self._acts_outside(value, acting)):
                 return True
             for function in targets:
                 if function not in seen:
@@ -166,11 +167,13 @@ class Epochs:
                     waiting += function.calls
         return False
 
-    def _acts_outside(self, value: Value) -> bool:
-        """Whether what is called is of another file, and may do more there than compute."""
+    def _acts_outside(self, value: Value, acting: bool) -> bool:
+        """Whether what is called is of another file, and may do more there than compute, or than train."""
         if not value.outside or value.kind in ("model", "layer", "loss", "metric"):
             return False
         outside = self._infer.outside
+        if not acting and value.kind == "function":
+            return outside.trains(value.outside)
         return value.kind != "function" or outside.acts(value.outside) or outside.has_step_loop(value.outside)
 
 

@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
-from typing import Literal
 
 import libcst as cst
 
+from tflint_perf.caller import Fate
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.conditions import conditions
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.scopes import Binding, Function, Loop
 from tflint_perf.model.showing import shows
-from tflint_perf.model.syntax import callee_name, last_name, target_names
+from tflint_perf.model.syntax import string, target_names
+from tflint_perf.model.takers import ATTRIBUTES, METHODS, Takers
+from tflint_perf.model.usual import Usual
+from tflint_perf.model.values import UNKNOWN
 
-# "shown": printed or logged. "glanced": the same, behind a condition. "summed": added to a number. "counted": the `counter` of `counter % n`. "later": read
-# only behind the loop. "steering": decides what the loop does. "needed": anything else, known or not.
-Fate = Literal["shown", "glanced", "summed", "counted", "later", "steering", "needed"]
-
-# Functions and methods that make another host value of one.
-_KEEPING_BUILTINS = frozenset(
-    {"float", "int", "round", "abs", "str", "repr", "format", "max", "min", "sum", "len"}
-)
-_KEEPING_METHODS = frozenset({"item", "mean", "sum", "max", "min", "std", "var", "round", "astype", "tolist", "argmax",
-                              "argmin", "flatten", "squeeze", "numpy", "format", "rjust", "ljust", "strip", "copy",
-                              "reshape", "upper", "lower", "join"})  # fmt: skip
-# Classes that keep a running mean, and objects of them.
-_METER = re.compile(r"(?i)meter|average|avg|running_?mean|tracker")
+_FATES: dict[str, Fate] = {"sum": "summed", "picture": "drawn", "tensor": "returned"}
 # A value is followed through no more steps than this.
 _DEEPEST = 30
 
@@ -40,11 +30,13 @@ class HostValues:
         self._infer = infer
         self._calls = calls
         self._loops = loops
+        self._takers = Takers(infer)
+        self._usual = Usual(infer)
         self._walk = infer.walk
 
-    def fates(self, node: cst.CSTNode) -> set[Fate]:
-        """All that becomes of the value of `node`; empty where nothing uses it."""
-        return set(self._follow(node, (), frozenset()))
+    def fates(self, node: cst.CSTNode, path: tuple[int, ...] = ()) -> set[Fate]:
+        """All that becomes of the value of `node`, or of a part of it; empty where nothing uses it."""
+        return set(self._follow(node, path, frozenset()))
 
     def _follow(
         self, node: cst.CSTNode, path: tuple[int, ...], seen: frozenset[cst.CSTNode]
@@ -58,15 +50,7 @@ class HostValues:
             case cst.Arg():
                 yield from self._given(node, parent, path, seen)
             case cst.Attribute():
-                call = self._walk.parents.get(parent)
-                if (
-                    isinstance(call, cst.Call)
-                    and call.func is parent
-                    and parent.attr.value in _KEEPING_METHODS
-                ):
-                    yield from self._follow(call, (), seen)
-                else:
-                    yield "needed"
+                yield from self._asked(parent, seen)
             case cst.Subscript() if parent.value is node:
                 yield from self._follow(parent, (), seen)
             case cst.FormattedStringExpression():
@@ -92,12 +76,27 @@ class HostValues:
                 yield from self._returned(parent, path, seen)
             case cst.Expr():
                 return  # nothing
-            case cst.Comparison() | cst.ComparisonTarget() | cst.BooleanOperation() | cst.Assert():
+            case cst.Comparison() | cst.ComparisonTarget() | cst.BooleanOperation():
+                yield from self._follow(parent, (), seen)
+            case cst.Assert():
                 yield "steering"
             case cst.If() | cst.While() | cst.IfExp():
                 yield "steering"
             case _:
                 yield "needed"
+
+    def _asked(self, attribute: cst.Attribute, seen: frozenset[cst.CSTNode]) -> Iterator[Fate]:
+        """What an attribute, or a call of a method, makes of a value."""
+        call = self._walk.parents.get(attribute)
+        if not isinstance(call, cst.Call) or call.func is not attribute:
+            if attribute.attr.value in ATTRIBUTES:
+                yield from self._follow(attribute, (), seen)
+            else:
+                yield "needed"
+        elif attribute.attr.value in METHODS:
+            yield from self._follow(call, (), seen)
+        else:
+            yield "drawn" if self._takers.saves(call) else "needed"
 
     def _given(
         self, node: cst.CSTNode, arg: cst.Arg, path: tuple[int, ...], seen: frozenset[cst.CSTNode]
@@ -108,42 +107,47 @@ class HostValues:
             yield "needed"
         elif shows(self._infer, call):
             loop = self._loops.step_loop(call)
-            seldom = any(conditions(self._walk, call, loop.node if loop is not None else None, exits=False))
-            yield "glanced" if seldom else "shown"
-        elif path:
-            yield "needed"
-        elif self._keeps(call):
-            yield from self._follow(call, (), seen)
-        elif self._is_meter(call):
-            yield "summed"
-        else:
-            targets = self._calls.targets(call) if len(seen) < _DEEPEST else []
-            if not targets:
-                yield "needed"
-            for target in targets:
+            end = loop.node if loop is not None else None
+            usual = all(map(self._usual.holds, conditions(self._walk, call, end, exits=False)))
+            yield "shown" if usual else "glanced"
+        elif targets := (self._calls.targets(call) if len(seen) < _DEEPEST and not path else []):
+            made = self._takers.made_by(call)
+            for target in targets if made != "sum" else ():
                 yield from self._parameter(call, arg, target, seen)
+            if made == "sum":
+                yield "summed"
+        elif (held_in := self._local_list(call)) is not None:
+            for read in held_in:
+                yield from self._read(read, self._loops.step_loop(call), self._calls.function_at(call), seen)
+        else:
+            made = self._takers.made_by(call)
+            if made == "value":
+                yield from self._follow(call, (), seen)
+            elif not made and self._infer.value(arg.value).kind == "string" and self._takers.takes_text(call):
+                yield "shown"
+            else:
+                yield _FATES.get(made, "needed")
 
-    def _is_meter(self, call: cst.Call) -> bool:
-        """Whether a call adds to a running mean: `losses.update(loss)` of an `AverageMeter`."""
-        if not isinstance(call.func, cst.Attribute) or callee_name(call) not in ("update", "add"):
-            return False
-        receiver = call.func.value
-        found = self._infer.bindings_reaching(receiver) if isinstance(receiver, cst.Name) else None
-        made = [binding.value for binding in found[1]] if found is not None else []
-        names = [last_name(value.func) for value in made if isinstance(value, cst.Call)]
-        return any(map(_METER.search, (*names, last_name(receiver))))
+    def _local_list(self, call: cst.Call) -> list[cst.Name] | None:
+        """Where a list is read that a function makes, fills and returns, and that `call` puts something into."""
+        if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "append":
+            return None
+        holder = call.func.value
+        function = self._calls.function_at(call)
+        found = self._infer.bindings_reaching(holder) if isinstance(holder, cst.Name) else None
+        if function is None or found is None or len(found[1]) != 1 or not isinstance(holder, cst.Name):
+            return None
+        binding = found[1][0]
+        if binding.value is None or self._infer.value(binding.value).kind != "list":
+            return None
+        reads = [read for read in self._reads(holder.value, binding) if not self._is_filled(read)]
+        returned = all(isinstance(self._walk.parents.get(read), cst.Return) for read in reads)
+        made_anew = self._loops.step_loop(binding.node) is self._loops.step_loop(call)
+        return reads if reads and returned and made_anew else None
 
-    def _keeps(self, call: cst.Call) -> bool:
-        """Whether a call only makes another host value: `float(x)`, `np.mean(x)`, `"{}".format(x)`."""
-        name = self._infer.names.qualified(call.func)
-        if name:
-            return name.startswith(("np.", "math.")) and callee_name(call)[:1].islower()
-        if isinstance(call.func, cst.Name):
-            scope = self._infer.names.scope_of(call)
-            return call.func.value in _KEEPING_BUILTINS and not self._infer.names.lookup(
-                call.func.value, scope
-            )
-        return callee_name(call) in ("format", "join")
+    def _is_filled(self, name: cst.Name) -> bool:
+        parent = self._walk.parents.get(name)
+        return isinstance(parent, cst.Attribute) and parent.attr.value == "append"
 
     def _parameter(
         self, call: cst.Call, arg: cst.Arg, function: Function, seen: frozenset[cst.CSTNode]
@@ -205,6 +209,8 @@ class HostValues:
             yield from self._held(outer, (0,), seen)
         elif isinstance(outer, cst.Arg):
             yield from self._given(holder, outer, (0,), seen)
+        elif isinstance(outer, cst.Assign) and isinstance(holder, cst.List | cst.Dict):
+            yield from self._follow(holder, (), seen)
         else:
             yield "needed"
 
@@ -227,7 +233,7 @@ class HostValues:
     def _added(self, statement: cst.AugAssign, seen: frozenset[cst.CSTNode]) -> Iterator[Fate]:
         """`total += x`: what becomes of the sum within the loop."""
         if not isinstance(statement.target, cst.Name):
-            yield "needed"
+            yield "summed" if _is_place_of_a_sum(statement.target) else "needed"
             return
         yield "summed"
         yield from (fate for fate in self._named(statement.target, seen) if fate != "later")
@@ -287,7 +293,28 @@ class HostValues:
         function = self._calls.function_at(statement)
         sites = self._calls.sites(function) if function is not None and len(seen) < _DEEPEST else []
         sites = [site for site in sites if self._loops.is_per_step(site)]
-        if not sites:
-            yield "needed"
+        callers = self._calls.callers_outside(function) if function is not None else ()
+        callers = tuple(caller for caller in callers if caller.per_step)
+        if not sites and not callers:
+            yield "shown" if self._is_text(statement, path) else "needed"
         for site in sites:
             yield from self._follow(site, path, seen)
+        for caller in callers:
+            yield from caller.fates_of(path)
+
+    def _is_text(self, statement: cst.Return, path: tuple[int, ...]) -> bool:
+        """Whether a function returns text: nobody computes with that, or acts by it."""
+        value = self._infer.value(statement.value) if statement.value is not None else UNKNOWN
+        for index in path:
+            value = value.items[index] if value.items and index < len(value.items) else UNKNOWN
+        return value.kind == "string"
+
+
+def _is_place_of_a_sum(target: cst.BaseExpression) -> bool:
+    """`self.total`, `sums["loss"]`: a number by itself, where `values[i]` is part of an array."""
+    match target:
+        case cst.Attribute():
+            return True
+        case cst.Subscript(slice=[cst.SubscriptElement(cst.Index(index))]):
+            return string(index) is not None
+    return False

@@ -10,7 +10,9 @@ import libcst as cst
 from tflint_perf.model.bound_values import value_of_binding
 from tflint_perf.model.by_use import ByUse
 from tflint_perf.model.classes import Classes
+from tflint_perf.model.contents import Contents
 from tflint_perf.model.flow import reaching
+from tflint_perf.model.gradients import Gradients
 from tflint_perf.model.methods import value_of_attribute, value_of_call
 from tflint_perf.model.names import Names
 from tflint_perf.model.outside import Outside
@@ -34,6 +36,8 @@ class Inference:
         self._values: dict[cst.CSTNode, Value] = {}
         self._returned: dict[Function, Value] = {}
         self.classes = Classes(self)
+        self.contents = Contents(self)
+        self.gradients = Gradients(self)
         # Asked once it is known who calls whom.
         self.by_use: ByUse | None = None
         self._depth = 0
@@ -43,6 +47,7 @@ class Inference:
         self._values.clear()
         self._returned.clear()
         self.classes.forget()
+        self.contents.forget()
 
     def value(self, node: cst.CSTNode) -> Value:
         """What is known of the value of an expression; `UNKNOWN` where nothing is."""
@@ -88,7 +93,9 @@ class Inference:
             case cst.List():
                 return self._sequence("list", node)
             case cst.Dict():
-                return Value("dict", element=self._dict_element(node))
+                return self._dict(node)
+            case cst.DictComp():
+                return Value("dict", element=self.value(node.value))
             case cst.ListComp() | cst.GeneratorExp() | cst.SetComp():
                 return Value("list", element=self.value(node.elt))
             case cst.Subscript():
@@ -109,11 +116,15 @@ class Inference:
             return Value("tuple", items=items, element=join(items) if items else None)
         return Value("list", items=items if len(items) <= 8 else None, element=join(items) if items else None)
 
-    def _dict_element(self, node: cst.Dict) -> Value | None:
-        values = [
-            self.value(element.value) for element in node.elements if isinstance(element, cst.DictElement)
-        ]
-        return join(values) if values and len(values) == len(node.elements) else None
+    def _dict(self, node: cst.Dict) -> Value:
+        pairs = [element for element in node.elements if isinstance(element, cst.DictElement)]
+        if not pairs or len(pairs) < len(node.elements):
+            return Value("dict")
+        values = tuple(self.value(pair.value) for pair in pairs)
+        keys = tuple(key for pair in pairs if (key := string(pair.key)) is not None)
+        if len(keys) < len(pairs):
+            return Value("dict", element=join(values))
+        return Value("dict", items=values, keys=keys, element=join(values))
 
     # Names and attributes
 
@@ -151,9 +162,7 @@ class Inference:
         if found is None:
             return self._from_star(node.value)
         scope, bindings = found
-        value = (
-            join([value_of_binding(self, binding, scope) for binding in bindings]) if bindings else UNKNOWN
-        )
+        value = join(_values(self, bindings, scope)) if bindings else UNKNOWN
         return value if value is not UNKNOWN or self.by_use is None else self.by_use.name(node.value, scope)
 
     def _from_star(self, name: str) -> Value:
@@ -187,6 +196,8 @@ class Inference:
             if isinstance(index.value, cst.Integer) and int(index.value.value) < len(base.items):
                 return base.items[int(index.value.value)]
             return join(base.items) if base.items else UNKNOWN
+        if base.keys and isinstance(index, cst.Index) and string(index.value) in base.keys:
+            return base.items[base.keys.index(string(index.value) or "")] if base.items else UNKNOWN
         if base.kind in ("list", "tuple", "dict"):
             if isinstance(index, cst.Slice):
                 return replace(base, items=None)
@@ -242,3 +253,11 @@ class Inference:
             )
         self._returned[function] = result
         return result
+
+
+def _values(infer: Inference, bindings: list[Binding], scope: Scope) -> list[Value]:
+    """The values that a name may have. To begin with, a sum of tensors is a number or an array."""
+    values = [value_of_binding(infer, binding, scope) for binding in bindings]
+    if any(b.kind == "augment" and v.kind == "tensor" for b, v in zip(bindings, values, strict=True)):
+        return [value for value in values if value.kind not in ("number", "array", "none")]
+    return values

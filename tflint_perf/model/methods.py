@@ -16,7 +16,8 @@ from tflint_perf.model.named_calls import (
     dtype_name,
     value_of_named_call,
 )
-from tflint_perf.model.values import ARRAY, NONE, NUMBER, TENSOR, UNKNOWN, Stage, Value, element
+from tflint_perf.model.syntax import string
+from tflint_perf.model.values import ARRAY, NONE, NUMBER, STRING, TENSOR, UNKNOWN, Stage, Value, element
 
 if TYPE_CHECKING:
     from tflint_perf.model.infer import Inference
@@ -108,6 +109,8 @@ def _method(infer: Inference, call: cst.Call, base: Value, name: str) -> Value |
             return NONE if name in ("shuffle", "seed") else ARRAY
         case "array":
             return _array_method(infer, call, base, name)
+        case "dict":
+            return _dict_method(infer, call, base, name)
         case "tape":
             return TENSORS if name in ("gradient", "jacobian", "batch_jacobian") else UNKNOWN
         case "session":
@@ -119,6 +122,20 @@ def _method(infer: Inference, call: cst.Call, base: Value, name: str) -> Value |
         case "model" | "layer":
             return _model_method(infer, base, name)
     return None
+
+
+def _dict_method(infer: Inference, call: cst.Call, base: Value, name: str) -> Value | None:
+    held = base.element if base.element is not None else UNKNOWN
+    if name == "items":
+        return Value(
+            "generator", name="items", element=Value("tuple", items=(STRING if base.keys else UNKNOWN, held))
+        )
+    if name == "values":
+        return Value("list", element=base.element)
+    if name in ("get", "pop") and call.args:
+        key = string(call.args[0].value)
+        return base.items[base.keys.index(key)] if base.items and key in base.keys else held
+    return replace(base) if name == "copy" else None
 
 
 def _array_method(infer: Inference, call: cst.Call, base: Value, name: str) -> Value:

@@ -10,7 +10,7 @@ import libcst as cst
 from tflint_perf.model.apis import kind_of_call
 from tflint_perf.model.dataset_apis import DATASET_FUNCTIONS, DATASET_SOURCES
 from tflint_perf.model.syntax import argument, integer, keyword_argument, string
-from tflint_perf.model.values import ARRAY, NUMBER, TENSOR, UNKNOWN, Stage, Value, element
+from tflint_perf.model.values import ARRAY, NUMBER, TENSOR, UNKNOWN, Stage, Value, element, join
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -132,6 +132,25 @@ def _sequence(infer: Inference, call: cst.Call) -> Value:
     return Value("list", element=inner if inner.known else None)
 
 
+def _dict(infer: Inference, call: cst.Call) -> Value:
+    if not call.args or any(arg.keyword is None for arg in call.args):
+        return Value("dict")
+    values = tuple(infer.value(arg.value) for arg in call.args)
+    keys = tuple(arg.keyword.value for arg in call.args if arg.keyword is not None)
+    return Value("dict", items=values, keys=keys, element=join(values))
+
+
+def _defaultdict(infer: Inference, call: cst.Call) -> Value:
+    return Value("dict")
+
+
+def _reduced(infer: Inference, call: cst.Call) -> Value:
+    """`sum(losses)`, `max(losses)`: a tensor where tensors are added up or compared."""
+    if len(call.args) != 1:
+        return UNKNOWN
+    return TENSOR if element(_first(infer, call)).kind == "tensor" else UNKNOWN
+
+
 def _compiled(infer: Inference, call: cst.Call) -> Value:
     given = argument(call, 0, "func") or argument(call, 0, "python_function")
     return Value("compiled", function=infer.value(given).function if given is not None else None)
@@ -190,6 +209,13 @@ _BY_NAME: dict[str, Callable[[Inference, cst.Call], Value]] = {
     "tuple": _sequence,
     "sorted": _sequence,
     "reversed": _first,
+    "dict": _dict,
+    "collections.OrderedDict": _dict,
+    "collections.defaultdict": _defaultdict,
+    "collections.deque": _sequence,
+    "sum": _reduced,
+    "max": _reduced,
+    "min": _reduced,
     "map": _map,
     "range": _range,
     "tf.range": _tf_range,

@@ -9,8 +9,9 @@ import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
-from tflint_perf.model.scopes import Binding, Function
+from tflint_perf.model.scopes import Binding, Class, Function, Scope
 from tflint_perf.model.syntax import argument, callee_name, dotted_name, keyword_argument, string
+from tflint_perf.model.values import join
 
 # Ops whose result is host memory wherever they run: shapes, files, strings, clocks.
 _HOST_OPS = re.compile(
@@ -21,6 +22,9 @@ _HOST_OPS = re.compile(
 _GIVING = re.compile(r"tf\.(constant|convert_to_tensor|zeros|ones|fill|random\..*)")
 _CALLEES = ("model", "layer", "compiled", "loss", "metric")
 _PYTHON = ("number", "string", "none")
+_HOLDERS = ("list", "tuple", "dict")
+# Builtins that make something of elements, or a list of them.
+_OF_ELEMENTS = frozenset({"sum", "max", "min", "list", "tuple", "sorted"})
 _CPU = re.compile(r"cpu", re.I)
 
 
@@ -41,6 +45,23 @@ class OnDevice:
         if value.kind not in ("tensor", "variable") and not self._counts_steps(node):
             return False
         return not self._under_cpu(node) and self._ask(node, ()) is True
+
+    def holds_what_is_made_there(self, node: cst.BaseExpression) -> bool:
+        """Whether `node` is a list, tuple or dict of such tensors."""
+        value = self._infer.value(node)
+        held = value.element or (join(value.items) if value.items else None)
+        if value.kind not in _HOLDERS or held is None or held.kind != "tensor" or held.host:
+            return False
+        return held.dtype != "string" and not self._under_cpu(node) and self._ask(node, ()) is True
+
+    def is_made_by(self, function: Function) -> bool:
+        """Whether calling a function gives something that the device made."""
+        return self._of_function(function, ()) is True
+
+    def is_attribute_made_there(self, klass: Class, name: str) -> bool:
+        """Whether a class gives its instances an attribute that the device made."""
+        bindings = [b for b in klass.attributes.get(name, ()) if b.kind in ("assign", "augment")]
+        return _any(self._of_binding(binding, (), klass.scope) for binding in bindings) is True
 
     def _counts_steps(self, node: cst.BaseExpression) -> bool:
         """`optimizer.iterations`."""
@@ -76,6 +97,14 @@ class OnDevice:
                     if path[0] < len(node.elements)
                     else None
                 )
+            case cst.Tuple() | cst.List():
+                return _any(self._ask(element.value, ()) for element in node.elements)
+            case cst.Dict():
+                return _any(self._ask(element.value, ()) for element in node.elements)
+            case cst.ListComp() | cst.GeneratorExp():
+                return self._ask(node.elt, path)
+            case cst.DictComp():
+                return self._ask(node.value, ())
             case cst.Name():
                 return self._of_name(node, path)
             case cst.Attribute():
@@ -105,24 +134,45 @@ class OnDevice:
         found = self._infer.bindings_reaching(name)
         if found is None:
             return None
-        return _any(self._of_binding(binding, path, found[0].function) for binding in found[1])
+        return _any(self._of_binding(binding, path, found[0]) for binding in found[1])
 
-    def _of_binding(self, binding: Binding, path: tuple[int, ...], function: Function | None) -> bool | None:
+    def _of_binding(self, binding: Binding, path: tuple[int, ...], scope: Scope) -> bool | None:
         if binding.path is None:
             return None
+        if self._infer.gradients.told(binding) is not None:
+            return True
         path = (*binding.path, *path)
         match binding.kind:
-            case "param" if function is not None:
-                given = self._calls.arguments(function, binding.name)
+            case "param" if scope.function is not None:
+                given = self._calls.arguments(scope.function, binding.name)
                 return _any(self._ask(value, path) for value in given)
             case "assign" if binding.value is not None and self._is_variable(binding.value):
                 return self._is_on_device_as_variable(binding.value)
             case "assign" | "augment" if binding.value is not None:
-                return self._ask(binding.value, path)
+                made = self._ask(binding.value, path)
+                if made is None and self._infer.contents.holds(binding):
+                    return _any(self._ask(put.value, ()) for put in self._infer.contents.puts(binding, scope))
+                return made
             case "for" | "comprehension" if binding.value is not None:
-                if self._infer.value(binding.value).kind == "tensor":
-                    return self._ask(binding.value, ())
+                return self._of_element(binding.value, path)
         return None
+
+    def _of_element(self, iterable: cst.BaseExpression, path: tuple[int, ...]) -> bool | None:
+        """Whether what a loop gets of `iterable`, or a part of that, was made on the device."""
+        if isinstance(iterable, cst.Call) and iterable.args and not iterable.args[0].star:
+            match callee_name(iterable):
+                case "enumerate" if path[:1] == (1,):
+                    return self._of_element(iterable.args[0].value, path[1:])
+                case "zip" if path and path[0] < len(iterable.args):
+                    return self._of_element(iterable.args[path[0]].value, path[1:])
+        match iterable:
+            case cst.Call(func=cst.Attribute(value=holder, attr=cst.Name("items")), args=[]):
+                return self._ask(holder, ()) if path == (1,) else None
+            case cst.Call(func=cst.Attribute(value=holder, attr=cst.Name("values")), args=[]):
+                return self._ask(holder, ())
+        return (
+            self._ask(iterable, ()) if self._infer.value(iterable).kind in ("tensor", *_HOLDERS[:2]) else None
+        )
 
     def _is_variable(self, node: cst.BaseExpression) -> bool:
         return isinstance(node, cst.Call) and self._infer.names.qualified(node.func) == "tf.Variable"
@@ -143,21 +193,29 @@ class OnDevice:
         if base.kind == "tensor":
             return self._ask(node.value, ())
         bindings = [b for b in self._infer.classes.bindings_of(node) if b.kind in ("assign", "augment")]
-        return _any(self._of_binding(binding, path, None) for binding in bindings) if bindings else None
+        klass = base.klass
+        if not bindings or klass is None:
+            return self._infer.outside.makes(f"{base.outside}.{node.attr.value}") if base.outside else None
+        return _any(self._of_binding(binding, path, klass.scope) for binding in bindings)
 
     def _of_call(self, call: cst.Call, path: tuple[int, ...]) -> bool | None:
         name = self._infer.names.qualified(call.func)
+        callee = self._infer.value(call.func)
+        if callee.outside:
+            return callee.kind in _CALLEES or self._infer.outside.makes(callee.outside)
         if name:
             return self._of_op(call, name)
-        if self._infer.value(call.func).kind in _CALLEES:
+        if callee.kind in _CALLEES:
             return True
+        if isinstance(call.func, cst.Name) and call.func.value in _OF_ELEMENTS and len(call.args) == 1:
+            return self._ask(call.args[0].value, ())
         base = self._infer.value(call.func.value).kind if isinstance(call.func, cst.Attribute) else ""
         if base in ("strategy", "tape") or (base == "metric" and callee_name(call) == "result"):
             return True
         targets = self._calls.targets(call)
         if targets:
             return _any(self._of_function(target, path) for target in targets)
-        if base in ("tensor", "variable") and isinstance(call.func, cst.Attribute):
+        if base in ("tensor", "variable", *_HOLDERS) and isinstance(call.func, cst.Attribute):
             return self._ask(call.func.value, ())
         return None
 

@@ -15,6 +15,7 @@ from tflint_perf.model.values import UNKNOWN, Value
 if TYPE_CHECKING:
     from tflint_perf.model.scopes import Function
 
+
 @dataclass(frozen=True, slots=True)
 class ClassFacts:
     """Of a class of another file, what `Classes` knows of the file's own."""
@@ -34,6 +35,9 @@ class Outside(Protocol):
 
     def called(self, path: str) -> Value:
         """What calling it gives."""
+
+    def makes(self, path: str) -> bool:
+        """Whether it is, or calling it gives, tensors that the device made."""
 
     def acts(self, path: str) -> bool:
         """Whether calling it makes a gradient step or an inference call."""
@@ -69,6 +73,10 @@ class Nothing:
     def called(self, path: str) -> Value:
         """Unknown."""
         return UNKNOWN
+
+    def makes(self, path: str) -> bool:
+        """No."""
+        return False
 
     def acts(self, path: str) -> bool:
         """No."""

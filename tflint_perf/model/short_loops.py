@@ -101,7 +101,7 @@ def _is_part_of_model(infer: Inference, node: cst.BaseExpression) -> bool:
     value = infer.value(node)
     if value.kind in ("list", "tuple") and value.element is not None:
         inner = value.element.kind
-        return inner in ("variable", "layer") or (inner == "tensor" and value.name == "gradients")
+        return inner in ("variable", "layer", "model") or (inner == "tensor" and value.name == "gradients")
     return False
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.caller import Caller, How, State
+from tflint_perf.caller import NEEDED, Caller, Fate, How, State
 from tflint_perf.model.conditions import conditions
 from tflint_perf.model.loops import LoopKind
 from tflint_perf.model.methods import traced
@@ -20,6 +20,7 @@ from tflint_perf.model.names import canonical
 from tflint_perf.model.outside import ClassFacts, name_outside
 from tflint_perf.model.scopes import Class, Function
 from tflint_perf.model.short_loops import is_part_of_one_iteration
+from tflint_perf.model.usual import Usual
 from tflint_perf.model.values import UNKNOWN, Value
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ _BY_KIND = frozenset({"none", "tensor", "array", "number", "string", "variable",
 class Thing:
     """A function, class or other value with a name: at the top level of a file, or in a class there.
 
-    `gives` is the kind of what it is, or for functions of what calling them gives; `path` leads to that, where
+    `gives` is the kind of what it is, or for functions of what calling them gives, `parts` are the kinds of a tuple's
+    parts or of what a list or dict holds, and `made` says that the device makes it; `path` leads to it, where
     it is an instance of a class or comes from another file. Of a function, `acts` and `has_step_loop` are what
     its file alone can tell; the paths that it `calls` outside its own loops tell more. So do those that it `runs`,
     in loops or not, of whether it `trains` a model, or `may_train` an object that it is given. `compiled` says that its
@@ -47,6 +49,8 @@ class Thing:
 
     kind: str
     gives: str = ""
+    parts: tuple[str, ...] = ()
+    made: bool = False
     path: str = ""
     acts: bool = False
     has_step_loop: bool = False
@@ -66,7 +70,8 @@ class Use:
     """A place that calls what `path` leads to, or hands it to something.
 
     `function` is the function of this file around it, if other files can call that; `loop` is the kind of the
-    innermost loop of steps or epochs around it. `always` says that no condition stands in front of it there.
+    innermost loop of steps or epochs around it. `always` says that no condition stands in front of it there, but for
+    those that hold on most steps. `fates` and `parts` are what becomes of what a call gives, as `Caller` has them.
     """
 
     path: str
@@ -77,6 +82,8 @@ class Use:
     in_loop: bool
     per_step: bool
     always: bool
+    fates: frozenset[Fate] = NEEDED
+    parts: tuple[frozenset[Fate], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +116,10 @@ class Paths:
     def called(self, path: str) -> Value:
         """Unknown, with its path."""
         return Value("unknown", outside=f"{path}()")
+
+    def makes(self, path: str) -> bool:
+        """Nobody knows."""
+        return False
 
     def acts(self, path: str) -> bool:
         """Nobody knows."""
@@ -165,7 +176,8 @@ def _things(model: Model) -> Iterator[tuple[str, Thing]]:
             yield klass.name, _class(model, klass)
             for name in klass.attributes:
                 value = model.infer.classes.member(model.infer.classes.instance_of(klass), name)
-                yield from _named(f"{klass.name}.{name}", value or UNKNOWN)
+                made = model.on_device.is_attribute_made_there(klass, name)
+                yield from _named(f"{klass.name}.{name}", value or UNKNOWN, made=made)
     for function in model.walk.functions.values():
         if name := name_outside(function):
             yield name, _function(model, function)
@@ -173,10 +185,10 @@ def _things(model: Model) -> Iterator[tuple[str, Thing]]:
             yield "main", _main(model, function)
 
 
-def _named(name: str, value: Value) -> Iterator[tuple[str, Thing]]:
+def _named(name: str, value: Value, *, made: bool = False) -> Iterator[tuple[str, Thing]]:
     """A thing that an assignment makes, where something is known of it."""
     if value.kind in _BY_KIND or value.outside:
-        yield name, Thing("value", value.kind, _path(value))
+        yield name, Thing("value", value.kind, path=_path(value), made=made)
     elif value.kind == "compiled":
         yield name, Thing("compiled", acts=True, compiled=True)
 
@@ -228,8 +240,13 @@ def _function(model: Model, function: Function) -> Thing:
     returned = model.infer.returned(function)
     if thing.compiled:
         returned = traced(returned)
+    made = thing.compiled or model.on_device.is_made_by(function)
     if returned.kind in _BY_KIND or returned.outside:
-        return replace(thing, gives=returned.kind, path=_path(returned))
+        return replace(thing, gives=returned.kind, path=_path(returned), made=made)
+    if returned.kind in ("tuple", "list", "dict"):
+        parts = returned.items if returned.kind == "tuple" else (returned.element or UNKNOWN,)
+        kinds = tuple(part.kind if part.kind in _BY_KIND else "unknown" for part in parts or ())
+        return replace(thing, gives=returned.kind, parts=kinds, made=made)
     return thing
 
 
@@ -328,5 +345,24 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
         loop is not None,
         model.loops.is_per_step(place),
         model.guards.guard_of(place) is None
-        and not any(conditions(model.walk, place, kind.node if kind is not None else None, exits=False)),
+        and all(
+            map(
+                Usual(model.infer).holds,
+                conditions(model.walk, place, kind.node if kind is not None else None, exits=False),
+            )
+        ),
+        *(_fates(model, place) if how == "call" else ()),
     )
+
+
+def _fates(model: Model, place: cst.CSTNode) -> tuple[frozenset[Fate], tuple[frozenset[Fate], ...]]:
+    """What becomes of what a call gives, whole and by parts."""
+    match model.walk.parents.get(place):
+        case cst.Assign(targets=[cst.AssignTarget(cst.Tuple(elements=elements))]):
+            parts = tuple(
+                frozenset(model.host_values.fates(place, (index,))) for index in range(len(elements))
+            )
+            return frozenset().union(*parts), parts
+        case cst.Expr():
+            return frozenset(), ()
+    return frozenset(model.host_values.fates(place)), ()

@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import libcst as cst
 
+from tflint_perf.caller import Fate
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.conditions import conditions
 from tflint_perf.model.flow import loops_around
 from tflint_perf.model.guards import Guards
-from tflint_perf.model.host_values import Fate, HostValues
+from tflint_perf.model.host_values import HostValues
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.on_device import OnDevice
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.showing import effect_besides_showing, prints_tensors, shows
-from tflint_perf.model.size_of_calls import is_of_environment
 from tflint_perf.model.syntax import (
     callee_name,
     descendants,
     descendants_here,
-    last_name,
+    dotted_name,
     mentions,
     target_names,
 )
+from tflint_perf.model.usual import Usual
 
 _METHODS = ("numpy", "item")
+_EQUAL_OPS = ("tf.equal", "tf.math.equal", "tf.not_equal", "tf.math.not_equal")
 _BUILTINS = ("float", "int", "str")
 # A loop of so few iterations waits for next to nothing.
-_FEW = 100
-# The counter of a loop whose iterations are few and long to whoever wrote it.
-_EPOCH = re.compile(r"epoch|episode|^ep$", re.I)
+_FEW = 10
 _BOUNDED = ("range", "trange", "take")
 
 
@@ -49,15 +49,24 @@ class Sync:
 class Syncs:
     """Finds copies to the host, and asks how often they are made."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, guards: Guards) -> None:
+    def __init__(
+        self,
+        infer: Inference,
+        calls: CallGraph,
+        loops: Loops,
+        guards: Guards,
+        on_device: OnDevice,
+        host_values: HostValues,
+    ) -> None:
         self._infer = infer
         self._calls = calls
         self._loops = loops
         self._guards = guards
         self._walk = infer.walk
-        self._on_device = OnDevice(infer, calls)
-        self._values = HostValues(infer, calls, loops)
-        self._waiting: dict[Loop, bool] = {}
+        self._on_device = on_device
+        self._values = host_values
+        self._usual = Usual(infer)
+        self._asked_for: dict[cst.CSTNode | None, set[str]] = {}
 
     def statements(self) -> list[cst.CSTNode]:
         """The statements that may copy a tensor to the host, in the order of the text."""
@@ -66,11 +75,9 @@ class Syncs:
             for call in calls:
                 if self._may_copy(call):
                     found[self._statement_of(call)] = None
-        for statement in self._walk.at:
-            if isinstance(statement, cst.Assign) and isinstance(
-                statement.value, cst.FormattedString | cst.BinaryOperation
-            ):
-                found[statement] = None
+        for node in self._walk.parents:
+            if isinstance(node, cst.FormattedString) or _counts_or_formats(node):
+                found[self._statement_of(node)] = None
         return sorted(found, key=lambda statement: self._walk.at[statement].order)
 
     def _may_copy(self, call: cst.Call) -> bool:
@@ -87,21 +94,32 @@ class Syncs:
     def of_statement(self, statement: cst.CSTNode) -> list[Sync]:
         """The copies that a statement makes; of a compound one those in its head."""
         return [
-            Sync(node, tensor, frozenset(self._fates(node)))
+            Sync(node, tensor, frozenset(self._fates(node, tensor)))
             for part in _head(statement)
             for node in descendants_here(part)
             if isinstance(node, cst.BaseExpression)
             for tensor in self._copied(node)
         ]
 
-    def _fates(self, node: cst.BaseExpression) -> set[Fate]:
+    def _fates(self, node: cst.BaseExpression, tensor: cst.BaseExpression) -> set[Fate]:
+        if _counts(node) and tensor is node.left:
+            return {"counted"}
+        if self._is_asked_for(tensor):
+            return {"steering"}
         if isinstance(node, cst.Call) and shows(self._infer, node):
             return {"shown"}
         return self._values.fates(node)
 
     def _copied(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
-        """The tensors that an expression itself copies to the host."""
-        return [tensor for tensor in self._taken(node) if self._on_device.is_made_there(tensor)]
+        """The tensors, or lists of them, that an expression itself copies to the host."""
+        copied = []
+        for taken in map(_without_keys, self._taken(node)):
+            copied += [
+                part
+                for part in taken
+                if self._on_device.is_made_there(part) or self._on_device.holds_what_is_made_there(part)
+            ]
+        return copied
 
     def _taken(self, node: cst.BaseExpression) -> Iterable[cst.BaseExpression]:
         """What an expression makes a host value or text of."""
@@ -123,6 +141,7 @@ class Syncs:
             case cst.BinaryOperation(operator=cst.Modulo(), right=right):
                 if self._infer.value(node.left).kind == "string":
                     return [e.value for e in right.elements] if isinstance(right, cst.Tuple) else [right]
+                return [node.left] if self._is_counted(node) else []
         return []
 
     def effect_besides_showing(self, statement: cst.CSTNode) -> cst.CSTNode | None:
@@ -137,20 +156,23 @@ class Syncs:
 
     def _on_each_step(self, node: cst.CSTNode, seen: frozenset[Function]) -> bool:
         loop = self.loop_of(node)
-        if self._is_conditional(node, loop) or self._guards.guard_of(node) is not None:
+        if self._is_seldom(node, loop) or self._guards.guard_of(node) is not None:
             return False
         if loop is not None:
-            return not self._is_short(loop) and not self._waits_anyway(loop)
+            return not self._is_short(loop)
         function = self._calls.function_at(node)
         around = loops_around(self._loops.innermost_loop(node))
         if function is None or function in seen or any(self._loops.kind(other) != "none" for other in around):
             return False
+        if any(caller.per_step and caller.always for caller in self._calls.callers_outside(function)):
+            return True
         sites = [site for site in self._calls.sites(function) if self._loops.is_per_step(site)]
-        return bool(sites) and all(self._on_each_step(site, seen | {function}) for site in sites)
+        return any(self._on_each_step(site, seen | {function}) for site in sites)
 
-    def _is_conditional(self, node: cst.CSTNode, loop: Loop | None) -> bool:
-        """Whether an iteration of `loop`, or a call of the function, may leave `node` out."""
-        return any(conditions(self._walk, node, loop.node if loop is not None else None, exits=False))
+    def _is_seldom(self, node: cst.CSTNode, loop: Loop | None) -> bool:
+        """Whether most iterations of `loop`, or calls of the function, may leave `node` out."""
+        end = loop.node if loop is not None else None
+        return not all(map(self._usual.holds, conditions(self._walk, node, end, exits=False)))
 
     def loop_of(self, node: cst.CSTNode) -> Loop | None:
         """The step loop of the same function around `node`, or one that computes on the device without training."""
@@ -172,7 +194,7 @@ class Syncs:
         )
 
     def _is_short(self, loop: Loop) -> bool:
-        """Whether a loop runs once, for few iterations; or for as many epochs as nobody knows, of one step each."""
+        """Whether a loop runs once, for few iterations."""
         if loop.parent is not None or isinstance(loop.node, cst.While):
             return False
         function = loop.function
@@ -181,42 +203,61 @@ class Syncs:
         for node in descendants(loop.node.iter):
             if isinstance(node, cst.Call) and callee_name(node) in _BOUNDED and node.args:
                 bound = self._guards.number(node.args[min(1, len(node.args) - 1)].value)
-                return bool(_EPOCH.search(last_name(loop.node.target))) if bound is None else bound <= _FEW
+                return bound is not None and bound <= _FEW
         return False
 
-    def _waits_anyway(self, loop: Loop) -> bool:
-        """Whether each iteration needs a value of the device: for an environment, or to decide how to go on."""
-        known = self._waiting.get(loop)
-        if known is None:
-            known = self._waiting[loop] = self._steps_environment(loop) or any(
-                self._steers(statement)
-                for statement, at in self._walk.at.items()
-                if isinstance(statement, cst.If | cst.While)
-                and (statement is loop.node or loop in loops_around(at.block.loop))
-            )
-        return known
-
-    def _steps_environment(self, loop: Loop) -> bool:
-        return any(map(self._acts_in_environment, loop.calls)) or any(
-            map(self._steps_environment, loop.inner)
-        )
-
-    def _acts_in_environment(self, call: cst.Call) -> bool:
-        """Whether a call steps an environment, here or in the function that it runs."""
-        return is_of_environment(call) or any(
-            is_of_environment(below) for function in self._calls.targets(call) for below in function.calls
-        )
-
-    def _steers(self, statement: cst.If | cst.While) -> bool:
-        """Whether a condition waits for the device, but for one that only asks a counter."""
-        if self._is_conditional(statement, self.loop_of(statement)):
+    def _is_asked_for(self, tensor: cst.BaseExpression) -> bool:
+        """Whether the same tensor decides, in the same loop or function, how to go on: it is copied for that anyway."""
+        name = _name_of(tensor)
+        if not name:
             return False
-        if any("steering" in sync.fates for sync in self.of_statement(statement)):
-            return True
-        return any(
-            isinstance(node, cst.BaseExpression) and self._on_device.is_made_there(node)
-            for node in _tested(statement.test)
-        )
+        loop = self.loop_of(tensor)
+        function = self._calls.function_at(tensor)
+        holder = loop.node if loop is not None else function.node if function is not None else None
+        if holder not in self._asked_for:
+            tests = [
+                statement.test
+                for statement in (descendants_here(holder) if holder is not None else ())
+                if isinstance(statement, cst.If | cst.While) and not self._is_seldom(statement, loop)
+            ]
+            self._asked_for[holder] = {
+                _name_of(node)
+                for test in tests
+                for node in descendants_here(test)
+                if isinstance(node, cst.Name | cst.Attribute | cst.Call) and not self._is_no_question(node)
+            }
+        return name in self._asked_for[holder]
+
+    # Counters
+
+    def _is_no_question(self, node: cst.CSTNode) -> bool:
+        """Whether a condition only asks whether something is there, or for a multiple: `step % 100 == 0`."""
+        parent = self._walk.parents.get(node)
+        while isinstance(parent, cst.Attribute | cst.Call | cst.Arg):
+            node, parent = parent, self._walk.parents.get(parent)
+        match parent:
+            case cst.BinaryOperation(operator=cst.Modulo()):
+                return True
+            case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.Is() | cst.IsNot())]):
+                return True
+        return False
+
+    def _is_counted(self, node: cst.BinaryOperation) -> bool:
+        """Whether an `if` asks for a multiple of a number, by Python or by an op: `tf.equal(step % 100, 0)`."""
+        parent = self._walk.parents.get(node)
+        while isinstance(
+            parent,
+            cst.Comparison
+            | cst.ComparisonTarget
+            | cst.BooleanOperation
+            | cst.UnaryOperation
+            | cst.Arg
+            | cst.Call,
+        ):
+            if isinstance(parent, cst.Call) and self._infer.names.qualified(parent.func) not in _EQUAL_OPS:
+                return False
+            node, parent = parent, self._walk.parents.get(parent)  # type: ignore[assignment]
+        return isinstance(parent, cst.If) and parent.test is node
 
 
 def _head(statement: cst.CSTNode) -> list[cst.CSTNode]:
@@ -231,13 +272,26 @@ def _head(statement: cst.CSTNode) -> list[cst.CSTNode]:
     return []
 
 
-def _tested(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """The conditions that `and`, `or` and `not` make a test of."""
-    match test:
-        case cst.BooleanOperation():
-            yield from _tested(test.left)
-            yield from _tested(test.right)
-        case cst.UnaryOperation():
-            yield from _tested(test.expression)
-        case _:
-            yield test
+def _counts_or_formats(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Modulo)
+
+
+def _counts(node: cst.CSTNode) -> TypeGuard[cst.BinaryOperation]:
+    """`step % 100`, where that is no format."""
+    return (
+        isinstance(node, cst.BinaryOperation)
+        and isinstance(node.operator, cst.Modulo)
+        and not isinstance(node.left, cst.SimpleString | cst.ConcatenatedString | cst.FormattedString)
+    )
+
+
+def _without_keys(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """The values of a dict that stands in the code, one by one; of anything else itself."""
+    if isinstance(node, cst.Dict):
+        return [item.value for item in node.elements]
+    return [node]
+
+
+def _name_of(node: cst.CSTNode) -> str:
+    """What a value goes by: `loss`, `self.loss`, `metric.result`."""
+    return dotted_name(node.func if isinstance(node, cst.Call) else node)

@@ -40,7 +40,8 @@ class Value:
     """What is known of a value.
 
     `name` is the qualified name of the class or function that made it, `dtype` a tensor's or array's type as
-    TensorFlow names it. `items` are a tuple's or list's parts, `element` what iterating gives. `host` marks
+    TensorFlow names it. `items` are a tuple's or list's parts, or a dict's values in the order of `keys`;
+    `element` is what iterating gives, or what a dict holds. `host` marks
     a value in host memory: an element of a dataset, until an op on the device makes something of it.
     `pipelines` are the ways in which a dataset may have been built; each begins with its source. `outside` is
     the path of a function or class of another linted file: that is what a value is, or what it is an instance of.
@@ -55,6 +56,7 @@ class Value:
     pipelines: tuple[Pipeline, ...] = ()
     function: Function | None = None
     klass: Class | None = None
+    keys: tuple[str, ...] = ()
     # The instance that a bound method belongs to.
     receiver: Value | None = None
     outside: str = ""
@@ -154,6 +156,8 @@ def _join_optional(one: Value | None, other: Value | None) -> Value | None:
 
 def element(value: Value) -> Value:
     """What iterating over a value gives."""
+    if value.kind == "dict":
+        return STRING if value.keys else UNKNOWN
     if value.element is not None:
         return value.element
     match value.kind:

@@ -1,0 +1,61 @@
+"""What gradients are asked of: whatever `tape.gradient(loss, …)` takes is a tensor that was just computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from tflint_perf.model.scopes import Binding
+from tflint_perf.model.syntax import argument, last_name, string
+from tflint_perf.model.values import TENSOR, Value
+
+if TYPE_CHECKING:
+    from tflint_perf.model.infer import Inference
+
+_TENSORS = Value("list", element=TENSOR)
+_BY_NAME = Value("dict", element=TENSOR)
+
+
+class Gradients:
+    """Answers what a gradient tells of a value of which nothing else is known."""
+
+    def __init__(self, infer: Inference) -> None:
+        self._infer = infer
+        self._walk = infer.walk
+
+    def told(self, binding: Binding) -> Value | None:
+        """A tensor, or tensors, where a tape is asked for the gradient of what a binding gives; None elsewhere."""
+        return self._told.get(binding)
+
+    @cached_property
+    def _told(self) -> dict[Binding, Value]:
+        told: dict[Binding, Value] = {}
+        for call in self._walk.calls.get("gradient", ()):
+            if isinstance(call.func, cst.Attribute) and self._is_tape(call.func.value):
+                for name, value in _asked(argument(call, 0, "target")):
+                    found = self._infer.bindings_reaching(name)
+                    for binding in found[1] if found is not None else ():
+                        if binding.kind == "assign":
+                            told.setdefault(binding, value)
+        return told
+
+    def _is_tape(self, node: cst.BaseExpression) -> bool:
+        """Whether a name is a tape's, by the `with` that gives it, or by what it goes by."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        if found is not None and any(binding.kind == "with" for binding in found[1]):
+            return True
+        return "tape" in last_name(node).lower()
+
+
+def _asked(node: cst.BaseExpression | None) -> Iterator[tuple[cst.Name, Value]]:
+    match node:
+        case cst.Name():
+            yield node, TENSOR
+        case cst.Subscript(value=cst.Name() as holder, slice=[cst.SubscriptElement(cst.Index(index))]):
+            yield holder, _TENSORS if string(index) is None else _BY_NAME
+        case cst.List() | cst.Tuple():
+            for part in node.elements:
+                yield from _asked(part.value)
