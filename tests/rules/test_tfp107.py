@@ -18,6 +18,20 @@ PREAMBLE = dedent("""\
 ROWS = PREAMBLE.count("\n")
 
 SILENT = {
+    "a call that makes the variables": """
+        for step in range(100):
+            target = tf.keras.models.clone_model(model)
+            target(tf.zeros((1, 4)))
+            _ = model(np.random.random((1, 4)))
+            model.train_on_batch(x, y)
+        """,
+    "a loop over files": """
+        import os
+        for folder in folders:
+            for name in sorted(os.listdir(folder)):
+                save(model(read(name)))
+        """,
+    "a signature of a saved model": "for x in dataset:\n    model(**{name: x})\n",
     "compiled code": """
         @tf.function
         def score(x):

@@ -29,6 +29,7 @@ train_op = tf.train.AdamOptimizer().minimize(loss)
 """
 
 SILENT = {
+    "memory growth by its first name": TF + "tf.config.gpu.set_per_process_memory_growth(True)\n" + FIT,
     "a library module": TF + BUILD + STEP,
     "a library module whose functions train": TF + "def train(data):\n    model = tf.keras.Sequential()\n    model.fit(data)\n",
     "a library module with a demonstration": TF + BUILD + STEP + GUARD + "model.summary()\n",

@@ -22,6 +22,8 @@ _SETTERS = frozenset(
         "LogicalDeviceConfiguration",
         "VirtualDeviceConfiguration",
         "GPUOptions",
+        "set_per_process_memory_growth",
+        "set_per_process_memory_fraction",
     }
 )
 _SESSION_OPTIONS = frozenset(

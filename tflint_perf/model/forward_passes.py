@@ -10,8 +10,18 @@ import libcst as cst
 
 from tflint_perf.model.flow import loops_around, runs_beside
 from tflint_perf.model.scopes import Function, Loop
+from tflint_perf.model.short_loops import runs_over_files
 from tflint_perf.model.steps import is_under_tape
-from tflint_perf.model.syntax import argument, callee_name, descendants, integer, is_name, names_read
+from tflint_perf.model.syntax import (
+    argument,
+    callee_name,
+    descendants,
+    has_stars,
+    integer,
+    is_name,
+    last_name,
+    names_read,
+)
 from tflint_perf.model.values import Pipeline
 
 if TYPE_CHECKING:
@@ -21,6 +31,7 @@ if TYPE_CHECKING:
 _COMPILED_WHERE_SAVED = ("tf.hub.", "tensorflow_hub.", "tf.saved_model.")
 _JOINING = frozenset({"concat", "concatenate", "append", "vstack", "hstack", "stack", "pad"})
 _BUILDING = ("keras.Input", "keras.layers.Input", "keras.Model", "keras.models.Model")
+_MADE_UP = frozenset({"zeros", "ones", "random", "normal", "uniform", "rand", "randn", "Input"})
 _FEW = 10
 
 
@@ -70,7 +81,11 @@ class ForwardPasses:
             and not is_name(called.value, "self")
         ):
             called = called.value  # `model.call(x)`
-        if not isinstance(called, cst.Name | cst.Attribute | cst.Subscript) or not call.args:
+        if (
+            not isinstance(called, cst.Name | cst.Attribute | cst.Subscript)
+            or not call.args
+            or has_stars(call)
+        ):
             return False
         if self._model.names.dotted(called):
             return False
@@ -84,6 +99,8 @@ class ForwardPasses:
             and model.is_per_step(call)
             and not self._is_seldom(call, set())
             and not self._builds_model(call)
+            and not self._makes_variables(call)
+            and not runs_over_files(model.infer, model.loops.innermost_loop(call))
             and not self.looks_at_few(model.loops.innermost_loop(call))
             and not self._is_bound_by_loop(call.func)
         )
@@ -132,6 +149,16 @@ class ForwardPasses:
         function = self._model.function_at(call)
         calls = function.calls if function is not None else []
         return any(self._model.qualified(other.func) in _BUILDING for other in calls)
+
+    def _makes_variables(self, call: cst.Call) -> bool:
+        """Whether a model is called on made-up numbers, and what it gives thrown away, so that it has its variables."""
+        match self._walk.parents.get(call):
+            case cst.Expr() | cst.Assign(targets=[cst.AssignTarget(target=cst.Name("_"))]):
+                return any(
+                    isinstance(part, cst.Call) and last_name(part.func) in _MADE_UP
+                    for part in descendants(call.args[0].value)
+                )
+        return False
 
     # What belongs to gradient steps
 

@@ -184,7 +184,12 @@ class Making:
         if self._is_compiled(call, kind, function):
             # Layers without weights say what is computed, as an op does.
             return None if kind == "layer" and not self._has_weights(call) else "traced"
-        if kind == "loss" and function is not None and self._is_of_loss(function, set()):
+        if (
+            kind == "loss"
+            and function is not None
+            and self._is_called_at_once(call)
+            and self._is_of_loss(function, set())
+        ):
             return "call"
         if function is not None and not self._symbolic.is_eager(function):
             return None
@@ -195,6 +200,22 @@ class Making:
             return "step"
         return (
             "epoch" if kind in _PER_EPOCH and loop is not None and self._is_epoch_loop(loop, call) else None
+        )
+
+    def _is_called_at_once(self, made: cst.Call) -> bool:
+        """Whether the function that makes an object calls it: `BinaryCrossentropy()(y, p)`, also by a name."""
+        parent = self._walk.parents.get(made)
+        if isinstance(parent, cst.Call):
+            return parent.func is made
+        names = (
+            {name.value for target in parent.targets for name in target_names(target.target)}
+            if isinstance(parent, cst.Assign)
+            else set()
+        )
+        function = self._calls.function_at(made)
+        return any(
+            isinstance(call.func, cst.Name) and call.func.value in names
+            for call in (function.calls if function else ())
         )
 
     def _is_of_loss(self, function: Function, seen: set[Function]) -> bool:
@@ -220,7 +241,7 @@ class Making:
             return function.name == "call" or self._symbolic.is_traced(function)
         return self._symbolic.is_traced(function) and (
             self._loops.is_function_per_step(function)
-            or (kind_made == "loss" and self._loops.may_be_per_step(call))
+            or (kind_made == "loss" and self._is_called_at_once(call) and self._loops.may_be_per_step(call))
         )
 
     def _training_loop(self, node: cst.CSTNode) -> Loop | None:

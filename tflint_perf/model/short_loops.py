@@ -34,6 +34,7 @@ _LISTS_OF_DEVICES_AND_FILES = frozenset(
         "tf.gfile.ListDirectory",
     ]
 )
+_LIKE_THEIR_FIRST = frozenset(["enumerate", "sorted", "list", "reversed", "tqdm"])
 _PARTS_OF_A_MODEL = frozenset(
     [
         "layers",
@@ -74,6 +75,16 @@ def is_part_of_one_iteration(infer: Inference, loop: Loop) -> bool:
         if name in ("zip", "reversed", "list", "sorted") and iterable.args:
             return any(_is_part_of_model(infer, arg.value) for arg in iterable.args)
     return _is_part_of_model(infer, iterable)
+
+
+def runs_over_files(infer: Inference, loop: Loop | None) -> bool:
+    """Whether a loop runs over the names of files."""
+    iterable = loop.iterable if loop is not None else None
+    while isinstance(iterable, cst.Call) and callee_name(iterable) in _LIKE_THEIR_FIRST and iterable.args:
+        iterable = iterable.args[0].value
+    return (
+        isinstance(iterable, cst.Call) and infer.names.qualified(iterable.func) in _LISTS_OF_DEVICES_AND_FILES
+    )
 
 
 def _literal(infer: Inference, name: cst.Name) -> cst.List | cst.Tuple | None:
