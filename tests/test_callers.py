@@ -294,6 +294,77 @@ def test_a_program_whose_training_is_in_other_files_is_found(project: Path, prog
     assert [(f.code, f.start.row) for f in found] == [("TFP404", row)]
 
 
+GRAPH_MODEL = """
+    import tensorflow.compat.v1 as tf
+    class Model:
+        def __init__(self, sess, optimizer):
+            self.sess = sess
+            self.images = tf.placeholder(tf.float32)
+            self.train_op = optimizer(0.1).minimize(self.images)
+        def train(self, images):
+            for x in images:
+                self.sess.run(self.train_op, feed_dict={self.images: x})
+        def predict(self, x):
+            return self.sess.run(self.images, feed_dict={self.images: x})
+"""
+RUNNER = """
+    class Runner:
+        def __init__(self, agent, env):
+            self.agent, self.env = agent, env
+        def run(self):
+            for x in range(9999):
+                self.agent.learn(x)
+        def play(self):
+            self.agent.act(self.env)
+"""
+NAMED_MAIN = "import tensorflow as tf\nfrom agents import Agent\ndef main(agent):\n    Agent().learn(1)\n"
+SESSION = "import tensorflow.compat.v1 as tf\nfrom models import Model\nsess = tf.Session()\nmodel = Model(sess, opt)\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "row"),
+    [
+        # Without a main guard.
+        ("import agents\nagent = agents.Agent()\nfor x in range(9999):\n    agent.learn(x)\n", 1),
+        # By way of an object that another file is given, or that a name is looked up for.
+        ("from agents import Agent\nfrom runner import Runner\nif __name__ == '__main__':\n    Runner(Agent(), env).run()\n", 1),
+        ("import agents\ndef main(name):\n    agent = getattr(agents, name)()\n    agent.learn(1)\nmain('Agent')\n", 1),
+        ("def main():\n    import named\n    named.main()\nif __name__ == '__main__':\n    main()\n", 2),
+        # In sessions.
+        (SESSION + "model.train([1])\n", 1),
+        (SESSION + "for x in images:\n    sess.run([model.train_op, model.images], {model.images: x})\n", 1),
+        # What is called for GPUs in another file of the project sets nothing.
+        ("import tensorflow as tf\nfrom runner import Runner\nfrom agents import *\nfrom gpus import train_on_gpu\ntrain_on_gpu()\n", 1),
+    ],
+)  # fmt: skip
+def test_a_program_that_trains_by_what_it_is_given_or_in_a_session_is_found(
+    project: Path, program: str, row: int
+) -> None:
+    gpus = "import tensorflow as tf\nfrom agents import Agent\ndef train_on_gpu():\n    Agent().learn(1)\n"
+    paths = write(
+        project, agents=AGENT, models=GRAPH_MODEL, runner=RUNNER, named=NAMED_MAIN, gpus=gpus, train=program
+    )
+    settings = Settings(root=Path(), rules=MEMORY, fixable=MEMORY)
+    found = [f for result in lint_files(paths, settings, 1) for f in result.findings]
+    assert [(f.code, f.start.row) for f in found] == [("TFP404", row)]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "from agents import Agent\nfrom runner import Runner\nif __name__ == '__main__':\n    Runner(Agent(), env).play()\n",
+        "from runner import Runner\nif __name__ == '__main__':\n    Runner(agent, env).run()\n",
+        "import torch\nimport agents\ndef main(name):\n    agent = getattr(agents, name)()\n    agent.learn(1)\nmain('Agent')\n",
+        "import agents\ndef main(data):\n    for x in data.train_batches():\n        agents.lost(x)\nmain([])\n",
+        SESSION + "for x in images:\n    sess.run(model.images, {model.images: x})\n",
+        SESSION + "model.predict(1)\n",
+    ],
+)  # fmt: skip
+def test_a_program_that_uses_but_does_not_train_is_left_alone(project: Path, program: str) -> None:
+    paths = write(project, agents=AGENT, models=GRAPH_MODEL, runner=RUNNER, train=program)
+    assert lint(paths, MEMORY) == {}
+
+
 @pytest.mark.parametrize(
     ("program", "others"),
     [

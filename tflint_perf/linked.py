@@ -82,6 +82,10 @@ class Linked:
         """Whether calling it trains a model."""
         return self._files.trains(self._files.follow(self._file, path))
 
+    def may_train(self, path: str) -> bool:
+        """Whether calling it calls what, by its name, trains an object of which its file does not know the class."""
+        return self._files.may_train(self._files.follow(self._file, path))
+
     def class_facts(self, path: str) -> ClassFacts:
         """What kind of class it is, by all its bases in the project."""
         return self._class_facts(self._files.follow(self._file, path), 0)

@@ -9,6 +9,8 @@ from functools import lru_cache
 from tflint_perf.catalogue import catalogue
 
 _TENSORFLOW = re.compile(rb"tensorflow|keras")
+# How a line begins by which a module runs something: a main guard, a loop, a call.
+_RUNS = re.compile(rb"(?m)^(?:if|for|while|with|try)\b|^(?:[\w, ]+=[ ]*)?[\w.]+\(")
 
 
 _Words = re.Pattern[bytes]
@@ -33,9 +35,13 @@ def _any_of(words: Iterable[str]) -> _Words:
 
 def through_imports(data: bytes, rules: frozenset[str]) -> frozenset[str]:
     """Those of `rules` that may have a finding in a program that names no framework, for what it imports."""
-    if b"__main__" not in data or _TENSORFLOW.search(data) is not None:
+    if _TENSORFLOW.search(data) is not None or _RUNS.search(data) is None:
         return frozenset()
-    return frozenset(code for code, rule in catalogue().items() if code in rules and rule.through_imports)
+    return frozenset(
+        code
+        for code, rule in catalogue().items()
+        if code in rules and rule.through_imports and _any_of(rule.triggers).search(data) is not None
+    )
 
 
 def passes(data: bytes, rules: frozenset[str]) -> bool:

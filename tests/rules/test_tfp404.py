@@ -56,6 +56,7 @@ SILENT = {
     "GPUs hidden by a call": TF + "tf.config.set_visible_devices([], 'GPU')\n" + FIT,
     "another backend": "import os\nos.environ['KERAS_BACKEND'] = 'jax'\n" + TF + FIT,
     "a TPU alone": TF + "strategy = tf.distribute.TPUStrategy(tf.distribute.cluster_resolver.TPUClusterResolver())\n" + FIT,
+    "an estimator for TPUs": TF + "tf.estimator.tpu.TPUEstimator(model_fn).train(input_fn=feed)\n",
     "a helper of another file": TF + "from utils import set_gpu\nset_gpu(0)\n" + FIT,
     "a module for devices": TF + "import helpers\nhelpers.configure_devices()\n" + FIT,
     "a module about GPUs": TF + "import gpu_config\n" + FIT,
@@ -105,6 +106,11 @@ FLAGGED = {
         + GUARD + "tf.app.run()\n",
         [1],
     ),
+    "an optimizer that is not known": (
+        SESSION.replace("tf.train.AdamOptimizer()", "getattr(tf.train, 'AdamOptimizer')()") + "sess = tf.Session()\nsess.run(train_op)\n", [1],
+    ),
+    "an estimator": (TF + "classifier = tf.estimator.Estimator(model_fn)\nclassifier.train(input_fn=feed, steps=9)\n", [1]),
+    "an estimator and its evaluation": (TF + "e = make()\ntf.estimator.train_and_evaluate(e, train_spec, eval_spec)\n", [1]),
     "a session": (SESSION + "sess = tf.Session()\nsess.run(train_op)\n", [1]),
     "growth that is set to false": (
         TF + "for g in tf.config.list_physical_devices('GPU'):\n    tf.config.experimental.set_memory_growth(g, False)\n" + FIT,

@@ -38,7 +38,7 @@ _MAY_SET_UP_DEVICES = re.compile(
 )
 # How another file hides all GPUs.
 _HIDES = re.compile(rb"""CUDA_VISIBLE_DEVICES["'][\])]?\s*[=,:]\s*["'](?:-1)?["']""")
-_TPU = ("TPUStrategy", "TPUClusterResolver", "initialize_tpu_system")
+_TPU = ("TPUStrategy", "TPUEstimator", "TPUClusterResolver", "initialize_tpu_system")
 
 
 class Devices:
@@ -101,7 +101,9 @@ class Devices:
         return any(word in text for text in texts for word in words) or any(map(_HIDES.search, texts))
 
     def _is_foreign(self, call: cst.Call) -> bool:
-        """Whether a call runs a function that is neither in this file nor TensorFlow's."""
+        """Whether a call runs a function that is neither in this project nor TensorFlow's."""
+        if self._infer.value(call.func).outside:
+            return False  # the texts of what is imported have been looked at
         dotted = self._infer.names.dotted(call.func)
         return not imports_tensorflow(dotted) if dotted else not self._model.calls.targets(call)
 

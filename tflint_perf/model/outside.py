@@ -48,6 +48,9 @@ class Outside(Protocol):
     def trains(self, path: str) -> bool:
         """Whether calling it trains a model."""
 
+    def may_train(self, path: str) -> bool:
+        """Whether calling it calls what, by its name, trains an object of which its file does not know the class."""
+
     def class_facts(self, path: str) -> ClassFacts:
         """What kind of class it is."""
 
@@ -87,6 +90,10 @@ class Nothing:
         return False
 
     def trains(self, path: str) -> bool:
+        """No."""
+        return False
+
+    def may_train(self, path: str) -> bool:
         """No."""
         return False
 

@@ -6,27 +6,25 @@ import builtins
 import re
 import sys
 from collections.abc import Collection, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from tflint_perf.model.names import canonical
 from tflint_perf.model.scopes import Function
-from tflint_perf.model.syntax import argument, callee_name, descendants, dotted_name, names_read
+from tflint_perf.model.syntax import descendants, dotted_name, names_read
+from tflint_perf.model.train_calls import TrainCalls
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model
 
 _BUILTINS = frozenset((*dir(builtins), "__file__"))
 _RUNNERS = frozenset({"absl.app.run", "tf.app.run", "fire.Fire", "typer.run"})
-_FIT_METHODS = frozenset({"fit", "fit_generator", "train_on_batch"})
-_KERAS_WORDS = frozenset({"epochs", "validation_data", "steps_per_epoch", "validation_split", "nb_epoch"})
-_GRAPH_CODE = ("tf.Session", "tf.placeholder", "tf.disable_eager_execution", "tf.disable_v2_behavior",
-               "tf.InteractiveSession", "tf.train.MonitoredTrainingSession", "tf.global_variables_initializer",
-               "tf.initialize_all_variables", "tf.get_default_graph", "tf.reset_default_graph")  # fmt: skip
 # Modules whose functions run no op of TensorFlow.
 _PLAIN_MODULES = sys.stdlib_module_names | {"numpy", "matplotlib", "pandas", "seaborn", "dotenv", "absl"}
 _IMPORTS_TENSORFLOW = re.compile(rb"(?m)^[ \t]*(?:from|import)\b[^#\n]*\b(?:tensorflow|keras)\b")
+_TRAINS = re.compile(rb"\bapply_gradients\(|\.minimize\(|\btrain_on_batch\(|\.fit(?:_generator)?\(")
 _DOING = (cst.For, cst.While, cst.With, cst.FunctionDef, cst.ClassDef, cst.Return, cst.Await)
 
 
@@ -40,6 +38,10 @@ class Programs:
         self._walk = model.walk
 
     # Training
+
+    @cached_property
+    def _calls(self) -> TrainCalls:
+        return TrainCalls(self._infer, self._model.calls)
 
     def trains(self) -> bool:
         """Whether running the file trains a model: at module level, or in what that or a main guard calls.
@@ -57,18 +59,46 @@ class Programs:
             if (step.function is None or step.function in reached) and self._is_whole(step.tape):
                 return step.tape
         calls = [*self._walk.module_calls, *(call for function in reached for call in function.calls)]
-        runs_session = any(map(self._runs_session, calls))
+        runs_session = any(map(self._calls.runs_session, calls))
         for call in calls:
-            if self._fits(call) or (runs_session and self._makes_train_op(call)):
+            if self._calls.fits(call) or (runs_session and self._calls.makes_train_op(call)):
                 if self._is_whole(call.func):
                     return call
-        return next((call for call in calls if self._trains_elsewhere(call)), None)
+        return next(
+            (call for call in calls if self._trains_elsewhere(call)), None
+        ) or self._training_of_imports(calls)
+
+    def _training_of_imports(self, calls: list[cst.Call]) -> cst.CSTNode | None:
+        """A call that, by its name, trains what other files of the project make, where their text trains something."""
+        if self._calls.is_of_another_framework:
+            return None
+        for call in calls:
+            path = self._infer.value(call.func).outside
+            may_train = self._infer.outside.may_train(path) if path else self._calls.may_train(call)
+            if may_train or self._calls.runs_train_op(call):
+                return call if self._imports_training() else None
+        return None
+
+    def _imports_training(self) -> bool:
+        """Whether what the file imports of the project speaks of training a model."""
+        return any(
+            _TRAINS.search(text) and _IMPORTS_TENSORFLOW.search(text)
+            for node in self._walk.at
+            if isinstance(node, cst.Import | cst.ImportFrom)
+            for name in imported_names(node)
+            for text in self._infer.outside.module_texts(name)
+        )
 
     def trains_in(self, functions: Collection[Function]) -> bool:
         """Whether one of `functions` itself makes gradient steps or fits a model."""
-        return any(step.function in functions for step in self._model.steps.all()) or any(
-            self._fits(call) for function in functions for call in function.calls
-        )
+        if any(step.function in functions for step in self._model.steps.all()):
+            return True
+        calls = [call for function in functions for call in function.calls]
+        return any(map(self._calls.fits, calls)) or self._calls.trains_in_session(calls)
+
+    def may_train_in(self, functions: Collection[Function]) -> bool:
+        """Whether one of `functions` calls what, by its name, trains an object from elsewhere."""
+        return any(self._calls.may_train(call) for function in functions for call in function.calls)
 
     def _trains_elsewhere(self, call: cst.Call) -> bool:
         """Whether a call runs a function of another file that trains a model."""
@@ -113,39 +143,6 @@ class Programs:
                 if function is not None:
                     yield function
 
-    def _makes_train_op(self, call: cst.Call) -> bool:
-        """Whether a call makes the op by which a session trains, in TensorFlow 1 graph code."""
-        if not isinstance(call.func, cst.Attribute) or callee_name(call) not in (
-            "minimize",
-            "apply_gradients",
-        ):
-            return False
-        return self._infer.value(call.func.value).kind == "optimizer" and self.is_graph_code()
-
-    @staticmethod
-    def _runs_session(call: cst.Call) -> bool:
-        """Whether a call is `session.run` of anything but an initializer."""
-        fetched = argument(call, 0, "fetches")
-        if fetched is None or callee_name(call) != "run":
-            return False
-        name = callee_name(fetched) if isinstance(fetched, cst.Call) else getattr(fetched, "value", "")
-        return not (isinstance(name, str) and "init" in name)
-
-    def _fits(self, call: cst.Call) -> bool:
-        """Whether a call is a Keras model's `fit` or a kin of it."""
-        name = callee_name(call)
-        if (
-            name not in _FIT_METHODS
-            or not isinstance(call.func, cst.Attribute)
-            or self._model.calls.targets(call)
-        ):
-            return False
-        receiver = self._infer.value(call.func.value)
-        if receiver.known:
-            return receiver.kind == "model"
-        words = {arg.keyword.value for arg in call.args if arg.keyword is not None}
-        return name != "fit" or bool(words & _KERAS_WORDS)
-
     def _is_whole(self, node: cst.CSTNode) -> bool:
         """Whether every name in `node` comes from somewhere."""
         names = self._infer.names
@@ -158,37 +155,7 @@ class Programs:
 
     def is_graph_code(self) -> bool:
         """Whether the file is written for the graphs and sessions of TensorFlow 1."""
-        return any(
-            self._infer.names.qualified(call.func) == name and not self._only_sets_options(call)
-            for name in _GRAPH_CODE
-            for call in self._walk.calls.get(name.rsplit(".", 1)[1], ())
-        )
-
-    def _only_sets_options(self, call: cst.Call) -> bool:
-        """Whether a session is made for the sake of its options alone, as code for version 2 does to set memory growth:
-        nothing is run in it."""
-        dotted = self._infer.names.dotted(call.func) or ""
-        if ".compat." not in dotted or not dotted.endswith("Session") or "eval" in self._walk.attributes:
-            return False
-        parent = self._walk.parents[self._walk.parents[call]]
-        match self._walk.parents[call]:
-            case cst.Expr():
-                return True
-            case cst.Arg():
-                return isinstance(parent, cst.Call) and callee_name(parent) == "set_session"
-            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
-                return all(map(self._runs_nothing, self._walk.names.get(name, ())))
-        return False
-
-    def _runs_nothing(self, name: cst.Name) -> bool:
-        """Whether a place that names a session only binds it or makes it the one of Keras."""
-        match around := self._walk.parents[name]:
-            case cst.AssignTarget():
-                return True
-            case cst.Arg():
-                call = self._walk.parents[around]
-                return isinstance(call, cst.Call) and callee_name(call) == "set_session"
-        return False
+        return self._calls.is_graph_code()
 
     # Imports
 

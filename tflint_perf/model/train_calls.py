@@ -1,0 +1,153 @@
+"""Calls by which a program trains, in eager code, by Keras, and in the sessions of TensorFlow 1."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+
+import libcst as cst
+
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.syntax import argument, callee_name, descendants, keyword_argument, last_name
+
+_FIT_METHODS = frozenset({"fit", "fit_generator", "train_on_batch"})
+_KERAS_WORDS = frozenset({"epochs", "validation_data", "steps_per_epoch", "validation_split", "nb_epoch"})
+_GRAPH_CODE = ("tf.Session", "tf.placeholder", "tf.disable_eager_execution", "tf.disable_v2_behavior",
+               "tf.InteractiveSession", "tf.train.MonitoredTrainingSession", "tf.global_variables_initializer",
+               "tf.initialize_all_variables", "tf.get_default_graph", "tf.reset_default_graph")  # fmt: skip
+# How methods are called that train what they belong to; names of data, `train_batch`, are none of them.
+_TO_TRAIN = re.compile(
+    r"(re|pre)?train(_(step|on_batch|epochs?|model|network|loop|agent|one_(step|epoch|batch)|and_\w+))?|"
+    r"(run|start|do)_train(ing)?|learn|optimi[sz]e(_model)?"
+)
+_OTHER_FRAMEWORKS = frozenset({"torch", "mxnet", "paddle", "chainer", "jax", "mindspore"})
+_TRAIN_OP = re.compile(r"train|optim|minimi|solver|update|apply_grad", re.I)
+
+
+class TrainCalls:
+    """Answers what single calls have to do with training."""
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._walk = infer.walk
+
+    def fits(self, call: cst.Call) -> bool:
+        """Whether a call is a Keras model's `fit` or a kin of it, or what trains an `Estimator`."""
+        name = callee_name(call)
+        if name == "train" and keyword_argument(call, "input_fn") is not None:
+            return True
+        if self._infer.names.qualified(call.func) == "tf.estimator.train_and_evaluate":
+            return True
+        if name not in _FIT_METHODS or not isinstance(call.func, cst.Attribute) or self._calls.targets(call):
+            return False
+        receiver = self._infer.value(call.func.value)
+        if receiver.known:
+            return receiver.kind == "model"
+        words = {arg.keyword.value for arg in call.args if arg.keyword is not None}
+        return name != "fit" or bool(words & _KERAS_WORDS)
+
+    @cached_property
+    def is_of_another_framework(self) -> bool:
+        """Whether the file imports a framework whose objects have methods of the same names."""
+        return any(
+            binding.imported.split(".", 1)[0] in _OTHER_FRAMEWORKS
+            for scope in self._walk.scopes.values()
+            for bindings in scope.bindings.values()
+            for binding in bindings
+            if binding.imported
+        )
+
+    def may_train(self, call: cst.Call) -> bool:
+        """Whether a call is, by its name, what trains an object of which this file does not know where it is from."""
+        if not isinstance(call.func, cst.Attribute) or not _TO_TRAIN.fullmatch(callee_name(call)):
+            return False
+        if self.is_of_another_framework:
+            return False
+        receiver = call.func.value
+        while isinstance(receiver, cst.Subscript):
+            receiver = receiver.value
+        return (
+            isinstance(receiver, cst.Name | cst.Attribute)
+            and self._infer.names.dotted(receiver) is None
+            and not self._infer.value(receiver).known
+            and not self._infer.value(call.func).known
+            and not self._infer.value(call.func).outside
+        )
+
+    # TensorFlow 1
+
+    def makes_train_op(self, call: cst.Call) -> bool:
+        """Whether a call makes the op by which a session trains, in TensorFlow 1 graph code."""
+        if callee_name(call) not in ("minimize", "apply_gradients"):
+            return False
+        if not isinstance(call.func, cst.Attribute) or self._infer.names.dotted(call.func) is not None:
+            return False
+        receiver = self._infer.value(call.func.value)
+        return (receiver.kind == "optimizer" or not receiver.known) and self.is_graph_code()
+
+    @staticmethod
+    def runs_session(call: cst.Call) -> bool:
+        """Whether a call is `session.run` of anything but an initializer."""
+        fetched = argument(call, 0, "fetches")
+        if fetched is None or callee_name(call) != "run":
+            return False
+        name = callee_name(fetched) if isinstance(fetched, cst.Call) else getattr(fetched, "value", "")
+        return not (isinstance(name, str) and "init" in name)
+
+    def runs_train_op(self, call: cst.Call) -> bool:
+        """Whether a call is `session.run` of what by its name is an op that trains."""
+        if not self.runs_session(call) or not isinstance(call.func, cst.Attribute):
+            return False
+        if "sess" not in last_name(call.func.value).lower():
+            return False
+        fetched = argument(call, 0, "fetches")
+        return fetched is not None and any(
+            _TRAIN_OP.search(node.attr.value if isinstance(node, cst.Attribute) else node.value)
+            for node in descendants(fetched)
+            if isinstance(node, cst.Name | cst.Attribute)
+        )
+
+    def trains_in_session(self, calls: list[cst.Call]) -> bool:
+        """Whether `calls` run an op that trains and that this file makes, in a session."""
+        if any(map(self.runs_train_op, calls)):
+            made = (
+                call for name in ("minimize", "apply_gradients") for call in self._walk.calls.get(name, ())
+            )
+            return any(map(self.makes_train_op, made))
+        return any(map(self.runs_session, calls)) and any(map(self.makes_train_op, calls))
+
+    def is_graph_code(self) -> bool:
+        """Whether the file is written for the graphs and sessions of TensorFlow 1."""
+        return any(
+            self._infer.names.qualified(call.func) == name and not self._only_sets_options(call)
+            for name in _GRAPH_CODE
+            for call in self._walk.calls.get(name.rsplit(".", 1)[1], ())
+        )
+
+    def _only_sets_options(self, call: cst.Call) -> bool:
+        """Whether a session is made for the sake of its options alone, as code for version 2 does to set memory growth:
+        nothing is run in it."""
+        dotted = self._infer.names.dotted(call.func) or ""
+        if ".compat." not in dotted or not dotted.endswith("Session") or "eval" in self._walk.attributes:
+            return False
+        parent = self._walk.parents[self._walk.parents[call]]
+        match self._walk.parents[call]:
+            case cst.Expr():
+                return True
+            case cst.Arg():
+                return isinstance(parent, cst.Call) and callee_name(parent) == "set_session"
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
+                return all(map(self._runs_nothing, self._walk.names.get(name, ())))
+        return False
+
+    def _runs_nothing(self, name: cst.Name) -> bool:
+        """Whether a place that names a session only binds it or makes it the one of Keras."""
+        match around := self._walk.parents[name]:
+            case cst.AssignTarget():
+                return True
+            case cst.Arg():
+                call = self._walk.parents[around]
+                return isinstance(call, cst.Call) and callee_name(call) == "set_session"
+        return False
