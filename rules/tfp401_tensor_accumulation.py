@@ -8,8 +8,8 @@ from functools import partial
 import libcst as cst
 
 from tflint_perf.edit import Editor
-from tflint_perf.model import Addition, Model
-from tflint_perf.model.containers import additions
+from tflint_perf.model import Model
+from tflint_perf.model.containers import Addition, additions
 from tflint_perf.model.values import Value
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 

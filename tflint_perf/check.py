@@ -23,7 +23,7 @@ from tflint_perf.model.outside import NOTHING, Outside, name_outside
 from tflint_perf.model.summary import Summary, Use, paths_of_bases
 from tflint_perf.plugins import ON_FILE
 from tflint_perf.positions import Positions
-from tflint_perf.registry import all_rules
+from tflint_perf.registry import rules_about
 from tflint_perf.rule import Refusal, Report, Rule
 from tflint_perf.settings import Settings
 from tflint_perf.source import Source
@@ -106,7 +106,7 @@ def check_source(
         InternalError: a rule failed on this source.
     """
     text = source.text
-    rules = [rule for code, rule in all_rules().items() if code in settings.rules and rule.may_apply(text)]
+    rules = rules_about(text, settings.rules)
     heed = not settings.ignore_noqa and has_suppressions(text)
     if not rules:
         return _only_suppressions(source, settings) if heed else Checked(())

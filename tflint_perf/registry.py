@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from abc import ABCMeta
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from types import MappingProxyType, ModuleType
 
+from tflint_perf.catalogue import catalogue
 from tflint_perf.plugins import plugins
 from tflint_perf.rule import Rule
 
@@ -21,6 +22,41 @@ def all_rules() -> MappingProxyType[str, type[Rule]]:
     """
     found = [*house_rules(), *_rules_of_plugins()]
     return MappingProxyType({rule.code: rule for rule in sorted(found, key=lambda rule: rule.code)})
+
+
+def rules_about(text: str, codes: Collection[str]) -> list[type[Rule]]:
+    """Those of the rules with these codes that may find something in a text, by its words alone, in their order.
+
+    Only their files are imported.
+    """
+    found: dict[str, bool] = {}  # rules share words
+
+    def says(words: tuple[str, ...]) -> bool:
+        for word in words:
+            if word not in found:
+                found[word] = word in text
+            if found[word]:
+                return True
+        return False
+
+    fitting = [
+        code
+        for code, info in catalogue().items()
+        if code in codes and says(info.triggers) and (not info.needs or says(info.needs))
+    ]
+    return [rule for code in fitting if (rule := _rule(code)) is not None]
+
+
+@cache
+def _rule(code: str) -> type[Rule] | None:
+    """The rule with a code; None where it can't be had."""
+    if catalogue()[code].plugin is None:
+        package = importlib.import_module("tflint_perf.rules")
+        for module_info in pkgutil.iter_modules(package.__path__):
+            if module_info.name.startswith(f"{code.lower()}_"):
+                rules = rules_in(importlib.import_module(f"{package.__name__}.{module_info.name}"))
+                return next((rule for rule in rules if rule.code == code), None)
+    return all_rules().get(code)
 
 
 @cache
@@ -53,8 +89,6 @@ def rules_in(module: ModuleType) -> list[type[Rule]]:
 
 def _rules_of_plugins() -> Iterator[type[Rule]]:
     for plugin in plugins():
-        from tflint_perf.catalogue import catalogue
-
         for file in plugin.files:
             try:
                 rules = rules_in(plugin.load(file))

@@ -110,13 +110,6 @@ class Rule(ABC):
         """Yield one report for each place where the rule applies."""
 
     @classmethod
-    def may_apply(cls, text: str) -> bool:
-        """Whether a file with this text can have a finding, by its words alone."""
-        return any(word in text for word in cls.triggers) and (
-            not cls.needs or any(word in text for word in cls.needs)
-        )
-
-    @classmethod
     def summary(cls) -> str:
         """The docstring's first line."""
         return (cls.__doc__ or "").strip().split("\n", 1)[0]
