@@ -420,3 +420,32 @@ def test_what_the_caller_asks_before_it_calls_counts(project: Path, call: str, f
     loop = f"from agent import Agent\nagent = Agent()\nfor step in range(9999):\n    agent.learn(step)\n    {call}\n"
     paths = write(project, agent=agent, train=loop)
     assert lint(paths, frozenset({"TFP603"})).get("agent.py", []) == found
+
+
+def test_what_another_file_computes_under_the_tape_is_part_of_one_step(project: Path) -> None:
+    net = """
+        import tensorflow as tf
+        class Net(tf.keras.Model):
+            def call(self, x):
+                return x
+        def guess(model, x):
+            for _ in range(9):
+                x = model(x)
+            return x
+    """
+    train = """
+        import gc
+        import tensorflow as tf
+        from net import Net, guess
+        model = Net()
+        for step in range(1000):
+            with tf.GradientTape() as tape:
+                x = guess(model, draw())
+                loss = 0.0
+                for part in x[1:]:
+                    loss += model(part)
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+            gc.collect()
+    """
+    assert lint(write(project, net=net, train=train)) == {"train.py": ["TFP101", "TFP406"]}

@@ -205,3 +205,16 @@ def test_has_no_fix_for_a_policy() -> None:
     assert notes(CODE, module('tf.keras.backend.set_floatx("float64")')) == []
     (finding,) = findings(CODE, module('tf.keras.backend.set_floatx("float64")'))
     assert finding.fix is None
+
+
+def test_an_array_that_is_drawn_from_an_iterator_on_each_step_is_flagged() -> None:
+    source = """
+        images = x_train / 255.0
+        batches = iter(tf.data.Dataset.from_tensor_slices(images).shuffle(99).batch(32).repeat())
+        for step in range(1000):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(next(batches)))
+            variables = model.trainable_variables
+            optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+        """
+    assert rows(source) == [2]

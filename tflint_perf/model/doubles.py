@@ -14,7 +14,7 @@ from tflint_perf.model.named_calls import GENERATOR
 from tflint_perf.model.pipelines import NEUTRAL
 from tflint_perf.model.scopes import Binding
 from tflint_perf.model.syntax import argument, callee_name, has_stars, keyword_argument
-from tflint_perf.model.values import Pipeline
+from tflint_perf.model.values import Pipeline, Value
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model
@@ -83,12 +83,27 @@ class Doubles:
 
     def _in_datasets(self) -> Iterator[cst.BaseExpression]:
         """The first parts of what is sliced into datasets that a model is trained on."""
-        for consumption in self._model.pipelines.consumptions():
-            if consumption.use == "train" and self._runs_keras():
-                for pipeline in consumption.value.pipelines:
-                    given = _sliced(pipeline)
-                    if given is not None:
-                        yield given
+        consumed = [c.value for c in self._model.pipelines.consumptions() if c.use == "train"]
+        consumed += self._drawn()
+        for value in consumed if consumed and self._runs_keras() else ():
+            for pipeline in value.pipelines:
+                given = _sliced(pipeline)
+                if given is not None:
+                    yield given
+
+    def _drawn(self) -> Iterator[Value]:
+        """The iterators of which each gradient step takes a batch: `next(batches)`."""
+        loops = [self._model.loops.step_loop(step.tape) for step in self._model.steps.all()]
+        for call in self._model.calls_named("next", "get_next"):
+            if callee_name(call) == "next" and isinstance(call.func, cst.Name) and call.args:
+                source = call.args[0].value
+            elif isinstance(call.func, cst.Attribute):
+                source = call.func.value
+            else:
+                continue
+            value = self._model.value(source)
+            if value.kind == "iterator" and self._model.loops.step_loop(call) in loops:
+                yield value
 
     def _runs_keras(self) -> bool:
         """Whether the file makes a Keras model by name, whose layers compute in float32."""
