@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -20,6 +21,8 @@ _POLICIES = (
     "keras.mixed_precision.set_global_policy",
     "keras.mixed_precision.set_dtype_policy",
 )
+# It has to have something to suppress.
+_SUPPRESSION = re.compile(r"#\s*(noqa\b|tflint-perf\s*:)", re.IGNORECASE)
 
 
 class DoublePrecision(Rule):
@@ -68,7 +71,7 @@ class DoublePrecision(Rule):
     code = "TFP605"
     name = "double-precision"
     triggers = ("set_floatx", "set_dtype_policy", "set_global_policy", "from_tensor_slices", "_on_batch")
-    needs = ("float64", "numpy")
+    needs = ("float64", "numpy", "load_data(")
     fixes = "unsafe"
     claim = Claim("step time", least=1.3)
 
@@ -90,12 +93,15 @@ class DoublePrecision(Rule):
 
 
 def _has_comment(model: Model, node: cst.CSTNode) -> bool:
-    """Whether a comment stands on the line of a statement, or directly above it."""
+    """Whether a comment that may say why stands on the line of a statement, or directly above it."""
     line = model.parent(model.statement_of(node))
     if not isinstance(line, cst.SimpleStatementLine):
         return False
     above = line.leading_lines[-1].comment if line.leading_lines else None
-    return line.trailing_whitespace.comment is not None or above is not None
+    return any(
+        comment is not None and not _SUPPRESSION.match(comment.value)
+        for comment in (line.trailing_whitespace.comment, above)
+    )
 
 
 def _cast_once(feed: DoubleFeed, edit: Editor) -> Repair:

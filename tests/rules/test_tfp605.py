@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
 from tests.rules.support import findings, fixed, flagged, notes
+from tflint_perf.check import check_source
+from tflint_perf.settings import Settings
+from tflint_perf.source import Source
 
 CODE = "TFP605"
 PREAMBLE = """\
@@ -173,6 +177,14 @@ def test_flags(source: str) -> None:
     lines = dedent(source).strip("\n").split("\n")
     marked = [row for row, line in enumerate(lines, 1) if "# <-" in line]
     assert rows("\n".join(line.replace("  # <-", "") for line in lines)) == marked != []
+
+
+@pytest.mark.parametrize("comment", ["# noqa: TFP605", "# NOQA", "# tflint-perf: ignore[TFP605]"])
+def test_a_suppression_has_something_to_suppress(comment: str) -> None:
+    text = module(f'tf.keras.backend.set_floatx("float64")  {comment}\n')
+    settings = Settings(root=Path(), rules=frozenset({CODE, "TFP001"}))
+    checked = check_source(Source.from_bytes(text.encode(), "train.py"), settings)
+    assert (checked.findings, checked.suppressed) == ((), 1)
 
 
 FIXES = {
