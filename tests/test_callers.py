@@ -317,6 +317,9 @@ RUNNER = """
         def play(self):
             self.agent.act(self.env)
 """
+STARRED = (
+    "from shared import *\ndef learn(tape, v):\n    optimizer.apply_gradients([(tape.gradient(v, v), v)])\n"
+)
 NAMED_MAIN = "import tensorflow as tf\nfrom agents import Agent\ndef main(agent):\n    Agent().learn(1)\n"
 SESSION = "import tensorflow.compat.v1 as tf\nfrom models import Model\nsess = tf.Session()\nmodel = Model(sess, opt)\n"
 
@@ -328,6 +331,7 @@ SESSION = "import tensorflow.compat.v1 as tf\nfrom models import Model\nsess = t
         ("import agents\nagent = agents.Agent()\nfor x in range(9999):\n    agent.learn(x)\n", 1),
         # By way of an object that another file is given, or that a name is looked up for.
         ("from agents import Agent\nfrom runner import Runner\nif __name__ == '__main__':\n    Runner(Agent(), env).run()\n", 1),
+        ("from steps import *\nfrom runner import Runner\nif __name__ == '__main__':\n    Runner(pick(), env).run()\n", 1),
         ("import agents\ndef main(name):\n    agent = getattr(agents, name)()\n    agent.learn(1)\nmain('Agent')\n", 1),
         ("def main():\n    import named\n    named.main()\nif __name__ == '__main__':\n    main()\n", 2),
         # In sessions.
@@ -342,8 +346,9 @@ def test_a_program_that_trains_by_what_it_is_given_or_in_a_session_is_found(
 ) -> None:
     gpus = "import tensorflow as tf\nfrom agents import Agent\ndef train_on_gpu():\n    Agent().learn(1)\n"
     paths = write(
-        project, agents=AGENT, models=GRAPH_MODEL, runner=RUNNER, named=NAMED_MAIN, gpus=gpus, train=program
-    )
+        project, agents=AGENT, models=GRAPH_MODEL, runner=RUNNER, named=NAMED_MAIN, gpus=gpus, steps=STARRED,
+        shared="import tensorflow as tf\n", train=program,
+    )  # fmt: skip
     settings = Settings(root=Path(), rules=MEMORY, fixable=MEMORY)
     found = [f for result in lint_files(paths, settings, 1) for f in result.findings]
     assert [(f.code, f.start.row) for f in found] == [("TFP404", row)]

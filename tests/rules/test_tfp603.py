@@ -39,6 +39,12 @@ SILENT = {
             with writer.as_default():
                 tf.summary.scalar("loss", train_step(x), step=step)
         """,
+    "behind what an iteration tells": """
+        for x in dataset:
+            reward = play(train_step(x))
+            if reward is not None:
+                writer.flush()
+        """,
     "once an epoch": """
         for epoch in range(10):
             for x in dataset:

@@ -24,7 +24,9 @@ _RUNNERS = frozenset({"absl.app.run", "tf.app.run", "fire.Fire", "typer.run"})
 # Modules whose functions run no op of TensorFlow.
 _PLAIN_MODULES = sys.stdlib_module_names | {"numpy", "matplotlib", "pandas", "seaborn", "dotenv", "absl"}
 _IMPORTS_TENSORFLOW = re.compile(rb"(?m)^[ \t]*(?:from|import)\b[^#\n]*\b(?:tensorflow|keras)\b")
-_TRAINS = re.compile(rb"\bapply_gradients\(|\.minimize\(|\btrain_on_batch\(|\.fit(?:_generator)?\(")
+_TRAINS = re.compile(rb"\bapply_gradients\(|\bGradientTape\(|\btrain_on_batch\(")
+# Other libraries have methods of these names, too.
+_MAY_TRAIN = re.compile(rb"\.minimize\(|\.fit(?:_generator)?\(")
 _DOING = (cst.For, cst.While, cst.With, cst.FunctionDef, cst.ClassDef, cst.Return, cst.Await)
 
 
@@ -82,7 +84,7 @@ class Programs:
     def _imports_training(self) -> bool:
         """Whether what the file imports of the project speaks of training a model."""
         return any(
-            _TRAINS.search(text) and _IMPORTS_TENSORFLOW.search(text)
+            _TRAINS.search(text) or (_MAY_TRAIN.search(text) and _IMPORTS_TENSORFLOW.search(text))
             for node in self._walk.at
             if isinstance(node, cst.Import | cst.ImportFrom)
             for name in imported_names(node)

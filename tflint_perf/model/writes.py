@@ -77,7 +77,7 @@ class Writes:
     def _each_step(self, node: cst.CSTNode, seen: frozenset[Function]) -> bool:
         loop = self._model.loops.step_loop(node)
         end = loop.node if loop is not None else None
-        if any(not _asks_whether_there(condition) for condition in conditions(self._walk, node, end)):
+        if not all(map(self._asks_whether_there, conditions(self._walk, node, end))):
             return False
         if loop is not None:
             return True
@@ -90,10 +90,21 @@ class Writes:
             return not callers or any(caller.per_step and caller.always for caller in callers)
         return any(self._each_step(call, seen | {function}) for call in sites)
 
+    def _asks_whether_there(self, condition: cst.CSTNode) -> bool:
+        """Whether a condition only asks if there is something: `if writer is not None`."""
+        match condition:
+            case cst.Comparison(
+                left=left, comparisons=[cst.ComparisonTarget(operator=cst.Is() | cst.IsNot())]
+            ):
+                return not self._is_told_each_time(left)
+        return False
 
-def _asks_whether_there(condition: cst.CSTNode) -> bool:
-    """Whether a condition only asks if there is something: `if writer is not None`."""
-    match condition:
-        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.Is() | cst.IsNot())]):
-            return True
-    return False
+    def _is_told_each_time(self, node: cst.BaseExpression) -> bool:
+        """Whether a loop calls something anew for a name's value: `reward = agent.play()`."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        return found is not None and any(
+            binding.kind == "assign"
+            and isinstance(binding.value, cst.Call)
+            and binding.at.block.loop is not None
+            for binding in found[1]
+        )
