@@ -122,7 +122,8 @@ def summarise_source(source: Source) -> Summary:
     Raises:
         InternalError: the model failed on this source.
     """
-    from tflint_perf.model.summary import PATHS, summarise
+    from tflint_perf.model.paths import PATHS
+    from tflint_perf.model.summary import summarise
 
     return _asked(source, PATHS, summarise) or Summary({}, (), {})
 

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.caller import NEEDED, Caller, Fate, How, State
+from tflint_perf.caller import NEEDED, Fate, How, State
 from tflint_perf.model.conditions import conditions
 from tflint_perf.model.loops import LoopKind
 from tflint_perf.model.methods import traced
-from tflint_perf.model.names import canonical
-from tflint_perf.model.outside import ClassFacts, name_outside
+from tflint_perf.model.outside import name_outside
 from tflint_perf.model.scopes import Class, Function
 from tflint_perf.model.short_loops import is_part_of_one_iteration
 from tflint_perf.model.usual import Usual
@@ -26,10 +25,6 @@ from tflint_perf.model.values import UNKNOWN, Value
 if TYPE_CHECKING:
     from tflint_perf.model import Model
 
-# Imports that lead to no file of a project, as far as this tool asks.
-_NOT_OURS = frozenset(
-    {"tf", "keras", "np", "tensorflow_datasets", "functools", "os", "sys", "time", "math", "random"}
-)
 # Kinds of which an object is known by its kind alone, whatever file made it.
 _BY_KIND = frozenset({"none", "tensor", "array", "number", "string", "variable", "model", "layer", "optimizer",
                       "metric", "loss", "strategy", "tape", "session", "instance"})  # fmt: skip
@@ -98,59 +93,6 @@ class Summary:
     things: dict[str, Thing]
     partial: bool = False
     defined: frozenset[str] = frozenset()
-
-
-class Paths:
-    """An `Outside` that knows nothing of other files but the way to them: what a summary is made with."""
-
-    def value(self, dotted: str) -> Value:
-        """Unknown, with its path."""
-        if canonical(dotted).split(".", 1)[0] in _NOT_OURS:
-            return UNKNOWN
-        return Value("unknown", outside=dotted)
-
-    def member(self, path: str, name: str) -> Value:
-        """Unknown, with its path."""
-        return Value("unknown", outside=f"{path}.{name}")
-
-    def called(self, path: str) -> Value:
-        """Unknown, with its path."""
-        return Value("unknown", outside=f"{path}()")
-
-    def makes(self, path: str) -> bool:
-        """Nobody knows."""
-        return False
-
-    def acts(self, path: str) -> bool:
-        """Nobody knows."""
-        return False
-
-    def has_step_loop(self, path: str) -> bool:
-        """Nobody knows."""
-        return False
-
-    def trains(self, path: str) -> bool:
-        """Nobody knows."""
-        return False
-
-    def may_train(self, path: str) -> bool:
-        """Nobody knows."""
-        return False
-
-    def class_facts(self, path: str) -> ClassFacts:
-        """Nobody knows; whoever follows the path asks again."""
-        return ClassFacts(has_foreign_base=False)
-
-    def callers(self, function: str) -> tuple[Caller, ...]:
-        """Nobody."""
-        return ()
-
-    def module_texts(self, dotted: str) -> tuple[bytes, ...]:
-        """Nobody knows."""
-        return ()
-
-
-PATHS = Paths()
 
 
 def summarise(model: Model) -> Summary:
