@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.commandline import CommandLine
+from tests.commandline import SLOW, CommandLine
 from tflint_perf import evidence
 
 
@@ -28,3 +29,24 @@ def tflint_perf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
     for name in ("NO_COLOR", "FORCE_COLOR", "TFLINT_PERF_OUTPUT_FORMAT", "TFLINT_PERF_CACHE_DIR"):
         monkeypatch.delenv(name, raising=False)
     return CommandLine(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def repository(tflint_perf: CommandLine, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Git in the folder of the command line: a repository whose one commit has a script with findings."""
+    for role in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{role}_NAME", "somebody")
+        monkeypatch.setenv(f"GIT_{role}_EMAIL", "somebody@example.org")
+
+    def git(*arguments: str) -> str:
+        ran = subprocess.run(
+            ["git", *arguments], cwd=tflint_perf.folder, check=True, capture_output=True, text=True
+        )
+        return ran.stdout.strip()
+
+    git("init", "-q", "-b", "main")
+    tflint_perf.write(".gitignore", ".tflint-perf-cache\n")
+    tflint_perf.write("train.py", SLOW)
+    git("add", "-A")
+    git("commit", "-q", "-m", "begin")
+    return git

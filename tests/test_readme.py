@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from tests.commandline import CommandLine
+from tests.commandline import SLOW, CommandLine
 from tflint_perf.fix import fix_source
 from tflint_perf.keys import FORMATS
 from tflint_perf.registry import all_rules
@@ -56,6 +57,19 @@ def test_every_configuration_is_one(tflint_perf: CommandLine) -> None:
         ran = tflint_perf("--show-settings", "-v")
         assert (ran.code, ran.err) == (0, "")
         assert "pyproject.toml" in ran.out
+
+
+def test_the_commands_for_old_code_work(tflint_perf: CommandLine, repository: Callable[..., str]) -> None:
+    block = re.search(r"(?s)findings already\n\n```console\n(.*?)```", README)
+    assert block is not None
+    commands = re.findall(r"(?m)^\$ tflint-perf (.*?) +#", block[1])
+    assert len(commands) == 5
+    repository("update-ref", "refs/remotes/origin/main", "main")
+    tflint_perf.write("new.py", SLOW)
+    found = {command: tflint_perf(*command.split()) for command in commands}
+    codes = {command.split()[0]: ran.code for command, ran in found.items() if command != commands[3]}
+    assert codes == {"--write-baseline": 0, "--baseline": 0, "--diff-base": 1, "--add-noqa": 0}
+    assert found[commands[3]].out == found[commands[2]].out
 
 
 def test_the_table_of_rules_is_what_the_rules_and_the_evidence_say() -> None:

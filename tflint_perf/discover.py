@@ -81,4 +81,10 @@ def _split(items: Iterable[tuple[Path, T]], configs: Configs) -> list[tuple[Conf
 
 def _for_run(settings: Settings, of_run: Config) -> Settings:
     run = of_run.settings
-    return replace(settings, fix=run.fix, unsafe_fixes=run.unsafe_fixes, ignore_noqa=run.ignore_noqa)
+    return replace(
+        settings,
+        fix=run.fix,
+        unsafe_fixes=run.unsafe_fixes,
+        ignore_noqa=run.ignore_noqa,
+        diff_base=run.diff_base,
+    )

@@ -73,6 +73,10 @@ class _Work:
 
     def possible(self, findings: Iterable[Finding], settings: Settings) -> list[Finding]:
         """Those whose fix the settings allow and that has not failed."""
+        if settings.baseline is not None or settings.diff_base is not None:
+            from tflint_perf.adoption import counting
+
+            findings = counting(findings, self.source, settings)
         return [
             finding
             for finding in findings

@@ -125,7 +125,7 @@ _KEYS = (
         "{}",
         "How grave the findings of a rule are, in every report and for `fail-on`; those of other rules are "
         "warnings. The longest one that fits a rule decides.",
-        'severity = { "TFP4" = "error", "gc-in-loop" = "info" }',
+        'severity = { "TFP4" = "error", "unused-suppression" = "info" }',
     ),
     Key(
         "fail-on",
@@ -133,6 +133,13 @@ _KEYS = (
         '"info"',
         "The least severity that makes the exit code 1; findings below it are only shown.",
         'fail-on = "error"',
+    ),
+    Key(
+        "baseline",
+        "str",
+        None,
+        "A file that --write-baseline has written: the findings in it are neither shown nor fixed.",
+        'baseline = "tflint-perf-baseline.json"',
     ),
     Key("fixable", "list[rule]", '["ALL"]', "Rules whose fixes may be applied.", 'fixable = ["TFP4"]'),
     Key(

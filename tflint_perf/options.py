@@ -58,6 +58,23 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     _switch("force-exclude", "Leave out excluded files also when they are named."),
     _switch("respect-gitignore", "Leave out what git ignores.  [default: yes]"),
     _switch("include-tests", "Lint test files too."),
+    click.option(
+        "--baseline",
+        metavar="FILE",
+        help="Show and fix only what this file of --write-baseline does not hold.",
+    ),
+    click.option(
+        "--write-baseline",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="Write all present findings to this file, for --baseline.",
+    ),
+    click.option("--add-noqa", is_flag=True, help="Suppress all present findings with `# noqa` comments."),
+    click.option(
+        "--diff-base",
+        metavar="REV",
+        help="Show and fix only what is on lines changed since this revision of git; `main...` is where the branch "
+        "left main.",
+    ),
     click.option("--ignore-noqa", is_flag=True, help="Show findings also where they are suppressed."),
     click.option(
         "--output-format",
@@ -124,6 +141,7 @@ def keys_given(options: dict[str, Any]) -> dict[str, Any]:
     values["project-root"] = options["project_root"]
     values["output-format"] = options["output_format"]
     values["fail-on"] = options["fail_on"]
+    values["baseline"] = options["baseline"]
     for key in ("select", "ignore", "extend-select", "fixable", "unfixable", "exclude", "extend-exclude"):
         values[key] = options[key.replace("-", "_")]
     values["per-file-ignores"] = _by_pattern(options["per_file_ignores"] or [])

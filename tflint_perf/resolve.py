@@ -86,6 +86,7 @@ def configure(layers: Sequence[Values], root: Path, rules: Mapping[str, RuleInfo
         force_exclude=last.get("force-exclude", False),
         respect_gitignore=last.get("respect-gitignore", True),
         project_root=_project_root(layers),
+        baseline=_baseline(layers),
     )
     output_format = cast("Format", last.get("output-format", "full"))
     fail_on = cast("Severity", last.get("fail-on", "info"))
@@ -101,6 +102,12 @@ def _project_root(layers: Sequence[Values]) -> Path | None:
                 raise ConfigError(f"no such folder: {root}", layer.where("project-root"))
             return root
     return None
+
+
+def _baseline(layers: Sequence[Values]) -> Path | None:
+    """The file that was named, relative to what names it."""
+    layer = next((layer for layer in reversed(layers) if "baseline" in layer.values), None)
+    return None if layer is None else layer.folder / Path(str(layer.values["baseline"])).expanduser()
 
 
 def _check_version(layer: Values) -> None:

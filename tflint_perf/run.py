@@ -45,6 +45,9 @@ class Request:
     exit_zero: bool = False
     exit_non_zero_on_fix: bool = False
     ignore_noqa: bool = False
+    write_baseline: Path | None = None
+    add_noqa: bool = False
+    diff_base: str | None = None
     quiet: bool = False
     verbose: bool = False
 
@@ -55,6 +58,7 @@ class Request:
 
     @property
     def from_stdin(self) -> bool:
+        """Whether to lint standard input instead of files."""
         return self.paths == ("-",) or (self.stdin_filename is not None and not self.paths)
 
 
@@ -73,6 +77,10 @@ def check(request: Request, configs: Configs) -> int:
         troubles: list[str] = []
     else:
         groups, troubles = discover(request.paths or (".",), configs, config)
+    if _is_adopting(groups, request):
+        from tflint_perf.adoption import prepared
+
+        groups = prepared(groups, request, config.settings.fix)
     troubles = [*filter(is_news, plugins.troubles()), *troubles]
     if request.show_files or request.show_settings:
         show = _files if request.show_files else _settings
@@ -90,7 +98,15 @@ def _lint_and_report(
     request: Request, config: Config, groups: list[Group], troubles: list[str], output: TextIO | None
 ) -> int:
     started = time.perf_counter()
-    results = [_stdin(request, config.settings)] if request.from_stdin else _lint(groups, request)
+    stdin, results = (
+        _stdin(request, groups[0].settings) if request.from_stdin else (None, _lint(groups, request))
+    )
+    if _is_adopting(groups, request):
+        from tflint_perf.adoption import adopted
+
+        done = adopted(results, request, stdin)
+        results, troubles = done.results, [*troubles, *done.failures]
+        _tell((*done.failures, *(done.notes if not request.quiet else ())))
     troubled = _tell(_troubles(result for result, _ in results)) or bool(troubles)
     outcome = Outcome.of(results, config.settings.fix, troubles)
     _write(outcome, [result.diff for result, _ in results], config, request, output)
@@ -123,6 +139,16 @@ def exit_code(outcome: Outcome, request: Request, config: Config, troubled: bool
     return FINDINGS if any(entry.severity in grave for entry in outcome.findings) else CLEAN
 
 
+def _is_adopting(groups: Iterable[Group], request: Request) -> bool:
+    """Whether some of the findings do not count, or are to be put on record."""
+    return (
+        request.add_noqa
+        or request.write_baseline is not None
+        or request.diff_base is not None
+        or any(group.settings.baseline is not None for group in groups)
+    )
+
+
 def _folder_of_run(request: Request, configs: Configs) -> Path:
     if request.from_stdin and request.stdin_filename:
         return (configs.folder / request.stdin_filename).parent.resolve()
@@ -130,10 +156,16 @@ def _folder_of_run(request: Request, configs: Configs) -> Path:
 
 
 def _for_run(config: Config, request: Request) -> Config:
+    commit = None
+    if request.diff_base is not None:
+        from tflint_perf.changed import commit_of
+
+        commit = commit_of(request.diff_base, Path.cwd())
     settings = replace(
         config.settings,
         fix="diff" if request.diff else config.settings.fix,
         ignore_noqa=request.ignore_noqa,
+        diff_base=commit,
     )
     return replace(config, settings=settings)
 
@@ -151,8 +183,11 @@ def _lint(groups: list[Group], request: Request) -> list[tuple[FileResult, Setti
     return results
 
 
-def _stdin(request: Request, settings: Settings) -> tuple[FileResult, Settings]:
-    """Lint standard input; with --fix the code goes to standard output, also when nothing changed."""
+def _stdin(request: Request, settings: Settings) -> tuple[bytes, list[tuple[FileResult, Settings]]]:
+    """Lint standard input, and give what it is after the fixes.
+
+    With --fix the code goes to standard output, also when nothing changed.
+    """
     data = sys.stdin.buffer.read()
     path = request.stdin_filename or "-"
     if excluded_stdin(path, settings):
@@ -162,7 +197,7 @@ def _stdin(request: Request, settings: Settings) -> tuple[FileResult, Settings]:
     if settings.fix == "apply":
         sys.stdout.buffer.write(new)
         sys.stdout.buffer.flush()
-    return result, settings
+    return new, [(result, settings)]
 
 
 def _troubles(results: Iterable[FileResult]) -> Iterator[str]:

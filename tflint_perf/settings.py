@@ -35,5 +35,8 @@ class Settings:
     respect_gitignore: bool = True
     # Where the files lie that may call the linted ones; None is the nearest folder that looks like a project's.
     project_root: Path | None = None
+    # The file of findings that don't count, and the commit since which a row has to be changed to count.
+    baseline: Path | None = None
+    diff_base: str | None = None
     # Files that were named themselves, not found in a folder: they have to be Python whatever they hold.
     named: frozenset[str] = frozenset()
