@@ -18,6 +18,17 @@ PREAMBLE = dedent("""\
 ROWS = PREAMBLE.count("\n")
 
 SILENT = {
+    "an episode that a tape records": """
+        def play(state):
+            for t in range(1000):
+                logits = model(state)
+                state, reward, done, _ = env.step(logits)
+            return logits
+        for episode in range(100):
+            with tf.GradientTape() as tape:
+                loss = loss_fn(play(env.reset()))
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        """,
     "a call that makes the variables": """
         for step in range(100):
             target = tf.keras.models.clone_model(model)

@@ -167,12 +167,15 @@ class ForwardPasses:
         if is_under_tape(self._model.infer, node) or self._is_in_step(node):
             return True
         function = self._model.function_at(node)
-        if function is None or function in seen or self._model.loops.innermost_loop(node) is not None:
+        if function is None or function in seen:
+            return False
+        called = self._model.calls.sites(function)
+        if called and all(is_under_tape(self._model.infer, site) for site in called):
+            return True
+        if self._model.loops.innermost_loop(node) is not None:
             return False
         sites = [
-            site
-            for site in self._model.calls.sites(function)
-            if self._model.is_per_step(site) and not self._is_seldom(site, set())
+            site for site in called if self._model.is_per_step(site) and not self._is_seldom(site, set())
         ]
         return bool(sites) and all(self._belongs_to_step(site, seen | {function}) for site in sites)
 

@@ -143,7 +143,7 @@ class TraceTime:
 
     def _seems_computed(self, node: cst.BaseExpression) -> bool:
         """Whether a value of unknown kind is an optimizer's variable, or what a model or loss made of tensors."""
-        if self._infer.value(node).known:
+        if self._infer.value(node).kind not in ("unknown", "tensor", "variable"):
             return False
         match node:
             case cst.Attribute():
