@@ -65,6 +65,9 @@ class UnbatchedDataset(Rule):
         "SqlDataset",
         "list_files",
         "load(",
+        # What another file makes goes by such a name.
+        "data",
+        "_ds",
     )
     needs = ("fit", "evaluate", "predict", "keras", "function")
     fixes = "unsafe"

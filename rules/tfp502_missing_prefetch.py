@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 
 import libcst as cst
 
@@ -11,9 +12,9 @@ from tflint_perf.edit import Editor
 from tflint_perf.edit.links import append, autotune
 from tflint_perf.model import Model
 from tflint_perf.model.pipelines import Consumption
-from tflint_perf.model.prefetching import readiness
+from tflint_perf.model.prefetching import last_work, late_ways
 from tflint_perf.model.syntax import callee_name
-from tflint_perf.model.values import Value
+from tflint_perf.model.values import Pipeline
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 
@@ -62,36 +63,39 @@ class MissingPrefetch(Rule):
     code = "TFP502"
     name = "missing-prefetch"
     triggers = ("batch(", ".map(")
-    needs = ("fit", "evaluate", "predict", "keras", "function", "GradientTape", "_on_batch")
+    needs = ("ataset", "_ds", "fit", "evaluate", "predict", "GradientTape", "_on_batch")
     fixes = "safe"
     claim = Claim("step time", least=1.2)
 
     def check(self, model: Model) -> Iterator[Report]:
         seen: set[cst.CSTNode] = set()
-        for consumption in model.pipelines.consumptions():
-            node, value = consumption.node, consumption.value
-            if readiness(value) != "late" or model.pipelines.is_distributed(node):
-                continue
-            end = _end(value) or node
-            if end not in seen:
+        # Who consumes what this file makes for others is asked only where the answer counts.
+        elsewhere = model.offered.consumptions(
+            lambda value: any(_end(ways[-1]) not in seen for ways in late_ways(model.infer, value))
+        )
+        for consumption in chain(model.pipelines.consumptions(), elsewhere):
+            for ways in late_ways(model.infer, consumption.value):
+                end = _end(ways[-1])
+                # What another file makes is reported there.
+                if end is None or end in seen or model.pipelines.is_distributed(consumption.node):
+                    continue
                 seen.add(end)
                 yield Report(
-                    end,
+                    last_work(ways[-1]).call,
                     "each batch is made only when a step asks for it; add `.prefetch(tf.data.AUTOTUNE)` at the end",
-                    partial(_prefetch, consumption=consumption),
+                    partial(_prefetch, consumption=consumption, end=end if len(ways) == 1 else None),
                 )
 
 
-def _end(value: Value) -> cst.Call | None:
-    """The last stage of a dataset that is built in one way; what takes some of its batches does not count."""
-    stages = [stage for stage in value.pipelines[0] if stage.name != "take"]
-    return stages[-1].call if len(value.pipelines) == 1 else None
+def _end(way: Pipeline) -> cst.Call | None:
+    """The last stage of a pipeline, if this file adds it; what takes some of the batches does not count."""
+    stages = [stage for stage in way if stage.name != "take"]
+    return stages[-1].call if stages[-1].origin is None else None
 
 
-def _prefetch(edit: Editor, consumption: Consumption) -> Repair | Refusal:
-    """Prefetch where the dataset is built, else where it is consumed."""
+def _prefetch(edit: Editor, consumption: Consumption, end: cst.Call | None) -> Repair | Refusal:
+    """Prefetch where the dataset is built, at the `end` of the only way to do that, else where it is consumed."""
     model, node = edit.model, consumption.node
-    end = _end(consumption.value)
     if end is not None and _has_one_use(model, end):
         autotuned, imports = autotune(edit, end)
         added = append(edit, end, f".prefetch({autotuned})")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-How = Literal["call", "compile", "other"]
+How = Literal["call", "compile", "other", "consume"]
 # Whether TensorFlow traces a piece of code.
 State = Literal["compiled", "eager", "unknown"]
 # What becomes of a value on the host. "shown": printed or logged. "glanced": the same, behind a condition. "summed": added
@@ -23,6 +23,8 @@ class Caller:
     `state` is that of the code around it. `may_be_per_step` is said of code that nobody calls in turn, so that
     it is judged by itself; `always` of a call that is made whenever the code around it runs, behind no condition.
     `fates` is what becomes there of what the call gives, `parts` what becomes of the parts of a tuple.
+    "consume" is what takes the elements of a dataset that comes from this file: `which` part of a tuple, "[1]", or ""
+    for what is none, or "*" for any.
     """
 
     how: How
@@ -32,6 +34,7 @@ class Caller:
     always: bool = False
     fates: frozenset[Fate] = NEEDED
     parts: tuple[frozenset[Fate], ...] = ()
+    which: str = ""
 
     def fates_of(self, path: tuple[int, ...]) -> frozenset[Fate]:
         """What becomes of the part that `path` leads to of what the call gives."""

@@ -95,7 +95,8 @@ class _Search:
         self._read.add(file)
         for use in _uses(file, self._text(file), self._files):
             own = _OWN_METHOD.fullmatch(use.path)
-            found = self._function(self._files.follow(file, use.path)) if own is None else None
+            found = self._files.follow(file, use.path) if own is None else None
+            found = self._function(found) if use.how != "consume" else found
             if found is not None:
                 self._uses.setdefault((found.file, found.name), []).append((file, use))
             elif own is not None:  # which may be defined in derived classes alone
@@ -161,6 +162,8 @@ class _Search:
         return known
 
     def _caller(self, file: Path, use: Use, acts: bool) -> Caller:
+        if use.how == "consume":
+            return Caller("consume", which=use.which)
         around = self._thing(file, use.function)
         above = self.callers((file, use.function)) if around is not None and around.alone else ()
         state = use.state

@@ -35,6 +35,7 @@ _Reports = list[tuple[type[Rule], Report]]
 _PER_STEP = Caller("call", "eager", per_step=True, always=True, fates=frozenset({"shown"}))
 _COMPILED = Caller("compile", "compiled")
 _ONCE = Caller("call", "eager")
+_CONSUMING = Caller("consume", which="*")
 
 # Deeply nested code needs deep recursion, in the walk and in code generation.
 _RECURSION_LIMIT = 8_000
@@ -134,7 +135,7 @@ def uses_in_source(source: Source, outside: Outside) -> tuple[Use, ...]:
     Raises:
         InternalError: the model failed on this source.
     """
-    from tflint_perf.model.summary import uses
+    from tflint_perf.model.uses import uses
 
     return _asked(source, outside, lambda model: tuple(uses(model))) or ()
 
@@ -212,21 +213,24 @@ def _open(
     if not outside.asked:
         return {}
     found = {report.node for _, report in reports}
-    differ = _supposing(_PER_STEP, model, rules, outside) ^ found
+    differ = _supposing((_PER_STEP, _CONSUMING), model, rules, outside) ^ found
     if found:
         for caller in (_COMPILED, _ONCE):
-            differ |= found - _supposing(caller, model, rules, outside)
+            differ |= found - _supposing((caller,), model, rules, outside)
     functions = {function for node in differ for function in model.calls.functions_outside(node)}
     named = {name_outside(function): function.owner for function in functions}
-    return {
+    offered = {name: () for node in differ for name in model.offered.names_of(node)}
+    return offered | {
         name: paths_of_bases(model, owner) if owner is not None else ()
         for name, owner in sorted(named.items(), key=lambda pair: pair[0])
     }
 
 
-def _supposing(caller: Caller, model: Model, rules: list[type[Rule]], outside: Linked) -> set[cst.CSTNode]:
-    """What would be reported if every function had this caller."""
-    other = model.with_callers(outside.supposing(caller))
+def _supposing(
+    callers: tuple[Caller, ...], model: Model, rules: list[type[Rule]], outside: Linked
+) -> set[cst.CSTNode]:
+    """What would be reported if every function had these callers."""
+    other = model.with_callers(outside.supposing(*callers))
     nodes = {report.node for _, report in _reports(other, rules, [])}
     other.forget()
     return nodes

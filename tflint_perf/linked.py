@@ -6,7 +6,8 @@ from pathlib import Path
 
 from tflint_perf.caller import Caller, Callers
 from tflint_perf.model.outside import ClassFacts
-from tflint_perf.model.values import TENSOR, UNKNOWN, Value
+from tflint_perf.model.summary import Part, Thing
+from tflint_perf.model.values import TENSOR, UNKNOWN, Origin, Value, dataset_from
 from tflint_perf.modules import ELSEWHERE, Files, Found
 
 # A chain of bases that is longer leads in a circle.
@@ -20,14 +21,14 @@ class Linked:
         self._files = files
         self._file = file
         self._callers = callers or {}
-        self._supposed: Caller | None = None
+        self._supposed: tuple[Caller, ...] = ()
         # Whether any answer depended on who calls this file's functions.
         self.asked = False
 
-    def supposing(self, caller: Caller) -> Linked:
-        """The same, but that every function of the file has this caller, too."""
+    def supposing(self, *callers: Caller) -> Linked:
+        """The same, but that every function of the file has these callers, too."""
         other = Linked(self._files, self._file, self._callers)
-        other._supposed = caller
+        other._supposed = callers
         return other
 
     def value(self, dotted: str) -> Value:
@@ -50,7 +51,38 @@ class Linked:
             return UNKNOWN
         if called.what == "instance":
             return self._output(called)
-        return TENSOR if called.thing.gives == "tensor" else _of_kind(called.thing.gives, called.thing.parts)
+        return self._given(called, 0)
+
+    def _given(self, called: Found, depth: int) -> Value:
+        """What calling a function gives."""
+        thing, path = called.thing, f"{called.path}()"
+        if thing is None:
+            return UNKNOWN
+        if thing.gives == "tuple":
+            parts = enumerate(thing.parts)
+            return Value(
+                "tuple",
+                items=tuple(self._of_part(called.file, part, f"{path}[{at}]", depth) for at, part in parts),
+            )
+        if thing.gives in ("list", "dict"):
+            held = next(
+                (self._of_part(called.file, part, f"{path}[]", depth) for part in thing.parts), UNKNOWN
+            )
+            return Value(thing.gives, element=held if held.known else None)  # type: ignore[arg-type]
+        return self._of_part(called.file, thing, path, depth)
+
+    def _of_part(self, file: Path, part: Part | Thing, path: str, depth: int) -> Value:
+        """A value as a file tells it, which came by `path`."""
+        if part.path and depth < _LONGEST:
+            found = self._files.follow(file, part.path)
+            if found is not None:
+                return self._value(found)
+            called = self._files.follow(file, part.path.removesuffix("()"))
+            if called is not None and called.what == "thing":
+                return self._given(called, depth + 1)
+        if part.gives == "dataset":
+            return dataset_from(Origin(path, part.ready, part.elements))
+        return _of_kind(part.gives)
 
     def _output(self, instance: Found) -> Value:
         """What calling a model or layer gives."""
@@ -86,6 +118,13 @@ class Linked:
         """Whether calling it calls what, by its name, trains an object of which its file does not know the class."""
         return self._files.may_train(self._files.follow(self._file, path))
 
+    def takes(self, path: str) -> tuple[tuple[str, int], ...]:
+        """The parameters whose elements calling it takes into steps."""
+        found = self._files.follow(self._file, path)
+        if found is None or found.thing is None or found.what != "thing":
+            return ()
+        return tuple((take.name, take.at) for take in found.thing.takes)
+
     def class_facts(self, path: str) -> ClassFacts:
         """What kind of class it is, by all its bases in the project."""
         return self._class_facts(self._files.follow(self._file, path), 0)
@@ -105,7 +144,7 @@ class Linked:
         """Who in other files calls a function of this file."""
         self.asked = True
         known = self._callers.get(function, ())
-        return (*known, self._supposed) if self._supposed is not None else known
+        return (*known, *self._supposed)
 
     def module_texts(self, dotted: str) -> tuple[bytes, ...]:
         """The texts of the module that an imported name is in, and of what that imports."""
@@ -123,16 +162,15 @@ class Linked:
             return Value(_of_kind(kind).kind if kind else "instance", outside=settled.path)
         if thing.kind in ("function", "compiled", "class"):
             return Value(thing.kind, outside=settled.path)  # type: ignore[arg-type]
-        return _of_kind(thing.gives)
+        return (
+            self._of_part(settled.file, thing, settled.path, 0)
+            if thing.gives == "dataset"
+            else _of_kind(thing.gives)
+        )
 
 
-def _of_kind(kind: str, parts: tuple[str, ...] = ()) -> Value:
-    """A value of which nothing is known but its kind, and the kinds of its parts."""
+def _of_kind(kind: str) -> Value:
+    """A value of which nothing is known but its kind."""
     if kind in ("", "unknown", "instance"):
         return UNKNOWN
-    if kind == "tuple":
-        return Value("tuple", items=tuple(map(_of_kind, parts)))
-    if kind in ("list", "dict"):
-        held = next(map(_of_kind, parts), UNKNOWN)
-        return Value(kind, element=held if held.known else None)  # type: ignore[arg-type]
     return Value(kind)  # type: ignore[arg-type]

@@ -44,7 +44,7 @@ SILENT = {
     "a zip by arguments": "model.fit(tf.data.Dataset.zip(ready, ready))",
     "prefetched datasets one behind the other": "model.fit(ready.concatenate(ready))",
     "a zip with something unknown": "model.fit(tf.data.Dataset.zip((batched, load_data())))",
-    "prefetched on one way": "ds = batched\nif training:\n    ds = ready\nmodel.fit(ds)",
+    "prefetched where an option says so": "ds = batched\nif ahead:\n    ds = ds.prefetch(1)\nmodel.fit(ds)",
     "neither batched nor mapped": "model.fit(source)",
     "images from a folder, which prefetch themselves": "model.fit(tf.keras.utils.image_dataset_from_directory('a'))",
     "tfds, which prefetches itself": "model.fit(tfds.load('mnist', split='train', batch_size=32))",
@@ -114,6 +114,24 @@ FLAGGED = {
         [BATCHED],
     ),
     "through a parameter": ("def run(ds):\n    for x, y in ds:\n        train_step(x, y)\nrun(batched)", [BATCHED]),
+    "prefetched on another way": ("ds = batched\nif training:\n    ds = ready\nmodel.fit(ds)", [BATCHED]),
+    "kept in memory where an option says so": (
+        "ds = batched\nif cache:\n    ds = ds.cache()\nmodel.fit(ds)",
+        [BATCHED],
+    ),
+    "two datasets that a function is given": (
+        "def run(ds):\n    model.evaluate(ds)\nrun(ready)\nrun(source.batch(3))\nrun(source.batch(9).repeat())",
+        [4, 5],
+    ),
+    "with a count": ("ds = source.batch(9)\nfor i, (x, y) in ds.enumerate():\n    train_step(x, y)", [1]),
+    "one in two ways, once": (
+        "if small:\n    ds = source.batch(3)\nelse:\n    ds = source.batch(9)\nmodel.fit(ds)",
+        [4],
+    ),
+    "a parameter of which more is known than its type": (
+        "def run(ds: tf.data.Dataset):\n    for x, y in ds.shuffle(9).batch(3):\n        train_step(x, y)\nrun(source)",
+        [2],
+    ),
     "one dataset in two places, once": ("model.fit(batched)\nmodel.evaluate(batched)", [BATCHED]),
     "in compiled code": ("@tf.function\ndef epoch():\n    for x, y in batched:\n        train_step(x, y)", [BATCHED]),
 }  # fmt: skip

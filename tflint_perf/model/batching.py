@@ -10,9 +10,10 @@ import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.dataset_apis import BATCHING, DATASET_FUNCTIONS
+from tflint_perf.model.elements import adds_batch_axis
 from tflint_perf.model.elementwise import mapped_function
 from tflint_perf.model.infer import Inference
-from tflint_perf.model.pipelines import NEUTRAL, adds_batch_axis
+from tflint_perf.model.pipelines import NEUTRAL
 from tflint_perf.model.scopes import Block, Function, Scope
 from tflint_perf.model.syntax import argument, descendants, integer, names_read, string
 from tflint_perf.model.values import Pipeline, Stage, Value
@@ -20,6 +21,7 @@ from tflint_perf.model.values import Pipeline, Stage, Value
 # "ones": batches of one, asked for by a literal 1.
 Elements = Literal["single", "ones", "batches", "unknown"]
 
+_BY_NAME: dict[str, Elements] = {"single": "single", "ones": "ones", "batches": "batches"}
 _SINGLE_SOURCES = frozenset({"from_tensor_slices", "tfds.load", "list_files"})
 _KEEPING = NEUTRAL | {
     "filter",
@@ -64,6 +66,8 @@ class Batching:
         return state
 
     def _at_source(self, source: Stage) -> Elements:
+        if source.origin is not None:
+            return _BY_NAME.get(source.origin.elements, "unknown")
         if source.name == "zip":
             return self._zipped([self.elements(given) for given in source.inputs])
         if source.name.endswith("(batch_size)") or DATASET_FUNCTIONS.get(source.name):

@@ -85,14 +85,13 @@ def _parameter(infer: Inference, binding: Binding, scope: Scope) -> Value:
             kind: Kind = "class" if takes_class else infer.classes.kind_of_instance(function.owner)
             return Value(kind, klass=function.owner)
     annotation = binding.node.annotation if isinstance(binding.node, cst.Param) else None
-    if annotation is not None:
-        told = _value_of_annotation(infer, annotation.annotation)
-        if told.known:
-            return told
-    if infer.arguments_of is None:
-        return UNKNOWN
+    told = _value_of_annotation(infer, annotation.annotation) if annotation is not None else UNKNOWN
+    # What callers give says more of a dataset.
+    if (told.known and told.kind != "dataset") or infer.arguments_of is None:
+        return told
     given = infer.arguments_of(function, binding.name)
-    return join([infer.value(argument) for argument in given]) if given else UNKNOWN
+    value = join([infer.value(argument) for argument in given]) if given else UNKNOWN
+    return value if value.kind == told.kind or not told.known else told
 
 
 def _part(value: Value, path: tuple[int, ...] | None) -> Value:
@@ -116,7 +115,9 @@ def _value_of_annotation(infer: Inference, annotation: cst.BaseExpression) -> Va
     kind = _ANNOTATIONS.get(name)
     if kind is not None:
         return Value(kind)
-    told = infer.value(annotation) if isinstance(annotation, cst.Name) else UNKNOWN
-    if told.kind != "class" or told.klass is None:
+    told = infer.value(annotation) if isinstance(annotation, cst.Name | cst.Attribute) else UNKNOWN
+    if told.kind != "class":
         return UNKNOWN
+    if told.klass is None:
+        return infer.outside.called(told.outside) if told.outside else UNKNOWN
     return infer.classes.instance_of(told.klass)

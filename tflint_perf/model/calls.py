@@ -174,7 +174,12 @@ class CallGraph:
     def callers_outside(self, function: Function) -> tuple[Caller, ...]:
         """The places in other files that call `function`, or hand it to something."""
         name = name_outside(function)
-        return self._outside.callers(name) if name else ()
+        callers = self._outside.callers(name) if name else ()
+        return tuple(caller for caller in callers if caller.how != "consume")
+
+    def consumers_outside(self, name: str) -> Iterator[Caller]:
+        """The places in other files that take the elements of a dataset which this file gives them by a name."""
+        return (caller for caller in self._outside.callers(name) if caller.how == "consume")
 
     def functions_outside(self, node: cst.CSTNode) -> set[Function]:
         """The functions that other files can name through which they may come to run `node`."""

@@ -17,7 +17,18 @@ from tflint_perf.model.named_calls import (
     value_of_named_call,
 )
 from tflint_perf.model.syntax import string
-from tflint_perf.model.values import ARRAY, NONE, NUMBER, STRING, TENSOR, UNKNOWN, Stage, Value, element
+from tflint_perf.model.values import (
+    ARRAY,
+    NONE,
+    NUMBER,
+    STRING,
+    TENSOR,
+    UNKNOWN,
+    Pipeline,
+    Stage,
+    Value,
+    element,
+)
 
 if TYPE_CHECKING:
     from tflint_perf.model.infer import Inference
@@ -47,7 +58,7 @@ def _called(infer: Inference, call: cst.Call, callee: Value) -> Value:
         return infer.outside.called(callee.outside)
     match callee.kind:
         case "function" if callee.function is not None:
-            return infer.returned(callee.function)
+            return _as_called(infer, call, callee.function)
         case "compiled":
             return traced(infer.returned(callee.function)) if callee.function is not None else TENSOR
         case "class" if callee.klass is not None:
@@ -61,6 +72,40 @@ def _called(infer: Inference, call: cst.Call, callee: Value) -> Value:
             method = _own_method(infer, callee, "__call__")
             return infer.returned(method) if method is not None else UNKNOWN
     return UNKNOWN
+
+
+def _as_called(infer: Inference, call: cst.Call, function: Function) -> Value:
+    """What a function gives to one of its callers: of datasets, those made of what that caller gives it."""
+    value = infer.returned(function)
+    if infer.arguments_of is None or not _holds_several_ways(value):
+        return value
+    given = {way for arg in call.args for way in infer.value(arg.value).pipelines}
+    if not given:
+        return value
+    others = {
+        way
+        for name in function.positional
+        for argument in infer.arguments_of(function, name)
+        for way in infer.value(argument).pipelines
+    } - given
+    return _without(value, others, given) if others else value
+
+
+def _holds_several_ways(value: Value) -> bool:
+    parts = value.items or () if value.kind == "tuple" else (value,)
+    return any(part.kind == "dataset" and len(part.pipelines) > 1 for part in parts)
+
+
+def _without(value: Value, others: set[Pipeline], given: set[Pipeline]) -> Value:
+    """A dataset without the ways that begin like those of `others`, but for those that begin like `given`."""
+    if value.kind == "tuple" and value.items is not None:
+        return replace(value, items=tuple(_without(item, others, given) for item in value.items))
+    kept = tuple(way for way in value.pipelines if _begins(way, given) or not _begins(way, others))
+    return replace(value, pipelines=kept) if kept else value
+
+
+def _begins(way: Pipeline, beginnings: set[Pipeline]) -> bool:
+    return any(way[: len(beginning)] == beginning for beginning in beginnings)
 
 
 def _own_method(infer: Inference, value: Value, name: str) -> Function | None:

@@ -51,6 +51,9 @@ class Outside(Protocol):
     def may_train(self, path: str) -> bool:
         """Whether calling it calls what, by its name, trains an object of which its file does not know the class."""
 
+    def takes(self, path: str) -> tuple[tuple[str, int], ...]:
+        """The parameters whose elements calling it takes into steps as they come, each with its place."""
+
     def class_facts(self, path: str) -> ClassFacts:
         """What kind of class it is."""
 
@@ -96,6 +99,10 @@ class Nothing:
     def may_train(self, path: str) -> bool:
         """No."""
         return False
+
+    def takes(self, path: str) -> tuple[tuple[str, int], ...]:
+        """None."""
+        return ()
 
     def class_facts(self, path: str) -> ClassFacts:
         """Nothing known."""

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tflint_perf.model.loops import Loops
     from tflint_perf.model.making import Making
     from tflint_perf.model.materialized import Materializations
+    from tflint_perf.model.offered import Offered
     from tflint_perf.model.on_device import OnDevice
     from tflint_perf.model.once import Once
     from tflint_perf.model.op_loops import OpLoops
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from tflint_perf.model.successors import Successors
     from tflint_perf.model.symbolic import Symbolic
     from tflint_perf.model.syncs import Syncs
+    from tflint_perf.model.taken import Taken
     from tflint_perf.model.tapes import Tapes
     from tflint_perf.model.trace_time import TraceTime
     from tflint_perf.model.tracing import Tracing
@@ -120,6 +122,10 @@ class Parts:
     parameters: Parameters = part("parameters.Parameters", "infer", "calls")
     # Where datasets are consumed.
     pipelines: Pipelines = part("pipelines.Pipelines")
+    # Datasets that other files get.
+    offered: Offered = part("offered.Offered")
+    # Parameters whose elements are taken into steps.
+    taken: Taken = part("taken.Taken")
     # Whether datasets come in batches.
     batching: Batching = part("batching.Batching", "infer", "calls")
     # What functions given to pipelines keep between calls.

@@ -50,6 +50,10 @@ class Paths:
         """Nobody knows."""
         return False
 
+    def takes(self, path: str) -> tuple[tuple[str, int], ...]:
+        """Nobody knows."""
+        return ()
+
     def class_facts(self, path: str) -> ClassFacts:
         """Nobody knows; whoever follows the path asks again."""
         return ClassFacts(has_foreign_base=False)

@@ -10,21 +10,22 @@ from typing import TYPE_CHECKING, Literal
 import libcst as cst
 
 from tflint_perf.model.dataset_apis import DATASET_STAGES
+from tflint_perf.model.elements import adds_batch_axis, iterated_with
 from tflint_perf.model.elementwise import arity, is_elementwise, mapped_function
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.syntax import (
     argument,
     callee_name,
-    descendants,
     descendants_here,
     integer,
     keyword_argument,
     last_name,
     last_statement,
     mentions,
+    names_written,
     target_names,
 )
-from tflint_perf.model.values import Pipeline, Stage, Value
+from tflint_perf.model.values import UNKNOWN, Pipeline, Stage, Value
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model
@@ -36,8 +37,6 @@ _STEP_NAME = re.compile(r"(^|_)(train|step|fit)")
 # What trains or infers goes by one of these.
 _CONSUMERS = {"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch", "GradientTape",
               "function", "Model", "Sequential", "load_model", "applications", "hub"}  # fmt: skip
-# Wrappers that hand on the elements of what they are given first.
-_WRAPPERS = frozenset({"enumerate", "iter", "tqdm", "trange", "as_numpy", "progress_bar", "track"})
 # Stages that keep a dataset's elements as they are and where they are in a batch.
 NEUTRAL = frozenset(["take", "skip", "shuffle", "repeat", "cache", "prefetch"])
 # A loop that takes no more elements than this looks at them.
@@ -81,10 +80,18 @@ class Pipelines:
             walk = self._walk
             named = walk.calls.keys() | walk.attributes.keys() | walk.names.keys()
             # Nothing below this costs less than to see that a file has neither a model nor a step.
-            self._consumptions = [*self._given_to_keras(), *self._iterated()] if named & _CONSUMERS else []
+            steps = named & _CONSUMERS
+            here = [*self._given_to_keras(), *self._iterated(), *self._drawn()] if steps else []
+            self._consumptions = [*here, *self._given_to_other_files()]
         return self._consumptions
 
     def _given_to_keras(self) -> Iterator[Consumption]:
+        for node, use in self._arguments_of_keras():
+            if self._infer.value(node).kind == "dataset":
+                yield Consumption(node, self._infer.value(node), use)
+
+    def _arguments_of_keras(self) -> Iterator[tuple[cst.BaseExpression, Use]]:
+        """What `fit`, `evaluate` and `predict` of models are given to take elements from."""
         for name in ("fit", "evaluate", "predict"):
             for call in self._walk.calls.get(name, ()):
                 if not self._is_keras_method(call):
@@ -93,10 +100,29 @@ class Pipelines:
                 if name == "fit":
                     given.append(keyword_argument(call, "validation_data"))
                 for node in given:
+                    if node is not None:
+                        yield node, "train" if name == "fit" else "infer"
+
+    def _given_to_other_files(self) -> Iterator[Consumption]:
+        """Datasets that functions of other files are given, and take elements from as they come."""
+        for call in (call for calls in self._walk.calls.values() for call in calls if call.args):
+            callee = self._infer.value(call.func)
+            if callee.kind in ("function", "compiled", "class") and callee.outside:
+                for name, at in self._infer.outside.takes(callee.outside):
+                    node = argument(call, at if at >= 0 else None, name)
                     if node is not None and self._infer.value(node).kind == "dataset":
-                        yield Consumption(
-                            node, self._infer.value(node), "train" if name == "fit" else "infer"
-                        )
+                        yield Consumption(node, self._infer.value(node), "train")
+
+    def taken(self) -> Iterator[cst.BaseExpression]:
+        """What loops and models take elements from to train or to infer, whatever it is known to be."""
+        yield from (node for node, _ in self._arguments_of_keras())
+        for node, loop in self._walk.loops.items():
+            if isinstance(node, cst.For) and not self.only_inspects(loop):
+                for given, target in iterated_with(node.iter, node.target):
+                    names = {name.value for name in target_names(target)} if target is not None else set()
+                    if names and isinstance(given, cst.Name | cst.Attribute) and self._use_in(node, names):
+                        if not self.makes_batches_itself(Consumption(given, UNKNOWN, "train", loop)):
+                            yield given
 
     def _is_keras_method(self, call: cst.Call) -> bool:
         """Whether a call runs a method of a Keras model, and not one that the file defines."""
@@ -120,12 +146,36 @@ class Pipelines:
         for node, loop in self._walk.loops.items():
             if not isinstance(node, cst.For) or self.only_inspects(loop):
                 continue
-            for dataset, target in _iterated_with(node.iter, node.target):
+            for dataset, target in iterated_with(node.iter, node.target):
                 value = self._infer.value(dataset)
                 if value.kind in ("dataset", "iterator") and target is not None:
-                    use = self._use_in(loop, {name.value for name in target_names(target)})
+                    use = self._use_in(node, {name.value for name in target_names(target)})
                     if use is not None:
                         yield Consumption(dataset, value, use, loop)
+
+    def _drawn(self) -> Iterator[Consumption]:
+        """Datasets whose elements are drawn one by one, as by `next(iterator)`, where that is done per step."""
+        for call in (*self._walk.calls.get("next", ()), *self._walk.calls.get("get_next", ())):
+            plain = isinstance(call.func, cst.Name) and bool(call.args)
+            node = call.args[0].value if plain else getattr(call.func, "value", None)
+            if not isinstance(node, cst.Name | cst.Attribute) or self._infer.value(node).kind != "iterator":
+                continue
+            loop = self._model.loops.innermost_loop(call)
+            function = self._model.function_at(call)
+            holder = loop.node if loop is not None else function.node if function is not None else None
+            if isinstance(holder, cst.For | cst.While | cst.FunctionDef) and self._model.is_per_step(call):
+                use = self._use_of_drawn(call, holder)
+                if use is not None and not (loop is not None and self.only_inspects(loop)):
+                    yield Consumption(node, self._infer.value(node), use, loop)
+
+    def _use_of_drawn(self, call: cst.Call, holder: cst.For | cst.While | cst.FunctionDef) -> Use | None:
+        """What becomes of an element that a call gives: it gets a name, or goes into another call."""
+        parent = self._walk.parents.get(call)
+        while isinstance(parent, cst.Arg | cst.Tuple | cst.Element):
+            parent = self._walk.parents.get(parent)
+        if isinstance(parent, cst.Call):
+            return self._use_of_call(parent)
+        return self._use_in(holder, names_written([parent])) if isinstance(parent, cst.Assign) else None
 
     def only_inspects(self, loop: Loop) -> bool:
         """Whether a loop ends in a `break`, or breaks after a few elements."""
@@ -140,17 +190,16 @@ class Pipelines:
 
     # What becomes of an element
 
-    def _use_in(self, loop: Loop, names: set[str]) -> Use | None:
-        """How a loop's body uses what `names` hold: in a step, for inference, or in none of these."""
-        assert isinstance(loop.node, cst.For)
-        for node in descendants_here(loop.node.body):
+    def _use_in(self, holder: cst.For | cst.While | cst.FunctionDef, names: set[str]) -> Use | None:
+        """How the body of a loop or function uses what `names` hold: in a step, for inference, or in none of these."""
+        for node in descendants_here(holder.body):
             if isinstance(node, cst.Assign) and mentions(node.value, names):
                 names |= {name.value for target in node.targets for name in target_names(target.target)}
         for step in self._model.steps.all():
-            if _lies_in(self._walk.parents, step.tape, loop.node) and mentions(step.tape.body, names):
+            if _lies_in(self._walk.parents, step.tape, holder) and mentions(step.tape.body, names):
                 return "train"
         found: Use | None = None
-        for call in descendants_here(loop.node.body):
+        for call in descendants_here(holder.body):
             if isinstance(call, cst.Call) and any(mentions(arg, names) for arg in call.args):
                 use = self._use_of_call(call)
                 if use == "train":
@@ -170,11 +219,13 @@ class Pipelines:
         if "train" in found:
             return "train"
         value = self._infer.value(call.func)
-        if value.kind == "model" or "infer" in found:
+        if value.outside and self._infer.outside.trains(value.outside):
+            return "train"
+        if value.kind == "model" or "infer" in found or (not value.known and _looks_like_model(call)):
             return "infer"
         if value.kind == "compiled" and not targets and _STEP_NAME.search(name):
             return "train"
-        return None
+        return "infer" if value.outside and self._infer.outside.acts(value.outside) else None
 
     def _use_in_function(self, function: Function) -> Use | None:
         """Whether calling a function of this file makes a gradient step or asks a model, itself or further down."""
@@ -227,7 +278,7 @@ class Pipelines:
         """Whether what a stage gives goes into loops that neither train nor infer."""
         consumed = [consumption.loop for consumption in self.consumptions()]
         for loop in self._walk.loops.values():
-            for node, _ in _iterated_with(loop.iterable, None) if loop.iterable is not None else ():
+            for node, _ in iterated_with(loop.iterable, None) if loop.iterable is not None else ():
                 ends = (pipeline[-1].call for pipeline in self._infer.value(node).pipelines)
                 if stage in ends and loop not in consumed:
                     return True
@@ -270,26 +321,10 @@ class Pipelines:
                         break
 
 
-def _iterated_with(
-    iterable: cst.BaseExpression, target: cst.BaseExpression | None
-) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression | None]]:
-    """The expressions that a loop takes elements from, each with the target that gets them."""
-    if isinstance(iterable, cst.Call) and iterable.args:
-        name = callee_name(iterable)
-        first = iterable.args[0].value
-        items = [element.value for element in target.elements] if isinstance(target, cst.Tuple) else []
-        if name == "zip" and isinstance(iterable.func, cst.Name):
-            for index, arg in enumerate(iterable.args):
-                yield from _iterated_with(arg.value, items[index] if index < len(items) else None)
-            return
-        if name in _WRAPPERS:
-            inner = target if name != "enumerate" else items[1] if len(items) == 2 else None
-            yield from _iterated_with(first, inner)
-            return
-    if isinstance(iterable, cst.Call) and callee_name(iterable) == "as_numpy_iterator":
-        assert isinstance(iterable.func, cst.Attribute)
-        iterable = iterable.func.value
-    yield iterable, target
+def _looks_like_model(call: cst.Call) -> bool:
+    """Whether something of unknown origin is called as a model is: `self.model(x)`, `net(x, training=False)`."""
+    given = bool(call.args) and _MODEL_NAME.search(last_name(call.func)) is not None
+    return given or keyword_argument(call, "training") is not None
 
 
 def _parts_of_element(pipeline: Pipeline) -> int | None:
@@ -312,16 +347,3 @@ def _lies_in(parents: dict[cst.CSTNode, cst.CSTNode], node: cst.CSTNode, outer: 
             return False
         current = parents.get(current)
     return current is outer
-
-
-def adds_batch_axis(node: cst.CSTNode) -> bool:
-    """Whether code makes a batch of one by hand: `tf.expand_dims(x, 0)`, `x[None]`, `x[tf.newaxis, …]`."""
-    for below in descendants(node):
-        if isinstance(below, cst.Call) and callee_name(below) == "expand_dims":
-            if integer(argument(below, 1, "axis")) in (0, None):
-                return True
-        elif isinstance(below, cst.Subscript) and isinstance(below.slice[0].slice, cst.Index):
-            index = below.slice[0].slice.value
-            if last_name(index) in ("None", "newaxis"):
-                return True
-    return False

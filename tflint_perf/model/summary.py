@@ -10,16 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from tflint_perf.caller import NEEDED, Fate, How, State
-from tflint_perf.model.conditions import conditions
+from tflint_perf.model.bound_values import value_of_binding
 from tflint_perf.model.loops import LoopKind
 from tflint_perf.model.methods import traced
 from tflint_perf.model.outside import name_outside
+from tflint_perf.model.prefetching import readiness
 from tflint_perf.model.scopes import Class, Function
-from tflint_perf.model.short_loops import is_part_of_one_iteration
-from tflint_perf.model.usual import Usual
 from tflint_perf.model.values import UNKNOWN, Value
 
 if TYPE_CHECKING:
@@ -31,22 +28,41 @@ _BY_KIND = frozenset({"none", "tensor", "array", "number", "string", "variable",
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a tuple that a function gives: as `Thing` says it."""
+
+    gives: str
+    path: str = ""
+    ready: str = ""
+    elements: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    """A parameter, and its place in a call; -1 where it is given by keyword only."""
+
+    name: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class Thing:
     """A function, class or other value with a name: at the top level of a file, or in a class there.
 
-    `gives` is the kind of what it is, or for functions of what calling them gives, `parts` are the kinds of a tuple's
-    parts or of what a list or dict holds, and `made` says that the device makes it; `path` leads to it, where
+    `gives` is the kind of what it is, or for functions of what calling them gives, `parts` are a tuple's parts or what a
+    list or dict holds, and `made` says that the device makes it; `path` leads to it, where
     it is an instance of a class or comes from another file. Of a function, `acts` and `has_step_loop` are what
     its file alone can tell; the paths that it `calls` outside its own loops tell more. So do those that it `runs`,
     in loops or not, of whether it `trains` a model, or `may_train` an object that it is given. `compiled` says that its
-    body is compiled code, `alone` that nothing in its file calls it.
+    body is compiled code, `alone` that nothing in its file calls it. `ready` and `elements` tell of a dataset how far
+    ahead its elements are made, and what they are. `takes` are the parameters of a
+    function or class whose elements it takes into steps as they come, each with its place in a call.
     """
 
     kind: str
     gives: str = ""
-    parts: tuple[str, ...] = ()
-    made: bool = False
     path: str = ""
+    made: bool = False
     acts: bool = False
     has_step_loop: bool = False
     calls: tuple[str, ...] = ()
@@ -58,6 +74,10 @@ class Thing:
     trains: bool = False
     may_train: bool = False
     runs: tuple[str, ...] = ()
+    ready: str = ""
+    elements: str = ""
+    parts: tuple[Part, ...] = ()
+    takes: tuple[Take, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +86,7 @@ class Use:
 
     `function` is the function of this file around it, if other files can call that; `loop` is the kind of the
     innermost loop of steps or epochs around it. `always` says that no condition stands in front of it there, but for
-    those that hold on most steps. `fates` and `parts` are what becomes of what a call gives, as `Caller` has them.
+    those that hold on most steps. `fates`, `parts` and `which` are as `Caller` has them.
     """
 
     path: str
@@ -79,6 +99,7 @@ class Use:
     always: bool
     fates: frozenset[Fate] = NEEDED
     parts: tuple[frozenset[Fate], ...] = ()
+    which: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,26 +132,30 @@ def _things(model: Model) -> Iterator[tuple[str, Thing]]:
     for name, bindings in model.walk.top.bindings.items():
         kinds = {binding.kind for binding in bindings}
         if kinds <= {"assign", "with"}:
-            values = [model.infer.value(b.value) for b in bindings if b.value is not None and b.path == ()]
-            yield from _named(name, values[-1] if len(values) == len(bindings) else UNKNOWN)
+            values = [value_of_binding(model.infer, binding, model.walk.top) for binding in bindings]
+            yield from _named(model, name, values[-1] if values else UNKNOWN)
     for klass in model.walk.classes.values():
         if klass.function is None:
             yield klass.name, _class(model, klass)
             for name in klass.attributes:
                 value = model.infer.classes.member(model.infer.classes.instance_of(klass), name)
                 made = model.on_device.is_attribute_made_there(klass, name)
-                yield from _named(f"{klass.name}.{name}", value or UNKNOWN, made=made)
+                yield from _named(model, f"{klass.name}.{name}", value or UNKNOWN, made=made)
     for function in model.walk.functions.values():
         if name := name_outside(function):
-            yield name, _function(model, function)
+            if function.has_decorator("property", "cached_property"):
+                yield from _named(model, name, model.infer.returned(function))
+            else:
+                yield name, _function(model, function)
         elif function.name == "main" and function.outer is None and function.owner is None:
             yield "main", _main(model, function)
 
 
-def _named(name: str, value: Value, *, made: bool = False) -> Iterator[tuple[str, Thing]]:
+def _named(model: Model, name: str, value: Value, *, made: bool = False) -> Iterator[tuple[str, Thing]]:
     """A thing that an assignment makes, where something is known of it."""
-    if value.kind in _BY_KIND or value.outside:
-        yield name, Thing("value", value.kind, path=_path(value), made=made)
+    part = _part(model, value)
+    if part.gives != "unknown" or part.path:
+        yield name, Thing("value", part.gives, part.path, ready=part.ready, elements=part.elements, made=made)
     elif value.kind == "compiled":
         yield name, Thing("compiled", acts=True, compiled=True)
 
@@ -142,6 +167,7 @@ def _class(model: Model, klass: Class) -> Thing:
         keras_kind=classes.keras_kind(klass),
         has_foreign_base=classes.has_foreign_base(klass),
         bases=paths_of_bases(model, klass),
+        takes=_takes(model, klass.methods["__init__"]) if "__init__" in klass.methods else (),
     )
 
 
@@ -178,18 +204,35 @@ def _function(model: Model, function: Function) -> Thing:
         trains=model.programs.trains_in(reached),
         may_train=model.programs.may_train_in(reached),
         runs=tuple(dict.fromkeys(_runs(model, reached))),
+        takes=_takes(model, function),
     )
     returned = model.infer.returned(function)
     if thing.compiled:
         returned = traced(returned)
     made = thing.compiled or model.on_device.is_made_by(function)
-    if returned.kind in _BY_KIND or returned.outside:
-        return replace(thing, gives=returned.kind, path=_path(returned), made=made)
     if returned.kind in ("tuple", "list", "dict"):
-        parts = returned.items if returned.kind == "tuple" else (returned.element or UNKNOWN,)
-        kinds = tuple(part.kind if part.kind in _BY_KIND else "unknown" for part in parts or ())
-        return replace(thing, gives=returned.kind, parts=kinds, made=made)
-    return thing
+        held = returned.items if returned.kind == "tuple" else (returned.element or UNKNOWN,)
+        parts = tuple(_part(model, item) for item in held or ())
+        return replace(thing, gives=returned.kind, parts=parts, made=made)
+    part = _part(model, returned)
+    if part.gives == "unknown" and not part.path:
+        return thing
+    return replace(
+        thing, gives=part.gives, path=part.path, ready=part.ready, elements=part.elements, made=made
+    )
+
+
+def _part(model: Model, value: Value) -> Part:
+    """What is said of a value; "unknown" where nothing is."""
+    if value.kind == "dataset":
+        return Part("dataset", ready=readiness(value), elements=model.batching.elements(value))
+    known = value.kind in _BY_KIND or value.outside
+    return Part(value.kind, _path(value)) if known else Part("unknown")
+
+
+def _takes(model: Model, function: Function) -> tuple[Take, ...]:
+    """The parameters of a function whose elements are taken into steps."""
+    return tuple(Take(name, at) for name, at in model.taken.by(function))
 
 
 def _calls(model: Model, function: Function) -> Iterator[str]:
@@ -238,73 +281,3 @@ def _is_compiled_attribute(model: Model, function: Function) -> bool:
     instance = model.infer.classes.instance_of(function.owner)
     member = model.infer.classes.member(instance, function.name)
     return member is not None and member.kind == "compiled"
-
-
-def uses(model: Model) -> Iterator[Use]:
-    """What a file does with what it imports; its model has been made with what other files say."""
-    for call in (call for calls in model.walk.calls.values() for call in calls):
-        yield from _use(model, call, call.func, "call")
-        traces = model.infer.compiles(call.func) or model.compiled.is_dataset_tracer(call)
-        how: How = "compile" if traces else "other"
-        for arg in call.args:
-            if isinstance(arg.value, cst.Name | cst.Attribute) and model.value(arg.value).outside:
-                yield from _use(model, call, arg.value, how)
-    for klass in model.walk.classes.values():
-        yield from _calls_of_own_methods(model, klass)
-
-
-def _use(model: Model, place: cst.CSTNode, used: cst.BaseExpression, how: How) -> Iterator[Use]:
-    path = model.value(used).outside
-    if path:
-        yield _use_of(model, place, path, how)
-
-
-def _calls_of_own_methods(model: Model, klass: Class) -> Iterator[Use]:
-    """What the methods of a class call on `self`: a class derived from it elsewhere may define it anew."""
-    for method in klass.methods.values() if klass.function is None else ():
-        own = method.positional[:1]
-        for call in method.calls:
-            match call.func:
-                case cst.Attribute(value=cst.Name(value=base), attr=cst.Name(value=name)) if [base] == own:
-                    yield _use_of(model, call, f"::{klass.name}().{name}", "call")
-
-
-def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
-    function = model.function_at(place)
-    around = function
-    while around is not None and around.outer is not None:
-        around = around.outer
-    loop = model.loops.innermost_loop(place)
-    while loop is not None and is_part_of_one_iteration(model.infer, loop):
-        loop = loop.parent
-    kind = model.loops.training_loop(place)
-    return Use(
-        path,
-        how,
-        name_outside(around) if around is not None else "",
-        model.compiled.state(function),
-        model.loops.kind(kind) if kind is not None else "none",
-        loop is not None,
-        model.loops.is_per_step(place),
-        model.guards.guard_of(place) is None
-        and all(
-            map(
-                Usual(model.infer).holds,
-                conditions(model.walk, place, kind.node if kind is not None else None, exits=False),
-            )
-        ),
-        *(_fates(model, place) if how == "call" else ()),
-    )
-
-
-def _fates(model: Model, place: cst.CSTNode) -> tuple[frozenset[Fate], tuple[frozenset[Fate], ...]]:
-    """What becomes of what a call gives, whole and by parts."""
-    match model.walk.parents.get(place):
-        case cst.Assign(targets=[cst.AssignTarget(cst.Tuple(elements=elements))]):
-            parts = tuple(
-                frozenset(model.host_values.fates(place, (index,))) for index in range(len(elements))
-            )
-            return frozenset().union(*parts), parts
-        case cst.Expr():
-            return frozenset(), ()
-    return frozenset(model.host_values.fates(place)), ()

@@ -21,15 +21,27 @@ _MOST_PIPELINES = 8
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """What another file says of a dataset that comes from there by `path`: how far ahead its elements are made, and
+    what they are, in the words of `prefetching` and `batching`."""
+
+    path: str
+    ready: str = "unknown"
+    elements: str = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
 class Stage:
     """One step of an input pipeline: the source or a `Dataset` method, with the call that adds it.
 
-    `inputs` holds the datasets that `zip`, `concatenate` and their kin take.
+    `inputs` holds the datasets that `zip`, `concatenate` and their kin take. With an `origin`, it stands for all
+    that another file does, and its call is in no tree.
     """
 
     name: str
     call: cst.Call
     inputs: tuple[Value, ...] = ()
+    origin: Origin | None = None
 
 
 Pipeline = tuple[Stage, ...]
@@ -91,6 +103,12 @@ STRING = Value("string")
 TENSOR = Value("tensor")
 ARRAY = Value("array")
 _HOST_ELEMENT = Value("tensor", host=True)
+_NO_CALL = cst.Call(cst.Name("elsewhere"))
+
+
+def dataset_from(origin: Origin) -> Value:
+    """A dataset that another file makes."""
+    return Value("dataset", pipelines=((Stage("elsewhere", _NO_CALL, origin=origin),),))
 
 
 def join(values: Iterable[Value]) -> Value:

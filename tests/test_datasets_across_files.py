@@ -1,0 +1,195 @@
+"""Datasets that one file makes and another consumes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from tflint_perf.project import lint_files
+from tflint_perf.settings import Settings
+
+RULES = frozenset({"TFP501", "TFP502", "TFP503", "TFP505"})
+MODEL = """
+    import tensorflow as tf
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+"""
+STEP = """
+    @tf.function
+    def train_step(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+"""
+DATA = """
+    import tensorflow as tf
+
+    def make(size):
+        return tf.data.Dataset.from_tensor_slices(load()).batch(size)  # make
+
+    def make_two():
+        train = tf.data.Dataset.from_tensor_slices(load())
+        test = tf.data.Dataset.from_tensor_slices(load()).batch(9)  # make_two
+        return train.batch(9).prefetch(1), test
+
+    def make_single():
+        return tf.data.Dataset.from_tensor_slices(load()).prefetch(1)
+
+    dataset = tf.data.Dataset.from_tensor_slices(load()).batch(3)  # dataset
+
+    class Data:
+        def __init__(self):
+            self.train = tf.data.Dataset.from_tensor_slices(load()).batch(3)  # attribute
+
+        def get(self):
+            return self.train.repeat()
+
+        @property
+        def test(self):
+            return tf.data.Dataset.from_tensor_slices(load()).batch(9)  # property
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").touch()
+    return tmp_path
+
+
+def found(project: Path, **files: str) -> list[str]:
+    """What is found: code, file and the word in the comment of its line, or the row."""
+    for name, text in files.items():
+        (project / f"{name}.py").write_text(dedent(text).lstrip("\n"), encoding="utf-8")
+    paths = [Path(f"{name}.py") for name in files]
+    shown = []
+    for result in lint_files(paths, Settings(root=project, rules=RULES, project_root=project), 1):
+        assert result.failure is None, result.failure
+        lines = Path(result.path).read_text(encoding="utf-8").splitlines()
+        for finding in result.findings:
+            _, _, word = lines[finding.start.row - 1].partition("  # ")
+            shown.append(f"{finding.code} {Path(result.path).stem} {word or finding.start.row}")
+    return shown
+
+
+SILENT = {
+    "nothing consumes it": "import data\nprint(data.make(3))",
+    "prefetched there": "from data import make_two\ntrain, _ = make_two()\nmodel.fit(train)",
+    "prefetched here": "from data import make\nmodel.fit(make(3).prefetch(1))",
+    "a look at it": "from data import make\nfor x in make(3):\n    print(x)",
+    "the first of it": "from data import make\nfor x in make(3).take(1):\n    model.train_on_batch(x)",
+    "of another module": "from elsewhere import make\nmodel.fit(make(3))",
+    "distributed": (
+        "from data import make\nstrategy = tf.distribute.MirroredStrategy()\n"
+        "for x in strategy.experimental_distribute_dataset(make(3)):\n    train_step(x)"
+    ),
+}
+CONSUMED = {
+    "what a function gives": ("from data import make\nmodel.fit(make(3))", "make"),
+    "with a name": ("import data\nds = data.make(3)\nmodel.evaluate(ds)", "make"),
+    "in a step loop": ("from data import make\nfor x in make(3):\n    train_step(x)", "make"),
+    "drawn from": (
+        "from data import make\nit = iter(make(3))\nfor i in range(1000):\n    x = next(it)\n    train_step(x)",
+        "make",
+    ),
+    "a part of a pair": (
+        "from data import make_two\na, b = make_two()\nmodel.fit(a, validation_data=b)",
+        "make_two",
+    ),
+    "a name": ("import data\nmodel.fit(data.dataset)", "dataset"),
+    "an imported name": ("from data import dataset\nmodel.fit(dataset)", "dataset"),
+    "an attribute": ("from data import Data\nmodel.fit(Data().train)", "attribute"),
+    "what a method gives": ("from data import Data\ndata = Data()\nmodel.fit(data.get())", "attribute"),
+    "a property": ("from data import Data\ndata = Data()\nmodel.predict(data.test)", "property"),
+    "what a parameter's class gives": (
+        "from data import Data\nclass Trainer:\n    def __init__(self, data: Data):\n        self.ds = data.get()\n"
+        "    def run(self):\n        for x in self.ds:\n            train_step(x)",
+        "attribute",
+    ),
+}
+
+
+@pytest.mark.parametrize("source", SILENT.values(), ids=SILENT.keys())
+def test_says_nothing_of_a_dataset_for_another_file(project: Path, source: str) -> None:
+    assert found(project, data=DATA, program=dedent(MODEL) + dedent(STEP) + source) == []
+
+
+@pytest.mark.parametrize(("source", "where"), CONSUMED.values(), ids=CONSUMED.keys())
+def test_flags_a_dataset_where_it_is_made_for_another_file(project: Path, source: str, where: str) -> None:
+    program = dedent(MODEL) + dedent(STEP) + source
+    assert found(project, data=DATA, program=program) == [f"TFP502 data {where}"]
+
+
+def test_flags_a_dataset_where_it_is_batched(project: Path) -> None:
+    program = "from data import make_single\nmodel.fit(make_single().batch(3))  # here"
+    assert found(project, data=DATA, program=dedent(MODEL) + program) == ["TFP502 program here"]
+
+
+def test_flags_samples_of_another_file_where_they_are_trained_on(project: Path) -> None:
+    program = "from data import make_single\nmodel.fit(make_single())  # here"
+    assert found(project, data=DATA, program=dedent(MODEL) + program) == ["TFP501 program here"]
+
+
+TRAINING = """
+    import tensorflow as tf
+
+    def fit(model, data, epochs):
+        model.fit(data, epochs=epochs)
+
+    def loop(train_step, *, dataset):
+        for x in dataset:
+            step(x)
+
+    @tf.function
+    def step(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x))
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.variables), model.variables))
+
+    def both(model, one, other):
+        fit(model, one.prefetch(1), 1)
+        fit(model, other, 1)
+
+    def look(dataset):
+        for x in dataset:
+            print(x)
+
+    class Trainer:
+        def __init__(self, model, dataset):
+            self.model = model
+            self.dataset = dataset
+
+        def run(self):
+            for x in self.dataset:
+                step(x)
+
+        def test(self, dataset):
+            self.model.evaluate(dataset)
+"""
+BATCHED = "import training\nds = tf.data.Dataset.from_tensor_slices(load()).batch(3)  # here\n"
+TAKEN = {
+    "fit": "training.fit(model, ds, 3)",
+    "a step loop": "training.loop(None, dataset=ds)",
+    "a parameter that is handed on": "training.both(model, None, ds)",
+    "a class that keeps it": "training.Trainer(model, ds).run()",
+    "a method": "trainer = training.Trainer(model, None)\ntrainer.test(ds)",
+}
+
+
+@pytest.mark.parametrize("call", TAKEN.values(), ids=TAKEN.keys())
+def test_flags_a_dataset_that_another_file_takes(project: Path, call: str) -> None:
+    program = dedent(MODEL) + BATCHED + call
+    assert found(project, training=TRAINING, program=program) == ["TFP502 program here"]
+
+
+@pytest.mark.parametrize("call", ["training.look(ds)", "training.both(model, ds, None)"])
+def test_says_nothing_of_a_dataset_that_another_file_does_not_take_as_it_is(project: Path, call: str) -> None:
+    assert found(project, training=TRAINING, program=dedent(MODEL) + BATCHED + call) == []
+
+
+def test_a_dataset_goes_through_several_files(project: Path) -> None:
+    program = "import data\nimport training\ntraining.fit(model, data.make(3), 1)"
+    files = {"data": DATA, "training": TRAINING, "program": dedent(MODEL) + program}
+    assert found(project, **files) == ["TFP502 data make"]

@@ -1,0 +1,87 @@
+"""What a file does with what it imports from other files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from tflint_perf.caller import How
+from tflint_perf.model.conditions import conditions
+from tflint_perf.model.outside import name_outside
+from tflint_perf.model.scopes import Class
+from tflint_perf.model.short_loops import is_part_of_one_iteration
+from tflint_perf.model.summary import Use
+
+if TYPE_CHECKING:
+    from tflint_perf.model import Model
+
+
+def uses(model: Model) -> Iterator[Use]:
+    """What a file does with what it imports; its model has been made with what other files say."""
+    for call in (call for calls in model.walk.calls.values() for call in calls):
+        yield from _use(model, call, call.func, "call")
+        traces = model.infer.compiles(call.func) or model.compiled.is_dataset_tracer(call)
+        how: How = "compile" if traces else "other"
+        for arg in call.args:
+            if isinstance(arg.value, cst.Name | cst.Attribute) and model.value(arg.value).outside:
+                yield from _use(model, call, arg.value, how)
+    for klass in model.walk.classes.values():
+        yield from _calls_of_own_methods(model, klass)
+    yield from _consumed(model)
+
+
+def _consumed(model: Model) -> Iterator[Use]:
+    """The datasets of other files that this one takes elements from, with no stage of its own behind."""
+    for consumption in model.pipelines.consumptions():
+        for way in consumption.value.pipelines:
+            origin = way[-1].origin
+            if origin is not None and not model.pipelines.is_distributed(consumption.node):
+                path, which = _of_origin(origin.path)
+                yield replace(_use_of(model, consumption.node, path, "consume"), which=which)
+
+
+def _of_origin(path: str) -> tuple[str, str]:
+    """The way to what gives a dataset, and which part of it that is: "data.py::make" and "[1]"."""
+    whole, bracket, part = path.partition("[")
+    return whole.removesuffix("()"), bracket + part
+
+
+def _use(model: Model, place: cst.CSTNode, used: cst.BaseExpression, how: How) -> Iterator[Use]:
+    path = model.value(used).outside
+    if path:
+        yield _use_of(model, place, path, how)
+
+
+def _calls_of_own_methods(model: Model, klass: Class) -> Iterator[Use]:
+    """What the methods of a class call on `self`: a class derived from it elsewhere may define it anew."""
+    for method in klass.methods.values() if klass.function is None else ():
+        own = method.positional[:1]
+        for call in method.calls:
+            match call.func:
+                case cst.Attribute(value=cst.Name(value=base), attr=cst.Name(value=name)) if [base] == own:
+                    yield _use_of(model, call, f"::{klass.name}().{name}", "call")
+
+
+def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
+    function = model.function_at(place)
+    around = function
+    while around is not None and around.outer is not None:
+        around = around.outer
+    loop = model.loops.innermost_loop(place)
+    while loop is not None and is_part_of_one_iteration(model.infer, loop):
+        loop = loop.parent
+    kind = model.loops.training_loop(place)
+    return Use(
+        path,
+        how,
+        name_outside(around) if around is not None else "",
+        model.compiled.state(function),
+        model.loops.kind(kind) if kind is not None else "none",
+        loop is not None,
+        model.loops.is_per_step(place),
+        model.guards.guard_of(place) is None
+        and not any(conditions(model.walk, place, kind.node if kind is not None else None, exits=False)),
+    )
