@@ -217,9 +217,12 @@ def rule(wanted: str | None, everything: bool, output_format: Literal["text", "j
 
 @tflint_perf.command()
 @click.argument("key", required=False)
-@click.option("--output-format", type=click.Choice(["text", "json"]), default="text")
-def config(key: str | None, output_format: Literal["text", "json"]) -> None:
-    """List every key of the configuration with its default and its type, or one of them."""
+@click.option("--output-format", type=click.Choice(["text", "json", "json-schema"]), default="text")
+def config(key: str | None, output_format: Literal["text", "json", "json-schema"]) -> None:
+    """List every key of the configuration with its default and its type, or one of them.
+
+    The format json-schema is for editors: the schema of the whole configuration.
+    """
     import json
 
     from tflint_perf import pages
@@ -228,6 +231,14 @@ def config(key: str | None, output_format: Literal["text", "json"]) -> None:
 
     if key is not None and key not in KEYS:
         raise click.UsageError(f"unknown key `{key}`{nearest(key, KEYS)}")
+    if output_format == "json-schema":
+        if key is not None:
+            raise click.UsageError("a JSON schema is of all keys: leave out KEY")
+        from tflint_perf.catalogue import catalogue
+        from tflint_perf.schema import config_schema
+
+        print(json.dumps(config_schema(catalogue()), indent=2))
+        return
     chosen = KEYS if key is None else {key: KEYS[key]}
     if output_format == "json":
         objects = {name: pages.key_object(known) for name, known in chosen.items()}

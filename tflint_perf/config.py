@@ -83,7 +83,7 @@ def parse_inline(text: str, folder: Path) -> Values:
     """
     where = "--config"
     try:
-        table = _loads(text)
+        table = toml_of(text)
     except ValueError:
         hint = "no such file" if text.endswith(".toml") else "neither a file nor `key = value`"
         raise ConfigError(f"{hint}: {text}", where) from None
@@ -162,7 +162,7 @@ def _table(document: Mapping[str, Any]) -> Any:
 def _parse(path: Path) -> tuple[str, dict[str, Any]]:
     try:
         text = _bytes(path).decode("utf-8")
-        return text, _loads(text)
+        return text, toml_of(text)
     except UnicodeDecodeError as error:
         raise ConfigError(f"not UTF-8: {error.reason} at byte {error.start}", _place(path)) from None
     except ValueError as error:
@@ -211,7 +211,12 @@ def _place(path: Path, row: int | None = None) -> str:
     return f"{shown}:{row}" if row else str(shown)
 
 
-def _loads(text: str) -> dict[str, Any]:
+def toml_of(text: str) -> dict[str, Any]:
+    """The table that a text in TOML says.
+
+    Raises:
+        ValueError: it is not TOML.
+    """
     # Imported when there is something to read; by name, since only one of the two is there to be type-checked.
     toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     table: dict[str, Any] = toml.loads(text)
