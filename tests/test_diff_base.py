@@ -108,6 +108,16 @@ def test_the_diff_holds_only_what_was_changed(repository: Repository) -> None:
     assert [line for line in out.splitlines() if line.startswith("-  ")] == ["-        gc.collect()"]
 
 
+def test_the_summary_of_a_diff_counts_only_what_was_changed(repository: Repository) -> None:
+    repository.write("train.py", FIXED)
+    repository.commit()
+    # The new finding stands where the old one, whose fix is unsafe, will be without it.
+    line = "        with tf.GradientTape() as tape:\n"
+    repository.write("train.py", FIXED.replace(line, f"        gc.collect()\n{line}"))
+    ran = repository.lint("--select=TFP101,TFP406", "--diff-base=HEAD", "--diff")
+    assert ran.err == "Would fix 1 finding.\n"
+
+
 def test_standard_input_is_compared_by_its_name(repository: Repository) -> None:
     assert repository.rows("-", "--stdin-filename=train.py") == []
     out = repository.lint(

@@ -103,6 +103,8 @@ def adopted(results: _Results, request: Request, stdin: bytes | None) -> Adopted
 
 
 def _left(result: FileResult, settings: Settings, stdin: bytes | None) -> FileResult:
+    if result.diff:  # the rows are those of a text that is not on disk, and were looked at where it was made
+        settings = replace(settings, diff_base=None)
     if not result.findings or (settings.baseline is None and settings.diff_base is None):
         return result
     try:

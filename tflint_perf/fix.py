@@ -60,6 +60,10 @@ def fix_source(source: Source, settings: Settings, outside: Outside | None = Non
         if work.possible(checked.findings, settings):
             work.problems.append(f"{source.path}: fixes did not settle in {_ROUNDS} rounds; please report it")
     remaining = tuple(work.without_barred_fix(finding) for finding in checked.findings)
+    if settings.fix == "diff" and settings.diff_base is not None:
+        from tflint_perf.changed import on_changed_rows  # nobody else will have this text
+
+        remaining = tuple(on_changed_rows(remaining, work.source, settings.diff_base))
     problems = (*work.problems, *checked.problems)
     return Fixed(work.source, tuple(work.applied), remaining, problems, checked.suppressed)
 
