@@ -317,6 +317,23 @@ RUNNER = """
         def play(self):
             self.agent.act(self.env)
 """
+HOOKS = """
+    from agents import Agent
+    class Base:
+        def train(self):
+            for x in range(9999):
+                self._train_step(x)
+        def evaluate(self):
+            self.evaluate_step()
+    class Derived(Base):
+        def __init__(self):
+            self.step = Agent().learn
+        def _train_step(self, x):
+            self.step(x)
+    def fit(data, train_step):
+        for x in data:
+            train_step(x)
+"""
 STARRED = (
     "from shared import *\ndef learn(tape, v):\n    optimizer.apply_gradients([(tape.gradient(v, v), v)])\n"
 )
@@ -334,6 +351,8 @@ SESSION = "import tensorflow.compat.v1 as tf\nfrom models import Model\nsess = t
         ("from steps import *\nfrom runner import Runner\nif __name__ == '__main__':\n    Runner(pick(), env).run()\n", 1),
         ("import agents\ndef main(name):\n    agent = getattr(agents, name)()\n    agent.learn(1)\nmain('Agent')\n", 1),
         ("def main():\n    import named\n    named.main()\nif __name__ == '__main__':\n    main()\n", 2),
+        ("from hooks import Derived\nDerived().train()\n", 1),
+        ("import hooks\nhooks.fit(data, make_step())\n", 1),
         # In sessions.
         (SESSION + "model.train([1])\n", 1),
         (SESSION + "for x in images:\n    sess.run([model.train_op, model.images], {model.images: x})\n", 1),
@@ -346,7 +365,7 @@ def test_a_program_that_trains_by_what_it_is_given_or_in_a_session_is_found(
 ) -> None:
     gpus = "import tensorflow as tf\nfrom agents import Agent\ndef train_on_gpu():\n    Agent().learn(1)\n"
     paths = write(
-        project, agents=AGENT, models=GRAPH_MODEL, runner=RUNNER, named=NAMED_MAIN, gpus=gpus, steps=STARRED,
+        project, agents=AGENT, models=GRAPH_MODEL, runner=RUNNER, hooks=HOOKS, named=NAMED_MAIN, gpus=gpus, steps=STARRED,
         shared="import tensorflow as tf\n", train=program,
     )  # fmt: skip
     settings = Settings(root=Path(), rules=MEMORY, fixable=MEMORY)
@@ -360,13 +379,15 @@ def test_a_program_that_trains_by_what_it_is_given_or_in_a_session_is_found(
         "from agents import Agent\nfrom runner import Runner\nif __name__ == '__main__':\n    Runner(Agent(), env).play()\n",
         "from runner import Runner\nif __name__ == '__main__':\n    Runner(agent, env).run()\n",
         "import torch\nimport agents\ndef main(name):\n    agent = getattr(agents, name)()\n    agent.learn(1)\nmain('Agent')\n",
+        "import tokens\nimport agents\ntokenizer = tokens.Tokenizer()\ntokenizer.train(agents.FILES)\n",
+        "from agents import Agent\nfrom hooks import Base\nif __name__ == '__main__':\n    Base().evaluate()\n",
         "import agents\ndef main(data):\n    for x in data.train_batches():\n        agents.lost(x)\nmain([])\n",
         SESSION + "for x in images:\n    sess.run(model.images, {model.images: x})\n",
         SESSION + "model.predict(1)\n",
     ],
 )  # fmt: skip
 def test_a_program_that_uses_but_does_not_train_is_left_alone(project: Path, program: str) -> None:
-    paths = write(project, agents=AGENT, models=GRAPH_MODEL, runner=RUNNER, train=program)
+    paths = write(project, agents=AGENT, models=GRAPH_MODEL, runner=RUNNER, hooks=HOOKS, train=program)
     assert lint(paths, MEMORY) == {}
 
 

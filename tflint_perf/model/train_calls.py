@@ -18,7 +18,7 @@ _GRAPH_CODE = ("tf.Session", "tf.placeholder", "tf.disable_eager_execution", "tf
                "tf.initialize_all_variables", "tf.get_default_graph", "tf.reset_default_graph")  # fmt: skip
 # How methods are called that train what they belong to; names of data, `train_batch`, are none of them.
 _TO_TRAIN = re.compile(
-    r"(re|pre)?train(_(step|on_batch|epochs?|model|network|loop|agent|one_(step|epoch|batch)|and_\w+))?|"
+    r"_*(re|pre)?train(_(step|on_batch|epochs?|model|network|loop|agent|one_(step|epoch|batch)|and_\w+))?|"
     r"(run|start|do)_train(ing)?|learn|optimi[sz]e(_model)?"
 )
 _OTHER_FRAMEWORKS = frozenset({"torch", "mxnet", "paddle", "chainer", "jax", "mindspore"})
@@ -60,20 +60,29 @@ class TrainCalls:
         )
 
     def may_train(self, call: cst.Call) -> bool:
-        """Whether a call is, by its name, what trains an object of which this file does not know where it is from."""
-        if not isinstance(call.func, cst.Attribute) or not _TO_TRAIN.fullmatch(callee_name(call)):
+        """Whether a call is, by its name, one of a step that it is given, or of a method that trains an object of which
+        this file does not know where it is from, or that a class derived from its own has."""
+        if not _TO_TRAIN.fullmatch(callee_name(call)) or self.is_of_another_framework:
             return False
-        if self.is_of_another_framework:
+        called = self._infer.value(call.func)
+        if called.known or called.outside or self._infer.names.dotted(call.func) is not None:
             return False
-        receiver = call.func.value
+        if isinstance(call.func, cst.Name):
+            return True
+        receiver = call.func.value if isinstance(call.func, cst.Attribute) else None
         while isinstance(receiver, cst.Subscript):
             receiver = receiver.value
-        return (
-            isinstance(receiver, cst.Name | cst.Attribute)
-            and self._infer.names.dotted(receiver) is None
-            and not self._infer.value(receiver).known
-            and not self._infer.value(call.func).known
-            and not self._infer.value(call.func).outside
+        if not isinstance(receiver, cst.Name | cst.Attribute):
+            return False
+        value = self._infer.value(receiver)
+        return value.klass is not None or not (value.known or self._is_made_elsewhere(receiver))
+
+    def _is_made_elsewhere(self, node: cst.BaseExpression) -> bool:
+        """Whether a name stands for what something imported makes that is in no file of the project."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        return found is not None and any(
+            isinstance(binding.value, cst.Call) and self._infer.names.dotted(binding.value.func) is not None
+            for binding in found[1]
         )
 
     # TensorFlow 1
