@@ -75,10 +75,13 @@ class CallGraph:
         # What other files define runs no function of this one, so they are not asked meanwhile.
         outside, infer.outside = infer.outside, NOTHING
         waiting = self._candidates()
-        for _ in range(_ROUNDS):
-            waiting = [call for call in waiting if not self._settle_targets(call)]
+        for number in range(_ROUNDS):
+            left = [call for call in waiting if not self._settle_targets(call)]
             infer.forget()
             infer.arguments_of = self.arguments
+            if number and len(left) == len(waiting):  # and the next round would know no more
+                break
+            waiting = left
         infer.outside = self._outside = outside
         infer.by_use = ByUse(infer)
 

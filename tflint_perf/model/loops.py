@@ -24,6 +24,9 @@ from tflint_perf.model.syntax import (
 from tflint_perf.model.values import Value
 
 LoopKind = Literal["step", "epoch", "none"]
+_AROUND_CODE = frozenset(
+    [cst.FunctionDef, cst.Lambda, cst.ClassDef, cst.For, cst.While, cst.CompFor, *COMPREHENSIONS]
+)
 
 _PER_BATCH_CALLBACKS = frozenset(
     [
@@ -96,6 +99,9 @@ class Loops:
         parents, loops = self._walk.parents, self._walk.loops
         child, current = node, parents.get(node)
         while current is not None:
+            if current.__class__ not in _AROUND_CODE:
+                child, current = current, parents.get(current)
+                continue
             match current:
                 case cst.FunctionDef() | cst.Lambda() | cst.ClassDef():
                     if child is current.body or isinstance(current, cst.ClassDef):

@@ -92,6 +92,7 @@ class Names:
             for binding in walk.top.bindings.get("*", ())
             if canonical(binding.imported[:-2]).split(".")[0] in ("tf", "keras")
         ]
+        self._scoped = {node.__class__ for node in walk.scopes}
         # Modules of other kinds that are imported whole; "." and ".." end in their dot.
         self.stars_outside = [
             binding.imported.removesuffix("*")
@@ -105,9 +106,10 @@ class Names:
         child: cst.CSTNode | None = None
         current: cst.CSTNode | None = node
         while current is not None:
-            scope = scopes.get(current)
-            if scope is not None and current is not node and not self._outside(current, child):
-                return scope
+            if current.__class__ in self._scoped and current is not node:
+                scope = scopes.get(current)
+                if scope is not None and not self._outside(current, child):
+                    return scope
             child, current = current, parents.get(current)
         return self._walk.top
 

@@ -76,7 +76,7 @@ class Syncs:
                 if self._may_copy(call):
                     found[self._statement_of(call)] = None
         for node in self._walk.parents:
-            if isinstance(node, cst.FormattedString) or _counts_or_formats(node):
+            if node.__class__ is cst.FormattedString or _counts_or_formats(node):
                 found[self._statement_of(node)] = None
         return sorted(found, key=lambda statement: self._walk.at[statement].order)
 
@@ -273,7 +273,7 @@ def _head(statement: cst.CSTNode) -> list[cst.CSTNode]:
 
 
 def _counts_or_formats(node: cst.CSTNode) -> bool:
-    return isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Modulo)
+    return node.__class__ is cst.BinaryOperation and isinstance(node.operator, cst.Modulo)
 
 
 def _counts(node: cst.CSTNode) -> TypeGuard[cst.BinaryOperation]:

@@ -63,6 +63,10 @@ _NO_CODE = frozenset(
 )
 
 _fields: dict[type[cst.CSTNode], tuple[str, ...]] = {}
+# Asked for by their class, since `isinstance` takes long to say no of an abstract one.
+NODES = frozenset(
+    kind for kind in vars(cst).values() if isinstance(kind, type) and issubclass(kind, cst.CSTNode)
+)
 
 Statement = cst.BaseSmallStatement | cst.BaseCompoundStatement
 FunctionNode = cst.FunctionDef | cst.Lambda
@@ -87,13 +91,12 @@ def children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """The nodes directly below `node` that are code."""
     for name in fields_of(type(node)):
         value = getattr(node, name)
-        if value is None or isinstance(value, str):
-            continue
-        if isinstance(value, cst.CSTNode):
+        kind = value.__class__
+        if kind in NODES:
             yield value
-        elif isinstance(value, (list, tuple)):
+        elif kind is list or kind is tuple:
             for item in value:
-                if isinstance(item, cst.CSTNode):
+                if item.__class__ in NODES:
                     yield item
 
 

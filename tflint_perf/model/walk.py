@@ -14,7 +14,7 @@ from tflint_perf.model.bindings import bind_import, bind_import_from, bind_targe
 from tflint_perf.model.blocks import walk_for, walk_if, walk_match, walk_try, walk_while, walk_with
 from tflint_perf.model.definitions import walk_class, walk_comprehension, walk_function, walk_lambda
 from tflint_perf.model.scopes import At, Block, Class, Function, Loop, Scope
-from tflint_perf.model.syntax import COMPREHENSIONS, fields_of
+from tflint_perf.model.syntax import COMPREHENSIONS, NODES, fields_of
 
 _LEAVES = frozenset(
     {
@@ -98,13 +98,12 @@ class Walk:
     def _below(self, node: cst.CSTNode) -> None:
         for name in fields_of(type(node)):
             value = getattr(node, name)
-            if value is None or value.__class__ is str:
-                continue
-            if isinstance(value, cst.CSTNode):
+            kind = value.__class__
+            if kind in NODES:
                 self.visit(value, node)
-            elif isinstance(value, (list, tuple)):
+            elif kind is list or kind is tuple:
                 for item in value:
-                    if isinstance(item, cst.CSTNode):
+                    if item.__class__ in NODES:
                         self.visit(item, node)
 
     def _name(self, node: cst.Name) -> None:
