@@ -33,6 +33,12 @@ def rows(source: str) -> list[int]:
 
 
 SILENT = {
+    "a repeat where there is no cache": """
+        if training and not options.cache:
+            ds = ds.repeat()
+        if options.cache:
+            ds = ds.cache()
+        """,
     "a cache in front of everything random": "ds.map(load).cache().shuffle(99).map(flip).repeat().batch(32)",
     "a cache of batches": "ds.map(load).batch(32).cache()",
     "a function from elsewhere": "ds.map(distort).cache()",
@@ -115,6 +121,19 @@ SILENT = {
     "a star": "ds.map(*args).cache()\nds.shuffle(*args, **more).map(load).shuffle(3).cache(*args)",
 }
 FLAGGED = {
+    "behind two conditions": """
+        if training:
+            ds = ds.map(flip)
+        if options.cache:
+            ds = ds.cache()  # <-
+        """,
+    "behind one condition, twice": """
+        if training:
+            ds = ds.map(flip)
+        print(ds)
+        if training:
+            ds = ds.cache()  # <-
+        """,
     "an endless repeat": "ds.map(load).repeat().cache().shuffle(99).batch(32)  # <-",
     "an endless repeat by number": "ds.map(load).repeat(-1).batch(32).cache()  # <-",
     "an endless repeat, kept in a file": "ds.map(load).repeat(None).cache('file')  # <-",

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
-from tflint_perf.model.syntax import argument, has_stars, integer, is_name, last_name
+from tflint_perf.model.conditions import conditions
+from tflint_perf.model.syntax import argument, descendants, has_stars, integer, is_name, last_name
 from tflint_perf.model.values import Pipeline
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class LateCaches:
 
     def _why(self, way: Pipeline, index: int) -> Why | None:
         stage, cache = way[index], way[-1].call
-        if has_stars(stage.call):
+        if has_stars(stage.call) or self._excludes(stage.call, cache):
             return None
         if stage.name == "repeat" and index:
             if any(behind.name in ("take", "take_while") for behind in way[index:]):
@@ -64,6 +65,16 @@ class LateCaches:
             return "random"
         return "shuffle" if stage.name == "shuffle" and self._keeps_order(way, index) else None
 
+    def _excludes(self, one: cst.Call, other: cst.Call) -> bool:
+        """Whether conditions in front of two stages ask different things of one value: both may never hold."""
+        asked, also = (list(conditions(self._model.walk, call, exits=False)) for call in (one, other))
+        return any(
+            here is not there and _names_in(here) & _names_in(there) and not here.deep_equals(there)
+            for here in asked
+            for there in also
+            if here not in also and there not in asked
+        )
+
     def _keeps_order(self, way: Pipeline, index: int) -> bool:
         """Whether a shuffle gives another order in each epoch, which nothing behind the cache does again."""
         stage = way[index]
@@ -73,3 +84,12 @@ class LateCaches:
         names = {behind.name for behind in way[index + 1 :]}
         later = {behind.name for behind in self._model.successors.behind(way[-1].call)}
         return not names & _SPLITS and not later & {"shuffle", *_SPLITS}
+
+
+def _names_in(node: cst.CSTNode) -> set[str]:
+    """The names of what a condition asks: `cache` for `not self.cache`."""
+    parts = list(descendants(node))
+    bases = {part.value for part in parts if isinstance(part, cst.Attribute)}
+    return {
+        last_name(part) for part in parts if isinstance(part, cst.Name | cst.Attribute) and part not in bases
+    }
