@@ -114,6 +114,11 @@ FLAGGED = {
     ),
     "a random layer": ("flip = tf.keras.layers.RandomFlip()\nsource.map(lambda x, y: (flip(x, training=True), y))", [2]),
     "a table": ("single.map(lambda x: table.lookup(x))", [1]),
+    "a table by the type of a parameter": (
+        "def load(words: tf.lookup.StaticHashTable):\n    def to_ids(x):\n        return words.lookup(x)\n"
+        "    return single.map(to_ids)",
+        [4],
+    ),
     "a table of a method": (
         "class Data:\n    def __init__(self):\n        self.table = tf.lookup.StaticHashTable(initializer, 0)\n"
         "    def load(self):\n        return single.map(lambda x: self.table.lookup(x))",

@@ -14,7 +14,7 @@ from tflint_perf.model.elementwise import mapped_function
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.named_calls import builtin_or_qualified
 from tflint_perf.model.randomness import is_random_op
-from tflint_perf.model.scopes import Function
+from tflint_perf.model.scopes import Binding, Function
 from tflint_perf.model.syntax import (
     argument,
     calls_below,
@@ -194,11 +194,19 @@ class Statefulness:
         if isinstance(node, cst.Name):
             found = self._infer.bindings_reaching(node)
             bindings = found[1] if found is not None else []
+            if any(self._is_table(binding) for binding in bindings):
+                return "stateful"
         else:
             bindings = self._infer.classes.bindings_of(node) if isinstance(node, cst.Attribute) else []
         made = [call for b in bindings if b.value is not None for call in calls_below(b.value)]
         natures = {_of_name(self._infer.names.qualified(call.func)) for call in made}
         return "random" if "random" in natures else "stateful" if "stateful" in natures else None
+
+    def _is_table(self, binding: Binding) -> bool:
+        """Whether a parameter is a table, by its type."""
+        annotation = binding.node.annotation if isinstance(binding.node, cst.Param) else None
+        named = self._infer.names.qualified(annotation.annotation) if annotation is not None else ""
+        return named.startswith("tf.lookup.")
 
     def _is_about_nothing(self, call: cst.Call, function: Function) -> bool:
         """Whether a call gets nothing that the function was given or made: it runs once, when it is traced."""
