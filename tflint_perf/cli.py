@@ -13,7 +13,7 @@ import click
 from tflint_perf.options import check_options, cores, keys_given
 from tflint_perf.problems import ConfigError, nearest
 
-COMMANDS = ("check", "rule", "verify", "config", "clean")
+COMMANDS = ("check", "rule", "verify", "server", "config", "clean")
 _BEFORE_COMMAND = frozenset({"-q", "--quiet", "-v", "--verbose", "--isolated"})
 _INTERRUPTED = 130
 _FAILURE = 2
@@ -115,6 +115,10 @@ class _Commands(click.Group):
             from tflint_perf.verify.command import verify
 
             return verify
+        if cmd_name == "server":
+            from tflint_perf.server.command import server
+
+            return server
         return super().get_command(ctx, cmd_name)
 
 

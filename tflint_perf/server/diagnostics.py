@@ -1,0 +1,46 @@
+"""Findings as an editor shows them."""
+
+from __future__ import annotations
+
+from lsprotocol import types
+
+from tflint_perf.finding import Finding
+from tflint_perf.own_rules import OWN_RULES
+from tflint_perf.report import Entry
+from tflint_perf.server.documents import Snapshot
+from tflint_perf.server.linting import Linted
+from tflint_perf.settings import Settings
+
+SOURCE = "tflint-perf"
+_SEVERITIES = {
+    "error": types.DiagnosticSeverity.Error,
+    "warning": types.DiagnosticSeverity.Warning,
+    "info": types.DiagnosticSeverity.Information,
+}
+
+
+def diagnostic(snapshot: Snapshot, finding: Finding, settings: Settings) -> types.Diagnostic:
+    """One finding; what the engine itself reports, suppressions without effect, is shown as superfluous code."""
+    entry = Entry.of(str(snapshot.path), finding, settings)
+    unneeded = finding.code in OWN_RULES and finding.fix is not None
+    return types.Diagnostic(
+        snapshot.range_of(finding.start, finding.end),
+        finding.message,
+        severity=_SEVERITIES[entry.severity],
+        code=finding.code,
+        source=SOURCE,
+        tags=[types.DiagnosticTag.Unnecessary] if unneeded else None,
+    )
+
+
+def diagnostics(linted: Linted) -> list[types.PublishDiagnosticsParams]:
+    """What to show, for each part of the document, also for those without a finding."""
+    by_uri: dict[str, list[types.Diagnostic]] = {part.uri: [] for part in linted.snapshot.parts}
+    if linted.settings is not None:
+        for finding in linted.findings:
+            uri = linted.snapshot.part_of(finding.start).uri
+            by_uri[uri].append(diagnostic(linted.snapshot, finding, linted.settings))
+    return [
+        types.PublishDiagnosticsParams(part.uri, by_uri[part.uri], part.version)
+        for part in linted.snapshot.parts
+    ]

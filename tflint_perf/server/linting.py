@@ -1,0 +1,153 @@
+"""What is found in a document, by the configuration that is nearest to it, and what its fixes make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from tflint_perf.applicability import is_applicable
+from tflint_perf.cache import NAME
+from tflint_perf.clean import cache_folder
+from tflint_perf.discover import excluded_stdin
+from tflint_perf.errors import EditError, SourceError
+from tflint_perf.finding import Finding
+from tflint_perf.plugins import is_about_plugin, is_news
+from tflint_perf.problems import ConfigError
+from tflint_perf.project import lint_text
+from tflint_perf.resolve import Config, Configs
+from tflint_perf.server.documents import Snapshot
+from tflint_perf.settings import Settings
+from tflint_perf.source import Source
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Linted:
+    """What came of a document.
+
+    `settings` are None where it was not linted: it is excluded, or there is no configuration to go by. `problems`
+    are lines for the log. `wrong` is what is wrong with the configuration.
+    """
+
+    snapshot: Snapshot
+    settings: Settings | None = None
+    place: Path | None = None
+    findings: tuple[Finding, ...] = ()
+    problems: tuple[str, ...] = ()
+    wrong: str | None = None
+
+    @property
+    def has_fixes(self) -> bool:
+        """Whether `--fix` would change the document."""
+        settings = self.settings
+        return settings is not None and any(is_applicable(finding, settings) for finding in self.findings)
+
+
+@dataclass(slots=True)
+class Linter:
+    """Lints documents as `tflint-perf` would if it were run in the folder that is open in the editor.
+
+    Files of configuration are read anew each time, which costs little beside linting: they are never out of date.
+    Where one is broken, the last one that was not goes on to count.
+    """
+
+    _good: dict[Path, Config] = field(default_factory=dict)
+
+    def lint(self, snapshot: Snapshot, folders: Iterable[Path]) -> Linted:
+        """Lint a document; whatever goes wrong is said in the result."""
+        try:
+            return self._lint(snapshot, _around(snapshot.path, folders))
+        except Exception as error:
+            return Linted(snapshot, problems=(f"{snapshot.path}: internal error: {_said(error)}",))
+
+    def _lint(self, snapshot: Snapshot, around: Path | None) -> Linted:
+        folder = snapshot.path.parent.resolve()
+        wrong = None
+        try:
+            config = self._good[folder] = Configs(around or folder, ()).of(folder)
+        except ConfigError as error:
+            wrong = str(error)
+            if folder not in self._good:
+                return Linted(snapshot, wrong=wrong)
+            config = self._good[folder]
+        name = snapshot.name
+        settings = replace(config.settings, fix="no", force_exclude=True, named=frozenset({name}))
+        if excluded_stdin(str(snapshot.path), settings):
+            return Linted(snapshot, wrong=wrong)
+        place = _place(snapshot, config, around)
+        result, _ = lint_text(snapshot.data, name, settings, place)
+        problems = (*((result.failure,) if result.failure else ()), *result.problems)
+        news = tuple(line for line in problems if not is_about_plugin(line) or is_news(line))
+        return Linted(snapshot, settings, place, result.findings, news, wrong)
+
+
+def source_of(linted: Linted) -> Source | None:
+    """The source of a document, to be edited; None where its bytes can't stand for all of its text."""
+    snapshot = linted.snapshot
+    try:
+        source = Source.from_bytes(snapshot.data, snapshot.name)
+    except SourceError:
+        return None
+    text = snapshot.parts[0].text if snapshot.parts else None
+    if text is None or (not snapshot.is_notebook and text.mark + source.written != text.whole):
+        return None
+    return source
+
+
+def with_fix(source: Source, finding: Finding) -> Source:
+    """The source after the fix of one finding.
+
+    Raises:
+        EditError: the fix can't be made, or would do harm.
+    """
+    from tflint_perf.guards import damage
+    from tflint_perf.own_rules import OWN_RULES
+
+    new = source.apply(set(finding.fix.edits) if finding.fix else ())
+    # To remove a comment is what the fixes of suppressions are for.
+    harm = damage(source, new, may_lose_comments=finding.code in OWN_RULES)
+    if harm is not None:
+        raise EditError(harm)
+    return new
+
+
+def with_all_fixes(linted: Linted) -> Source:
+    """The source after all fixes that `--fix` would make.
+
+    Raises:
+        SourceError: nothing can be read from the document.
+    """
+    assert linted.settings is not None
+    settings = replace(linted.settings, fix="apply")
+    snapshot = linted.snapshot
+    _, new = lint_text(snapshot.data, snapshot.name, settings, linted.place)
+    return Source.from_bytes(new, snapshot.name)
+
+
+def warm_up() -> None:
+    """Import what linting needs, so that the first document does not wait for it."""
+    import tflint_perf.check
+    import tflint_perf.fix
+    import tflint_perf.modules  # noqa: F401
+    from tflint_perf.registry import all_rules
+
+    all_rules()
+
+
+def _around(path: Path, folders: Iterable[Path]) -> Path | None:
+    """The innermost of the open folders that holds the path."""
+    holding = [folder for folder in folders if path.is_relative_to(folder)]
+    return max(holding, key=lambda folder: len(folder.parts), default=None)
+
+
+def _place(snapshot: Snapshot, config: Config, around: Path | None) -> Path | None:
+    """The folder of the cache: the one of `check` in the open folder, and none beside a file that belongs to none."""
+    if not snapshot.saved:
+        return None
+    if around is not None:
+        return cache_folder(around)
+    return config.path.parent / NAME if config.path is not None else None
+
+
+def _said(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
