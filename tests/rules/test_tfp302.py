@@ -669,3 +669,8 @@ def test_a_meter_adds_up() -> None:
         """)
     assert flagged("TFP302", source) == [10]
     assert flagged("TFP302", source.replace("AverageMeter", "Schedule")) == []
+
+
+def test_an_op_with_named_arguments_alone_is_no_trouble() -> None:
+    source = "import tensorflow as tf\nfor x in tf.data.Dataset.range(9).batch(3):\n    print(tf.constant(value=3))\n"
+    assert flagged("TFP302", source) in ([], [3])

@@ -225,7 +225,7 @@ class OnDevice:
         given = [arg.value for arg in call.args if arg.keyword is None]
         if _GIVING.fullmatch(name):
             # A whole number without a type is of type int32, which TensorFlow keeps on the host.
-            return False if len(call.args) == 1 and isinstance(given[0], cst.Integer) else None
+            return False if len(call.args) == len(given) == 1 and isinstance(given[0], cst.Integer) else None
         return self._of_operands(given)
 
     def _of_function(self, function: Function, path: tuple[int, ...]) -> bool | None:
