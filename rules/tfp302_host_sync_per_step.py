@@ -82,7 +82,7 @@ class HostSyncPerStep(Rule):
     needs = (
         "GradientTape", "_gradients", "minimize(", ".function", "function(", "@function", "function as", "defun", "next(",
         "ataset", "Sequential", "Model", "load_model", "clone_model", "model_from_json", "applications", "hub.load",
-        "reduce_", "tf.",
+        "reduce_", "tf.", "train", "learn", "step(",
     )  # fmt: skip
     fixes = "unsafe"
     claim = Claim("step time", least=1.05, needs_gpu=True)

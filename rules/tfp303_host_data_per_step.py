@@ -64,9 +64,19 @@ class HostDataPerStep(Rule):
     name = "host-data-per-step"
     triggers = (
         "random", "array(", "stack(", "concatenate(", "zeros(", "empty(", "ones(", "tf.image", "tf.io", "decode",
-        "ImageDataGenerator", "rand(", "normal(",
+        "ImageDataGenerator", "rand(", "normal(", "batch", "load", "Load", "next(", "gener", "noise",
     )  # fmt: skip
-    needs = ("apply_gradients", "train_on_batch", "minimize(", "fit(", "fit_generator(", ".run(")
+    needs = (
+        "apply_gradients",
+        "train_on_batch",
+        "minimize(",
+        "fit(",
+        "fit_generator(",
+        ".run(",
+        "train",
+        "learn",
+        "step(",
+    )
     claim = Claim("step time", least=1.2)
 
     def check(self, model: Model) -> Iterator[Report]:

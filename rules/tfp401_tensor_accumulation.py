@@ -67,7 +67,7 @@ class TensorAccumulation(Rule):
         "GradientTape", "_gradients", "_on_batch", "minimize(", "predict(", "fit(", "evaluate(", ".function", "function(",
         "@function", "function as", "defun", ".run(", "get_next", "next(", ".step(", "ataset", "Sequential", "Model",
         "load_model", "clone_model", "model_from_json", "applications", "hub.load",
-        "append(tf", "append(tensorflow", "append(constant(",
+        "train", "learn", "step(", "append(tf", "append(tensorflow", "append(constant(",
     )  # fmt: skip
     fixes = "unsafe"
     claim = Claim("live tensors", least=1.5, kind="growth")

@@ -9,6 +9,8 @@ from typing import Literal
 How = Literal["call", "compile", "other", "consume"]
 # Whether TensorFlow traces a piece of code.
 State = Literal["compiled", "eager", "unknown"]
+# How a batch is made on the host.
+Batch = Literal["drawn", "stacked", "preprocessed", "augmented"]
 # What becomes of a value on the host. "shown": printed or logged. "glanced": the same, behind a condition. "summed": added
 # to a number. "counted": the `counter` of `counter % n`. "later": read only behind the loop. "drawn": made a picture or
 # a file of. "returned": given back to the device. "steering": decides what the loop does. "needed": anything else.

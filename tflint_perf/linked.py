@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tflint_perf.caller import Caller, Callers
+from tflint_perf.caller import Batch, Caller, Callers
 from tflint_perf.model.outside import ClassFacts
 from tflint_perf.model.summary import Part, Thing
 from tflint_perf.model.values import TENSOR, UNKNOWN, Origin, Value, dataset_from
@@ -102,6 +102,11 @@ class Linked:
             found = self._files.follow(found.file, found.thing.path.removesuffix("()"))
         return False
 
+    def makes_batches(self, path: str) -> Batch | None:
+        """How it, or what it is a generator or an object of, makes batches on the host; None where it makes none."""
+        found = self._files.follow(self._file, path)
+        return found.thing.batch if found is not None and found.thing is not None else None
+
     def acts(self, path: str) -> bool:
         """Whether calling it makes a gradient step or an inference call."""
         return self._files.acts(self._files.follow(self._file, path))
@@ -173,4 +178,7 @@ def _of_kind(kind: str) -> Value:
     """A value of which nothing is known but its kind."""
     if kind in ("", "unknown", "instance"):
         return UNKNOWN
+    if " of " in kind:
+        kind, _, held = kind.partition(" of ")
+        return Value(kind, element=_of_kind(held))  # type: ignore[arg-type]
     return Value(kind)  # type: ignore[arg-type]

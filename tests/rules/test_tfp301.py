@@ -25,6 +25,16 @@ SILENT = {
         for epoch in range(100):
             train_step(x, y)
         """,
+    "an input that a tape watches": """
+        def gradients_of(image):
+            x = tf.convert_to_tensor(image)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                found = model(x)
+            return tape.gradient(found, x)
+        for i in range(1000):
+            image += gradients_of(image)
+        """,
     "scalars": """
         for step, (x, y) in enumerate(dataset):
             train_step(tf.cast(step, tf.float32), tf.constant(0.5))

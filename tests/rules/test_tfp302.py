@@ -418,6 +418,17 @@ PLACES = {
         """,
         [4],
     ),
+    "beside what decides how to go on": (
+        """
+        for x, y in dataset:
+            loss = train_step(x, y)
+            other = train_step(y, x)
+            print(loss, other)
+            if loss < 0.1:
+                break
+        """,
+        [5],
+    ),
     "beside an environment": (
         """
         while True:

@@ -34,6 +34,12 @@ SILENT = {
                 tf.summary.histogram("x", x, step=step)
                 model.save_weights("w")
         """,
+    "where an episode has ended": """
+        while True:
+            score = agent.play(train_step(x))
+            if score is not None:
+                model.save("best")
+        """,
     "scalars": """
         for step, x in enumerate(dataset):
             with writer.as_default():

@@ -66,6 +66,8 @@ class Containers:
         if not bindings or depth > _DEEPEST:
             return "unknown"
         lives = {self._life_from(binding, node, depth) for binding in bindings}
+        if len(lives) > 1 and all(self._may_be_list(binding) for binding in bindings):
+            lives.discard("unknown")  # one that is made here, or one that a function gives in its stead
         lives |= {self._life_at(place) for place in self._shrinkings(container)}
         return next((life for life in ("unknown", "step", "round") if life in lives), "run")
 
@@ -89,6 +91,12 @@ class Containers:
         if isinstance(binding.node, cst.Attribute) and self._is_in_constructor(binding):
             return "run"
         return self._life_at(binding.node)
+
+    def _may_be_list(self, binding: Binding) -> bool:
+        """Whether a binding makes a container, or calls what may give one, outside step loops."""
+        if binding.kind != "assign" or self._is_new_container(binding):
+            return binding.kind == "assign"
+        return isinstance(binding.value, cst.Call) and not self._loops.is_per_step(binding.node)
 
     def _is_in_constructor(self, binding: Binding) -> bool:
         function = self._calls.function_at(binding.node)

@@ -10,7 +10,7 @@ from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.steps import GradientSteps, is_under_tape
-from tflint_perf.model.syntax import target_names
+from tflint_perf.model.syntax import descendants, target_names
 
 _DEEPEST = 4
 
@@ -28,6 +28,20 @@ class Feeds:
     def a_step(self, node: cst.CSTNode) -> bool:
         """Whether the value of `node` reaches a step, through names and through what functions return."""
         return self._reaches(node, self._loops.actions.acts, 0)
+
+    def is_differentiated(self, node: cst.CSTNode) -> bool:
+        """Whether a tape watches what `node` gives to a name: an input to be changed, no batch to learn from."""
+        statement = self._infer.place(node).block
+        watched = [arg.value for call in self._walk.calls.get("watch", ()) for arg in call.args]
+        return any(
+            isinstance(name, cst.Name)
+            and (found := self._infer.bindings_reaching(name)) is not None
+            and any(
+                b.value is not None and b.at.block is statement and node in descendants(b.value)
+                for b in found[1]
+            )
+            for name in watched
+        )
 
     def a_gradient_step(self, node: cst.CSTNode) -> bool:
         """Whether the value of `node` reaches a gradient step: a tape, or a function that has one."""

@@ -117,7 +117,10 @@ class FileReads:
         """Whether a call, by its name, changes what is trained."""
         name = callee_name(call)
         if name != "run":
-            return name in _TRAINING and isinstance(call.func, cst.Attribute)
+            if name in _TRAINING and isinstance(call.func, cst.Attribute):
+                return True
+            callee = self._infer.value(call.func).outside
+            return bool(callee) and self._infer.outside.trains(callee)
         given = argument(call, 0, "fetches")
         fetched = [e.value for e in given.elements] if isinstance(given, cst.List | cst.Tuple) else [given]
         return any(_TRAIN_OP.search(last_name(node)) for node in fetched)

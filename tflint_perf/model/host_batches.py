@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.caller import Batch
+from tflint_perf.model.keras_flows import is_flow
 from tflint_perf.model.scopes import Class, Function, Loop
 from tflint_perf.model.size_of_calls import has_environment
 from tflint_perf.model.syntax import (
@@ -17,6 +19,7 @@ from tflint_perf.model.syntax import (
     descendants,
     dotted_name,
     is_constant,
+    mentions,
     target_names,
 )
 from tflint_perf.model.values import Value
@@ -24,7 +27,6 @@ from tflint_perf.model.values import Value
 if TYPE_CHECKING:
     from tflint_perf.model import Model
 
-How = Literal["drawn", "stacked", "preprocessed", "augmented"]
 
 _DRAWS = frozenset(
     {"normal", "rand", "randn", "uniform", "random", "random_sample", "standard_normal", "truncnorm"}
@@ -42,11 +44,6 @@ _MEMORY = re.compile(
 )
 # The few numbers that a generator of images starts from are no data.
 _NOISE = re.compile(r"noise|latent|seed|code|(^|_)(z|eps(ilon)?)\d*($|_)", re.I)
-_FLOWS = frozenset({"flow", "flow_from_directory", "flow_from_dataframe"})
-_GENERATORS = (
-    "keras.preprocessing.image.ImageDataGenerator",
-    "keras.legacy.preprocessing.image.ImageDataGenerator",
-)
 _FITS = ("fit", "fit_generator")
 _SPECIAL_METHODS = ("__iter__", "__next__", "__getitem__")
 _DEEPEST = 4
@@ -57,7 +54,7 @@ class HostBatch:
     """The expression that gives a batch to a step loop, and how the batch is made."""
 
     node: cst.BaseExpression
-    how: How
+    how: Batch
 
 
 class HostBatches:
@@ -67,7 +64,7 @@ class HostBatches:
         self._model = model
         self._infer = model.infer
         self._walk = model.walk
-        self._made: dict[Function, How | None] = {}
+        self._made: dict[Function, Batch | None] = {}
 
     def all(self) -> Iterator[HostBatch]:
         """The first batch of each training loop that is made in this way, and generators of Keras's own that train."""
@@ -111,12 +108,11 @@ class HostBatches:
             for arg in node.args:
                 yield from self._iterated(arg.value)
             return
-        value = self._infer.value(node)
-        how = self._of_value(value)
+        how = self._of_value(self._infer.value(node)) or self._outside(node)
         if how is not None and not _MEMORY.search(dotted_name(node)):
             yield HostBatch(node, how)
 
-    def _of_value(self, value: Value) -> How | None:
+    def _of_value(self, value: Value) -> Batch | None:
         """How the batches are made that a generator or an object of this file gives."""
         if value.kind == "generator" and value.function is not None and value.function.yields:
             return self._of_function(value.function)
@@ -124,13 +120,46 @@ class HostBatches:
             return self._of_class(value.klass)
         return None
 
-    def _of_class(self, klass: Class) -> How | None:
+    def _outside(self, node: cst.BaseExpression, depth: int = 0) -> Batch | None:
+        """How a function, a generator or an object of another file makes the batches that `node` gives."""
+        if isinstance(node, cst.Call):
+            if callee_name(node) == "iter" and node.args:
+                return self._outside(node.args[0].value, depth)
+            called = self._infer.value(node.func)
+            how = self._infer.outside.makes_batches(called.outside) if called.outside else None
+            return how or self._outside_object(node)
+        how = self._outside_object(node)
+        if how is not None or not isinstance(node, cst.Name) or depth > _DEEPEST:
+            return how
+        found = self._infer.bindings_reaching(node)
+        bindings = found[1] if found is not None else []
+        imported = [self._infer.outside.makes_batches(b.imported) for b in bindings if b.kind == "import"]
+        made = [
+            self._outside(b.value, depth + 1)
+            for b in bindings
+            if b.kind == "assign" and isinstance(b.value, cst.Call)
+        ]
+        return next((how for how in (*imported, *made) if how is not None), None)
+
+    def _outside_object(self, node: cst.BaseExpression) -> Batch | None:
+        path = self._infer.value(node).outside
+        return self._infer.outside.makes_batches(path) if path.endswith("()") else None
+
+    def made_by(self, function: Function) -> Batch | None:
+        """How a function, called in a loop, or a generator makes batches."""
+        return self._of_function(function)
+
+    def objects_make(self, klass: Class) -> Batch | None:
+        """How objects of a class make batches where a loop runs over them."""
+        return self._of_class(klass)
+
+    def _of_class(self, klass: Class) -> Batch | None:
         if _MEMORY.search(klass.name):
             return None
         methods = [klass.methods[name] for name in _SPECIAL_METHODS if name in klass.methods]
         return next((how for method in methods if (how := self._of_function(method)) is not None), None)
 
-    def _how(self, node: cst.BaseExpression) -> How | None:
+    def _how(self, node: cst.BaseExpression) -> Batch | None:
         """How an expression makes a batch; None where it makes none."""
         if isinstance(node, cst.Subscript):
             value = self._infer.value(node.value)
@@ -140,7 +169,8 @@ class HostBatches:
         if not isinstance(node, cst.Call):
             return None
         if callee_name(node) == "next" and node.args:
-            return self._of_value(self._infer.value(node.args[0].value))
+            given = node.args[0].value
+            return self._of_value(self._infer.value(given)) or self._outside(given)
         if self._draws_data(node):
             return "drawn"
         how = self._of_stack(node)
@@ -148,6 +178,9 @@ class HostBatches:
             return how
         if _MEMORY.search(dotted_name(node.func)):
             return None
+        callee = self._infer.value(node.func)
+        if callee.outside:
+            return self._infer.outside.makes_batches(callee.outside) if callee.kind != "class" else None
         targets = [target for target in self._model.calls.targets(node) if not target.yields]
         return self._of_function(targets[0]) if len(targets) == 1 else None
 
@@ -178,7 +211,7 @@ class HostBatches:
             and self._infer.value(call.func.value).name == "np.random.Generator"
         )
 
-    def _of_stack(self, call: cst.Call) -> How | None:
+    def _of_stack(self, call: cst.Call) -> Batch | None:
         """`np.array([f(x) for x in …])`, `tf.stack([tf.image.resize(x, …) for x in …])`."""
         name = self._infer.names.qualified(call.func)
         given = argument(call, 0)
@@ -209,7 +242,7 @@ class HostBatches:
 
     # Functions
 
-    def _of_function(self, function: Function, depth: int = 0) -> How | None:
+    def _of_function(self, function: Function, depth: int = 0) -> Batch | None:
         """How a function, or one that it calls, makes arrays sample by sample, or draws them."""
         if function in self._made or depth > _DEEPEST or _MEMORY.search(function.name):
             return self._made.get(function)
@@ -218,14 +251,14 @@ class HostBatches:
             self._made[function] = self._look(function, depth)
         return self._made[function]
 
-    def _look(self, function: Function, depth: int) -> How | None:
+    def _look(self, function: Function, depth: int) -> Batch | None:
         for call in function.calls:
             how = self._of_stack(call)
             if how is not None:
                 return how
             if self._draws_data(call):
                 return "drawn"
-            if self._fills(call, function):
+            if self._fills(call, function) or self._gathers(call, function):
                 return "stacked"
         for call in function.calls:
             for target in self._model.calls.targets(call):
@@ -262,6 +295,28 @@ class HostBatches:
             for node in descendants(function.node.body)
         )
 
+    def _gathers(self, call: cst.Call, function: Function) -> bool:
+        """Whether a loop adds an array, which it makes, to a list that the function gives back."""
+        match call:
+            case cst.Call(
+                func=cst.Attribute(value=cst.Name(value=holder), attr=cst.Name("append")),
+                args=[cst.Arg(value=cst.Name() as added)],
+            ):
+                found = self._infer.bindings_reaching(added)
+                makers = [binding.value for binding in found[1]] if found is not None else []
+                given = [r.value for r in function.returns]
+                return (
+                    self._is_in_own_loop(call, function)
+                    and any(isinstance(maker, cst.Call) for maker in makers)
+                    and self._infer.value(added).kind == "array"
+                    and any(
+                        mentions(value, {holder})
+                        for value in given
+                        if isinstance(value, cst.Name | cst.Tuple)
+                    )
+                )
+        return False
+
     def _is_in_own_loop(self, node: cst.CSTNode, function: Function) -> bool:
         """Whether a loop runs `node` that is not the one in which a generator yields."""
         loop = self._model.loops.innermost_loop(node)
@@ -275,7 +330,7 @@ class HostBatches:
             return
         if self._infer.value(call.func.value).kind not in ("model", "unknown"):
             return
-        if self._is_flow(given, 0):
+        if self._outside(given) == "augmented" or is_flow(self._infer, given):
             yield HostBatch(given, "augmented")
             return
         value = self._infer.value(given)
@@ -283,29 +338,3 @@ class HostBatches:
             how = self._of_class(value.klass)
             if how is not None:
                 yield HostBatch(given, how)
-
-    def _is_flow(self, node: cst.BaseExpression, depth: int) -> bool:
-        """Whether a value is what an `ImageDataGenerator` of Keras gives."""
-        if isinstance(node, cst.Name) and depth < _DEEPEST:
-            found = self._infer.bindings_reaching(node)
-            values = [binding.value for binding in found[1]] if found is not None else []
-            return bool(values) and all(
-                value is not None and self._is_flow(value, depth + 1) for value in values
-            )
-        if (
-            not isinstance(node, cst.Call)
-            or callee_name(node) not in _FLOWS
-            or not isinstance(node.func, cst.Attribute)
-        ):
-            return False
-        return self._is_generator(node.func.value, 0)
-
-    def _is_generator(self, node: cst.BaseExpression, depth: int) -> bool:
-        if isinstance(node, cst.Call):
-            return self._infer.names.qualified(node.func) in _GENERATORS
-        found = (
-            self._infer.bindings_reaching(node) if isinstance(node, cst.Name) and depth < _DEEPEST else None
-        )
-        return found is not None and any(
-            binding.value is not None and self._is_generator(binding.value, depth + 1) for binding in found[1]
-        )

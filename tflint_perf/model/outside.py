@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from tflint_perf.caller import Caller
+from tflint_perf.caller import Batch, Caller
 from tflint_perf.model.values import UNKNOWN, Value
 
 if TYPE_CHECKING:
@@ -38,6 +38,9 @@ class Outside(Protocol):
 
     def makes(self, path: str) -> bool:
         """Whether it is, or calling it gives, tensors that the device made."""
+
+    def makes_batches(self, path: str) -> Batch | None:
+        """How it, or what it is a generator or an object of, makes batches on the host; None where it makes none."""
 
     def acts(self, path: str) -> bool:
         """Whether calling it makes a gradient step or an inference call."""
@@ -83,6 +86,10 @@ class Nothing:
     def makes(self, path: str) -> bool:
         """No."""
         return False
+
+    def makes_batches(self, path: str) -> Batch | None:
+        """None."""
+        return None
 
     def acts(self, path: str) -> bool:
         """No."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tflint_perf.caller import Caller
+from tflint_perf.caller import Batch, Caller
 from tflint_perf.model.names import canonical
 from tflint_perf.model.outside import ClassFacts
 from tflint_perf.model.values import UNKNOWN, Value
@@ -33,6 +33,10 @@ class Paths:
     def makes(self, path: str) -> bool:
         """Nobody knows."""
         return False
+
+    def makes_batches(self, path: str) -> Batch | None:
+        """Nobody knows."""
+        return None
 
     def acts(self, path: str) -> bool:
         """Nobody knows."""

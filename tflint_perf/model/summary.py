@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tflint_perf.caller import NEEDED, Fate, How, State
+from tflint_perf.caller import NEEDED, Batch, Fate, How, State
 from tflint_perf.model.bound_values import value_of_binding
+from tflint_perf.model.keras_flows import is_flow
 from tflint_perf.model.loops import LoopKind
 from tflint_perf.model.methods import traced
 from tflint_perf.model.outside import name_outside
@@ -50,7 +51,8 @@ class Thing:
     """A function, class or other value with a name: at the top level of a file, or in a class there.
 
     `gives` is the kind of what it is, or for functions of what calling them gives, `parts` are a tuple's parts or what a
-    list or dict holds, and `made` says that the device makes it; `path` leads to it, where
+    list or dict holds, and `made` says that the device makes it, `batch` how it makes batches
+    on the host; `path` leads to it, where
     it is an instance of a class or comes from another file. Of a function, `acts` and `has_step_loop` are what
     its file alone can tell; the paths that it `calls` outside its own loops tell more. So do those that it `runs`,
     in loops or not, of whether it `trains` a model, or `may_train` an object that it is given. `compiled` says that its
@@ -78,6 +80,7 @@ class Thing:
     elements: str = ""
     parts: tuple[Part, ...] = ()
     takes: tuple[Take, ...] = ()
+    batch: Batch | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +136,8 @@ def _things(model: Model) -> Iterator[tuple[str, Thing]]:
         kinds = {binding.kind for binding in bindings}
         if kinds <= {"assign", "with"}:
             values = [value_of_binding(model.infer, binding, model.walk.top) for binding in bindings]
+            if any(is_flow(model.infer, b.value) for b in bindings if b.value is not None):
+                yield name, Thing("value", batch="augmented")
             yield from _named(model, name, values[-1] if values else UNKNOWN)
     for klass in model.walk.classes.values():
         if klass.function is None:
@@ -164,6 +169,7 @@ def _class(model: Model, klass: Class) -> Thing:
     classes = model.infer.classes
     return Thing(
         "class",
+        batch=model.host_batches.objects_make(klass),
         keras_kind=classes.keras_kind(klass),
         has_foreign_base=classes.has_foreign_base(klass),
         bases=paths_of_bases(model, klass),
@@ -199,6 +205,7 @@ def _function(model: Model, function: Function) -> Thing:
         acts=model.loops.actions.function_acts(function),
         has_step_loop=model.loops.has_step_loop(function),
         calls=tuple(dict.fromkeys(_calls(model, function))),
+        batch=model.host_batches.made_by(function),
         compiled=compiled or model.compiled.state(function) == "compiled",
         alone=not model.calls.sites(function),
         trains=model.programs.trains_in(reached),
@@ -226,6 +233,8 @@ def _part(model: Model, value: Value) -> Part:
     """What is said of a value; "unknown" where nothing is."""
     if value.kind == "dataset":
         return Part("dataset", ready=readiness(value), elements=model.batching.elements(value))
+    if value.kind in ("list", "dict") and value.element is not None and value.element.kind in _BY_KIND:
+        return Part(f"{value.kind} of {value.element.kind}")
     known = value.kind in _BY_KIND or value.outside
     return Part(value.kind, _path(value)) if known else Part("unknown")
 

@@ -104,8 +104,6 @@ class Syncs:
     def _fates(self, node: cst.BaseExpression, tensor: cst.BaseExpression) -> set[Fate]:
         if _counts(node) and tensor is node.left:
             return {"counted"}
-        if self._is_asked_for(tensor):
-            return {"steering"}
         if isinstance(node, cst.Call) and shows(self._infer, node):
             return {"shown"}
         return self._values.fates(node)
@@ -117,7 +115,8 @@ class Syncs:
             copied += [
                 part
                 for part in taken
-                if self._on_device.is_made_there(part) or self._on_device.holds_what_is_made_there(part)
+                if (self._on_device.is_made_there(part) or self._on_device.holds_what_is_made_there(part))
+                and not self._is_asked_for(part)
             ]
         return copied
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.caller import How
+from tflint_perf.caller import Fate, How
 from tflint_perf.model.conditions import conditions
 from tflint_perf.model.outside import name_outside
 from tflint_perf.model.scopes import Class
 from tflint_perf.model.short_loops import is_part_of_one_iteration
 from tflint_perf.model.summary import Use
+from tflint_perf.model.usual import Usual
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model
@@ -83,5 +84,24 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
         loop is not None,
         model.loops.is_per_step(place),
         model.guards.guard_of(place) is None
-        and not any(conditions(model.walk, place, kind.node if kind is not None else None, exits=False)),
+        and all(
+            map(
+                Usual(model.infer).holds,
+                conditions(model.walk, place, kind.node if kind else None, exits=False),
+            )
+        ),
+        *(_fates(model, place) if how == "call" else ()),
     )
+
+
+def _fates(model: Model, place: cst.CSTNode) -> tuple[frozenset[Fate], tuple[frozenset[Fate], ...]]:
+    """What becomes of what a call gives, whole and by parts."""
+    match model.walk.parents.get(place):
+        case cst.Assign(targets=[cst.AssignTarget(cst.Tuple(elements=elements))]):
+            parts = tuple(
+                frozenset(model.host_values.fates(place, (index,))) for index in range(len(elements))
+            )
+            return frozenset().union(*parts), parts
+        case cst.Expr():
+            return frozenset(), ()
+    return frozenset(model.host_values.fates(place)), ()

@@ -6,6 +6,7 @@ import re
 
 import libcst as cst
 
+from tflint_perf.model.flow import loops_around
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Binding, Block
 from tflint_perf.model.syntax import callee_name, descendants, is_constant, last_name, mentions, names_read
@@ -51,7 +52,7 @@ class Usual:
     ) -> bool:
         match operator:
             case cst.Is() | cst.IsNot():
-                return True
+                return not self._is_told_each_time(left)
             case cst.GreaterThan() | cst.GreaterThanEqual() | cst.LessThan() | cst.LessThanEqual():
                 if _measures(left) or _measures(right):
                     return True
@@ -61,6 +62,16 @@ class Usual:
                 sides = [side for side in (left, right) if not _is_literal(side)]
                 return len(sides) == 1 and (self._is_setting(sides[0]) or _is_rank(sides[0]))
         return False
+
+    def _is_told_each_time(self, node: cst.BaseExpression) -> bool:
+        """Whether a call in the same loop gives what a condition asks for: `score = play()`, `if score is not None`."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        loop = self._infer.place(node).block.loop
+        return (
+            found is not None
+            and loop is not None
+            and any(isinstance(b.value, cst.Call) and loop in loops_around(b.at.block.loop) for b in found[1])
+        )
 
     def _counts_up(self, node: cst.BaseExpression) -> bool:
         """Whether a name is that of a counter, which nothing sets back."""
