@@ -7,6 +7,8 @@ is left out, and what becomes so meanwhile is thrown away.
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 import time
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -186,9 +188,12 @@ def serve() -> int:
     """Serve until the editor goes; 1 if it went without a word."""
     from tflint_perf.server.features import register
 
+    # Nothing but the protocol may go there; what anybody prints joins what is said to people.
+    stream = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     server = Server()
     register(server)
-    server.start_io()
+    server.start_io(stdout=stream)
     stopped = server.may_stop
     server.stop()
     return 0 if stopped else 1
