@@ -148,19 +148,18 @@ class Server(LanguageServer):
         self._known[uri] = _Known(self._number, linted, time.perf_counter() - started)
         for shown in diagnostics(linted):
             self.text_document_publish_diagnostics(shown)
-        for line in linted.problems:
+        for line in filter(self._is_news, linted.problems):
             self.log(types.MessageType.Error, line)
-        if linted.wrong is not None:
-            self._tell(linted.wrong)
+        if linted.wrong is not None and self._is_news(linted.wrong):
+            self.log(types.MessageType.Error, linted.wrong)
+            message = f"tflint-perf: {linted.wrong}"
+            self.window_show_message(types.ShowMessageParams(types.MessageType.Error, message))
 
-    def _tell(self, wrong: str) -> None:
-        """Say once what is wrong with a configuration."""
-        self.log(types.MessageType.Error, wrong)
-        if wrong not in self._told:
-            self._told.add(wrong)
-            self.window_show_message(
-                types.ShowMessageParams(types.MessageType.Error, f"tflint-perf: {wrong}")
-            )
+    def _is_news(self, line: str) -> bool:
+        """Whether a line has not been said before: the same text is linted again and again."""
+        news = line not in self._told
+        self._told.add(line)
+        return news
 
     def clear(self, uris: Iterable[str]) -> None:
         """Show nothing more for documents and cells that are gone."""

@@ -22,7 +22,10 @@ class Text:
 
     whole: str
     codec: PositionCodec
-    _starts: list[int] = field(default_factory=list, compare=False, repr=False)
+    _starts: list[int] = field(default_factory=lambda: [0], init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._starts.extend(match.end() for match in _ROW_END.finditer(self.whole))
 
     @property
     def mark(self) -> str:
@@ -31,7 +34,7 @@ class Text:
 
     def position(self, row: int, column: int) -> types.Position:
         """Where a row and column of the Python text stand, both from 1, the columns in characters."""
-        starts = self._rows()
+        starts = self._starts
         row = min(max(row, 1), len(starts))
         start = starts[row - 1] + (len(self.mark) if row == 1 else 0)
         return self._position_at(min(start + column - 1, len(self.whole)))
@@ -43,7 +46,7 @@ class Text:
 
     def offset(self, position: types.Position) -> int:
         """How many characters stand before a position; one behind the end of its row is the row's end."""
-        starts = self._rows()
+        starts = self._starts
         if position.line >= len(starts):
             return len(self.whole)
         start = starts[position.line]
@@ -71,8 +74,8 @@ class Text:
         return edits
 
     def _position_at(self, offset: int) -> types.Position:
-        row = bisect_right(self._rows(), offset) - 1
-        start = self._rows()[row]
+        row = bisect_right(self._starts, offset) - 1
+        start = self._starts[row]
         # No position stands between the two characters of a line end.
         before = self._row_from(start)[: offset - start]
         return types.Position(row, self.codec.client_num_units(before))
@@ -80,12 +83,6 @@ class Text:
     def _row_from(self, start: int) -> str:
         end = _ROW_END.search(self.whole, start)
         return self.whole[start : end.start() if end else None]
-
-    def _rows(self) -> list[int]:
-        if not self._starts:
-            self._starts.append(0)
-            self._starts.extend(match.end() for match in _ROW_END.finditer(self.whole))
-        return self._starts
 
 
 def _pieces(old: str, new: str) -> Iterator[tuple[int, int, str]]:
