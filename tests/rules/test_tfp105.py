@@ -21,6 +21,11 @@ SILENT = {
         for i in range(few.shape[0]):
             model.predict(np.expand_dims(few[i], axis=0))
         """,
+    "the first sample of all, once an epoch": """
+        for epoch in range(10):
+            model.fit(images, labels)
+            model.predict(images[:1])
+        """,
     "once": "model.predict(np.zeros((1, 3)))",
     "a whole dataset once an epoch": """
         for epoch in range(10):
@@ -113,6 +118,25 @@ SILENT = {
 }
 
 FLAGGED = {
+    "batches of a generator with a name": (
+        """
+        flow = datagen.flow_from_directory("images")
+        for x, y in flow:
+            model.fit(x, y)
+        for i in range(len(flow)):
+            x, y = flow[i]
+            model.predict(x)
+        """,
+        [4, 7],
+    ),
+    "a series that grows by its answers": (
+        """
+        last = series[:1]
+        for i in range(60):
+            last = np.append(last[:, 1:], model.predict(last), axis=1)
+        """,
+        [4],
+    ),
     "batches of a generator from elsewhere": (
         """
         from data import test_generator

@@ -216,3 +216,13 @@ def size_of_element(value: Value) -> Size:
             return "batch"
     batched = any(value.some_pipeline_has(stage) for stage in (*BATCHING, "window", "apply"))
     return "sample" if value.pipelines and not batched else "batch"
+
+
+def is_flow(node: cst.CSTNode | None) -> bool:
+    """Whether an expression makes a Keras generator of batches."""
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+        return False
+    if callee_name(node) == "flow":
+        named = re.search(r"gen|aug|train|val|test", last_name(node.func.value), re.I) is not None
+        return named or keyword_argument(node, "batch_size") is not None
+    return callee_name(node) in ("flow_from_directory", "flow_from_dataframe")

@@ -12,7 +12,7 @@ from tflint_perf.model import size_of_calls
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Binding, Function
-from tflint_perf.model.size_of_calls import BATCH_SIZE, size_of_element
+from tflint_perf.model.size_of_calls import BATCH_SIZE, is_flow, size_of_element
 from tflint_perf.model.syntax import callee_name, integer, last_name, names_read, string
 
 if TYPE_CHECKING:
@@ -170,11 +170,23 @@ class Sizes:
                 return self.element(args[0], path)
             if name == "range":
                 return "scalar"
-            if name in ("array_split", "flow", "flow_from_directory", "flow_from_dataframe"):
+            if name == "array_split":
                 return "batch"
+        if self._gives_batches(iterable):
+            return "batch"
         if value.kind == "generator" and value.function is not None:
             return self.of_function(value.function, path)
         return "sample" if self.partial(iterable) == "batch" else "unknown"
+
+    def _gives_batches(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression is a Keras generator of batches: `generator.flow_from_directory(…)`, or a name of it."""
+        if isinstance(node, cst.Name):
+            found = self.infer.bindings_reaching(node)
+            return found is not None and any(
+                binding.kind == "assign" and binding.path == () and is_flow(binding.value)
+                for binding in found[1]
+            )
+        return is_flow(node)
 
     # Parts of arrays
 
@@ -187,6 +199,8 @@ class Sizes:
         index = first.value
         if last_name(index) in ("None", "newaxis"):
             return "sample"
+        if self._gives_batches(node.value):
+            return "batch"
         base = self.partial(node.value)
         if string(index) is not None or isinstance(index, cst.Ellipsis):
             return base
@@ -200,6 +214,8 @@ class Sizes:
     def _slice(self, base: cst.BaseExpression, cut: cst.Slice) -> Size | None:
         of_base = self.partial(base)
         kept: Size | None = of_base if of_base in ("batch", "sample") else "unknown"
+        if cut.step is None and integer(cut.upper) == 1 and (cut.lower is None or integer(cut.lower) == 0):
+            return "sample"
         if cut.lower is None or cut.upper is None or cut.step is not None:
             return kept
         if isinstance(cut.upper, cst.BinaryOperation) and isinstance(cut.upper.operator, cst.Add):
