@@ -50,6 +50,10 @@ KINDS = {
     "over few items with a name": ("rates = [0.1, 0.01]\nfor rate in rates: train_step(rate)", ["none"]),
     "over items that are added to": ("xs = [0]\nxs.append(x)\nfor x in xs: train_step(x)", ["step"]),
     "over layers": ("for layer in model.layers: x = layer(x)", ["none"]),
+    "over models by number": (
+        "blocks = [keras.Sequential(), keras.Sequential()]\nfor i in range(n): x = blocks[i](x)",
+        ["none"],
+    ),
     "over variables": ("for v in model.trainable_variables: v.assign(v * 2)", ["none"]),
     "over devices": ("for gpu in tf.config.list_physical_devices('GPU'): f(gpu)", ["none"]),
     "over file names": ("import glob\nfor name in glob.glob('*.jpg'): model(load(name))", ["none"]),

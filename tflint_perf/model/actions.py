@@ -12,7 +12,7 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.short_loops import is_part_of_one_iteration
 from tflint_perf.model.size_of_calls import is_of_environment
-from tflint_perf.model.syntax import callee_name, last_name
+from tflint_perf.model.syntax import callee_name, last_name, names_read
 
 if TYPE_CHECKING:
     from tflint_perf.model.loops import Loops
@@ -87,7 +87,16 @@ class Actions:
         callee = self._infer.value(func)
         if callee.kind == "compiled" and not callee.outside:
             return callee.function is None or self._counts(call) or not self._only_computes(callee.function)
-        return callee.kind == "model"
+        return callee.kind == "model" and not self._is_one_of_several(func)
+
+    def _is_one_of_several(self, callee: cst.BaseExpression) -> bool:
+        """Whether a loop goes through models: `for i in range(4): x = blocks[i](x)` is one pass through all of them."""
+        return isinstance(callee, cst.Subscript) and any(
+            binding.kind in ("for", "comprehension")
+            for part in callee.slice
+            for name in names_read(part)
+            for binding in (self._infer.bindings_reaching(name) or (None, ()))[1]
+        )
 
     def _counts(self, call: cst.Call) -> bool:
         """Whether the innermost loop around a call counts, rather than runs over things."""
