@@ -10,6 +10,7 @@ import libcst as cst
 from tflint_perf.edit import Editor
 from tflint_perf.model import Model
 from tflint_perf.model.materialized import Materialization
+from tflint_perf.model.syntax import callee_name
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 
@@ -43,7 +44,7 @@ class DatasetMaterialized(Rule):
     ## What is left alone
 
     `take(n)` of a few elements, datasets of file names or of values that are written down in the script, labels and
-    other parts that a comprehension picks, datasets that are evaluated on. The fix of `len(list(dataset))` is refused
+    other parts that a comprehension picks, datasets that are evaluated on, tests and assertions. The fix of `len(list(dataset))` is refused
     where a stage such as `filter`, or files of unknown length, keep TensorFlow from knowing the number.
 
     ## Sources
@@ -62,8 +63,25 @@ class DatasetMaterialized(Rule):
 
     def check(self, model: Model) -> Iterator[Report]:
         for found in model.materializations.all():
+            if _is_tested(model, found.node):
+                continue
             fix = partial(_ask, found) if found.form == "length" else None
             yield Report(found.node, _message(model, found), fix)
+
+
+def _is_tested(model: Model, node: cst.CSTNode) -> bool:
+    """Whether a test looks at what is materialized: it is asserted, or stands in a function called `test_…`."""
+    function = model.function_at(node)
+    if function is not None and function.name.startswith("test"):
+        return True
+    above: cst.CSTNode | None = node
+    while above is not None:
+        if isinstance(above, cst.Assert) or (
+            isinstance(above, cst.Call) and callee_name(above).startswith("assert")
+        ):
+            return True
+        above = model.walk.parents.get(above)
+    return False
 
 
 def _message(model: Model, found: Materialization) -> str:

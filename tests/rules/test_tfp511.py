@@ -35,6 +35,8 @@ SILENT = {
     "a few elements": "samples = list(train_ds.take(5))\nmodel.fit(train_ds)",
     "the length of a few elements": "n = len(list(train_ds.take(9)))",
     "as many as a variable says": "n = len(list(train_ds.take(count)))",
+    "in an assertion": "assert len(list(train_ds)) == 10\nmodel.fit(train_ds)",
+    "in a test": "def test_load():\n    assertLen(list(train_ds), 10)\n    examples = list(train_ds)\nmodel.fit(train_ds)",
     "a list of something else": "n = len(list(frames))",
     "a dataset from elsewhere": "n = len(list(load()))",
     "a range": "print(list(tf.data.Dataset.range(9)))\nn = len(list(tf.data.Dataset.range(9).batch(2)))",
