@@ -400,6 +400,7 @@ def test_a_program_that_uses_but_does_not_train_is_left_alone(project: Path, pro
         ("from agents import lost\nif __name__ == '__main__':\n    lost().learn(1)\n", {}),
         # What it imports, or what that imports, settles the memory or hides the GPUs.
         ("import gpus\n" + PROGRAM, {"gpus": "import tensorflow as tf\ntf.config.experimental.set_memory_growth(g, True)\n"}),
+        ("import setup.gpus\n" + PROGRAM, {"setup__init": "", "setup__gpus": "tf.config.set_logical_device_configuration(g, c)\n"}),
         ("import a\n" + PROGRAM, {"a": "import b", "b": "import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '-1'\n"}),
         ("import a\n" + PROGRAM, {"a": "from b import *", "b": "session_options.gpu_options.allow_growth = True\n"}),
     ],

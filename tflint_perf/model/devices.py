@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.model.programs import imports_tensorflow
-from tflint_perf.model.syntax import argument, callee_name, descendants, is_name, string
+from tflint_perf.model.scopes import Binding
+from tflint_perf.model.syntax import argument, callee_name, descendants, dotted_name, is_name, string
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model
@@ -81,7 +82,7 @@ class Devices:
 
     def _may_leave_it_to_another_file(self) -> bool:
         imported = {
-            binding.imported
+            _run_by_import(binding)
             for scope in self._walk.scopes.values()
             for bindings in scope.bindings.values()
             for binding in bindings
@@ -142,6 +143,12 @@ class Devices:
 
     def _uses_tpu_alone(self) -> bool:
         return any(name in self._walk.calls for name in _TPU) and "MirroredStrategy" not in self._walk.calls
+
+
+def _run_by_import(binding: Binding) -> str:
+    """The dotted name that an import names: `import package.module` binds the package, and runs the module."""
+    whole = dotted_name(binding.node.name) if isinstance(binding.node, cst.ImportAlias) else ""
+    return whole if whole.startswith(f"{binding.imported}.") else binding.imported
 
 
 def _hides(variable: str | None, value: str | None) -> bool:

@@ -177,8 +177,10 @@ class Iterations:
             return _computed(node.operator, left, right) if left is not None and right is not None else None
         bindings: list[Binding] = []
         cut = _measured(node)
-        if cut is not None:
-            return self._length_of_cut(cut)
+        if cut is not None and (length := self._length_of_cut(cut)) is not None:
+            return length
+        if isinstance(node, cst.Call):
+            return self._length(node, depth)
         if isinstance(node, cst.Name):
             found = self._infer.bindings_reaching(node)
             bindings = found[1] if found is not None else []
@@ -187,6 +189,13 @@ class Iterations:
         numbers = [self._number_of(binding, depth) for binding in bindings]
         known = [number for number in numbers if number is not None]
         return max(known) if known and len(known) == len(numbers) else None
+
+    def _length(self, call: cst.Call, depth: int) -> int | None:
+        """How many items the list that `len(x)` measures has, where that is in sight."""
+        if builtin_or_qualified(self._infer, call.func) != "len" or len(call.args) != 1:
+            return None
+        most = self._most(call.args[0].value, traced=False, depth=depth + 1)
+        return int(most) if 0 < most < math.inf else None
 
     def _length_of_cut(self, name: cst.Name) -> int | None:
         """The greatest length of what a name stands for, where that was cut off: `few = images[:10]`."""
