@@ -340,6 +340,22 @@ def test_a_broken_configuration_is_told_once_and_the_last_good_one_goes_on(tmp_p
     in_editor(tmp_path, session)
 
 
+def test_severities_and_the_baseline_count_as_on_the_command_line(tflint_perf: CommandLine) -> None:
+    path = tflint_perf.write("train.py", SLOW)
+    assert tflint_perf("--select=TFP101", "--write-baseline", "old.json").code == 0
+    tflint_perf.write("tflint-perf.toml", 'baseline = "old.json"\nseverity = { TFP406 = "info" }')
+
+    async def session(client: Editor) -> None:
+        uri = client.open(path.as_uri(), SLOW)
+        (found,) = await client.diagnostics(uri)
+        assert (found.code, found.severity) == ("TFP406", types.DiagnosticSeverity.Information)
+        (tflint_perf.folder / "old.json").unlink()
+        client.save(uri)
+        await client.until(lambda: any("old.json" in message for message in client.messages))
+
+    in_editor(tflint_perf.folder, session)
+
+
 def test_each_folder_has_its_own_configuration(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     one.mkdir()

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tflint_perf import baseline
 from tflint_perf.applicability import is_applicable
 from tflint_perf.cache import NAME
 from tflint_perf.clean import cache_folder
@@ -64,12 +65,17 @@ class Linter:
         folder = snapshot.path.parent.resolve()
         wrong = None
         try:
-            config = self._good[folder] = Configs(around or folder, ()).of(folder)
+            config = Configs(around or folder, ()).of(folder)
+            if config.settings.baseline is not None:
+                baseline.read(config.settings.baseline)
+            self._good[folder] = config
         except ConfigError as error:
             wrong = str(error)
             if folder not in self._good:
                 return Linted(snapshot, wrong=wrong)
             config = self._good[folder]
+            if (file := config.settings.baseline) is not None and not file.is_file():
+                return Linted(snapshot, wrong=wrong)
         name = snapshot.name
         settings = replace(config.settings, fix="no", force_exclude=True, named=frozenset({name}))
         if excluded_stdin(str(snapshot.path), settings):
@@ -78,7 +84,10 @@ class Linter:
         result, _ = lint_text(snapshot.data, name, settings, place)
         problems = (*((result.failure,) if result.failure else ()), *result.problems)
         news = tuple(line for line in problems if not is_about_plugin(line) or is_news(line))
-        return Linted(snapshot, settings, place, result.findings, news, wrong)
+        findings = result.findings
+        if settings.baseline is not None:
+            findings = tuple(baseline.read(settings.baseline).new(findings, name))
+        return Linted(snapshot, settings, place, findings, news, wrong)
 
 
 def source_of(linted: Linted) -> Source | None:
