@@ -123,17 +123,28 @@ class Files:
     def _runs_one(
         self, found: Found | None, is_one: Callable[[Thing], bool], answers: _Answers[bool]
     ) -> bool:
-        """Whether calling a function runs one of which something is true."""
-        if found is None or found.thing is None or found.what != "thing":
+        """Whether calling a function runs one of which something is true, by as many calls as it takes."""
+        if found is None or found.what != "thing":
             return False
-        thing = found.thing
+        start = found
 
         def whether() -> bool:
-            called = (self.follow(found.file, path) for path in thing.runs)
-            return is_one(thing) or any(self._runs_one(other, is_one, answers) for other in called)
+            seen, waiting = {(start.file, start.name)}, [start]
+            while waiting:
+                current = waiting.pop()
+                if current.thing is None:
+                    continue
+                if is_one(current.thing):
+                    return True
+                for path in current.thing.runs:
+                    other = self.follow(current.file, path)
+                    if other is None or other.what != "thing" or (other.file, other.name) in seen:
+                        continue
+                    seen.add((other.file, other.name))
+                    waiting.append(other)
+            return False
 
-        # Functions may call each other.
-        return self._known(answers, (found.file, found.name), False, whether)
+        return self._known(answers, (start.file, start.name), False, whether)
 
     # What imports bring in
 
