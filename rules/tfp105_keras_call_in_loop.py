@@ -90,7 +90,8 @@ class KerasCallInLoop(Rule):
 def _is_of_keras_model(model: Model, call: cst.Call) -> bool:
     if not isinstance(call.func, cst.Attribute) or model.calls.targets(call):
         return False
-    return model.value(call.func.value).kind == "model"
+    own = model.value(call.func).outside  # a method that a class of another file defines
+    return not own and model.value(call.func.value).kind == "model"
 
 
 def _call_on_batch(edit: Editor, call: cst.Call) -> Repair | Refusal:

@@ -167,11 +167,12 @@ class Linked:
             return Value(_of_kind(kind).kind if kind else "instance", outside=settled.path)
         if thing.kind in ("function", "compiled", "class"):
             return Value(thing.kind, outside=settled.path)  # type: ignore[arg-type]
-        return (
-            self._of_part(settled.file, thing, settled.path, 0)
-            if thing.gives == "dataset"
-            else _of_kind(thing.gives)
-        )
+        if thing.gives in ("list", "dict") and thing.parts:
+            held = self._of_part(settled.file, thing.parts[0], f"{settled.path}[]", 0)
+            return Value(thing.gives, element=held)  # type: ignore[arg-type]
+        if thing.gives == "dataset":
+            return self._of_part(settled.file, thing, settled.path, 0)
+        return _of_kind(thing.gives)
 
 
 def _of_kind(kind: str) -> Value:

@@ -159,7 +159,9 @@ def _things(model: Model) -> Iterator[tuple[str, Thing]]:
 def _named(model: Model, name: str, value: Value, *, made: bool = False) -> Iterator[tuple[str, Thing]]:
     """A thing that an assignment makes, where something is known of it."""
     part = _part(model, value)
-    if part.gives != "unknown" or part.path:
+    if value.kind in ("list", "dict") and value.element is not None and _path(value.element):
+        yield name, Thing("value", value.kind, parts=(_part(model, value.element),), made=made)
+    elif part.gives != "unknown" or part.path:
         yield name, Thing("value", part.gives, part.path, ready=part.ready, elements=part.elements, made=made)
     elif value.kind == "compiled":
         yield name, Thing("compiled", acts=True, compiled=True)

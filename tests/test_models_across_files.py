@@ -1,0 +1,53 @@
+"""Models of classes that other files define, and what those define besides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from tflint_perf.project import lint_files
+from tflint_perf.settings import Settings
+
+NETS = """
+    import tensorflow as tf
+    class Plain(tf.keras.Model):
+        def call(self, x):
+            return x
+    class Own(Plain):
+        def predict(self, x):
+            return self(x)
+    class Base:
+        def __init__(self):
+            self.plain = [Plain() for _ in range(5)]
+            self.own = [Own() for _ in range(5)]
+            self.one = Own()
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "found"),
+    [("self.plain[i % 5]", True), ("self.own[i % 5]", False), ("self.one", False), ("Plain()", True)],
+)
+def test_only_the_predict_of_keras_sets_up_a_pipeline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, found: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("nets.py").write_text(dedent(NETS))
+    user = Path("user.py")
+    user.write_text(
+        dedent(f"""
+            import numpy as np
+            import tensorflow as tf
+            from nets import Base, Plain
+            class User(Base):
+                def play(self, env):
+                    net = {model.replace("[i % 5]", "[0]")}
+                    for i in range(1000):
+                        state = np.expand_dims(env.reset(), axis=0)
+                        env.step({model if "[" in model else "net"}.predict(state))
+        """)
+    )
+    [result] = lint_files([user], Settings(root=Path(), rules=frozenset({"TFP105"})), 1)
+    assert [finding.code for finding in result.findings] == ["TFP105"] * found
