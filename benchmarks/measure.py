@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -54,6 +55,18 @@ def parse(paths: list[Path], settings: Settings) -> dict[str, Any]:
     }
 
 
+def bare(paths: list[Path], settings: Settings) -> dict[str, Any]:
+    """Parse all files with libcst, and do nothing else."""
+    import libcst
+
+    contents = [path.read_bytes() for path in paths]
+    start = process_time()
+    for data in contents:
+        with suppress(libcst.ParserSyntaxError):
+            libcst.parse_module(data)
+    return {"parse": process_time() - start}
+
+
 def check(paths: list[Path], settings: Settings) -> dict[str, Any]:
     """Lint, as the command does in one process."""
     from tflint_perf.project import lint_files
@@ -67,7 +80,11 @@ def check(paths: list[Path], settings: Settings) -> dict[str, Any]:
     }
 
 
-TASKS: dict[str, Callable[[list[Path], Settings], dict[str, Any]]] = {"parse": parse, "check": check}
+TASKS: dict[str, Callable[[list[Path], Settings], dict[str, Any]]] = {
+    "parse": parse,
+    "bare": bare,
+    "check": check,
+}
 
 
 def main() -> None:

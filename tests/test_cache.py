@@ -15,6 +15,7 @@ import pytest
 
 from tflint_perf import check, clean, project
 from tflint_perf.cache import NAME, Cache, version
+from tflint_perf.keys import FORMATS
 from tflint_perf.project import FileResult, lint_files
 from tflint_perf.settings import Settings
 from tflint_perf.surroundings import Surroundings
@@ -367,7 +368,7 @@ def test_the_folder_that_is_cleaned_is_the_one_that_is_written(
 
 def test_output_is_the_same_cold_and_warm(settings: Settings) -> None:
     write(loop=LOOP, step=STEP, one=SLOW)
-    for output in ("full", "concise", "json", "json-lines", "github", "sarif"):
+    for output in FORMATS:
         command = [
             sys.executable,
             "-m",

@@ -71,12 +71,15 @@ def _parsed(text: str) -> cst.Module:
     Raises:
         ParserSyntaxError, RecursionError: it can't be parsed.
     """
-    checked = cst.CSTNode.__post_init__
     cst.CSTNode.__post_init__ = _unchecked  # type: ignore[method-assign,assignment]
     try:
         return cst.parse_module(text)
     finally:
-        cst.CSTNode.__post_init__ = checked  # type: ignore[method-assign]
+        cst.CSTNode.__post_init__ = _CHECKED  # type: ignore[method-assign]
+
+
+# The one that a node has by itself, also where several threads parse at once.
+_CHECKED = cst.CSTNode.__post_init__
 
 
 def _unchecked(node: cst.CSTNode) -> None:
