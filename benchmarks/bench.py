@@ -162,7 +162,7 @@ def show_cache(table: Table, files: Sequence[Path], root: Path) -> None:
 
 def cold_and_warm(folder: Path, cache: Path) -> tuple[Run, Run]:
     """A run that keeps what it finds, and the median of those that use it."""
-    command = [*KEEPING, f"--cache-dir={cache}", folder]
+    command: list[str | Path] = [*KEEPING, f"--cache-dir={cache}", folder]
     return succeeded(run(command)), succeeded(up_to_three(command))
 
 
