@@ -25,6 +25,17 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "as many as a list has items, to which the loop adds": """
+        names = []
+        count = len(names)
+        for i in range(count):
+            names.append(i)
+        @tf.function
+        def run(x):
+            for _ in range(count):
+                x = tf.matmul(x, w)
+            return x
+        """,
     "as many as a list in sight has items": """
         names = ["a", "b", "c", "d", "e"]
         count = len(names)

@@ -49,6 +49,7 @@ class Iterations:
         self._infer = infer
         self._calls = calls
         self._walk = infer.walk
+        self._measuring: set[cst.Call] = set()
 
     def are_many(self, loop: Loop, *, traced: bool) -> bool:
         """Whether a `for` runs more than 16 times, or as often as the code does not show.
@@ -194,7 +195,13 @@ class Iterations:
         """How many items the list that `len(x)` measures has, where that is in sight."""
         if builtin_or_qualified(self._infer, call.func) != "len" or len(call.args) != 1:
             return None
-        most = self._most(call.args[0].value, traced=False, depth=depth + 1)
+        if call in self._measuring:  # a loop over as many items as a list has may add to the list
+            return None
+        self._measuring.add(call)
+        try:
+            most = self._most(call.args[0].value, traced=False, depth=depth + 1)
+        finally:
+            self._measuring.discard(call)
         return int(most) if 0 < most < math.inf else None
 
     def _length_of_cut(self, name: cst.Name) -> int | None:
