@@ -127,6 +127,21 @@ def test_flags_a_dataset_where_it_is_batched(project: Path) -> None:
     assert found(project, data=DATA, program=dedent(MODEL) + program) == ["TFP502 program here"]
 
 
+def test_flags_a_dataset_that_goes_through_functions_of_another_file(project: Path) -> None:
+    stages = """
+        import tensorflow as tf
+        def flip(dataset):
+            return dataset.map(change, num_parallel_calls=4)
+        def show(images):
+            return images.map(change)
+    """
+    program = (
+        "from stages import flip, show\nds = flip(load())\nmodel.fit(ds.batch(3))  # here\n"
+        "model.fit(show(load()).batch(3))\n"
+    )
+    assert found(project, stages=stages, program=dedent(MODEL) + program) == ["TFP502 program here"]
+
+
 def test_flags_samples_of_another_file_where_they_are_trained_on(project: Path) -> None:
     program = "from data import make_single\nmodel.fit(make_single())  # here"
     assert found(project, data=DATA, program=dedent(MODEL) + program) == ["TFP501 program here"]

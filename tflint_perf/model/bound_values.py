@@ -91,6 +91,8 @@ def _parameter(infer: Inference, binding: Binding, scope: Scope) -> Value:
         return told
     given = infer.arguments_of(function, binding.name)
     value = join([infer.value(argument) for argument in given]) if given else UNKNOWN
+    if value is UNKNOWN and not told.known and infer.by_use is not None:
+        return infer.by_use.parameter(binding)
     return value if value.kind == told.kind or not told.known else told
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.model.dataset_apis import DATASET_STAGES
 from tflint_perf.model.syntax import keyword_argument
 from tflint_perf.model.values import UNKNOWN, Value
 
 if TYPE_CHECKING:
     from tflint_perf.model.infer import Inference
-    from tflint_perf.model.scopes import Class, Scope
+    from tflint_perf.model.scopes import Binding, Class, Scope
 
 # A parameter of such a name is a model where tensors are given to it.
 _MODEL_NAMES = re.compile(
@@ -22,17 +24,22 @@ _MODEL_NAMES = re.compile(
 )
 _OF_MODELS = ("trainable_variables", "trainable_weights", "load_weights", "save_weights")
 _MODEL = Value("model")
+# What only a dataset has, and what only a dataset has together.
+_OF_DATASETS = frozenset({"prefetch", "padded_batch", "num_parallel_calls"})
+_BESIDE_BATCH = frozenset({"map", "shuffle", "repeat", "cache"})
+_DATASET = Value("dataset")
 
 
 class ByUse:
     """Answers which names and attributes are models: those that are asked for trainable variables, or are called with
-    `training`."""
+    `training`. And which parameters are datasets: those that get stages only a dataset has."""
 
     def __init__(self, infer: Inference) -> None:
         self._infer = infer
         self._walk = infer.walk
         self._names: dict[tuple[Scope, str], Value] = {}
         self._attributes: dict[tuple[Class, str], Value] = {}
+        self._datasets: set[cst.CSTNode] | None = None
 
     def name(self, name: str, home: Scope) -> Value:
         """What a name of a scope is."""
@@ -66,6 +73,27 @@ class ByUse:
         return isinstance(node, cst.Call) and self._infer.names.qualified(node.func).startswith(
             ("tf.", "np.")
         )
+
+    def parameter(self, binding: Binding) -> Value:
+        """What a parameter is that gets stages: `dataset.map(f, num_parallel_calls=4)`, `dataset.shuffle(9).batch(3)`."""
+        if self._datasets is None:
+            self._datasets = set()  # a parameter that is asked about on the way is none
+            self._datasets = set(self._parameters_with_stages())
+        return _DATASET if binding.node in self._datasets else UNKNOWN
+
+    def _parameters_with_stages(self) -> Iterator[cst.CSTNode]:
+        """The parameters behind which stages are put, in one expression, that only a dataset has."""
+        for name in DATASET_STAGES:
+            for call in self._walk.calls.get(name, ()):
+                stages = {name, *(arg.keyword.value for arg in call.args if arg.keyword is not None)}
+                node = call.func.value if isinstance(call.func, cst.Attribute) else None
+                while isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+                    stages.add(node.func.attr.value)
+                    node = node.func.value
+                if not stages & _OF_DATASETS and not ("batch" in stages and stages & _BESIDE_BATCH):
+                    continue
+                found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+                yield from (b.node for b in (found[1] if found is not None else ()) if b.kind == "param")
 
     def attribute(self, node: cst.Attribute) -> Value:
         """What `self.x` is, by all that its class does with it."""
