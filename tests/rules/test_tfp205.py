@@ -75,6 +75,24 @@ SILENT = {
             return np.exp(x.numpy())
         images = dataset.map(lambda x: tf.py_function(load, [x], tf.float32))
         """,
+    "mapped by what need not be a dataset": """
+        def jitter(pool, frame, words):
+            def apply(x):
+                return x * random.random()
+            pool.map(apply)
+            pool.map(apply).shuffle().filter(apply)
+            frame.map(apply).repeat(3)
+            words = tf.data.Dataset.from_tensor_slices(words).batch(3)
+            return words.prefetch(1)
+        """,
+    "an object that is called by hand as well": """
+        class Augment:
+            def __call__(self, image):
+                return image * np.random.rand()
+        augment = Augment()
+        images = dataset.map(augment)
+        augment(table)
+        """,
     "static shapes": """
         @tf.function
         def step(x):
@@ -342,6 +360,39 @@ FLAGGED = {
         images = dataset.map(augment)
         others = dataset.map(lambda x: np.exp(x))  # <-
         """,
+    "in a pipeline that a function is given": """
+        def flip(data):
+            def apply(x, y):
+                seed = int(random.random() * 1234)  # <-
+                return tf.image.random_flip_left_right(x, seed=seed), y
+            return data.map(apply, num_parallel_calls=4)
+        def crop(data, size):
+            def apply(x):
+                top = random.randint(0, 9)  # <-
+                return x[top:]
+            return data.shuffle(100).map(apply).batch(size)
+        def blur(data):
+            def apply(x):
+                return x * random.gauss(0, 1)  # <-
+            return data.map(apply).prefetch(1)
+        """,
+    "a static method in a pipeline": """
+        class Records:
+            @staticmethod
+            def parse(record):
+                print(record)  # <-
+                return tf.io.parse_tensor(record, tf.float32)
+        images = dataset.map(Records.parse)
+        """,
+    "an object in a pipeline": """
+        class Augment:
+            def __init__(self, size):
+                self.size = size
+            def __call__(self, image):
+                return image * np.random.rand()  # <-
+        images = dataset.map(Augment(3))
+        others = dataset.map(functools.partial(Augment(4)))
+        """,
     "the time": """
         @tf.function
         def step(x):
@@ -360,6 +411,8 @@ FLAGGED = {
                 loss = tf.square(x)
                 losses.append(loss)  # <-
                 self.history.append(loss)  # <-
+                losses.append((step, loss))  # <-
+                self.history.append({"loss": loss})  # <-
                 return loss
         """,
     "a list of tensors": """

@@ -113,6 +113,7 @@ class Compiled:
         functions = list(self._walk.functions.values())
         self._traced.update(filter(self._is_traced_where_defined, functions))
         self._follow_arguments()
+        self._follow_objects()
         for function in functions:
             self._follow_callers_outside(function)
         of_keras = [function for function in functions if self._is_keras_method(function)]
@@ -181,6 +182,22 @@ class Compiled:
                 elif isinstance(node, cst.Attribute) and not self._infer.value(node.value).known:
                     for method in self._calls.methods_named(name):
                         self._used.setdefault(method, []).append(node)
+
+    def _follow_objects(self) -> None:
+        """Find the objects that a dataset calls: `dataset.map(Parser(size))`."""
+        if not self._calls.methods_named("__call__"):
+            return
+        for name in _DATASET_TRACERS:
+            for call in self._walk.calls.get(name, ()):
+                given = argument(call, 0, "map_func")
+                while (
+                    isinstance(given, cst.Call) and self._names.qualified(given.func) == "functools.partial"
+                ):
+                    given = argument(given, 0)
+                klass = self._infer.value(given).klass if given is not None else None
+                if given is not None and klass is not None and self._infer.value(given).kind == "instance":
+                    if self.is_dataset_tracer(call) and "__call__" in klass.methods:
+                        self._traced.add(klass.methods["__call__"])
 
     def _follow_callers_outside(self, function: Function) -> None:
         """Note what other files do with a function, but for calling it."""

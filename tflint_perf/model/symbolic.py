@@ -84,6 +84,7 @@ class Symbolic:
             bool(sites or callers)
             or self.is_traced(function.outer)
             or self._is_handed_to_tracer(function)
+            or (function.name == "__call__" and self._compiled.is_traced(function))
             or self._is_fitted(function)
         )
 
@@ -227,7 +228,8 @@ class Symbolic:
         if function is None or not self.is_traced(function):
             return False
         if function.owner is not None and function.positional[:1] == [binding.name]:
-            return False
+            if not function.has_decorator("staticmethod"):
+                return False
         value = value_of_binding(self._infer, binding, function.scope)
         for index in path:
             value = value.items[index] if value.items is not None and index < len(value.items) else value

@@ -95,7 +95,7 @@ class TraceTime:
         if method in _TAKES_VALUE and not call.args and self._has_no_value(base):
             return HostCall(call, "value", f".{method}()")
         if method == "append" and len(call.args) == 1 and self._is_kept_outside(base):
-            if self._symbolic.is_symbolic(call.args[0].value):
+            if any(map(self._symbolic.is_symbolic, _parts(call.args[0].value))):
                 return HostCall(call, "append", ".append()")
         return None
 
@@ -181,6 +181,16 @@ class TraceTime:
     def _is_shared(self, home: Function | None) -> bool:
         """Whether a function that makes a list may be traced itself."""
         return home is not None and (self._symbolic.is_traced(home) or not self._symbolic.is_eager(home))
+
+
+def _parts(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """The elements of a tuple, list or dict that is written out; else the expression itself."""
+    match node:
+        case cst.Tuple() | cst.List():
+            return [element.value for element in node.elements]
+        case cst.Dict():
+            return [element.value for element in node.elements]
+    return [node]
 
 
 def shown(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
