@@ -31,6 +31,26 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "a layer without weights in a call that compiled code runs": """
+        class Critic(keras.Model):
+            def call(self, inputs):
+                return keras.layers.Concatenate()(inputs)
+        critic = Critic()
+        @tf.function
+        def learn(x):
+            with tf.GradientTape() as tape:
+                loss = critic([x, x])
+            optimizer.apply_gradients([(tape.gradient(loss, critic.w), critic.w)])
+        for x in dataset:
+            learn(x)
+        """,
+    "a layer without weights in a call that eager code runs once": """
+        class Critic(keras.Model):
+            def call(self, inputs):
+                return keras.layers.Flatten()(inputs)
+        critic = Critic()
+        critic(tf.zeros((1, 2)))
+        """,
     "losses that are made for somebody else": """
         def losses():
             return {"a": keras.losses.MeanSquaredError(), "b": keras.losses.Huber()}
@@ -275,6 +295,18 @@ FLAGGED = {
         class Net(keras.Model):
             def call(self, x):
                 return keras.layers.Dense(3)(x)  # <-
+        """,
+    "a layer without weights in a call that eager code runs": """
+        class Critic(keras.Model):
+            def call(self, inputs):
+                return keras.layers.Concatenate()(inputs)  # <-
+        critic = Critic()
+        def learn(x):
+            with tf.GradientTape() as tape:
+                loss = critic([x, x])
+            optimizer.apply_gradients([(tape.gradient(loss, critic.w), critic.w)])
+        for x in dataset:
+            learn(x)
         """,
     "a loss object in a function that compiled code calls": """
         def loss_of(y):

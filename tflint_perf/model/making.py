@@ -182,8 +182,10 @@ class Making:
     def _time(self, call: cst.Call, kind: Kind, stateless: bool) -> Time | None:
         function = self._calls.function_at(call)
         if self._is_compiled(call, kind, function):
-            # Layers without weights say what is computed, as an op does.
-            return None if kind == "layer" and not self._has_weights(call) else "traced"
+            if kind == "layer" and not self._has_weights(call):
+                # Traced, layers without weights say what is computed, as an op does.
+                return "step" if stateless and self._is_called_eagerly(function) else None
+            return "traced"
         if (
             kind == "loss"
             and function is not None
@@ -242,6 +244,15 @@ class Making:
         return self._symbolic.is_traced(function) and (
             self._loops.is_function_per_step(function)
             or (kind_made == "loss" and self._is_called_at_once(call) and self._loops.may_be_per_step(call))
+        )
+
+    def _is_called_eagerly(self, function: Function | None) -> bool:
+        """Whether eager code runs, on each step, a `call` that Keras would trace."""
+        return function is not None and any(
+            (caller := self._calls.function_at(site)) is not None
+            and self._symbolic.is_eager(caller)
+            and self._loops.is_per_step(site)
+            for site in self._calls.sites(function)
         )
 
     def _training_loop(self, node: cst.CSTNode) -> Loop | None:
