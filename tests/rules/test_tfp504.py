@@ -49,6 +49,9 @@ SILENT = {
     "a parameter that is a file for one caller": (
         "def load(filenames):\n    return tf.data.TFRecordDataset(filenames)\nload(names)\nload('a')"
     ),
+    "a parameter that somebody may hide": (
+        "def load(filenames):\n    return tf.data.TFRecordDataset(filenames)\nload(names)\nload(*given)"
+    ),
     "several on one way only": "picked = names if small else 'a'\ntf.data.TFRecordDataset(picked)",
     "one of a loop": "for name in names:\n    tf.data.TFRecordDataset(name)",
     "files read in parallel": "tf.data.TFRecordDataset(names, num_parallel_reads=4)",
@@ -88,6 +91,7 @@ FLAGGED = {
         "    def load(self):\n        return tf.data.TFRecordDataset(self.names)",
         [5],
     ),
+    "a parameter": ("def load(files):\n    return tf.data.TFRecordDataset(files)\nload(names)\nload(['a', 'b'])", [2]),
     "a flat map": ("files.flat_map(tf.data.TFRecordDataset)", [1]),
     "a flat map of shuffled names": ("files.shuffle(9).repeat().flat_map(lambda f: tf.data.TextLineDataset(f))", [1]),
     "a flat map over a list": ("tf.data.Dataset.from_tensor_slices(names).flat_map(tf.data.TFRecordDataset)", [1]),

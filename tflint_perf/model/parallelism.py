@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.model.elementwise import mapped_function
+from tflint_perf.model.scopes import Binding
 from tflint_perf.model.syntax import argument, callee_name, dotted_name, is_name
 from tflint_perf.model.values import Pipeline, Value
 
@@ -142,9 +143,19 @@ class Parallelism:
         for binding in bindings:
             if binding.kind == "assign" and binding.value is not None and binding.path == ():
                 yield binding.value
+            elif binding.kind == "param" and (given := self._given(binding)):
+                yield from given
             else:
-                # A part of something, or a parameter: it may be one file.
+                # A part of something, or a parameter of which nobody says what it gets: it may be one file.
                 yield node
+
+    def _given(self, parameter: Binding) -> list[cst.BaseExpression]:
+        """What the file gives as a parameter, where nobody else can."""
+        functions = self._walk.functions.values()
+        function = next((f for f in functions if parameter.node in f.parameters), None)
+        if function is None or self._model.calls.callers_outside(function):
+            return []
+        return self._model.calls.arguments(function, parameter.name)
 
 
 def _assigned_to(node: cst.CSTNode, parents: dict[cst.CSTNode, cst.CSTNode]) -> cst.BaseExpression | None:
