@@ -34,6 +34,9 @@ SILENT = {
     "a library module whose functions train": TF + "def train(data):\n    model = tf.keras.Sequential()\n    model.fit(data)\n",
     "a library module with a demonstration": TF + BUILD + STEP + GUARD + "model.summary()\n",
     "a script that only infers": TF + "model = tf.keras.models.load_model('m')\nmodel.predict(tf.zeros((9, 9)))\n",
+    "a minimizer of SciPy": TF + "import scipy.optimize\nscipy.optimize.minimize(f, x0=[0.0])\n",
+    "a thread that is not started": TF + BUILD + STEP + "from threading import Thread\nclass Worker(Thread):\n    def run(self):\n"
+    "        train_step(1, 2)\nWorker().join()\n",
     "a fit of another library": TF + "from sklearn.svm import SVC\nSVC().fit(x, y)\n",
     "an excerpt whose model is defined nowhere": TF + STEP + "train_step(1, 2)\n",
     "an excerpt that fits": TF + "model.fit(data, epochs=3)\n",
@@ -108,6 +111,18 @@ FLAGGED = {
     ),
     "an optimizer that is not known": (
         SESSION.replace("tf.train.AdamOptimizer()", "getattr(tf.train, 'AdamOptimizer')()") + "sess = tf.Session()\nsess.run(train_op)\n", [1],
+    ),
+    "a minimizer": (
+        "import tensorflow_probability as tfp\n" + TF + "tfp.optimizer.lbfgs_minimize(loss, initial_position=start)\n", [2]
+    ),
+    "a minimizer of SciPy, on gradients of a tape": (
+        TF + "from scipy import optimize\ndef f(w):\n    with tf.GradientTape() as tape:\n        y = loss(w)\n    return y, tape.gradient(y, w)\n"
+        "optimize.minimize(f, x0=[0.0], jac=True, method='L-BFGS-B')\n", [1],
+    ),
+    "an optimizer that is given a function": (TF + BUILD + "optimizer.minimize(lambda: model(1), model.trainable_variables)\n", [1]),
+    "threads": (
+        "import threading\n" + TF + BUILD + STEP + "class Worker(threading.Thread):\n    def run(self):\n        train_step(1, 2)\n"
+        + GUARD + "workers = [Worker() for _ in range(4)]\n    for worker in workers:\n        worker.start()\n", [2],
     ),
     "an estimator": (TF + "classifier = tf.estimator.Estimator(model_fn)\nclassifier.train(input_fn=feed, steps=9)\n", [1]),
     "an estimator and its evaluation": (TF + "e = make()\ntf.estimator.train_and_evaluate(e, train_spec, eval_spec)\n", [1]),

@@ -130,6 +130,8 @@ class CallGraph:
                 return
         value = self._infer.value(func)
         function = self._run_by(value)
+        if function is None and name == "start" and isinstance(func, cst.Attribute):
+            function = self._run_by_thread(func.value)
         if function is not None:
             yield function
         elif isinstance(func, cst.Attribute) and not value.known and name not in _COMMON:
@@ -155,6 +157,11 @@ class CallGraph:
             if wanted in klass.methods:
                 return klass.methods[wanted]
         return None
+
+    def _run_by_thread(self, receiver: cst.BaseExpression) -> Function | None:
+        """The `run` of a class derived from `Thread` or `Process`, of which an object is started."""
+        klass = self._infer.value(receiver).klass
+        return self._infer.classes.run_of_thread(klass) if klass is not None else None
 
     def _function_argument(self, node: cst.BaseExpression) -> Function | None:
         value = self._infer.value(node)

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 # Behind every statement.
 _END = 1 << 60
 _KERAS_KINDS = frozenset({"model", "layer", "metric", "loss", "optimizer"})
-_PLAIN_BASES = frozenset({"abc.ABC", "typing.Generic", "typing.NamedTuple", "enum.Enum", "typing.Protocol"})
+_THREADS = frozenset({"threading.Thread", "multiprocessing.Process", "multiprocessing.context.Process"})
+_PLAIN_BASES = _THREADS | {"abc.ABC", "typing.Generic", "typing.NamedTuple", "enum.Enum", "typing.Protocol"}
 
 
 class Classes:
@@ -87,6 +88,14 @@ class Classes:
     def instance_of(self, klass: Class) -> Value:
         """An object of a class of this file."""
         return Value(self.kind_of_instance(klass), klass=klass)
+
+    def run_of_thread(self, klass: Class) -> Function | None:
+        """The method that starting an object of the class runs, where that is a thread or process."""
+        line = self.lineage(klass)
+        bases = (self._infer.names.dotted(arg.value) for above in line for arg in above.node.bases)
+        if not any(base in _THREADS for base in bases):
+            return None
+        return next((above.methods["run"] for above in line if "run" in above.methods), None)
 
     # Members
 

@@ -77,7 +77,7 @@ class Programs:
         for call in calls:
             path = self._infer.value(call.func).outside
             may_train = self._infer.outside.may_train(path) if path else self._calls.may_train(call)
-            if may_train or self._calls.runs_train_op(call):
+            if may_train or self._calls.hands_tape_on(call) or self._calls.runs_train_op(call):
                 return call if self._imports_training() else None
         return None
 
@@ -99,8 +99,12 @@ class Programs:
         return any(map(self._calls.fits, calls)) or self._calls.trains_in_session(calls)
 
     def may_train_in(self, functions: Collection[Function]) -> bool:
-        """Whether one of `functions` calls what, by its name, trains an object from elsewhere."""
-        return any(self._calls.may_train(call) for function in functions for call in function.calls)
+        """Whether one of `functions` calls what, by its name, trains an object from elsewhere, or what gets a tape."""
+        return any(
+            self._calls.may_train(call) or self._calls.hands_tape_on(call)
+            for function in functions
+            for call in function.calls
+        )
 
     def _trains_elsewhere(self, call: cst.Call) -> bool:
         """Whether a call runs a function of another file that trains a model."""

@@ -22,6 +22,11 @@ _TO_TRAIN = re.compile(
     r"(run|start|do)_train(ing)?|learn|optimi[sz]e(_model)?"
 )
 _OTHER_FRAMEWORKS = frozenset({"torch", "mxnet", "paddle", "chainer", "jax", "mindspore"})
+# Functions that search for the parameters for which another function is least.
+_MINIMIZERS = re.compile(
+    r"tensorflow_probability\.(\w+\.)*(optimizer\.\w+_minimize|math\.minimize|vi\.fit_surrogate_posterior\w*)"
+)
+_PLAIN_MINIMIZERS = frozenset({"scipy.optimize.minimize", "scipy.optimize.fmin_l_bfgs_b"})
 _TRAIN_OP = re.compile(r"train|optim|minimi|solver|update|apply_grad", re.I)
 
 
@@ -36,6 +41,8 @@ class TrainCalls:
     def fits(self, call: cst.Call) -> bool:
         """Whether a call is a Keras model's `fit` or a kin of it, or what trains an `Estimator`."""
         name = callee_name(call)
+        if self._minimizes(call):
+            return True
         if name == "train" and keyword_argument(call, "input_fn") is not None:
             return True
         if self._infer.names.qualified(call.func) == "tf.estimator.train_and_evaluate":
@@ -47,6 +54,23 @@ class TrainCalls:
             return receiver.kind == "model"
         words = {arg.keyword.value for arg in call.args if arg.keyword is not None}
         return name != "fit" or bool(words & _KERAS_WORDS)
+
+    def _minimizes(self, call: cst.Call) -> bool:
+        """Whether a call minimizes something computed by TensorFlow: by its probability library, or by SciPy in a file
+        that asks for gradients, or by an optimizer that is given a function."""
+        dotted = self._infer.names.dotted(call.func) or ""
+        if dotted in _PLAIN_MINIMIZERS:
+            return "GradientTape" in self._walk.attributes or "GradientTape" in self._walk.names
+        if dotted:
+            return _MINIMIZERS.fullmatch(dotted) is not None
+        if callee_name(call) != "minimize" or not isinstance(call.func, cst.Attribute):
+            return False
+        loss = argument(call, 0, "loss")
+        return (
+            loss is not None
+            and self._infer.value(call.func.value).kind == "optimizer"
+            and self._infer.value(loss).kind in ("function", "compiled")
+        )
 
     @cached_property
     def is_of_another_framework(self) -> bool:
@@ -81,8 +105,19 @@ class TrainCalls:
         """Whether a name stands for what something imported makes that is in no file of the project."""
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
         return found is not None and any(
-            isinstance(binding.value, cst.Call) and self._infer.names.dotted(binding.value.func) is not None
+            isinstance(binding.value, cst.Call)
+            and (dotted := self._infer.names.dotted(binding.value.func)) is not None
+            and not self._infer.outside.module_texts(dotted)
             for binding in found[1]
+        )
+
+    def hands_tape_on(self, call: cst.Call) -> bool:
+        """Whether a call is given a tape, so that whoever is called may ask it for gradients."""
+        if "GradientTape" not in self._walk.attributes and "GradientTape" not in self._walk.names:
+            return False
+        return any(
+            isinstance(arg.value, cst.Name) and self._infer.value(arg.value).kind == "tape"
+            for arg in call.args
         )
 
     # TensorFlow 1
