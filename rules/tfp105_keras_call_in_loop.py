@@ -68,6 +68,7 @@ class KerasCallInLoop(Rule):
     code = "TFP105"
     name = "keras-call-in-loop"
     triggers = (".predict(", ".evaluate(", ".fit(")
+    through_imports = True
     fixes = "unsafe"
     claim = Claim("step time", least=2.0)
 

@@ -63,6 +63,7 @@ class EagerInferenceStep(Rule):
     name = "eager-inference-step"
     # A model is one of Keras, or of a class derived from one, or goes by a usual name.
     triggers = ("keras", "train", "model", "net", "actor", "critic", "policy", "generator", "coder")
+    through_imports = True
     fixes = "unsafe"
     claim = Claim("step time", least=1.5)
 

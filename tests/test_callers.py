@@ -334,6 +334,29 @@ HOOKS = """
         for x in data:
             train_step(x)
 """
+TAPED = """
+    import threading
+    import tensorflow as tf
+    from agents import Agent
+    class Model:
+        def backward(self, loss, tape):
+            self.optimizer.apply_gradients([(tape.gradient(loss, self.w), self.w)])
+    def step(x, model):
+        with tf.GradientTape() as tape:
+            loss = model.loss(x)
+        model.backward(loss, tape)
+    def make(name):
+        return Agent() if name == "a" else find(name)
+    class Worker(threading.Thread):
+        def run(self):
+            Agent().learn(1)
+    def start():
+        workers = []
+        for i in range(4):
+            workers.append(Worker())
+        for worker in workers:
+            worker.start()
+"""
 STARRED = (
     "from shared import *\ndef learn(tape, v):\n    optimizer.apply_gradients([(tape.gradient(v, v), v)])\n"
 )
@@ -353,6 +376,11 @@ SESSION = "import tensorflow.compat.v1 as tf\nfrom models import Model\nsess = t
         ("def main():\n    import named\n    named.main()\nif __name__ == '__main__':\n    main()\n", 2),
         ("from hooks import Derived\nDerived().train()\n", 1),
         ("import hooks\nhooks.fit(data, make_step())\n", 1),
+        # A tape is handed on, and an object made, in other files.
+        ("import taped\nif __name__ == '__main__':\n    taped.step(1)\n", 1),
+        ("import os\nfrom taped import make\nmake('a').train()\nagent = make('b')\nagent.train()\n", 2),
+        # Threads.
+        ("from taped import start\nif __name__ == '__main__':\n    start()\n", 1),
         # In sessions.
         (SESSION + "model.train([1])\n", 1),
         (SESSION + "for x in images:\n    sess.run([model.train_op, model.images], {model.images: x})\n", 1),
@@ -366,7 +394,7 @@ def test_a_program_that_trains_by_what_it_is_given_or_in_a_session_is_found(
     gpus = "import tensorflow as tf\nfrom agents import Agent\ndef train_on_gpu():\n    Agent().learn(1)\n"
     paths = write(
         project, agents=AGENT, models=GRAPH_MODEL, runner=RUNNER, hooks=HOOKS, named=NAMED_MAIN, gpus=gpus, steps=STARRED,
-        shared="import tensorflow as tf\n", train=program,
+        taped=TAPED, shared="import tensorflow as tf\n", train=program,
     )  # fmt: skip
     settings = Settings(root=Path(), rules=MEMORY, fixable=MEMORY)
     found = [f for result in lint_files(paths, settings, 1) for f in result.findings]
@@ -415,6 +443,53 @@ def test_what_runs_no_training_of_other_files_or_settles_the_memory_there_is_lef
 def test_only_rules_about_what_a_file_imports_see_one_that_names_no_framework(project: Path) -> None:
     paths = write(project, agents=AGENT, train="import gc\n" + PROGRAM + "        gc.collect()\n")
     assert lint(paths, frozenset({"TFP404", "TFP406"})) == {"train.py": ["TFP404"]}
+
+
+@pytest.mark.parametrize(
+    ("call", "found"),
+    [
+        ("agent.model(state)", ["TFP107"]),
+        ("agent.model.predict(state)", ["TFP105"]),
+        ("agent.model.predict_on_batch(state)", []),
+        ("agent.tidy(state)", []),
+    ],
+)
+def test_a_model_of_another_file_that_a_rollout_asks_is_known(
+    project: Path, call: str, found: list[str]
+) -> None:
+    program = f"""
+        from agents import Agent
+        def play(env, agent):
+            state = env.reset()
+            while True:
+                action = {call}
+                state, reward, done, _ = env.step(action)
+        if __name__ == "__main__":
+            play(make_env(), Agent())
+    """
+    paths = write(project, agents=AGENT, train=program)
+    assert lint(paths, frozenset({"TFP105", "TFP107"})).get("train.py", []) == found
+
+
+@pytest.mark.parametrize(
+    ("parameter", "found"), [("state", ["TFP105"]), ("obs", ["TFP105"]), ("data", []), ("states_file", [])]
+)
+def test_what_a_rollout_of_another_file_asks_a_model_for_is_one_sample(
+    project: Path, parameter: str, found: list[str]
+) -> None:
+    agents = f"""
+        import tensorflow as tf
+        class Agent:
+            def __init__(self):
+                self.model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+            def act(self, {parameter}):
+                return self.model.predict({parameter})
+    """
+    program = (
+        "from agents import Agent\nagent = Agent()\nwhile True:\n    env.step(agent.act(env.observe()))\n"
+    )
+    paths = write(project, agents=agents, train=program)
+    assert lint(paths, frozenset({"TFP105"})).get("agents.py", []) == found
 
 
 def test_growth_is_set_below_the_imports_of_a_program_that_names_no_framework(project: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 Size = Literal["scalar", "sample", "batch", "unknown"]
 
 _DEEPEST = 12
+# What an agent is asked about: one observation, or one of each environment.
+_OBSERVATION = re.compile(r"(^|_)(obs|state|observation)s?$", re.I)
 
 
 class Sizes:
@@ -108,7 +111,10 @@ class Sizes:
             case "for" | "comprehension" if binding.value is not None:
                 return self.element(binding.value, binding.path)
             case "param":
-                sizes = {self.partial(given) for given in self._given(binding)}
+                given = self._given(binding)
+                if not given and self._is_observation(binding):
+                    return "sample"
+                sizes = {self.partial(value) for value in given}
                 # One caller that is known to pass a batch is enough.
                 return next((size for size in ("batch", "sample", "scalar") if size in sizes), "unknown")
         return "unknown"
@@ -117,6 +123,15 @@ class Sizes:
         """What callers in the file pass as a parameter."""
         function = self._functions.get(parameter.node)
         return self.calls.arguments(function, parameter.name) if function is not None else []
+
+    def _is_observation(self, parameter: Binding) -> bool:
+        """Whether a step loop of another file gives a parameter that is called as an observation is."""
+        function = self._functions.get(parameter.node)
+        return (
+            function is not None
+            and bool(_OBSERVATION.search(parameter.name))
+            and any(caller.per_step for caller in self.calls.callers_outside(function))
+        )
 
     @cached_property
     def _functions(self) -> dict[cst.CSTNode, Function]:
