@@ -64,11 +64,11 @@ class ConvertPerBatch(Rule):
     code = "TFP301"
     name = "convert-per-batch"
     triggers = ("convert_to_tensor(", "constant(", "cast(")
-    # A file with none of these has no step, and nothing that runs per step.
+    # A file with none of these has no step, and makes no batch for one of another file.
     needs = (
         "GradientTape", "_gradients", "_on_batch", "minimize(", "predict(", "fit(", "evaluate(", ".function", "function(",
         "@function", "function as", "defun", ".run(", "get_next", "next(", ".step(", "ataset", "Sequential", "Model",
-        "load_model", "clone_model", "model_from_json", "applications", "hub.load",
+        "load_model", "clone_model", "model_from_json", "applications", "hub.load", "sample", "batch",
     )  # fmt: skip
     fixes = "both"
     claim = Claim("step time", least=1.2, steps=28)

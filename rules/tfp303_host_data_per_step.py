@@ -23,8 +23,8 @@ class HostDataPerStep(Rule):
 
     Reports, once for each training loop, the expression that gives a batch which is made per step on the host: drawn
     by NumPy, stacked or filled sample by sample, or prepared sample by sample by eager ops. It may be a call, `next()`
-    or what the loop runs over; functions, generators and classes of the file are looked into. Also Keras's
-    `ImageDataGenerator` and a `Sequence` that does the same, where `fit` trains on them.
+    or what the loop runs over; functions, generators and classes of all linted files are looked into. Also Keras's
+    `ImageDataGenerator` and a `Sequence` or generator that does the same, where `fit` trains on them.
 
     ## Why is this bad?
 
@@ -64,7 +64,7 @@ class HostDataPerStep(Rule):
     name = "host-data-per-step"
     triggers = (
         "random", "array(", "stack(", "concatenate(", "zeros(", "empty(", "ones(", "tf.image", "tf.io", "decode",
-        "ImageDataGenerator", "rand(", "normal(", "batch", "load", "Load", "next(", "gener", "noise",
+        "ImageDataGenerator", "rand(", "normal(", "batch", "load", "Load", "next(", "gener", "noise", "fit(",
     )  # fmt: skip
     needs = (
         "apply_gradients",

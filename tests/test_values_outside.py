@@ -32,6 +32,9 @@ _STEP = """
             return "loss {}".format(tf.reduce_mean(model(x)))
         def act(self, x):
             return int(tf.argmax(model(x)))
+    class Own(tf.keras.losses.Loss):
+        def call(self, y, p):
+            return y - p
 """
 _DATA = """
     import numpy as np
@@ -61,6 +64,39 @@ _DATA = """
 _FLOW = """
     from tensorflow.keras.preprocessing.image import ImageDataGenerator
     generator = ImageDataGenerator(rescale=1 / 255).flow_from_directory("images")
+    def make(path):
+        data = ImageDataGenerator()
+        train = data.flow_from_directory(path)
+        return train, data.flow_from_directory(path), 3
+    def batches():
+        while True:
+            yield next(generator)
+    class Data:
+        def __init__(self):
+            self.data = ImageDataGenerator()
+            self.train = self.data.flow(x)
+        def get(self):
+            return self.train
+"""
+_FIT = """
+    import tensorflow as tf
+    def fit(model, batches, others=None):
+        model.fit(batches, validation_data=others)
+    class Fitter:
+        def __init__(self):
+            self.model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        def fit(self, epochs, batches):
+            self.model.fit(batches, epochs=epochs)
+"""
+_MEMORY = """
+    import numpy as np
+    import tensorflow as tf
+    class Memory:
+        def __init__(self, n):
+            self.n, self.states = n, np.zeros((n, 4))
+        def sample(self, batch_size):
+            index = np.random.randint(0, self.n, size=batch_size)
+            return dict(x=tf.convert_to_tensor(self.states[index]))
 """
 
 
@@ -74,7 +110,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def found(project: Path, code: str, program: str) -> list[str]:
     """Where the rule finds something: "train.py:7"."""
     head = "import numpy as np\nimport tensorflow as tf\nfrom steps import Trainer\ntrainer = Trainer()\n"
-    paths = write(project, steps=_STEP, data=_DATA, flow=_FLOW, train=head + program)
+    paths = write(
+        project, steps=_STEP, data=_DATA, flow=_FLOW, fitting=_FIT, memory=_MEMORY, train=head + program
+    )
     results = lint_files(paths, Settings(root=Path(), rules=frozenset({code})), 1)
     assert not [result.failure for result in results if result.failure]
     return [f"{result.path}:{finding.start.row}" for result in results for finding in result.findings]
@@ -91,6 +129,10 @@ def found(project: Path, code: str, program: str) -> list[str]:
             ["steps.py:17"],
         ),
         ("for x in data:\n    trainer.train_step(x)\n    print(trainer.report(x))\n", ["steps.py:20"]),
+        (
+            "from steps import Own\nown = Own()\nfor x in data:\n    trainer.train_step(x)\n    print(own(x, x).numpy())\n",
+            ["train.py:9"],
+        ),
         # An action, and accuracies that decide.
         ("while True:\n    x, r, d, _ = env.step(trainer.act(x))\n", []),
         (
@@ -128,10 +170,41 @@ def test_copies_of_what_other_files_make_or_take_are_found(
             "from flow import generator\nmodel = tf.keras.Sequential()\nmodel.fit(generator)\n",
             ["train.py:7"],
         ),
+        (
+            "import flow\nmodel = tf.keras.Sequential()\nmodel.fit(flow.generator)\n",
+            ["train.py:7"],
+        ),
+        (
+            "from flow import make\nmodel = tf.keras.Sequential()\na, b, n = make(path)\nmodel.fit(a)\nmodel.fit(n)\n",
+            ["train.py:8"],
+        ),
+        (
+            "from flow import Data\nmodel = tf.keras.Sequential()\ndata = Data()\nmodel.fit(data.train)\nmodel.fit(data.get())\n",
+            ["train.py:8", "train.py:9"],
+        ),
+        ("from data import load\nfor x in load(paths):\n    trainer.train_step(x)\n", []),
+        ("from data import Loader\nfrom fitting import fit\nfit(make_model(), Loader())\n", ["fitting.py:4"]),
+        ("from data import Loader\nfrom fitting import fit\nfit(make_model(), x, Loader())\n", []),
+        (
+            "from data import Loader\nfrom fitting import Fitter\nloader = Loader()\nFitter().fit(epochs=9, batches=loader)\n",
+            ["fitting.py:9"],
+        ),
+        ("from fitting import Fitter\nFitter().fit(9, dataset)\n", []),
     ],
 )
 def test_batches_that_other_files_make_are_found(project: Path, program: str, expected: list[str]) -> None:
     assert found(project, "TFP303", program) == expected
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [("trainer.train_step(**batch)", ["memory.py:9"]), ("trainer.train_step(x)", [])],
+)
+def test_conversions_of_what_another_file_gives_to_a_step_are_found(
+    project: Path, statement: str, expected: list[str]
+) -> None:
+    program = f"from memory import Memory\nmemory = Memory(9)\nfor x in data:\n    batch = memory.sample(32)\n    {statement}\n"
+    assert found(project, "TFP301", program) == expected
 
 
 def test_tensors_of_another_file_s_step_that_are_kept_are_found(project: Path) -> None:

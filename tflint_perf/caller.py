@@ -19,6 +19,18 @@ NEEDED: frozenset[Fate] = frozenset({"needed"})
 
 
 @dataclass(frozen=True, slots=True)
+class Given:
+    """An argument from which batches are taken, by its name, or where that is "" by its place; "*" is any argument.
+
+    `how` says how these batches are made on the host.
+    """
+
+    name: str
+    at: int
+    how: Batch
+
+
+@dataclass(frozen=True, slots=True)
 class Caller:
     """A place in another file that calls a function of this one, or hands it to something.
 
@@ -26,7 +38,8 @@ class Caller:
     it is judged by itself; `always` of a call that is made whenever the code around it runs, behind no condition.
     `fates` is what becomes there of what the call gives, `parts` what becomes of the parts of a tuple.
     "consume" is what takes the elements of a dataset that comes from this file: `which` part of a tuple, "[1]", or ""
-    for what is none, or "*" for any.
+    for what is none, or "*" for any. `given` are the arguments from which batches are taken that Python makes, and
+    `fed` says that what the call gives goes into a step.
     """
 
     how: How
@@ -37,6 +50,8 @@ class Caller:
     fates: frozenset[Fate] = NEEDED
     parts: tuple[frozenset[Fate], ...] = ()
     which: str = ""
+    given: tuple[Given, ...] = ()
+    fed: bool = False
 
     def fates_of(self, path: tuple[int, ...]) -> frozenset[Fate]:
         """What becomes of the part that `path` leads to of what the call gives."""

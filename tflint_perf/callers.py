@@ -182,6 +182,8 @@ class _Search:
             use.always and (not above or use.loop != "none" or any(caller.always for caller in above)),
             use.fates,
             use.parts,
+            given=use.given,
+            fed=use.fed,
         )
 
 

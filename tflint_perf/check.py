@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import libcst as cst
 
-from tflint_perf.caller import Caller
+from tflint_perf.caller import Caller, Given
 from tflint_perf.catalogue import catalogue
 from tflint_perf.cost import with_cost
 from tflint_perf.edit import Editor
@@ -32,7 +32,15 @@ from tflint_perf.syntax import invalid_syntax
 
 T = TypeVar("T")
 _Reports = list[tuple[type[Rule], Report]]
-_PER_STEP = Caller("call", "eager", per_step=True, always=True, fates=frozenset({"shown"}))
+_PER_STEP = Caller(
+    "call",
+    "eager",
+    per_step=True,
+    always=True,
+    fates=frozenset({"shown"}),
+    given=(Given("*", -1, "stacked"),),
+    fed=True,
+)
 _COMPILED = Caller("compile", "compiled")
 _ONCE = Caller("call", "eager")
 _CONSUMING = Caller("consume", which="*")

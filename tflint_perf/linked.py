@@ -85,8 +85,11 @@ class Linked:
         return _of_kind(part.gives)
 
     def _output(self, instance: Found) -> Value:
-        """What calling a model or layer gives."""
-        if self.class_facts(instance.path.removesuffix("()")).keras_kind not in ("model", "layer"):
+        """What calling a model, layer, loss or metric gives."""
+        kind = self.class_facts(instance.path.removesuffix("()")).keras_kind
+        if kind in ("loss", "metric"):
+            return TENSOR
+        if kind not in ("model", "layer"):
             return UNKNOWN
         call = self._files.member(instance, "call")
         return TENSOR if call is None or (call.thing and call.thing.gives == "tensor") else UNKNOWN
@@ -106,6 +109,16 @@ class Linked:
         """How it, or what it is a generator or an object of, makes batches on the host; None where it makes none."""
         found = self._files.follow(self._file, path)
         return found.thing.batch if found is not None and found.thing is not None else None
+
+    def gives_batches(self, path: str, part: tuple[int, ...]) -> Batch | None:
+        """How the batches are made that are taken from what calling it gives, or from a part of that."""
+        found = self._files.follow(self._file, path)
+        thing = found.thing if found is not None and found.what == "thing" else None
+        if thing is None or thing.kind == "class" or len(part) > 1:
+            return None
+        if not part:
+            return thing.source
+        return thing.parts[part[0]].source if part[0] < len(thing.parts) else None
 
     def acts(self, path: str) -> bool:
         """Whether calling it makes a gradient step or an inference call."""

@@ -118,6 +118,14 @@ FLAGGED = {
         """,
         [3],
     ),
+    "elements of a dataset, by the longer name": (
+        """
+        for x, y in tf.data.Dataset.from_tensor_slices((images, labels)).batch(32):
+            x = tf.dtypes.cast(x, tf.float32)
+            train_step(x, y)
+        """,
+        [3],
+    ),
     "under a tape": (
         """
         for x, y in tf.data.Dataset.from_tensor_slices((images, labels)).batch(32).as_numpy_iterator():

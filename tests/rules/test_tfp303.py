@@ -147,6 +147,29 @@ SILENT = {
         for step in range(1000):
             train_step(loader.next_batch(32))
         """,
+    "an array that is filled with picks": """
+        def batch(n):
+            index = np.random.permutation(len(images))
+            filled = np.zeros((n, 32))
+            for i in range(n):
+                image = images[index[i]]
+                filled[i] = image
+            return filled
+        for step in range(1000):
+            train_step(batch(32))
+        """,
+    "what flows elsewhere": """
+        graph = Graph()
+        model.fit(graph.flow(x))
+        sizes, names = len(images), ImageDataGenerator().flow(x)
+        model.fit(sizes)
+        """,
+    "a parameter that is a dataset": """
+        def train(batches):
+            for x in batches:
+                train_step(x)
+        train(dataset)
+        """,
     "arrays given to fit": """
         model.fit(np.stack([cv2.imread(path) for path in paths]), labels)
         """,
@@ -262,6 +285,94 @@ FLAGGED = {
         model.fit(augmented.flow(x, y, batch_size=32), epochs=10)
         """,
         [3],
+        "read and augment images in `Dataset.map`",
+    ),
+    "samples that are collated": (
+        """
+        class Loader(tf.keras.utils.Sequence):
+            def __getitem__(self, i):
+                rows = []
+                for j in range(i * self.size, (i + 1) * self.size):
+                    rows.append(self.dataset[j])
+                return [np.stack(row, axis=0) for row in zip(*rows)]
+        def train(loader):
+            for x, y in loader:
+                train_step(x)
+            model.fit(loader)
+        train(Loader())
+        """,
+        [9, 11],
+        "`loader` makes a batch on the host on each step; make it in `Dataset.map`",
+    ),
+    "an array that is filled with what was computed": (
+        """
+        def batch(n):
+            filled = np.zeros((n, 32))
+            rows = []
+            for i in range(n):
+                row = cv2.resize(images[i], (32, 32))
+                rows.append(row)
+            for i in range(n):
+                part = rows[i]
+                filled[i] = part[:9]
+            return filled
+        for step in range(1000):
+            train_step(batch(32))
+        """,
+        [13],
+        "make it in `Dataset.map`",
+    ),
+    "a generator given to fit": (
+        """
+        def batches():
+            while True:
+                yield np.stack([augment(image) for image in random.sample(images, 32)])
+        source = batches()
+        model.fit_generator(source, steps_per_epoch=10)
+        """,
+        [6],
+        "`source` makes a batch",
+    ),
+    "generators of Keras's that a helper makes": (
+        """
+        def make():
+            data = ImageDataGenerator(rotation_range=20)
+            train = data.flow_from_directory("train")
+            return train, data.flow_from_directory("test"), 3
+        def infinite():
+            for x in make()[0]:
+                yield x
+        train, test, n = make()
+        model.fit(train, validation_data=test)
+        model.fit(n)
+        """,
+        [10],
+        "`train` makes a batch on the host on each step; read and augment images in `Dataset.map`",
+    ),
+    "a generator of Keras's that an object keeps": (
+        """
+        class Trainer:
+            def __init__(self):
+                self.data = ImageDataGenerator()
+                self.train = self.data.flow(x, y)
+            def fit(self):
+                model.fit(self.train)
+        trainer = Trainer()
+        model.fit(trainer.train)
+        """,
+        [7, 9],
+        "read and augment images in `Dataset.map`",
+    ),
+    "a generator over those of Keras's": (
+        """
+        def pairs():
+            images = ImageDataGenerator().flow_from_directory("images")
+            masks = ImageDataGenerator().flow_from_directory("masks")
+            for image, mask in zip(images, masks):
+                yield image / 255, mask
+        model.fit(pairs(), steps_per_epoch=10)
+        """,
+        [7],
         "read and augment images in `Dataset.map`",
     ),
     "a generator of Keras's with a name": (

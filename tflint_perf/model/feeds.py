@@ -27,7 +27,7 @@ class Feeds:
 
     def a_step(self, node: cst.CSTNode) -> bool:
         """Whether the value of `node` reaches a step, through names and through what functions return."""
-        return self._reaches(node, self._loops.actions.acts, 0)
+        return self._reaches(node, self._loops.actions.acts, 0, elsewhere=True)
 
     def is_differentiated(self, node: cst.CSTNode) -> bool:
         """Whether a tape watches what `node` gives to a name: an input to be changed, no batch to learn from."""
@@ -54,7 +54,10 @@ class Feeds:
             for step in self._steps.all()
         )
 
-    def _reaches(self, node: cst.CSTNode, is_step: Callable[[cst.Call], bool], depth: int) -> bool:
+    def _reaches(
+        self, node: cst.CSTNode, is_step: Callable[[cst.Call], bool], depth: int, *, elsewhere: bool = False
+    ) -> bool:
+        """Whether a value reaches a step; `elsewhere` also one of another file, which gets what a function returns."""
         current, parent = node, self._walk.parents.get(node)
         while parent is not None and current not in self._walk.at:
             if isinstance(parent, cst.Call) and current is not parent.func and is_step(parent):
@@ -62,7 +65,16 @@ class Feeds:
             current, parent = parent, self._walk.parents.get(parent)
         if is_under_tape(self._infer, current):
             return True
-        return depth < _DEEPEST and any(self._reaches(use, is_step, depth + 1) for use in self._uses(current))
+        if elsewhere and isinstance(current, cst.Return) and self._is_fed_elsewhere(current):
+            return True
+        return depth < _DEEPEST and any(
+            self._reaches(use, is_step, depth + 1, elsewhere=elsewhere) for use in self._uses(current)
+        )
+
+    def _is_fed_elsewhere(self, statement: cst.Return) -> bool:
+        function = self._calls.function_at(statement)
+        callers = self._calls.callers_outside(function) if function is not None else ()
+        return any(caller.fed and caller.per_step for caller in callers)
 
     def _uses(self, statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """Where what a statement gives to names, or returns, is read."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.caller import Batch
-from tflint_perf.model.keras_flows import is_flow
+from tflint_perf.model.batch_sources import BatchSources
 from tflint_perf.model.scopes import Class, Function, Loop
 from tflint_perf.model.size_of_calls import has_environment
 from tflint_perf.model.syntax import (
@@ -20,9 +20,9 @@ from tflint_perf.model.syntax import (
     dotted_name,
     is_constant,
     mentions,
+    names_read,
     target_names,
 )
-from tflint_perf.model.values import Value
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model
@@ -65,22 +65,25 @@ class HostBatches:
         self._infer = model.infer
         self._walk = model.walk
         self._made: dict[Function, Batch | None] = {}
+        self.sources = BatchSources(model, self._of_function, self._of_class)
 
     def all(self) -> Iterator[HostBatch]:
         """The first batch of each training loop that is made in this way, and generators of Keras's own that train."""
         if has_environment(self._walk.calls):
             return  # what an agent does decides what the data are
-        if self._model.programs.is_graph_code():
-            return
         for loop in list(self._walk.loops.values()):
             node = loop.node
             if not isinstance(node, cst.CompFor) and self._trains(loop):
-                found = next(self._in_loop(loop, node), None)
+                found = next(filter(self._is_data, self._in_loop(loop, node)), None)
                 if found is not None:
                     yield found
         for name in _FITS:
             for call in self._walk.calls.get(name, ()):
                 yield from self._given_to_fit(call)
+
+    def _is_data(self, batch: HostBatch) -> bool:
+        """Whether samples are put together; sessions are fed with what NumPy draws, and their ops run in the graph."""
+        return batch.how in ("stacked", "augmented") or not self._model.programs.is_graph_code()
 
     def _trains(self, loop: Loop) -> bool:
         model = self._model
@@ -108,42 +111,9 @@ class HostBatches:
             for arg in node.args:
                 yield from self._iterated(arg.value)
             return
-        how = self._of_value(self._infer.value(node)) or self._outside(node)
+        how = self.sources.of(node)
         if how is not None and not _MEMORY.search(dotted_name(node)):
             yield HostBatch(node, how)
-
-    def _of_value(self, value: Value) -> Batch | None:
-        """How the batches are made that a generator or an object of this file gives."""
-        if value.kind == "generator" and value.function is not None and value.function.yields:
-            return self._of_function(value.function)
-        if value.kind == "instance" and value.klass is not None:
-            return self._of_class(value.klass)
-        return None
-
-    def _outside(self, node: cst.BaseExpression, depth: int = 0) -> Batch | None:
-        """How a function, a generator or an object of another file makes the batches that `node` gives."""
-        if isinstance(node, cst.Call):
-            if callee_name(node) == "iter" and node.args:
-                return self._outside(node.args[0].value, depth)
-            called = self._infer.value(node.func)
-            how = self._infer.outside.makes_batches(called.outside) if called.outside else None
-            return how or self._outside_object(node)
-        how = self._outside_object(node)
-        if how is not None or not isinstance(node, cst.Name) or depth > _DEEPEST:
-            return how
-        found = self._infer.bindings_reaching(node)
-        bindings = found[1] if found is not None else []
-        imported = [self._infer.outside.makes_batches(b.imported) for b in bindings if b.kind == "import"]
-        made = [
-            self._outside(b.value, depth + 1)
-            for b in bindings
-            if b.kind == "assign" and isinstance(b.value, cst.Call)
-        ]
-        return next((how for how in (*imported, *made) if how is not None), None)
-
-    def _outside_object(self, node: cst.BaseExpression) -> Batch | None:
-        path = self._infer.value(node).outside
-        return self._infer.outside.makes_batches(path) if path.endswith("()") else None
 
     def made_by(self, function: Function) -> Batch | None:
         """How a function, called in a loop, or a generator makes batches."""
@@ -169,8 +139,7 @@ class HostBatches:
         if not isinstance(node, cst.Call):
             return None
         if callee_name(node) == "next" and node.args:
-            given = node.args[0].value
-            return self._of_value(self._infer.value(given)) or self._outside(given)
+            return self.sources.of(node.args[0].value)
         if self._draws_data(node):
             return "drawn"
         how = self._of_stack(node)
@@ -274,9 +243,7 @@ class HostBatches:
         if name in _STACKS:
             given = argument(call, 0)
             return isinstance(given, cst.Name) and any(
-                dotted_name(added.func) == f"{given.value}.append" and self._is_in_own_loop(added, function)
-                for added in function.calls
-                if callee_name(added) == "append"
+                next(self._added(holder, function), None) is not None for holder in self._holders(given)
             )
         if name not in _EMPTY:
             return False
@@ -290,9 +257,48 @@ class HostBatches:
             isinstance(node, cst.Assign)
             and isinstance(node.targets[0].target, cst.Subscript)
             and dotted_name(node.targets[0].target.value) in names
-            and any(isinstance(part, cst.Call) for part in descendants(node.value))
+            and (
+                any(isinstance(part, cst.Call) for part in descendants(node.value))
+                or self._is_computed(node.value, function, 0)
+            )
             and self._is_in_own_loop(node, function)
             for node in descendants(function.node.body)
+        )
+
+    def _holders(self, given: cst.Name) -> set[str]:
+        """The list that is stacked; for one of `zip(*rows)` the rows as well."""
+        found = self._infer.bindings_reaching(given)
+        over = (
+            [b.value for b in found[1] if b.kind == "comprehension" and b.value is not None] if found else []
+        )
+        return {given.value, *(name.value for iterable in over for name in names_read(iterable))}
+
+    def _added(self, holder: str, function: Function) -> Iterator[cst.BaseExpression]:
+        """What loops of a function add to a list."""
+        for call in function.calls:
+            if callee_name(call) == "append" and dotted_name(call.func) == f"{holder}.append" and call.args:
+                if self._is_in_own_loop(call, function):
+                    yield call.args[0].value
+
+    def _is_computed(self, node: cst.BaseExpression, function: Function, depth: int) -> bool:
+        """Whether a loop of a function computes a value, or a list that it picks it from, rather than only picks it."""
+        while isinstance(node, cst.Subscript):
+            node = node.value
+        if isinstance(node, cst.Call):
+            return True
+        found = (
+            self._infer.bindings_reaching(node) if isinstance(node, cst.Name) and depth < _DEEPEST else None
+        )
+        if found is None or not isinstance(node, cst.Name):
+            return False
+        made = [
+            b.value
+            for b in found[1]
+            if b.kind == "assign" and b.value is not None and self._is_in_own_loop(b.node, function)
+        ]
+        return any(
+            self._is_computed(value, function, depth + 1)
+            for value in (*made, *self._added(node.value, function))
         )
 
     def _gathers(self, call: cst.Call, function: Function) -> bool:
@@ -330,11 +336,6 @@ class HostBatches:
             return
         if self._infer.value(call.func.value).kind not in ("model", "unknown"):
             return
-        if self._outside(given) == "augmented" or is_flow(self._infer, given):
-            yield HostBatch(given, "augmented")
-            return
-        value = self._infer.value(given)
-        if value.klass is not None and self._infer.classes.keras_kind(value.klass) == "sequence":
-            how = self._of_class(value.klass)
-            if how is not None:
-                yield HostBatch(given, how)
+        how = self.sources.of(given)
+        if how is not None:
+            yield HostBatch(given, how)

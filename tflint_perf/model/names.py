@@ -26,6 +26,7 @@ _ALIASES = {
     "tf.config.experimental.list_physical_devices": "tf.config.list_physical_devices",
     "tf.config.experimental_run_functions_eagerly": "tf.config.run_functions_eagerly",
     "tf.data.experimental.AUTOTUNE": "tf.data.AUTOTUNE",
+    "tf.dtypes.cast": "tf.cast",
     "tf.to_float": "tf.cast",
     "tf.to_int32": "tf.cast",
     "tf.to_int64": "tf.cast",

@@ -42,6 +42,9 @@ class Outside(Protocol):
     def makes_batches(self, path: str) -> Batch | None:
         """How it, or what it is a generator or an object of, makes batches on the host; None where it makes none."""
 
+    def gives_batches(self, path: str, part: tuple[int, ...]) -> Batch | None:
+        """How the batches are made that are taken from what calling it gives, or from a part of that."""
+
     def acts(self, path: str) -> bool:
         """Whether calling it makes a gradient step or an inference call."""
 
@@ -88,6 +91,10 @@ class Nothing:
         return False
 
     def makes_batches(self, path: str) -> Batch | None:
+        """None."""
+        return None
+
+    def gives_batches(self, path: str, part: tuple[int, ...]) -> Batch | None:
         """None."""
         return None
 

@@ -38,6 +38,10 @@ class Paths:
         """Nobody knows."""
         return None
 
+    def gives_batches(self, path: str, part: tuple[int, ...]) -> Batch | None:
+        """Nobody knows."""
+        return None
+
     def acts(self, path: str) -> bool:
         """Nobody knows."""
         return False

@@ -10,14 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tflint_perf.caller import NEEDED, Batch, Fate, How, State
+from tflint_perf.caller import NEEDED, Batch, Fate, Given, How, State
 from tflint_perf.model.bound_values import value_of_binding
-from tflint_perf.model.keras_flows import is_flow
 from tflint_perf.model.loops import LoopKind
 from tflint_perf.model.methods import traced
 from tflint_perf.model.outside import name_outside
 from tflint_perf.model.prefetching import readiness
-from tflint_perf.model.scopes import Class, Function
+from tflint_perf.model.scopes import Binding, Class, Function, Scope
 from tflint_perf.model.values import UNKNOWN, Value
 
 if TYPE_CHECKING:
@@ -36,6 +35,7 @@ class Part:
     path: str = ""
     ready: str = ""
     elements: str = ""
+    source: Batch | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Thing:
 
     `gives` is the kind of what it is, or for functions of what calling them gives, `parts` are a tuple's parts or what a
     list or dict holds, and `made` says that the device makes it, `batch` how it makes batches
-    on the host; `path` leads to it, where
+    on the host, and `source` how those are made that are taken from what calling it gives; `path` leads to it, where
     it is an instance of a class or comes from another file. Of a function, `acts` and `has_step_loop` are what
     its file alone can tell; the paths that it `calls` outside its own loops tell more. So do those that it `runs`,
     in loops or not, of whether it `trains` a model, or `may_train` an object that it is given. `compiled` says that its
@@ -81,6 +81,7 @@ class Thing:
     parts: tuple[Part, ...] = ()
     takes: tuple[Take, ...] = ()
     batch: Batch | None = None
+    source: Batch | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ class Use:
 
     `function` is the function of this file around it, if other files can call that; `loop` is the kind of the
     innermost loop of steps or epochs around it. `always` says that no condition stands in front of it there, but for
-    those that hold on most steps. `fates`, `parts` and `which` are as `Caller` has them.
+    those that hold on most steps. `fates`, `parts`, `which`, `given` and `fed` are as `Caller` has them.
     """
 
     path: str
@@ -103,6 +104,8 @@ class Use:
     fates: frozenset[Fate] = NEEDED
     parts: tuple[frozenset[Fate], ...] = ()
     which: str = ""
+    given: tuple[Given, ...] = ()
+    fed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +139,15 @@ def _things(model: Model) -> Iterator[tuple[str, Thing]]:
         kinds = {binding.kind for binding in bindings}
         if kinds <= {"assign", "with"}:
             values = [value_of_binding(model.infer, binding, model.walk.top) for binding in bindings]
-            if any(is_flow(model.infer, b.value) for b in bindings if b.value is not None):
+            if _is_flow(model, bindings, model.walk.top):
                 yield name, Thing("value", batch="augmented")
             yield from _named(model, name, values[-1] if values else UNKNOWN)
     for klass in model.walk.classes.values():
         if klass.function is None:
             yield klass.name, _class(model, klass)
-            for name in klass.attributes:
+            for name, given in klass.attributes.items():
+                if _is_flow(model, given, klass.scope):
+                    yield f"{klass.name}.{name}", Thing("value", batch="augmented")
                 value = model.infer.classes.member(model.infer.classes.instance_of(klass), name)
                 made = model.on_device.is_attribute_made_there(klass, name)
                 yield from _named(model, f"{klass.name}.{name}", value or UNKNOWN, made=made)
@@ -154,6 +159,12 @@ def _things(model: Model) -> Iterator[tuple[str, Thing]]:
                 yield name, _function(model, function)
         elif function.name == "main" and function.outer is None and function.owner is None:
             yield "main", _main(model, function)
+
+
+def _is_flow(model: Model, bindings: list[Binding], scope: Scope) -> bool:
+    """Whether a name stands for a flow of Keras's."""
+    sources = model.host_batches.sources
+    return sources.has_flows() and any(sources.of_binding(b, scope) == "augmented" for b in bindings)
 
 
 def _named(model: Model, name: str, value: Value, *, made: bool = False) -> Iterator[tuple[str, Thing]]:
@@ -214,6 +225,7 @@ def _function(model: Model, function: Function) -> Thing:
         may_train=model.programs.may_train_in(reached),
         runs=tuple(dict.fromkeys(_runs(model, reached))),
         takes=_takes(model, function),
+        source=_source(model, function),
     )
     returned = model.infer.returned(function)
     if thing.compiled:
@@ -222,6 +234,8 @@ def _function(model: Model, function: Function) -> Thing:
     if returned.kind in ("tuple", "list", "dict"):
         held = returned.items if returned.kind == "tuple" else (returned.element or UNKNOWN,)
         parts = tuple(_part(model, item) for item in held or ())
+        if returned.kind == "tuple":
+            parts = tuple(replace(part, source=_source(model, function, at)) for at, part in enumerate(parts))
         return replace(thing, gives=returned.kind, parts=parts, made=made)
     part = _part(model, returned)
     if part.gives == "unknown" and not part.path:
@@ -229,6 +243,12 @@ def _function(model: Model, function: Function) -> Thing:
     return replace(
         thing, gives=part.gives, path=part.path, ready=part.ready, elements=part.elements, made=made
     )
+
+
+def _source(model: Model, function: Function, *part: int) -> Batch | None:
+    """How the batches are made that a generator, or a flow of Keras's that a function gives, holds."""
+    sources = model.host_batches.sources
+    return sources.returned(function, part) if function.yields or sources.has_flows() else None
 
 
 def _part(model: Model, value: Value) -> Part:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.caller import Fate, How
+from tflint_perf.caller import NEEDED, Fate, Given, How
 from tflint_perf.model.conditions import conditions
 from tflint_perf.model.outside import name_outside
 from tflint_perf.model.scopes import Class
@@ -56,6 +56,19 @@ def _use(model: Model, place: cst.CSTNode, used: cst.BaseExpression, how: How) -
         yield _use_of(model, place, path, how)
 
 
+def _given(model: Model, call: cst.CSTNode) -> Iterator[Given]:
+    """The arguments of a call from which batches are taken that Python makes."""
+    for at, arg in enumerate(call.args if isinstance(call, cst.Call) else ()):
+        if arg.star:
+            return
+        if isinstance(arg.value, cst.Name | cst.Attribute | cst.Call):
+            how = model.host_batches.sources.of(arg.value)
+            if how is not None:
+                yield Given(
+                    "" if arg.keyword is None else arg.keyword.value, at if arg.keyword is None else -1, how
+                )
+
+
 def _calls_of_own_methods(model: Model, klass: Class) -> Iterator[Use]:
     """What the methods of a class call on `self`: a class derived from it elsewhere may define it anew."""
     for method in klass.methods.values() if klass.function is None else ():
@@ -75,6 +88,7 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
     while loop is not None and is_part_of_one_iteration(model.infer, loop):
         loop = loop.parent
     kind = model.loops.training_loop(place)
+    fates, parts = _fates(model, place) if how == "call" else (NEEDED, ())
     return Use(
         path,
         how,
@@ -90,7 +104,10 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
                 conditions(model.walk, place, kind.node if kind else None, exits=False),
             )
         ),
-        *(_fates(model, place) if how == "call" else ()),
+        fates,
+        parts,
+        given=tuple(_given(model, place)) if how == "call" else (),
+        fed=how == "call" and isinstance(place, cst.Call) and model.feeds.a_step(place),
     )
 
 
