@@ -76,7 +76,7 @@ class HostSyncPerStep(Rule):
     code = "TFP302"
     name = "host-sync-per-step"
     # "print(" ends in "int(".
-    triggers = ("int(", "numpy(", "float(", "item(", "str(", "format(", "np.", "set_postfix", "set_description", ".info(",
+    triggers = ("int(", "numpy(", "float(", "item(", "str(", "format(", "np.", "postfix", "set_description", ".desc", ".info(",
                 ".write(", ".log", ".debug(")  # fmt: skip
     # A file with none of these has no step, and nothing that runs per step.
     needs = (

@@ -193,6 +193,19 @@ SILENT = {
         for x, y in dataset:
             update_plot(train_step(x, y).numpy())
         """,
+    "a dict that is filled to be kept": """
+        for x, y in dataset:
+            logs = {}
+            logs["loss"] = float(train_step(x, y))
+            history.append(logs)
+        """,
+    "a dict that a function returns and that is kept": """
+        def step(x, y):
+            return {"loss": train_step(x, y).numpy()}
+        for x, y in dataset:
+            logs = step(x, y)
+            history.append(logs)
+        """,
     "what a function gives to code that is not in sight": """
         def step(x, y):
             return train_step(x, y).numpy()
@@ -322,6 +335,17 @@ FLAGGED = {
         "copy it only where it is shown",
     ),
     "a name read after the loop": ("value = loss.numpy()\nprint(value)", "read it once, after the loop"),
+    "a dict that is filled to be shown": (
+        'logs = {}\n    logs["loss"] = float(loss)\n    bar.set_postfix(logs)',
+        "show it",
+    ),
+    "the text of a progress bar": ('bar.postfix["loss"] = f"{loss:.3f}"', "show it"),
+    "a mean over a batch, shown behind a counter": (
+        "right = tf.keras.metrics.binary_accuracy(y, loss)\n"
+        "    right = np.sum(right.numpy()) / len(right.numpy())\n"
+        "    if step % 20 == 0:\n        print(right)",
+        "only where it is shown",
+    ),
     "a sum": ("total += loss.numpy()", "add it up on the device"),
     "a sum that is shown": ("total += float(loss)\n    print(total)", "add it up on the device"),
     "a metric": ("metric(loss)\n    print(metric.result().numpy())", "show it"),
@@ -417,6 +441,22 @@ PLACES = {
             print(value)
         """,
         [4],
+    ),
+    "a dict that a function returns": (
+        """
+        def step(x, y):
+            loss = train_step(x, y)
+            return loss, {"loss": loss.numpy()}
+        for i, (x, y) in enumerate(dataset):
+            loss, logs = step(x, y)
+            if not (i + 1) % 90:
+                print(i, logs)
+        def other(x, y):
+            return {"loss": float(train_step(x, y))}
+        for x, y in dataset:
+            print(other(x, y)["loss"])
+        """,
+        [4, 10],
     ),
     "beside what decides how to go on": (
         """

@@ -25,6 +25,7 @@ _OP_SPACES = frozenset(
         "keras.backend",
         "keras.ops",
         "keras.losses",
+        "keras.metrics",
         "keras.activations",
         "keras.random",
     ]
@@ -124,6 +125,9 @@ _NO_OPS = frozenset(
         "keras.losses.get",
         "keras.losses.deserialize",
         "keras.losses.serialize",
+        "keras.metrics.get",
+        "keras.metrics.deserialize",
+        "keras.metrics.serialize",
         "keras.activations.get",
         "keras.activations.deserialize",
         "keras.activations.serialize",

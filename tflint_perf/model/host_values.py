@@ -13,8 +13,8 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.scopes import Binding, Function, Loop
 from tflint_perf.model.showing import shows
-from tflint_perf.model.syntax import string, target_names
-from tflint_perf.model.takers import ATTRIBUTES, METHODS, Takers
+from tflint_perf.model.syntax import target_names
+from tflint_perf.model.takers import ATTRIBUTES, METHODS, Takers, is_place_of_a_sum, is_place_of_text
 from tflint_perf.model.usual import Usual
 from tflint_perf.model.values import UNKNOWN
 
@@ -145,6 +145,27 @@ class HostValues:
         made_anew = self._loops.step_loop(binding.node) is self._loops.step_loop(call)
         return reads if reads and returned and made_anew else None
 
+    def _local_dict(self, target: cst.BaseExpression) -> list[cst.Name] | None:
+        """Where a dict is read that each iteration makes anew, and that an assignment puts something into."""
+        holder = target.value if isinstance(target, cst.Subscript) else None
+        found = self._infer.bindings_reaching(holder) if isinstance(holder, cst.Name) else None
+        if found is None or len(found[1]) != 1 or not isinstance(holder, cst.Name):
+            return None
+        binding = found[1][0]
+        if binding.value is None or self._infer.value(binding.value).kind != "dict":
+            return None
+        made_anew = self._loops.step_loop(binding.node) is self._loops.step_loop(
+            target
+        ) and binding.at.block.function is self._calls.function_at(target)
+        reads = [read for read in self._reads(holder.value, binding) if not self._is_put_into(read)]
+        return reads if made_anew and reads else None
+
+    def _is_put_into(self, name: cst.Name) -> bool:
+        parent = self._walk.parents.get(name)
+        return isinstance(parent, cst.Subscript) and isinstance(
+            self._walk.parents.get(parent), cst.AssignTarget
+        )
+
     def _is_filled(self, name: cst.Name) -> bool:
         parent = self._walk.parents.get(name)
         return isinstance(parent, cst.Attribute) and parent.attr.value == "append"
@@ -206,10 +227,16 @@ class HostValues:
             index = next(i for i, other in enumerate(holder.elements) if other is element)
             yield from self._follow(holder, (index, *path), seen)
         elif isinstance(outer, cst.Element | cst.DictElement):
-            yield from self._held(outer, (0,), seen)
+            # What a list or dict holds is followed with all of it.
+            at = (
+                [other is element for other in holder.elements].index(True)
+                if isinstance(holder, cst.Tuple)
+                else -1
+            )
+            yield from self._held(outer, (at, *path) if at >= 0 else (), seen)
         elif isinstance(outer, cst.Arg):
             yield from self._given(holder, outer, (0,), seen)
-        elif isinstance(outer, cst.Assign) and isinstance(holder, cst.List | cst.Dict):
+        elif isinstance(outer, cst.Assign | cst.Return) and isinstance(holder, cst.List | cst.Dict):
             yield from self._follow(holder, (), seen)
         else:
             yield "needed"
@@ -224,6 +251,16 @@ class HostValues:
                 yield "needed"
                 return
             target = target.elements[index].value
+        if is_place_of_text(target):
+            yield "shown"
+            return
+        held_in = self._local_dict(target)
+        if held_in is not None:
+            for read in held_in:
+                yield from self._read(
+                    read, self._loops.step_loop(target), self._calls.function_at(target), seen
+                )
+            return
         names = list(target_names(target))
         if not names or (isinstance(target, cst.Tuple | cst.List) and len(names) != len(target.elements)):
             yield "needed"
@@ -233,7 +270,7 @@ class HostValues:
     def _added(self, statement: cst.AugAssign, seen: frozenset[cst.CSTNode]) -> Iterator[Fate]:
         """`total += x`: what becomes of the sum within the loop."""
         if not isinstance(statement.target, cst.Name):
-            yield "summed" if _is_place_of_a_sum(statement.target) else "needed"
+            yield "summed" if is_place_of_a_sum(statement.target) else "needed"
             return
         yield "summed"
         yield from (fate for fate in self._named(statement.target, seen) if fate != "later")
@@ -308,13 +345,3 @@ class HostValues:
         for index in path:
             value = value.items[index] if value.items and index < len(value.items) else UNKNOWN
         return value.kind == "string"
-
-
-def _is_place_of_a_sum(target: cst.BaseExpression) -> bool:
-    """`self.total`, `sums["loss"]`: a number by itself, where `values[i]` is part of an array."""
-    match target:
-        case cst.Attribute():
-            return True
-        case cst.Subscript(slice=[cst.SubscriptElement(cst.Index(index))]):
-            return string(index) is not None
-    return False

@@ -8,7 +8,7 @@ from typing import Literal
 import libcst as cst
 
 from tflint_perf.model.infer import Inference
-from tflint_perf.model.syntax import callee_name, last_name
+from tflint_perf.model.syntax import callee_name, last_name, string
 
 # "value": another host value. "sum": a running mean. "picture": something to look at or to keep as a file.
 # "tensor": a tensor again. "": nobody knows.
@@ -59,6 +59,7 @@ _GIVEN_BACK = {("variable", "assign"), ("metric", "update_state")} | {
 _TAKES_TEXT = re.compile(
     r"(?i)log|print|write|report|show|display|message|msg|echo|notify|status|info|title|label|send|post|debug"
 )
+_PLACES_OF_TEXT = re.compile(r"postfix|suffix|desc|description|bar_format|caption")
 # Classes that keep a running mean, and objects of them.
 _METER = re.compile(r"(?i)meter|average|avg|running_?mean|tracker")
 
@@ -126,3 +127,20 @@ class Takers:
         made = [binding.value for binding in found[1]] if found is not None else []
         names = [last_name(value.func) for value in made if isinstance(value, cst.Call)]
         return any(map(_METER.search, (*names, last_name(receiver))))
+
+
+def is_place_of_text(node: cst.BaseExpression) -> bool:
+    """Whether a progress bar or figure shows what it is given there: `bar.postfix["loss"]`, `bar.desc`."""
+    while isinstance(node, cst.Subscript):
+        node = node.value
+    return isinstance(node, cst.Attribute) and bool(_PLACES_OF_TEXT.fullmatch(node.attr.value))
+
+
+def is_place_of_a_sum(target: cst.BaseExpression) -> bool:
+    """`self.total`, `sums["loss"]`: a number by itself, where `values[i]` is part of an array."""
+    match target:
+        case cst.Attribute():
+            return True
+        case cst.Subscript(slice=[cst.SubscriptElement(cst.Index(index))]):
+            return string(index) is not None
+    return False
