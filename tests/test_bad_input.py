@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.commandline import CLEAN, FIXED, GC_FINDING, SLOW, CommandLine
+from tests.rights import as_nobody
 from tflint_perf import check
 from tflint_perf import run as run_module
 
-SUPERUSER = hasattr(os, "geteuid") and os.geteuid() == 0
 MARK = b"\xef\xbb\xbf"
-NOBODY = 65534
 # A file that is well, last in the order, so that its finding shows that the run went on.
 GOOD = "zz_good.py"
 AFTER = SLOW.count("\n") + 1
@@ -240,33 +237,17 @@ def test_a_file_of_100_000_lines_takes_no_more_a_line_than_a_short_one(tflint_pe
     assert long < 30 * short  # 10 times would be as long a line; the machine may be busy meanwhile
 
 
-@contextmanager
-def as_nobody() -> Iterator[None]:
-    """Give up the superuser's rights, to whom nothing is forbidden."""
-    if not SUPERUSER:
-        yield
-        return
-    os.seteuid(NOBODY)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="permissions are different here")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no modes by which to forbid reading")
 def test_what_may_not_be_read_is_a_line_and_the_run_goes_on(tflint_perf: CommandLine) -> None:
     tflint_perf.write(GOOD, SLOW)
     arguments = ("--select", "TFP406", "--output-format", "concise")
     tflint_perf(*arguments)  # imports, which nobody may not be allowed
     secret = tflint_perf.write("secret.py", SLOW)
     tflint_perf.write("locked/a.py", SLOW)
-    for folder in tflint_perf.folder.parents[:2]:
-        folder.chmod(0o755)
-    tflint_perf.folder.chmod(0o755)
     secret.chmod(0)
     (tflint_perf.folder / "locked").chmod(0)
     try:
-        with as_nobody():
+        with as_nobody(tflint_perf.folder):
             ran = tflint_perf(*arguments)
     finally:
         (tflint_perf.folder / "locked").chmod(0o755)

@@ -227,7 +227,7 @@ def test_a_link_to_a_file_elsewhere_is_linted(settings: Settings) -> None:
     assert found(settings, "in", "out") == ["in/b.py", "out/a.py"]
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no named pipes in folders")
 def test_what_is_no_file_is_told_when_named_and_skipped_else(settings: Settings) -> None:
     os.mkfifo("pipe.py")
     assert found(settings) == []
@@ -282,7 +282,7 @@ def test_of_a_link_the_target_is_replaced(settings: Settings) -> None:
     assert names("real") == ["a.py"]
 
 
-@pytest.mark.skipif(not ROOT, reason="only the superuser can give files away")
+@pytest.mark.skipif(not ROOT, reason="only the superuser may give a file to another owner")
 def test_the_owner_stays(settings: Settings) -> None:
     make("a.py")
     os.chown("a.py", 12345, 23456)

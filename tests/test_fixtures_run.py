@@ -24,7 +24,9 @@ EXPERIMENTS, MISSING = rule_experiments([], FIXTURES)
 QUARTER = QUICK_STEPS // 4
 
 # Looked for, not imported: only the scripts' own processes pay for it.
-runs = pytest.mark.skipif(find_spec("tensorflow") is None, reason="TensorFlow is not installed")
+runs = pytest.mark.skipif(
+    find_spec("tensorflow") is None, reason="the scripts train with TensorFlow, which `make test` installs"
+)
 each_pair = pytest.mark.parametrize("pair", EXPERIMENTS, ids=lambda pair: pair.name)
 
 
