@@ -25,6 +25,15 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "as many as a list of layers in sight has": """
+        style_layers = ["a", "b", "c", "d", "e"]
+        count = len(style_layers)
+        @tf.function
+        def run(x):
+            for _ in range(count):
+                x = tf.matmul(x, w)
+            return x
+        """,
     "as many as a list in sight has items": """
         names = ["a", "b", "c", "d", "e"]
         count = len(names)

@@ -40,6 +40,7 @@ _SAME_LENGTH = frozenset(
     ["enumerate", "list", "tuple", "reversed", "sorted", "iter", "tqdm.tqdm", "tqdm.auto.tqdm"]
 )
 _DEEPEST = 8
+_GROWS = ("append", "extend", "insert")
 
 
 class Iterations:
@@ -178,7 +179,7 @@ class Iterations:
             return _computed(node.operator, left, right) if left is not None and right is not None else None
         bindings: list[Binding] = []
         cut = _measured(node)
-        if cut is not None and (length := self._length_of_cut(cut)) is not None:
+        if cut is not None and (length := self._length_in_sight(cut)) is not None:
             return length
         if isinstance(node, cst.Call):
             return self._length(node, depth)
@@ -204,8 +205,8 @@ class Iterations:
             self._measuring.discard(call)
         return int(most) if 0 < most < math.inf else None
 
-    def _length_of_cut(self, name: cst.Name) -> int | None:
-        """The greatest length of what a name stands for, where that was cut off: `few = images[:10]`."""
+    def _length_in_sight(self, name: cst.Name) -> int | None:
+        """The greatest length of what a name stands for, where that was cut off (`few = images[:10]`) or written down."""
         found = self._infer.bindings_reaching(name)
         match [binding.value for binding in found[1]] if found is not None else []:
             case [
@@ -213,7 +214,15 @@ class Iterations:
             ] if upper is not None:
                 number = self.number(upper)
                 return number if number is not None and number >= 0 else None
+            case [cst.List() | cst.Tuple() as items] if not self._grows(name.value):
+                starred = any(isinstance(element, cst.StarredElement) for element in items.elements)
+                return None if starred else len(items.elements)
         return None
+
+    def _grows(self, name: str) -> bool:
+        """Whether something is added to a list of that name."""
+        calls = (call for method in _GROWS for call in self._walk.calls.get(method, ()))
+        return any(isinstance(call.func, cst.Attribute) and is_name(call.func.value, name) for call in calls)
 
     def _number_of(self, binding: Binding, depth: int) -> int | None:
         if binding.path != ():
