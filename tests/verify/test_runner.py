@@ -15,6 +15,7 @@ from tflint_perf.verify.experiment import Experiment
 from tflint_perf.verify.process import environment
 from tflint_perf.verify.records import Result
 from tflint_perf.verify.runner import order, plan_of, run_experiment
+from tflint_perf.verify.verdict import judge
 
 pytest.importorskip("psutil")
 pytest.importorskip("scipy")
@@ -25,6 +26,13 @@ SLEEPS = "time.sleep({})"
 SIGNS = (
     "step or open({path!r}, 'a').write(' '.join([str(os.getpid()), os.path.basename(__file__)]) + chr(10))"
 )
+# Slow, but for the third run: the file has as many characters as runs have begun.
+DISTURBED = (
+    "step or open({path!r}, 'a').write('.'); time.sleep(0.001 if os.path.getsize({path!r}) == 3 else 0.004)"
+)
+OUT_OF_REACH = replace(
+    STEP_TIME, least=1_000.0
+)  # refuted whatever the noise, so that no more pairs are asked for
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +61,7 @@ def test_pairs_that_run_are_judged(tmp_path: Path) -> None:
 def test_each_run_has_a_process_of_its_own(tmp_path: Path) -> None:
     log = tmp_path / "log"
     signs = SIGNS.format(path=str(log))
-    run(experiment(tmp_path, signs, signs), OPTIONS)
+    run(experiment(tmp_path, signs, signs, OUT_OF_REACH), OPTIONS)
     processes, scripts = zip(*(line.split() for line in log.read_text().splitlines()), strict=True)
     assert len({*processes, str(os.getpid())}) == 11
     assert [name.removesuffix(".py") for name in scripts] == order(5)
@@ -61,8 +69,17 @@ def test_each_run_has_a_process_of_its_own(tmp_path: Path) -> None:
 
 def test_every_run_is_told_of(tmp_path: Path) -> None:
     told: list[None] = []
-    run_experiment(experiment(tmp_path), OPTIONS, lambda: told.append(None))
+    run_experiment(experiment(tmp_path, claim=OUT_OF_REACH), OPTIONS, lambda: told.append(None))
     assert len(told) == OPTIONS.runs == 10
+
+
+def test_what_five_pairs_leave_open_gets_five_more(tmp_path: Path) -> None:
+    disturbed = DISTURBED.format(path=str(tmp_path / "log"))
+    result = run(experiment(tmp_path, disturbed, SLEEPS.format(0.001)), OPTIONS)
+    ratios = [pair.slow.step / pair.fast.step for pair in result.pairs]
+    assert [ratio > 2 for ratio in ratios] == [True, True, False, *[True] * 7]
+    assert judge(STEP_TIME, result.pairs[:5]).verdict == "inconclusive"
+    assert result.verdict == "confirmed"
 
 
 def test_a_quick_run_says_that_the_scripts_agree(tmp_path: Path) -> None:

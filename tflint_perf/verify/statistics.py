@@ -10,14 +10,16 @@ from typing import Any
 from tflint_perf.verify.records import Effect
 
 CONFIDENCE = 0.95
+# For a second look at what the first left open: whoever looks twice is fooled twice as often.
+SECOND_CONFIDENCE = 0.99
 # A median of fewer has no interval of 95%: all five lie on one side of it in 1 of 16 draws.
 LEAST_PAIRS = 5
 _RESAMPLES = 9_999
 _FIRST_QUARTER, _LAST_QUARTER = 0.125, 0.875  # their middles
 
 
-def over_pairs(values: Sequence[float]) -> Effect:
-    """The median with its 95% interval by bootstrap: the percentiles of the medians of resamples.
+def over_pairs(values: Sequence[float], confidence: float = CONFIDENCE) -> Effect:
+    """The median with its interval by bootstrap: the percentiles of the medians of resamples.
 
     With one value, or equal ones, the interval is that value.
     """
@@ -30,7 +32,7 @@ def over_pairs(values: Sequence[float]) -> Effect:
     resampled: Any = stats.bootstrap(
         (np.asarray(values),),
         np.median,
-        confidence_level=CONFIDENCE,
+        confidence_level=confidence,
         n_resamples=_RESAMPLES,
         method="percentile",
         rng=np.random.default_rng(1),  # the same figures give the same interval

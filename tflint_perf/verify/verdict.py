@@ -1,7 +1,8 @@
 """From measured pairs to a verdict.
 
 A claim of a ratio looks at slow over fast in each pair; one of growth at how much the metric grows in the slow
-script. The median over the pairs has a 95% interval, and the claim is
+script. The median over the pairs has an interval of 95%, of 99% where more pairs are looked at because the first left
+it open, and the claim is
 
 - confirmed when the whole interval lies at or beyond `least`,
 - refuted when it lies short of it,
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from tflint_perf.rule import Claim
 from tflint_perf.verify.metrics import SERIES, VALUES
 from tflint_perf.verify.records import Effect, Losses, Pair, Run, Verdict
-from tflint_perf.verify.statistics import growth, over_pairs
+from tflint_perf.verify.statistics import CONFIDENCE, growth, over_pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +31,15 @@ class Judgement:
     effect: Effect | None = None
 
 
-def judge(claim: Claim, pairs: Sequence[Pair]) -> Judgement:
-    """What the pairs say of the claim."""
+def judge(claim: Claim, pairs: Sequence[Pair], confidence: float = CONFIDENCE) -> Judgement:
+    """What the pairs say of the claim, by intervals of so much confidence."""
     if claim.kind == "growth":
-        return _judge_growth(claim, pairs)
+        return _judge_growth(claim, pairs, confidence)
     ratios = [_ratio(claim, pair) for pair in pairs]
     known = [ratio for ratio in ratios if ratio is not None]
     if len(known) < len(ratios):
         return Judgement("not measurable", f"{claim.metric} could not be measured here")
-    return judge_effect(claim, over_pairs(known))
+    return judge_effect(claim, over_pairs(known, confidence))
 
 
 def judge_effect(claim: Claim, effect: Effect, control: Effect | None = None) -> Judgement:
@@ -61,7 +62,7 @@ def _against(least: float, effect: Effect, control: Effect | None) -> tuple[Verd
     return "confirmed", f"{interval}; {claimed} at least"
 
 
-def _judge_growth(claim: Claim, pairs: Sequence[Pair]) -> Judgement:
+def _judge_growth(claim: Claim, pairs: Sequence[Pair], confidence: float) -> Judgement:
     series = SERIES.get(claim.metric)
     if series is None:
         return Judgement(
@@ -72,7 +73,7 @@ def _judge_growth(claim: Claim, pairs: Sequence[Pair]) -> Judgement:
     slow, fast = (
         [growth(series(run)).value for run in runs] for runs in zip(*map(_runs, pairs), strict=True)
     )
-    return judge_effect(claim, over_pairs(slow), over_pairs(fast))
+    return judge_effect(claim, over_pairs(slow, confidence), over_pairs(fast, confidence))
 
 
 def _runs(pair: Pair) -> tuple[Run, Run]:
