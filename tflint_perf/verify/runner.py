@@ -16,8 +16,8 @@ from tflint_perf.verify.nursery import Nursery, NurseryError
 from tflint_perf.verify.plan import Plan
 from tflint_perf.verify.process import Child, DeviceKind, Failure
 from tflint_perf.verify.records import Losses, Pair, Result
-from tflint_perf.verify.statistics import LEAST_PAIRS, SECOND_CONFIDENCE
-from tflint_perf.verify.verdict import compare_losses, judge
+from tflint_perf.verify.statistics import LEAST_PAIRS, LOOKS
+from tflint_perf.verify.verdict import Judgement, compare_losses, judge
 
 Side = Literal["slow", "fast"]
 QUICK_STEPS = 20
@@ -62,7 +62,7 @@ def run_experiment(
     """Run all pairs and judge them. `on_run` is called after each run. What a script does never raises here.
 
     With a `nursery`, a run is a fork of it where the scripts allow it, which spares the import of TensorFlow.
-    What the pairs leave open gets as many again, once: a disturbed run or two decide less among more.
+    What the pairs leave open gets as many again, at most twice: a few disturbed runs decide less among more.
     """
     plan = plan_of(experiment, options)
     nothing = Result("failed", "", experiment.claim, plan.steps)
@@ -71,27 +71,30 @@ def run_experiment(
     pairs: list[Pair] = []
     losses: list[Losses] = []
 
-    def measure() -> Losses:
-        """Run the pairs that are asked for, and give the worst agreement of all so far."""
-        for slow, fast in measured_pairs(experiment, plan, options, on_run, nursery):
+    def measure(how_many: int) -> Losses:
+        """Run so many more pairs, and give the worst agreement of all so far."""
+        for slow, fast in measured_pairs(experiment, plan, replace(options, pairs=how_many), on_run, nursery):
             losses.append(_compared(experiment, slow, fast))
             pairs.append(Pair(run_of(slow), run_of(fast)))
             if not losses[-1].agree:
                 break
         return max(losses, key=lambda found: found.difference)
 
+    judgement: Judgement | None = None
     try:
-        worst = measure()
-        judgement = judge(experiment.claim, pairs) if worst.agree and not options.quick else None
-        if judgement is not None and judgement.verdict == "inconclusive":
-            worst = measure()
-            judgement = judge(experiment.claim, pairs, SECOND_CONFIDENCE)
+        for confidence in LOOKS:
+            worst = measure(len(pairs) or options.pairs)
+            if options.quick or not worst.agree:
+                break
+            judgement = judge(experiment.claim, pairs, confidence)
+            if judgement.verdict != "inconclusive":
+                break
     except Failure as failure:
         return replace(nothing, reason=failure.reason, output=failure.output, pairs=tuple(pairs))
     measured = replace(nothing, losses=worst, pairs=tuple(pairs))
     if not worst.agree:
         return replace(measured, reason=_disagreement(worst, experiment.claim.tolerance))
-    if judgement is None:
+    if options.quick or judgement is None:
         return replace(measured, verdict="agrees", reason="both scripts run, and their losses agree")
     return replace(measured, verdict=judgement.verdict, reason=judgement.reason, effect=judgement.effect)
 

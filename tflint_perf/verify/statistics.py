@@ -10,8 +10,8 @@ from typing import Any
 from tflint_perf.verify.records import Effect
 
 CONFIDENCE = 0.95
-# For a second look at what the first left open: whoever looks twice is fooled twice as often.
-SECOND_CONFIDENCE = 0.99
+# For each look at what the ones before left open, with twice as many pairs: whoever looks often is fooled more often.
+LOOKS = (CONFIDENCE, 0.99, 0.995)
 # A median of fewer has no interval of 95%: all five lie on one side of it in 1 of 16 draws.
 LEAST_PAIRS = 5
 _RESAMPLES = 9_999

@@ -1,8 +1,8 @@
 """From measured pairs to a verdict.
 
 A claim of a ratio looks at slow over fast in each pair; one of growth at how much the metric grows in the slow
-script. The median over the pairs has an interval of 95%, of 99% where more pairs are looked at because the first left
-it open, and the claim is
+script. The median over the pairs has an interval of 95%, and of more where more pairs are looked at because the first
+left it open. The claim is
 
 - confirmed when the whole interval lies at or beyond `least`,
 - refuted when it lies short of it,
