@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -28,7 +28,7 @@ from tflint_perf.rule import Refusal, Report, Rule
 from tflint_perf.settings import Settings
 from tflint_perf.source import Source
 from tflint_perf.suppress import has_suppressions, names_us, suppress
-from tflint_perf.syntax import invalid_syntax
+from tflint_perf.syntax import faults_of_cells, invalid_syntax
 
 T = TypeVar("T")
 _Reports = list[tuple[type[Rule], Report]]
@@ -44,6 +44,8 @@ _PER_STEP = Caller(
 _COMPILED = Caller("compile", "compiled")
 _ONCE = Caller("call", "eager")
 _CONSUMING = Caller("consume", which="*")
+
+_UNUSED = "TFP001"
 
 # Deeply nested code needs deep recursion, in the walk and in code generation.
 _RECURSION_LIMIT = 8_000
@@ -118,14 +120,27 @@ def check_source(
         InternalError: a rule failed on this source.
     """
     text = source.text
-    rules = rules_about(text, settings.rules)
+    faults = faults_of_cells(source)
+    # What does not parse counts as for a script, whole or not at all: for the words that stand in it.
+    rules = rules_about(source.written if faults else text, settings.rules)
     heed = not settings.ignore_noqa and has_suppressions(text)
     if not rules:
         return _only_suppressions(source, settings) if heed else Checked(())
     if sys.getrecursionlimit() < _RECURSION_LIMIT:
         sys.setrecursionlimit(_RECURSION_LIMIT)
     with _no_collection():
-        return _check(source, settings, rules, heed, outside, ask)
+        checked = _check(source, settings, rules, heed, outside, ask)
+    return _with_faults(checked, faults) if faults else checked
+
+
+def _with_faults(checked: Checked, faults: Iterable[Finding]) -> Checked:
+    """What the cells of a notebook that parse have, and what is wrong with the others.
+
+    Whether a suppression is unused cannot be told while a part of the program is not known.
+    """
+    known = (finding for finding in checked.findings if finding.code != _UNUSED)
+    findings = sorted((*faults, *known), key=lambda finding: (finding.start.offset, finding.code))
+    return replace(checked, findings=tuple(findings))
 
 
 def summarise_source(source: Source) -> Summary:
@@ -315,7 +330,7 @@ def _finding(
     statement = model.statement_of(node)
     first, last = source.row(start.offset), source.row(end.offset)
     noqa_row = start.row + max(source.row(positions.header_end(statement)), last) - first
-    message = with_cost(rule.code, report.message)
+    message = with_cost(rule.code, report.message) if report.as_measured else report.message
     return Finding(rule.code, rule.name, message, start, end, source.lines(first, last), noqa_row, fix, note)
 
 

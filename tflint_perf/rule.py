@@ -70,12 +70,14 @@ class Refusal:
 class Report:
     """A finding as a rule gives it: a node of the tree, and what to say about it.
 
-    `fix` is called only for findings that are shown, once positions are known.
+    `fix` is called only for findings that are shown, once positions are known. `as_measured` is False for a form of
+    the rule's case that costs less than the one in its experiment: no figure is said with it.
     """
 
     node: cst.CSTNode
     message: str
     fix: Callable[[Editor], Repair | Refusal | None] | None = None
+    as_measured: bool = True
 
 
 class Rule(ABC):

@@ -7,6 +7,7 @@ from textwrap import dedent
 import pytest
 
 from tests.rules.support import findings, fixed, flagged, notes
+from tflint_perf import cost
 
 CODE = "TFP204"
 PREAMBLE = dedent("""\
@@ -476,3 +477,17 @@ def test_a_loss_of_a_class_of_its_own_is_a_loss() -> None:
             tf.keras.optimizers.SGD().apply_gradients(zip(tape.gradient(loss, model.weights), model.weights))
     """
     assert 12 in flagged("TFP204", source)
+
+
+def test_only_what_is_like_the_experiment_gives_its_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cost, "cost_on_record", lambda code: "2.2× a step on CPU")
+    source = module(
+        """
+        for x in dataset:
+            loss_fn = keras.losses.MeanSquaredError()
+            optimizer = keras.optimizers.Adam()
+            loss = loss_fn(x, step(x))
+        """
+    )
+    loss, optimizer = (finding.message for finding in findings(CODE, source))
+    assert ["2.2×" in message for message in (loss, optimizer)] == [False, True]
