@@ -63,9 +63,9 @@ _NO_CODE = frozenset(
 )
 
 _fields: dict[type[cst.CSTNode], tuple[str, ...]] = {}
-# Asked for by their class, since `isinstance` takes long to say no of an abstract one.
+# Asked for by their class, since `isinstance` and `issubclass` take long to say no of an abstract one.
 NODES = frozenset(
-    kind for kind in vars(cst).values() if isinstance(kind, type) and issubclass(kind, cst.CSTNode)
+    kind for kind in vars(cst).values() if isinstance(kind, type) and cst.CSTNode in kind.__mro__
 )
 
 Statement = cst.BaseSmallStatement | cst.BaseCompoundStatement
