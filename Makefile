@@ -15,12 +15,14 @@ MADE := $(VENV)/.made-with-python-$(VERSION)
 INSTALLED := $(VENV)/.installed
 TOOLS := $(VENV)/.tools-installed
 TENSORFLOW := $(VENV)/.tensorflow-installed
+MKDOCS := $(VENV)/.mkdocs-installed
 
-.PHONY: help demo test lint rule bench profile clean
+.PHONY: help demo test lint docs rule bench profile clean
 help:
 	@echo 'make demo      install into $(VENV), lint the slow fixtures, show what --fix would do to one'
 	@echo 'make test      install what the tests need, then run ruff, mypy and pytest'
 	@echo 'make lint      ruff and mypy alone'
+	@echo 'make docs      build the site into build/site'
 	@echo 'make rule      begin a new rule: make rule CODE=TFP512 NAME=some-name (docs/adding-a-rule.md)'
 	@echo 'make bench     time the linter and its peers on six real packages (BENCH=--help for options)'
 	@echo 'make profile   where the time of one process goes'
@@ -40,6 +42,9 @@ lint: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(MKDOCS)
+	$(BIN)/python -m mkdocs build --strict
 
 rule: $(INSTALLED)
 	@test -n '$(CODE)' && test -n '$(NAME)' || { echo 'say which: make rule CODE=TFP512 NAME=some-name' >&2; exit 2; }
@@ -75,4 +80,8 @@ $(TOOLS): $(INSTALLED) pyproject.toml
 
 $(TENSORFLOW): $(INSTALLED) pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[verify]'
+	@touch $@
+
+$(MKDOCS): $(INSTALLED) pyproject.toml
+	$(BIN)/python -m pip install --quiet --group docs
 	@touch $@

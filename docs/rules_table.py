@@ -30,15 +30,15 @@ def rows() -> Iterator[str]:
     on = default_rules(rules, all_evidence())
     for code, rule in rules.items():
         fix = _FIXES.get(rule.fixes, rule.fixes)
-        yield f"| {code} | {_finds(rule)} | {fix} | {'on' if code in on else 'off'} | {_measured(rule)} |"
+        yield f"| {code} | {finds(rule)} | {fix} | {'on' if code in on else 'off'} | {measured(rule)} |"
 
 
-def _finds(rule: RuleInfo) -> str:
+def finds(rule: RuleInfo) -> str:
     words = rule.summary.rstrip(".")
     return words if words.startswith(("`", "Python")) else words[0].lower() + words[1:]
 
 
-def _measured(rule: RuleInfo) -> str:
+def measured(rule: RuleInfo) -> str:
     evidence = all_evidence().get(rule.code, ())
     cost = cost_of(evidence)
     if cost is not None:

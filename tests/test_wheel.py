@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -122,3 +124,58 @@ def test_it_needs_neither_tensorflow_nor_numpy(installed: Installed) -> None:
     names = {line.partition("==")[0].lower() for line in listed.stdout.splitlines()}
     assert "libcst" in names
     assert not names & {"tensorflow", "keras", "numpy"}
+
+
+def followed(page: str) -> Iterator[str]:
+    """What somebody types who follows a page from its top: files are saved, lines changed and commands run."""
+    for title, text in re.findall(r'(?ms)^```\w+(?: title="([^"]+)")?\n(.*?)^```$', page):
+        name, _, line = title.partition(", line ")
+        if line:
+            rest = f"{{ head -n {int(line) - 1} {name}; cat <<'END'; tail -n +{int(line) + 1} {name}; }}"
+            yield f"{rest} > new\n{text}END\nmv new {name}\n"
+        elif name:
+            yield f"cat > {name} <<'END'\n{text}END\n"
+        else:
+            yield from (
+                f'{command}\necho "[$?] {command.replace(chr(34), "")}"\n' for command in commands(text)
+            )
+
+
+def commands(block: str) -> list[str]:
+    return re.findall(r"(?m)^\$ (.*)$", block)
+
+
+def test_a_stranger_s_five_minutes_go_as_the_page_says(installed: Installed, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "start.md").read_text(encoding="utf-8")
+    person = {
+        f"GIT_{role}_{what}": "nobody" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
+    }
+    done = subprocess.run(
+        ["bash", "-c", "".join(followed(page))],
+        cwd=tmp_path,
+        env=bare_environment()
+        | person
+        | {
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "PIP_FIND_LINKS": str(installed.wheel.parent),
+            "PRE_COMMIT_HOME": str(tmp_path / "hooks"),
+            "GIT_CONFIG_GLOBAL": os.devnull,
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    codes = re.findall(r"(?m)^\[(\d+)\] (.*)$", done.stdout)
+    found = [command for code, command in codes if code != "0"]
+    assert found == [
+        "tflint-perf",
+        "tflint-perf --diff",
+        "tflint-perf --fix --quiet",
+        "tflint-perf --diff --unsafe-fixes --select TFP101",
+    ], done.stdout + done.stderr
+    assert codes[-1] == ("0", "git commit --message Train faster")
+    assert re.search(r"tflint-perf\.+Passed", done.stdout + done.stderr)
+    trained = (tmp_path / "train.py").read_text(encoding="utf-8")
+    assert trained.startswith("import tensorflow as tf  # noqa: TFP404")
+    assert "@tf.function\ndef train_step(x, y):" in trained
+    assert "gc.collect()" not in trained

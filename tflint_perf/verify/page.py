@@ -44,7 +44,8 @@ def write_page(document: Mapping[str, Any], folder: Path) -> Path:
 
 def page_text(document: Mapping[str, Any]) -> str:
     """The page as HTML."""
-    style = files(__package__).joinpath("page.css").read_text(encoding="utf-8")
+    sheets = (files(__package__).joinpath(name) for name in ("page.css", "chart.css"))
+    style = "".join(sheet.read_text(encoding="utf-8") for sheet in sheets)
     results = {about(key): result for key, result in document["results"].items()}
     sections = [_section(subject, result) for subject, result in results.items()]
     body = element(

@@ -1,0 +1,65 @@
+"""The site's reference, from the tool itself: the keys of the configuration, and what the commands print for `--help`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from click.testing import CliRunner
+
+from tflint_perf.cli import COMMANDS, tflint_perf
+from tflint_perf.keys import KEYS, Key
+
+_WIDTH = 96
+
+
+def settings() -> str:
+    """Every key of the configuration, one below the other."""
+    return "\n".join(line for key in KEYS.values() for line in _setting(key))
+
+
+def _setting(key: Key) -> Iterator[str]:
+    yield f"### {key.name}"
+    yield ""
+    yield key.description
+    yield ""
+    yield f"**Type**: {_code(key.type_name())}  "
+    yield f"**Default**: {'not set' if key.default is None else _code(key.default)}"
+    yield ""
+    yield "```toml"
+    yield "[tool.tflint-perf]"
+    yield key.example
+    yield "```"
+    yield ""
+
+
+def _code(text: str) -> str:
+    return f"`{text}`"
+
+
+def commands_page() -> str:
+    """What each command prints for `--help`."""
+    return "\n".join(_commands())
+
+
+def _commands() -> Iterator[str]:
+    yield "# Commands"
+    yield ""
+    yield "What `--help` prints, command by command. Without a command, `check` runs."
+    for command in COMMANDS:
+        yield ""
+        yield f"## {command}"
+        yield ""
+        yield "```text"
+        yield _help(command)
+        yield "```"
+
+
+def _help(command: str) -> str:
+    shown = CliRunner().invoke(
+        tflint_perf,
+        [command, "--help"],
+        prog_name="tflint-perf",
+        terminal_width=_WIDTH,
+        catch_exceptions=False,
+    )
+    return shown.output.strip()
