@@ -29,8 +29,8 @@ BENCHMARKS = sorted((ROOT / "benchmarks").glob("*.py"))
 
 # TensorFlow and libcst take longer to import than a small file takes to lint.
 QUICK = ["cli", "config", "files", "source", "suppress", "project", "report"]
-# What the engine itself reports; every other code belongs to a file in `rules/`.
-ENGINE_CODES = {"TFP001", "TFP002"}
+# What the engine itself reports, TFP000 to flake8 alone; every other code belongs to a file in `rules/`.
+ENGINE_CODES = {"TFP000", "TFP001", "TFP002"}
 RULES_MAY_IMPORT = ("tflint_perf.rule", "tflint_perf.model", "tflint_perf.edit", "libcst")
 SECTIONS = ["What it does", "Why is this bad?", "Example", "What is left alone", "Sources"]
 

@@ -59,6 +59,21 @@ class PythonFile:
         return PythonFile(data, text, self.encoding, self.bom)
 
 
+def encoded(text: str, path: str) -> bytes:
+    """Text that others have decoded, in the encoding that it declares.
+
+    What that can't write becomes `?`, so that places stay.
+    """
+    data = text.encode("utf-8", "replace")
+    if "coding" not in text[:4096]:
+        return data
+    try:
+        encoding = _declared(text[:4096].encode("ascii", "replace"), path)
+        return data if encoding == "utf-8" else text.encode(encoding, "replace")
+    except (SourceError, LookupError, UnicodeError):  # for whoever reads it to tell
+        return data
+
+
 def spliced(text: str, pieces: Sequence[Piece]) -> str:
     """The text with pieces of it replaced: (start, end, content), sorted, apart."""
     parts = []

@@ -220,14 +220,22 @@ def lint_text(
 
     What is kept in the folder `place` is used for what other files say.
     """
+    neighbours = Neighbours(project_root([Path(path)], settings), place)
+    found = lint_beside(data, path, settings, neighbours)
+    if neighbours.cache is not None:
+        neighbours.cache.write()
+    return found
+
+
+def lint_beside(
+    data: bytes, path: str, settings: Settings, neighbours: Neighbours
+) -> tuple[FileResult, bytes]:
+    """The same among files that may have been looked at already for others."""
     file = Path(path)
-    neighbours = Neighbours(project_root([file], settings), place)
     result, new = _lint_bytes(data, path, settings, neighbours, None)
     if result.open:
         callers = _callers({file: result.open}, [file], settings, neighbours)
         result, new = _lint_bytes(data, path, settings, neighbours, callers.get(file, {}))
-    if neighbours.cache is not None:
-        neighbours.cache.write()
     return result, new
 
 
@@ -268,10 +276,9 @@ def _screened(
 
 def _syntax(data: bytes, path: str) -> tuple[Finding, ...]:
     """What is wrong with the syntax of a file that no rule asks to see."""
-    from tflint_perf.syntax import fault
+    from tflint_perf.syntax import faults
 
-    found = fault(Source.from_bytes(data, path))
-    return (found,) if found is not None else ()
+    return faults(Source.from_bytes(data, path))
 
 
 def _lint(source: Source, settings: Settings, outside: Linked, ask: bool) -> tuple[FileResult, Source]:

@@ -11,7 +11,7 @@ from lsprotocol import types
 from pygls.uris import to_fs_path
 from pygls.workspace import PositionCodec
 
-from tflint_perf.errors import SourceError
+from tflint_perf.decoding import encoded
 from tflint_perf.finding import Place
 from tflint_perf.server.texts import Text
 
@@ -55,7 +55,7 @@ class Snapshot:
         """The bytes that a file with this text would have."""
         if self.is_notebook:
             return json.dumps(self._notebook()).encode()
-        return _encoded(self.parts[0].text.whole, self.name)
+        return encoded(self.parts[0].text.whole, self.name)
 
     def part_of(self, place: Place) -> Part:
         """The part that a place of a finding stands in."""
@@ -205,17 +205,3 @@ class Documents:
 def _is_script(part: Part) -> bool:
     """Whether it is Python by what the editor calls it, or by its name."""
     return part.language == _PYTHON or part.uri.endswith(".py")
-
-
-def _encoded(text: str, name: str) -> bytes:
-    """The text in the encoding that it declares; what that can't write becomes `?`, so that places stay."""
-    from tflint_perf.decoding import PythonFile
-
-    data = text.encode("utf-8", "replace")
-    if "coding" not in text[:4096]:
-        return data
-    try:
-        encoding = PythonFile.from_bytes(text[:4096].encode("ascii", "replace"), name).encoding
-    except SourceError:  # for the linter to tell
-        return data
-    return data if encoding == "utf-8" else text.encode(encoding, "replace")
