@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,24 +9,9 @@ from typing import Any
 import nbformat
 import pytest
 
+from tests.notebooks import cell, notebook
 from tflint_perf.finding import Edit
 from tflint_perf.source import EditError, Source, SourceError
-
-
-def cell(source: str | list[str], cell_type: str = "code", **more: Any) -> dict[str, Any]:
-    code = {"execution_count": None, "outputs": []} if cell_type == "code" else {}
-    return {"cell_type": cell_type, "metadata": {}, **code, "source": source, **more}
-
-
-def notebook(*cells: dict[str, Any] | str, language: str | None = "python", **style: Any) -> bytes:
-    metadata = {} if language is None else {"language_info": {"name": language}}
-    document = {
-        "cells": [cell(item.splitlines(True)) if isinstance(item, str) else item for item in cells],
-        "metadata": metadata,
-        "nbformat": 4,
-        "nbformat_minor": 5,
-    }
-    return (json.dumps(document, **({"indent": 1, "ensure_ascii": False} | style)) + "\n").encode()
 
 
 def read(data: bytes) -> Source:
@@ -45,7 +28,7 @@ def replace(of: Source, *changes: tuple[str, str]) -> Source:
 
 def test_text_joins_the_code_cells() -> None:
     of = read(notebook("a = 1", cell("# not code", "markdown"), "b = a\n", "", cell("%%bash\nls"), "c = b"))
-    assert of.text == "a = 1\nb = a\nc = b\n"
+    assert of.text == "a = 1\n\nb = a\n\nc = b\n"
     assert of.is_notebook
     assert of.cells() == ((1, "a = 1"), (3, "b = a\n"), (6, "c = b"))
 
@@ -55,79 +38,7 @@ def test_cells_are_counted_over_all_cells_and_rows_in_the_cell() -> None:
     for name, cell_number, row in [("a", 2, 1), ("b", 2, 2), ("c", 3, 1)]:
         place = of.place(of.text.index(name))
         assert (place.cell, place.row, place.column) == (cell_number, row, 1)
-    assert of.row(of.text.index("c")) == 3
-
-
-MAGICS = {
-    "%matplotlib inline": "pass#             ",
-    "x = 1\n!pip install a b\ny = 2": "x = 1\npass#           \ny = 2",
-    "!pip install a \\\n    b\ny": "pass#           \n     \ny",
-    "if x:\n    !ls\n    %cd y": "if x:\n    _# \n    pass#",
-    "files = !ls": "files = _# ",
-    "x = %sql select 1": "x = _#           ",
-    "%time model.fit(x)": "pass;  model.fit(x)"[:6] + "model.fit(x)",
-    "%time %run x.py": "pass#          ",
-    "%timeit f()": "pass#      ",
-    "pip install tensorflow": "pass#                 ",
-    "?name": "pass#",
-    "name?": "pass#",
-    "np.array??": "pass#     ",
-    "?": "_",
-    "%%time\nx = 1": "      \nx = 1",
-    "\n# why\n%%capture out\n%%timeit -n 1\nx = 1": "\n# why\n             \n             \nx = 1",
-}
-UNTOUCHED = [
-    "s = '''\n%not a magic\n!nor this\nnor this?\n'''\n",
-    's = """\n\'\'\'\n!x\n"""',
-    "f(a\n  % b)",
-    "x = a \\\n % b",
-    "print('why?')  # why?",
-    "x = y % z\ny != z\nx %= 2",
-    "s = 'it\\'s \\\n%no'",
-    "s = ['a # b', \"'\"]\nx = 1  # it's",
-    "get_ipython().run_line_magic('matplotlib', 'inline')",
-    "x: str = 'a = !b'",
-    "f(x=1, y='!')",
-    "pip = install",
-]
-
-
-@pytest.mark.parametrize("source", UNTOUCHED)
-def test_what_is_no_magic_stays(source: str) -> None:
-    ast.parse(source)
-    assert read(notebook(source)).text.rstrip("\n") == source.rstrip("\n")
-
-
-@pytest.mark.parametrize(("source", "masked"), MAGICS.items())
-def test_a_magic_is_masked_by_python_of_the_same_length(source: str, masked: str) -> None:
-    of = read(notebook(source))
-    assert of.text == masked + "\n"
-    assert of.written == source + "\n"
-    assert of.lines(1, 1) == (source.split("\n", 1)[0],)
-    ast.parse(of.text)
-
-
-@pytest.mark.parametrize(
-    "source", ["%%bash\nls", "%%writefile x.py\nimport a", "\n# why\n%%html\n<b>", "%%time\n%%bash\nls"]
-)
-def test_a_cell_magic_that_is_not_python_s_takes_the_cell_out(source: str) -> None:
-    assert read(notebook(source, "x = 1")).text == "x = 1\n"
-
-
-@pytest.mark.parametrize("language", ["R", "julia", "C#"])
-def test_a_notebook_in_another_language_has_no_text(language: str) -> None:
-    of = read(notebook("x <- 1", language=language))
-    assert of.text == ""
-    assert of.place(0).cell == 1
-
-
-def test_a_notebook_without_a_language_is_python() -> None:
-    assert read(notebook("x = 1", language=None)).text == "x = 1\n"
-
-
-def test_a_cell_marked_as_another_language_is_left_out() -> None:
-    sql = cell("select 1", metadata={"vscode": {"languageId": "sql"}})
-    assert read(notebook(sql, "x = 1")).text == "x = 1\n"
+    assert of.row(of.text.index("c")) == 4
 
 
 STYLES: list[dict[str, Any]] = [
@@ -195,7 +106,7 @@ def test_edits_in_several_cells_are_made_together() -> None:
     of = read(notebook("a\nb", cell("b", "markdown"), "c\n%m\nd"))
     edited = replace(of, ("a", "A"), ("b", "B"), ("c", "C"), ("d", "D"))
     assert edited.encode() == notebook("A\nB", cell("b", "markdown"), "C\n%m\nD")
-    assert edited.text == "A\nB\nC\n_#\nD\n"
+    assert edited.text == "A\nB\n\nC\n_#\nD\n"
 
 
 def test_unusual_spelling_of_other_lines_stays() -> None:
@@ -224,7 +135,7 @@ def test_line_ends_and_mark_of_the_json_stay(ends: bytes, bom: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("change", "why"),
-    [(("a\nb", "ab"), "more than one cell"), (("pass#", "x"), "magic"), (("b\n_#\nc", "x"), "magic")],
+    [(("a\n\nb", "ab"), "more than one cell"), (("pass#", "x"), "magic"), (("b\n_#\nc", "x"), "magic")],
 )
 def test_an_edit_that_touches_two_cells_or_a_magic_is_refused(change: tuple[str, str], why: str) -> None:
     with pytest.raises(EditError, match=why):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -28,7 +28,7 @@ from tflint_perf.rule import Refusal, Report, Rule
 from tflint_perf.settings import Settings
 from tflint_perf.source import Source
 from tflint_perf.suppress import has_suppressions, names_us, suppress
-from tflint_perf.syntax import faults_of_cells, invalid_syntax
+from tflint_perf.syntax import invalid_syntax, with_faults
 
 T = TypeVar("T")
 _Reports = list[tuple[type[Rule], Report]]
@@ -120,7 +120,7 @@ def check_source(
         InternalError: a rule failed on this source.
     """
     text = source.text
-    faults = faults_of_cells(source)
+    faults = source.broken()
     # What does not parse counts as for a script, whole or not at all: for the words that stand in it.
     rules = rules_about(source.written if faults else text, settings.rules)
     heed = not settings.ignore_noqa and has_suppressions(text)
@@ -130,17 +130,11 @@ def check_source(
         sys.setrecursionlimit(_RECURSION_LIMIT)
     with _no_collection():
         checked = _check(source, settings, rules, heed, outside, ask)
-    return _with_faults(checked, faults) if faults else checked
-
-
-def _with_faults(checked: Checked, faults: Iterable[Finding]) -> Checked:
-    """What the cells of a notebook that parse have, and what is wrong with the others.
-
-    Whether a suppression is unused cannot be told while a part of the program is not known.
-    """
+    if not faults:
+        return checked
+    # Whether a suppression is unused cannot be told while a part of the program is not known.
     known = (finding for finding in checked.findings if finding.code != _UNUSED)
-    findings = sorted((*faults, *known), key=lambda finding: (finding.start.offset, finding.code))
-    return replace(checked, findings=tuple(findings))
+    return replace(checked, findings=with_faults(known, source))
 
 
 def summarise_source(source: Source) -> Summary:

@@ -13,6 +13,8 @@ from tflint_perf.source import Source
 def damage(before: Source, after: Source, may_lose_comments: bool) -> str | None:
     """What the new source has that a fix may not cause, said in a few words; None if it is well."""
     # A file that was broken before can still lose a suppression.
+    if len(after.broken()) > len(before.broken()):
+        return "would leave a cell that does not parse"
     if any(not well(after.text) and well(before.text) for well in (_parses, _compiles)):
         return "would leave a file that does not parse"
     if not may_lose_comments and _comments(before.text) - _comments(after.text):

@@ -9,14 +9,24 @@ from dataclasses import dataclass
 Range = tuple[int, int]
 
 # These run the cell as Python, in the notebook's own names. Others hand it to something else.
-_PYTHON_CELLS = frozenset({"time", "timeit", "capture"})
-_CELL_MAGIC = re.compile(r"[ \t]*%%(\w+)")
+_PYTHON_CELLS = frozenset(
+    {"time", "timeit", "capture", "prun", "debug", "memit", "snakeviz", "pyinstrument", "scalene", "wandb"}
+)
+_CELL_MAGIC = re.compile(r"[ \t]*(?=%%(\S+))")
 _NO_CODE = re.compile(r"[ \t]*(?:#.*)?$")
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|$)")
 # `%magic`, `!command`, `?name`, and the calls without parentheses: none can begin a Python statement.
 # Of magics without their `%`, only the usual one: the others could be names.
 _LINE_MAGIC = re.compile(r"[ \t]*(?=[%!?,;/]|(?:pip|conda)[ \t]+(?:un)?install\b)")
+# Magics and commands that IPython runs without their sign, where the line is no Python.
+_BARE_MAGIC = re.compile(
+    r"[ \t]*(?=(?:cat|cd|conda|cp|env|history|ll|load_ext|ls|man|matplotlib|mkdir|more|mv|pip|pylab|reload_ext|rm|rmdir"
+    r"|run|tensorboard|tensorflow_version|time|timeit|who|whos)[ \t]+"
+    r"(?!(?:in|is|and|or|if|not)\b)(?:--?\w|[\w./~$]))"
+)
 _TIMED = re.compile(r"%time[ \t]+(?=[^\s\-!%])")
+_ENVIRONMENT = re.compile(r"%(?:set_)?env[ \t]+(\w+)(?:[ \t]*=[ \t]*|[ \t]+)(\S*)[ \t]*$")
+_PLAIN = re.compile(r"[\w.,:/-]*")
 _HELP = re.compile(r"[ \t]*(?=[^#'\"]*\?[ \t]*$)")
 _ASSIGNED_MAGIC = re.compile(r"=[ \t]*(?=[%!](?!=))")
 # All that tells where a statement begins: escapes, strings' ends, comments, brackets; and assignments.
@@ -65,8 +75,9 @@ class _State:
 def mask(cell: str) -> tuple[str, tuple[Range, ...]] | None:
     """The cell with its magics masked, and where they are; None if a cell magic makes it no Python.
 
-    Line magics, `!commands` and `name?` become statements that do nothing, but what `%time` runs stays.
-    `x = !ls` becomes an assignment of something unknown. The mask is as long as what it hides.
+    Line magics, `!commands` and `name?` become statements that do nothing, but what `%time` runs stays, and
+    what `%env` sets is said. `x = !ls` becomes an assignment of something unknown. The mask is as long as what
+    it hides. The range of a magic for the whole cell begins before the cell: nothing may be put there.
     """
     masked: list[str] = []
     ranges: list[Range] = []
@@ -78,8 +89,10 @@ def mask(cell: str) -> tuple[str, tuple[Range, ...]] | None:
         cell_magic = _CELL_MAGIC.match(line) if before_code and not in_magic else None
         if cell_magic and cell_magic[1] not in _PYTHON_CELLS:
             return None
-        if cell_magic or in_magic:
+        if in_magic:
             hidden: tuple[int, str] | None = (0, " " * len(line))
+        elif cell_magic:
+            hidden = cell_magic.end(), _nothing("pass", len(line) - cell_magic.end())
         else:
             before_code = before_code and _NO_CODE.match(line) is not None
             hidden = _hidden(line, state)
@@ -87,21 +100,40 @@ def mask(cell: str) -> tuple[str, tuple[Range, ...]] | None:
         if hidden is not None:
             at, cover = hidden
             line = line[:at] + cover + line[at + len(cover) :]
-            ranges.append((match.start() + at, match.start() + at + len(cover)))
+            ranges.append((-1 if cell_magic else match.start() + at, match.start() + at + len(cover)))
         masked += [line, end]
     return "".join(masked), tuple(ranges)
 
 
 def _hidden(line: str, state: _State) -> tuple[int, str] | None:
     """Where the line has a magic, and what covers it."""
-    if state.begins_statement() and (magic := _LINE_MAGIC.match(line) or _HELP.match(line)):
-        at = magic.end()
-        timed = _TIMED.match(line, at)
-        if timed and _is_python(line[timed.end() :]):
-            return at, "pass;".ljust(len(timed[0]))
-        return at, _nothing("pass", len(line) - at)
+    if state.begins_statement():
+        if magic := _LINE_MAGIC.match(line) or _HELP.match(line):
+            return magic.end(), _cover(line, magic.end())
+        if (magic := _BARE_MAGIC.match(line)) and not _is_python(line.strip()):
+            return magic.end(), _nothing("pass", len(line) - magic.end())
     assigned = state.advance(line)
     return None if assigned is None else (assigned, _nothing("_", len(line) - assigned))
+
+
+def _cover(line: str, at: int) -> str:
+    """What covers the magic that begins at `at`."""
+    timed = _TIMED.match(line, at)
+    if timed and _is_python(line[timed.end() :]):
+        return "pass;".ljust(len(timed[0]))
+    length = len(line) - at
+    if setting := _ENVIRONMENT.match(line, at):
+        return _said(setting[1], setting[2], length)
+    return _nothing("pass", length)
+
+
+def _said(name: str, value: str, length: int) -> str:
+    """A variable of the environment and its value, as far as there is room for them."""
+    whole = f'_["{name}"]="{value}"'
+    if name == "CUDA_VISIBLE_DEVICES" and value == "-1":
+        whole = f'_["{name}"]=""'  # which hides all GPUs as well, and has room
+    fits = len(whole) <= length and _PLAIN.fullmatch(value)
+    return (whole if fits else f'"{name}"#').ljust(length)
 
 
 def _nothing(word: str, length: int) -> str:

@@ -9,57 +9,17 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tflint_perf import json_spans
+from tflint_perf.cells import Cell, cells_of, is_python
 from tflint_perf.decoding import Piece, spliced
 from tflint_perf.errors import EditError, SourceError
 from tflint_perf.json_spans import Value
-from tflint_perf.magics import Range, mask
 
 _BOM = b"\xef\xbb\xbf"
 _ESCAPED_LETTER = re.compile(r"\\u(?!00[0-7])[0-9a-fA-F]{4}")
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One cell of Python code.
-
-    `start` is its offset in the notebook's text, `source` where its source stands in the JSON, and `magics`
-    where in the text something is masked. `closed` tells that a line end was added, which is not in the file.
-    """
-
-    number: int
-    start: int
-    written: str
-    masked: str
-    closed: bool
-    source: Value
-    magics: tuple[Range, ...]
-
-    @property
-    def end(self) -> int:
-        """The offset behind the cell in the notebook's text."""
-        return self.start + len(self.masked)
-
-    def own(self, pieces: Sequence[Piece]) -> list[Piece]:
-        """Pieces of the notebook's text as pieces of the cell's source.
-
-        Raises:
-            EditError: one of them touches a magic.
-        """
-        length = len(self.written)
-        own = []
-        for start, end, content in pieces:
-            if any(start < magic_end and magic < end for magic, magic_end in self.magics):
-                raise EditError("the fix touches a magic")
-            start, end = start - self.start, end - self.start
-            if self.closed and end > length:
-                content = ("\n" if start > length else "") + content.removesuffix("\n")
-                start, end = min(start, length), length
-            own.append((start, end, content))
-        return own
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +51,19 @@ class Notebook:
         except RecursionError:
             raise SourceError(f"{path}: not a notebook: nested too deeply") from None
         cells = _cells(text, whole, path)
-        return cls(data, text, cells, "".join(cell.masked for cell in cells), path)
+        return cls(data, text, cells, "".join(cell.lead + cell.masked for cell in cells), path)
 
     @property
     def written(self) -> str:
         """The text with the magics as they were written."""
-        return "".join(cell.written + "\n" * cell.closed for cell in self.cells)
+        return "".join(cell.lead + cell.written + cell.closing for cell in self.cells)
 
     def cell_at(self, offset: int) -> Cell | None:
         """The cell in which an offset of the text stands; the last one for the text's end."""
-        index = bisect_right(self.cells, offset, key=lambda cell: cell.start) - 1
-        return self.cells[index] if self.cells else None
+        return self.cells[self._index(offset)] if self.cells else None
+
+    def _index(self, offset: int) -> int:
+        return max(bisect_right(self.cells, offset, key=lambda cell: cell.start) - 1, 0)
 
     def replaced(self, pieces: Sequence[Piece]) -> Notebook:
         """The notebook with pieces of its text replaced: (start, end, content), sorted, apart.
@@ -111,10 +73,8 @@ class Notebook:
         """
         by_cell: dict[int, list[Piece]] = {}
         for piece in pieces:
-            cell = self.cell_at(piece[0])
-            if cell is None or piece[1] > cell.end:
-                raise EditError("the fix reaches over more than one cell")
-            by_cell.setdefault(self.cells.index(cell), []).append(piece)
+            index, own = self._in_one_cell(piece)
+            by_cell.setdefault(index, []).append(own)
         changed = [
             (cell.source.start, cell.source.end, self._with_pieces(cell, own))
             for cell, own in ((self.cells[index], own) for index, own in by_cell.items())
@@ -125,10 +85,23 @@ class Notebook:
         except SourceError as error:
             raise EditError(str(error)) from None
 
+    def _in_one_cell(self, piece: Piece) -> tuple[int, Piece]:
+        """The index of the cell that a piece is about, and the piece without what stands between cells."""
+        if not self.cells:
+            raise EditError("the fix reaches over more than one cell")
+        start, end, content = piece
+        index = self._index(start)
+        following = self.cells[index + 1].start if index + 1 < len(self.cells) else len(self.text)
+        if self.cells[index].end <= start < end and following < end:
+            index, start = index + 1, following
+            following = self.cells[index + 1].start if index + 1 < len(self.cells) else len(self.text)
+        if end > following:
+            raise EditError("the fix reaches over more than one cell")
+        last = self.cells[index].end
+        return index, (min(start, last), min(end, last), content)
+
     def _with_pieces(self, cell: Cell, pieces: Sequence[Piece]) -> str:
         own = cell.own(pieces)
-        if cell.closed:
-            own = _without_last_line_end(cell.written, own)
         if isinstance(cell.source.value, str):
             return json_spans.replaced_in_string(self.json_text, cell.source, own, self._ascii_only())
         return json_spans.replaced_in_lines(
@@ -147,79 +120,13 @@ class Notebook:
         return None
 
 
-def _without_last_line_end(source: str, pieces: list[Piece]) -> list[Piece]:
-    """The pieces, changed so that a source that had no line end at its end gets none."""
-    new = spliced(source, pieces)
-    surplus = len(new) - len(new.rstrip("\n"))
-    if not surplus or not pieces:
-        return pieces
-    start, end, content = pieces[-1]
-    if content.endswith("\n"):
-        return [*pieces[:-1], (start, end, content[:-1])]
-    # The last lines were taken out: the line end before them goes too.
-    return [*pieces[:-1], (start - 1, end, content)] if source[start - 1 : start] == "\n" else pieces
-
-
 def _cells(text: str, whole: Value, path: str) -> tuple[Cell, ...]:
     top = json_spans.members(text, whole) if isinstance(whole.value, dict) else {}
     if "worksheets" in top:
+        said = top["nbformat"].value if "nbformat" in top else 3
         raise SourceError(
-            f"{path}: a notebook of format 3; `jupyter nbconvert --to notebook --inplace` brings it to format 4"
+            f"{path}: a notebook of format {said}; `jupyter nbconvert --to notebook --inplace` brings it to format 4"
         )
     if "cells" not in top or not isinstance(top["cells"].value, list):
         raise SourceError(f"{path}: not a notebook: it has no list of cells")
-    if not _is_python(whole.value):
-        return ()
-    cells: list[Cell] = []
-    for number, item in enumerate(json_spans.items(text, top["cells"]), 1):
-        if not isinstance(item.value, dict):
-            raise SourceError(f"{path}:cell {number}: not a cell")
-        if item.value.get("cell_type") != "code" or not _is_python_cell(item.value):
-            continue
-        source = json_spans.members(text, item).get("source")
-        written = _joined(source.value if source else None)
-        if source is None or written is None:
-            raise SourceError(f"{path}:cell {number}: a code cell without source")
-        _check(written, f"{path}:cell {number}")
-        if not written or (masked := mask(written)) is None:
-            continue
-        start = cells[-1].end if cells else 0
-        closed = not written.endswith(("\n", "\r"))
-        magics = tuple((start + first, start + last) for first, last in masked[1])
-        cells.append(Cell(number, start, written, masked[0] + "\n" * closed, closed, source, magics))
-    return tuple(cells)
-
-
-def _joined(source: object) -> str | None:
-    if isinstance(source, str):
-        return source
-    if isinstance(source, list) and all(isinstance(line, str) for line in source):
-        return "".join(source)
-    return None
-
-
-def _check(written: str, where: str) -> None:
-    if "\0" in written:
-        raise SourceError(f"{where}: a NUL character: not Python source")
-    try:
-        written.encode()
-    except UnicodeEncodeError:
-        raise SourceError(f"{where}: half of a surrogate pair: not Python source") from None
-
-
-def _is_python(notebook: Mapping[str, object]) -> bool:
-    metadata = _mapping(notebook.get("metadata"))
-    language = _mapping(metadata.get("language_info")).get("name") or _mapping(
-        metadata.get("kernelspec")
-    ).get("language")
-    return not isinstance(language, str) or language.lower() in ("python", "ipython")
-
-
-def _is_python_cell(cell: Mapping[str, object]) -> bool:
-    # An editor's own mark on a cell in another language, for instance SQL.
-    language = _mapping(_mapping(cell.get("metadata")).get("vscode")).get("languageId")
-    return not isinstance(language, str) or language == "python"
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, dict) else {}
+    return tuple(cells_of(text, top["cells"], path)) if is_python(whole.value) else ()

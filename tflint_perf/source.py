@@ -15,6 +15,7 @@ from tflint_perf.finding import Edit, Place
 
 if TYPE_CHECKING:
     from tflint_perf.notebook import Notebook
+    from tflint_perf.syntax import Fault
 
 __all__ = ["EditError", "Source", "SourceError"]
 
@@ -27,7 +28,8 @@ class Source:
     """A file as it is analysed. Immutable: edits make a new one.
 
     `path` is the file's name as people see it. `text` is the Python text. In a notebook it joins the code
-    cells; magics are masked there by text of the same length, so that offsets count for both.
+    cells, each on lines of its own; magics are masked there by text of the same length, so that offsets count
+    for both, and cells that do not parse are blank.
     """
 
     path: str
@@ -120,6 +122,12 @@ class Source:
         if isinstance(self._file, PythonFile):
             return ()
         return tuple((cell.number, cell.written) for cell in self._file.cells)
+
+    def broken(self) -> tuple[tuple[int, Fault], ...]:
+        """A notebook's cells that do not parse: where each begins in the text, and why; none in a `.py` file."""
+        if isinstance(self._file, PythonFile):
+            return ()
+        return tuple((cell.start, cell.fault) for cell in self._file.cells if cell.fault is not None)
 
     def _rows(self) -> list[int]:
         if not self._row_starts:

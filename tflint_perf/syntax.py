@@ -4,37 +4,63 @@ from __future__ import annotations
 
 import ast
 import warnings
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
 from tflint_perf.finding import Finding
-from tflint_perf.source import Source
+
+if TYPE_CHECKING:
+    from tflint_perf.source import Source
 
 CODE = "invalid-syntax"
 
 
-def fault(source: Source) -> Finding | None:
-    """What is wrong with the syntax of a source, if anything is.
+class Fault(NamedTuple):
+    """What is wrong with the syntax of a text, and at which row and column, both from 1."""
+
+    row: int
+    column: int
+    message: str
+
+
+def fault_of(text: str) -> Fault | None:
+    """What is wrong with the syntax of a text, if anything is.
 
     Python's own parser is quick; what it refuses may be written for a newer Python, so libcst has the last word.
     """
     try:
-        _compile(source)
-    except SyntaxError:
+        _compile(text)
+    except SyntaxError as told:
         import libcst as cst
 
         try:
-            cst.parse_module(source.text)
+            cst.parse_module(text)
         except cst.ParserSyntaxError as error:
-            return invalid_syntax(source, error.raw_line, error.raw_column + 1, error.message)
+            return _as_told(told, Fault(error.raw_line, error.raw_column + 1, error.message))
+        except RecursionError:  # for whoever parses it to tell
+            return None
     except (ValueError, RecursionError, MemoryError, OverflowError):
         pass
     return None
 
 
-def _compile(source: Source) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        flags = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-        compile(source.text, "<text>", "exec", flags=flags, dont_inherit=True)
+def faults(source: Source) -> tuple[Finding, ...]:
+    """What is wrong with the syntax of a source: with each of a notebook's cells, with a script as a whole."""
+    if source.is_notebook:
+        return faults_of_cells(source)
+    fault = fault_of(source.text)
+    return () if fault is None else (_finding(source, 0, fault),)
+
+
+def faults_of_cells(source: Source) -> tuple[Finding, ...]:
+    """A finding for each cell of a notebook that does not parse, and that no rule can see for that."""
+    return tuple(_finding(source, source.row(start) - 1, fault) for start, fault in source.broken())
+
+
+def with_faults(findings: Iterable[Finding], source: Source) -> tuple[Finding, ...]:
+    """The findings of a notebook and those about its cells that do not parse, each once, by their places."""
+    others = (finding for finding in findings if finding.code != CODE)
+    return tuple(sorted((*faults_of_cells(source), *others), key=lambda it: (it.start.offset, it.code)))
 
 
 def invalid_syntax(source: Source, row: int, column: int, message: str) -> Finding:
@@ -43,14 +69,30 @@ def invalid_syntax(source: Source, row: int, column: int, message: str) -> Findi
     libcst lists the tokens that it expected, and gives no place for some faults. Python says what is wrong. What only
     libcst refuses keeps libcst's words.
     """
+    fault = Fault(row, column, message)
     try:
-        _compile(source)
-    except SyntaxError as error:
-        if error.lineno:
-            row, column, message = error.lineno, error.offset or 1, error.msg
+        _compile(source.text)
+    except SyntaxError as told:
+        fault = _as_told(told, fault)
     except (ValueError, RecursionError, MemoryError, OverflowError):
         pass
-    place = source.place(source.offset(max(row, 1), max(column, 1)))
+    return _finding(source, 0, fault)
+
+
+def _compile(text: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        flags = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        compile(text, "<text>", "exec", flags=flags, dont_inherit=True)
+
+
+def _as_told(told: SyntaxError, otherwise: Fault) -> Fault:
+    """The fault as Python tells it, if it says where."""
+    return Fault(told.lineno, told.offset or 1, told.msg) if told.lineno else otherwise
+
+
+def _finding(source: Source, rows_before: int, fault: Fault) -> Finding:
+    place = source.place(source.offset(rows_before + max(fault.row, 1), max(fault.column, 1)))
     row = source.row(place.offset)
-    what = " ".join(message.split())
+    what = " ".join(fault.message.split())
     return Finding(CODE, CODE, what, place, place, source.lines(row, row), place.row)

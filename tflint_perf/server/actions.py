@@ -93,12 +93,13 @@ def edit(linted: Linted, what: What, index: int, versioned: bool) -> types.Works
             new = with_fix(source, linted.findings[index])
         case "suppress":
             new = source.apply([noqa(source, linted.findings[index])])
-    return _workspace_edit(linted.snapshot, new, versioned)
+    return _workspace_edit(linted.snapshot, source, new, versioned)
 
 
-def _workspace_edit(snapshot: Snapshot, new: Source, versioned: bool) -> types.WorkspaceEdit:
+def _workspace_edit(snapshot: Snapshot, old: Source, new: Source, versioned: bool) -> types.WorkspaceEdit:
     if snapshot.is_notebook:
-        changed = [(snapshot.parts[number - 1], written) for number, written in new.cells()]
+        written = dict(new.cells())  # a cell that a fix empties is none that has code
+        changed = [(snapshot.parts[number - 1], written.get(number, "")) for number, _ in old.cells()]
     else:
         part = snapshot.parts[0]
         changed = [(part, part.text.mark + new.written)]
