@@ -16,7 +16,6 @@ from site_sources import as_on_site, readme_section, source_pages
 from tflint_perf.evidence import all_evidence
 
 SETTINGS = "<!-- settings -->"
-README = "<!-- README: "
 BELIEFS = "beliefs.md"
 # What is found in no list of `nav`.
 MORE = "More"
@@ -37,8 +36,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Fill in what is made, and lead links to the repository's files to where they are on the site."""
     path = page.file.src_uri
-    if README in markdown:
-        markdown = readme_section(markdown, README, Path(config.docs_dir).parent / "README.md")
+    markdown = readme_section(markdown, Path(config.docs_dir).parent / "README.md")
     if SETTINGS in markdown:
         markdown = markdown.replace(SETTINGS, settings())
     markdown = as_on_site(markdown, path, Path(config.docs_dir))

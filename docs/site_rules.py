@@ -102,10 +102,12 @@ def _overview(on_record: OnRecord) -> Iterator[str]:
         yield ""
         yield f"## {name}"
         yield ""
+        yield from ('<div class="rules" markdown>', "")
         yield f"| {' | '.join(_COLUMNS)} |"
         yield f"|{'---|' * len(_COLUMNS)}"
         for rule in members:
             yield f"| {' | '.join(_row(rule, rule.code in on, on_record.get(rule.code, ())))} |"
+        yield from ("", "</div>")
 
 
 def _row(rule: RuleInfo, on: bool, evidence: Sequence[Evidence]) -> Iterator[str]:

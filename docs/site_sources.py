@@ -74,18 +74,26 @@ def source_pages(texts: Mapping[str, str], docs: Path) -> dict[str, str]:
     return {_page_of(target): _shown(docs.parent, target) for target in sorted(targets)}
 
 
-def readme_section(markdown: str, marker: str, readme: Path) -> str:
-    """Put sections of the README in the place of the comments that ask for them, each by its heading.
+def readme_section(markdown: str, readme: Path) -> str:
+    """Put sections of the README in the place of the comments that ask for them, as `<!-- README: Speed -->`.
 
-    A section that is not there leaves the comment as it is, which nobody sees.
+    One that the README does not have yet is said to be missing where the comment says in which words:
+    `<!-- README: Speed; else: Not measured yet. -->`.
+
+    Raises:
+        ValueError: it is missing, and the comment says nothing.
     """
     text = readme.read_text(encoding="utf-8")
 
     def section(asked: re.Match[str]) -> str:
         found = re.search(rf"(?ms)^## {re.escape(asked[1])}\n\n(.*?)(?=^## |\Z)", text)
-        return asked[0] if found is None else found[1].replace("](docs/", "](").strip()
+        if found is not None:
+            return found[1].replace("](docs/", "](").strip()
+        if asked[2] is None:
+            raise ValueError(f"README.md has no section `{asked[1]}`")
+        return asked[2]
 
-    return re.sub(rf"{re.escape(marker)}(.+?) -->", section, markdown)
+    return re.sub(r"<!-- README: (.+?)(?:; else: (.+?))? -->", section, markdown)
 
 
 def _parts(markdown: str) -> Iterator[tuple[str, bool]]:
