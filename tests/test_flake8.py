@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.commandline import BROKEN, CLEAN, SLOW
+from tests.test_plugins import FOUND, RULE, RUN, SCRIPT, Site
 
 ROOT = Path(__file__).parent.parent
 ROW = re.compile(r"(?P<path>.+?):(?P<row>\d+):(?P<column>\d+): (?P<code>\w+) (?P<message>.*)")
@@ -239,3 +240,26 @@ def test_a_file_that_is_not_about_tensorflow_costs_no_import_of_libcst(project: 
         [sys.executable, "-c", program], cwd=project.folder, capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["0", "True", "True", "False"]
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (FOUND, ["train.py:3:1: ACM101 found; lose it"]),
+        ("1 / 0", ["train.py:1:1: TFP000 plugin `acme`: ACM101: ZeroDivisionError: division by zero"]),
+    ],
+)
+def test_rules_of_other_packages_count(tmp_path: Path, body: str, told: list[str]) -> None:
+    site = Site(tmp_path / "site", tmp_path)
+    site.install("acme", {"found.py": RULE.format(code="ACM101", name="call-found", top="", body=body)})
+    (tmp_path / "train.py").write_text(SCRIPT)
+    program = RUN.replace("tflint_perf.cli", "flake8.main.cli").replace("main()", "sys.exit(main())")
+    done = subprocess.run(
+        [sys.executable, "-c", program, site.folder, "--extend-ignore=F", "train.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+    assert [row[: len(start)] for row, start in zip(done.stdout.splitlines(), told, strict=True)] == told
