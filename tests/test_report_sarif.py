@@ -9,7 +9,9 @@ from typing import Any
 
 import jsonschema
 import pytest
+from sarif_pydantic import Sarif
 
+from tests.commandline import FIXED, SLOW, CommandLine
 from tests.sample_findings import BARE, BROKEN, GC, IN_CELL, UNSAFE, text
 from tflint_perf.own_rules import OWN_RULES
 
@@ -93,3 +95,35 @@ def test_what_could_not_be_done_is_a_notification() -> None:
     (invocation,) = run_of(failures=("b.py: gone",))["invocations"]
     assert not invocation["executionSuccessful"]
     assert [note["message"]["text"] for note in invocation["toolExecutionNotifications"]] == ["b.py: gone"]
+
+
+def test_another_reader_takes_every_kind_of_finding() -> None:
+    (run,) = Sarif.model_validate_json(text("sarif", GC, UNSAFE, BARE, BROKEN, UNUSED)).runs
+    assert [result.rule_id for result in run.results] == [
+        "TFP406",
+        "TFP404",
+        "TFP402",
+        "invalid-syntax",
+        "TFP001",
+    ]
+
+
+def test_another_reader_makes_the_fix_of_a_report(tflint_perf: CommandLine) -> None:
+    script = tflint_perf.write("train.py", SLOW)
+    tflint_perf("--select=TFP406", "--output-format=sarif", "--output-file=report.sarif")
+    (run,) = Sarif.model_validate_json((tflint_perf.folder / "report.sarif").read_text()).runs
+    (change,) = run.results[0].fixes[0].artifact_changes
+    assert tflint_perf.folder / change.artifact_location.uri == script
+    text = SLOW
+    for replacement in reversed(change.replacements):
+        text = replaced(text, replacement)
+    assert text == FIXED
+
+
+def replaced(text: str, replacement: Any) -> str:
+    """The text after one replacement, as the standard describes it: rows and columns from 1, ends exclusive."""
+    region = replacement.deleted_region
+    starts = [0, *(at + 1 for at, char in enumerate(text) if char == "\n")]
+    first = starts[region.start_line - 1] + region.start_column - 1
+    last = starts[region.end_line - 1] + region.end_column - 1
+    return text[:first] + (replacement.inserted_content.text or "") + text[last:]
