@@ -13,7 +13,7 @@ import click
 from tflint_perf.options import check_options, cores, keys_given
 from tflint_perf.problems import ConfigError, nearest
 
-COMMANDS = ("check", "rule", "verify", "server", "config", "clean")
+COMMANDS = ("check", "rule", "verify", "server", "init", "config", "clean")
 _BEFORE_COMMAND = frozenset({"-q", "--quiet", "-v", "--verbose", "--isolated"})
 _INTERRUPTED = 130
 _FAILURE = 2
@@ -119,6 +119,10 @@ class _Commands(click.Group):
             from tflint_perf.server.command import server
 
             return server
+        if cmd_name == "init":
+            from tflint_perf.init.command import init
+
+            return init
         return super().get_command(ctx, cmd_name)
 
 
@@ -149,6 +153,8 @@ def check(**options: Any) -> int:
         raise click.UsageError("`-` stands for standard input and cannot be linted beside other paths")
     if options["stdin_filename"] is not None and options["paths"] not in ((), ("-",)):
         raise click.UsageError("--stdin-filename goes with the path `-` alone")
+    if options["scheduler"] is not None and options["engine"] != "dask":
+        raise click.UsageError("--scheduler goes with --engine dask alone")
     from tflint_perf.run import Request
     from tflint_perf.run import check as check_now
 
@@ -156,7 +162,11 @@ def check(**options: Any) -> int:
         **{name: options[name] for name in Request.__dataclass_fields__ if name != "jobs"},
         jobs=options["jobs"] or cores(),
     )
-    return check_now(request, _configs(options))
+    if options["watch"]:
+        from tflint_perf.watch import watch
+
+        return watch(request, lambda: _configs(options))
+    return check_now(request, _configs(options)).code
 
 
 def _refuse_lost_command(paths: Sequence[str]) -> None:

@@ -13,13 +13,18 @@ from tflint_perf.settings import Settings
 _MARKS = ("pyproject.toml", "setup.py", "setup.cfg", ".git", ".hg")
 
 
+def is_root(folder: Path) -> bool:
+    """Whether a project seems to begin in a folder."""
+    return any((folder / mark).exists() for mark in _MARKS)
+
+
 def project_root(paths: Sequence[Path], settings: Settings) -> Path:
     """The folder that was named as the project's, the nearest one that looks like it, or what holds all `paths`."""
     if settings.project_root is not None:
         return settings.project_root
     folder = Path(os.path.commonpath([path.absolute().parent for path in paths]))
     for above in (folder, *folder.parents):
-        if any((above / mark).exists() for mark in _MARKS):
+        if is_root(above):
             return above
     return folder
 
@@ -27,7 +32,7 @@ def project_root(paths: Sequence[Path], settings: Settings) -> Path:
 def files_of_project(root: Path, paths: Sequence[Path], settings: Settings) -> list[Path]:
     """The Python files whose calls count: those that are linted and, in a project, those beside them."""
     linted = {path.absolute() for path in paths if path.suffix != ".ipynb"}
-    if settings.project_root is not None or any((root / mark).exists() for mark in _MARKS):
+    if settings.project_root is not None or is_root(root):
         everything = replace(settings, include=("*.py",), root=root)
         linted.update(path.absolute() for path in find_files([str(root)], everything).files)
     return sorted(linted)

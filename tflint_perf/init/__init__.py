@@ -1,0 +1,1 @@
+"""`tflint-perf init`: a first configuration, after a look at the project."""
