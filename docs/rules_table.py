@@ -26,7 +26,9 @@ def rows() -> Iterator[str]:
     """The table, line by line."""
     yield "| code | finds | fix | by default | measured |"
     yield "|---|---|---|---|---|"
-    rules = {code: rule for code, rule in catalogue().items() if rule.name not in _OWN}
+    # Packages that are installed here may bring rules, too.
+    own = {code: rule for code, rule in catalogue().items() if rule.plugin is None}
+    rules = {code: rule for code, rule in own.items() if rule.name not in _OWN}
     on = default_rules(rules, all_evidence())
     for code, rule in rules.items():
         fix = _FIXES.get(rule.fixes, rule.fixes)

@@ -189,7 +189,7 @@ def test_without_tensorflow_there_is_one_line(
     ran = tflint_perf("verify", "TFP406", *arguments)
     assert (ran.code, ran.out) == (2, "")
     (line,) = ran.err.splitlines()
-    assert "not installed: tensorflow; `pip install tflint-perf[verify]`" in line
+    assert "not installed: tensorflow; `pip install 'tflint-perf[verify]'`" in line
 
 
 def test_without_all_that_verifying_needs_there_is_one_line() -> None:
@@ -201,7 +201,7 @@ def test_without_all_that_verifying_needs_there_is_one_line() -> None:
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr == (
         "tflint-perf: verify: not installed: tensorflow, psutil, rich, scipy; "
-        "`pip install tflint-perf[verify]` brings all that is needed\n"
+        "`pip install 'tflint-perf[verify]'` brings all that is needed\n"
     )
 
 

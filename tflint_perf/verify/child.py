@@ -120,7 +120,7 @@ def _tensorflow() -> Any:
         return import_module("tensorflow")
     except Exception as error:
         if isinstance(error, ModuleNotFoundError) and error.name == "tensorflow":
-            raise ScriptError("TensorFlow is not installed; `pip install tflint-perf[verify]`") from None
+            raise ScriptError("TensorFlow is not installed; `pip install 'tflint-perf[verify]'`") from None
         raise ScriptError(f"TensorFlow fails to import: {_one_line(error)}") from error
 
 
@@ -130,7 +130,7 @@ def _failure(error: BaseException) -> str:
         return str(error)
     line = _one_line(error)
     if isinstance(error, ModuleNotFoundError) and error.name == "tensorflow":
-        return "TensorFlow is not installed; `pip install tflint-perf[verify]`"
+        return "TensorFlow is not installed; `pip install 'tflint-perf[verify]'`"
     if (
         isinstance(error, MemoryError)
         or type(error).__name__ == "ResourceExhaustedError"

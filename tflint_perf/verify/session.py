@@ -29,7 +29,7 @@ from tflint_perf.verify.runner import Options, run_experiment
 
 AS_CLAIMED, NOT_AS_CLAIMED, FAILURE = 0, 1, 2
 _FINE = frozenset({"confirmed", "agrees", "not measurable"})
-_INSTALL = "`pip install tflint-perf[verify]` brings all that is needed"
+_INSTALL = "`pip install 'tflint-perf[verify]'` brings all that is needed"
 
 
 @dataclass(frozen=True, slots=True)
