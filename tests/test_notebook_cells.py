@@ -49,6 +49,7 @@ MAGICS = {
     "cd ../models": "pass#       ",
     "matplotlib inline": "pass#            ",
     "time model.fit(x)": "pass#            ",
+    "cd \\\\models\\\\new": "pass#           ",
     "!!ls": "pass",
     "%%prun -l 5\nx = 1": "pass#      \nx = 1",
     "%%time\nx = 1": "pass# \nx = 1",

@@ -486,6 +486,37 @@ def test_cells_that_change_come_and_go_are_followed(tmp_path: Path) -> None:
     in_editor(tmp_path, session)
 
 
+def test_a_cell_that_does_not_parse_yet_hides_no_other(tmp_path: Path) -> None:
+    async def session(client: Editor) -> None:
+        _, _, training, last = client.open_notebook(
+            "n.ipynb", [*CELLS[:3], ("python", "%%time\nfor x in y:\n")]
+        )
+        assert await client.codes(training) == ["TFP101", "TFP406"]
+        (fault,) = await client.diagnostics(last)
+        assert (fault.code, fault.range.start.line) == ("invalid-syntax", 1)
+        (fix,) = await client.actions(training, only=[FIX_ALL])
+        assert list(await client.edits(fix)) == [training]
+
+    in_editor(tmp_path, session)
+
+
+def test_a_cell_that_a_fix_empties_is_emptied(tmp_path: Path) -> None:
+    cells = [
+        ("python", "import tensorflow as tf"),
+        ("python", "tf.compat.v1.reset_default_graph()"),
+        ("python", "@tf.function\ndef f(x):\n    return x"),
+    ]
+
+    async def session(client: Editor) -> None:
+        _, reset, _ = client.open_notebook("n.ipynb", cells)
+        assert await client.codes(reset) == ["TFP408"]
+        (fix,) = await client.actions(reset, only=[FIX_ALL])
+        edits = await client.edits(fix)
+        assert {uri: applied(cells[1][1], made) for uri, made in edits.items()} == {reset: ""}
+
+    in_editor(tmp_path, session)
+
+
 def test_the_first_findings_of_five_hundred_lines_are_there_in_half_a_second(tmp_path: Path) -> None:
     helpers = "".join(
         f"\n\ndef scaled_{n}(x):\n    y = tf.square(x) * {n}\n    return y\n" for n in range(98)

@@ -60,6 +60,10 @@ def fix_source(source: Source, settings: Settings, outside: Outside | None = Non
         if work.possible(checked.findings, settings):
             work.problems.append(f"{source.path}: fixes did not settle in {_ROUNDS} rounds; please report it")
     remaining = tuple(work.without_barred_fix(finding) for finding in checked.findings)
+    if work.applied and source.broken():
+        from tflint_perf.syntax import with_faults
+
+        remaining = with_faults(remaining, work.source)  # the last word that had them told may be gone
     if settings.fix == "diff" and settings.diff_base is not None:
         from tflint_perf.changed import on_changed_rows  # nobody else will have this text
 

@@ -22,7 +22,7 @@ _LINE_MAGIC = re.compile(r"[ \t]*(?=[%!?,;/]|(?:pip|conda)[ \t]+(?:un)?install\b
 _BARE_MAGIC = re.compile(
     r"[ \t]*(?=(?:cat|cd|conda|cp|env|history|ll|load_ext|ls|man|matplotlib|mkdir|more|mv|pip|pylab|reload_ext|rm|rmdir"
     r"|run|tensorboard|tensorflow_version|time|timeit|who|whos)[ \t]+"
-    r"(?!(?:in|is|and|or|if|not)\b)(?:--?\w|[\w./~$]))"
+    r"(?!(?:in|is|and|or|if|not)\b)(?:--?\w|[\w./~$\\]))"
 )
 _TIMED = re.compile(r"%time[ \t]+(?=[^\s\-!%])")
 _ENVIRONMENT = re.compile(r"%(?:set_)?env[ \t]+(\w+)(?:[ \t]*=[ \t]*|[ \t]+)(\S*)[ \t]*$")
