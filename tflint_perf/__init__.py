@@ -1,4 +1,21 @@
-"""Find, explain and fix what makes TensorFlow training scripts slow."""
+"""Find, explain and fix what makes TensorFlow training scripts slow.
+
+For programs: `check_source` gives the findings in a text, `settings_of` the settings for it.
+"""
 
 # Written here, since asking `importlib.metadata` takes a quarter of the time that `--version` may take.
 __version__ = "0.1.0"
+__all__ = ["__version__", "check_source", "settings_of"]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tflint_perf.alone import check_source, settings_of
+
+
+def __getattr__(name: str) -> object:
+    """Import what programs use when they use it: the command line starts with this file too."""
+    if name in ("check_source", "settings_of"):
+        from tflint_perf import alone
+
+        return getattr(alone, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

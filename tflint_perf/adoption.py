@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from tflint_perf import baseline
 from tflint_perf.errors import SourceError
 from tflint_perf.files import reason, settings_for
 from tflint_perf.finding import Finding
-from tflint_perf.problems import ConfigError
+from tflint_perf.problems import exclude
 from tflint_perf.project import FileResult
 from tflint_perf.report.summary import counted
 from tflint_perf.selection import INVALID_SYNTAX
@@ -41,7 +41,7 @@ def prepared(groups: Sequence[Group], request: Request, fix: str) -> list[Group]
         ConfigError: options exclude each other, or a baseline cannot be read.
     """
     if request.add_noqa:
-        _exclude(
+        exclude(
             "--add-noqa",
             {
                 "--fix": fix == "apply",
@@ -52,7 +52,7 @@ def prepared(groups: Sequence[Group], request: Request, fix: str) -> list[Group]
             },
         )
     if request.write_baseline is not None:
-        _exclude(
+        exclude(
             "--write-baseline",
             {
                 "--diff": fix == "diff",
@@ -67,12 +67,6 @@ def prepared(groups: Sequence[Group], request: Request, fix: str) -> list[Group]
         if group.settings.baseline is not None:
             baseline.read(group.settings.baseline)
     return list(groups)
-
-
-def _exclude(option: str, others: Mapping[str, bool]) -> None:
-    for other, is_there in others.items():
-        if is_there:
-            raise ConfigError(f"cannot be used with {other}", option)
 
 
 def counting(findings: Iterable[Finding], source: Source, settings: Settings) -> list[Finding]:

@@ -14,7 +14,7 @@ from tflint_perf.errors import ChangedError
 from tflint_perf.ignoring import Ignored, Patterns, ignored_around
 from tflint_perf.settings import Settings
 
-__all__ = ["ChangedError", "Found", "find_files", "reason", "replace_file", "settings_for"]
+__all__ = ["ChangedError", "Found", "find_files", "reason", "replace_file", "settings_at", "settings_for"]
 
 _TEST_FOLDER = "tests"
 
@@ -189,7 +189,11 @@ def settings_for(path: Path | str, settings: Settings) -> Settings:
     if not settings.per_file_ignores:
         return settings
     folder, name = os.path.split(Path.cwd() / path)
-    relative = _relative(f"{_real(folder)}{name}", _real(os.fspath(settings.root)))
+    return settings_at(_relative(f"{_real(folder)}{name}", _real(os.fspath(settings.root))), settings)
+
+
+def settings_at(relative: str, settings: Settings) -> Settings:
+    """The same for a path from the settings' root, with slashes, whether there is such a file or not."""
     return _without(settings, frozenset().union(*_ignored_rules(relative, settings.per_file_ignores)))
 
 

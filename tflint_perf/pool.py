@@ -32,8 +32,7 @@ def in_processes(
 
     A process that dies takes only the file with it that it died of.
     """
-    size = max(1, min(_LARGEST_BATCH, len(work) // (jobs * _BATCHES_A_PROCESS)))
-    batches = iter([work[at : at + size] for at in range(0, len(work), size)])
+    batches = iter(in_batches(work, jobs))
     pool = _pool(jobs, neighbours)
     waiting: deque[tuple[_Batch, Future[_Linted] | None]] = deque()
     try:
@@ -57,6 +56,12 @@ def in_processes(
             waiting.extend((batch, _submit(pool, batch, settings)) for batch in islice(batches, 1))
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def in_batches(work: Sequence[Job], processes: int) -> list[Sequence[Job]]:
+    """The work in parts that are worth being sent to a process."""
+    size = max(1, min(_LARGEST_BATCH, len(work) // (processes * _BATCHES_A_PROCESS)))
+    return [work[at : at + size] for at in range(0, len(work), size)]
 
 
 def _submit(pool: ProcessPoolExecutor, batch: _Batch, settings: Settings) -> Future[_Linted] | None:

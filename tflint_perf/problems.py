@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 
 class ConfigError(Exception):
@@ -13,6 +13,17 @@ class ConfigError(Exception):
 
     def __init__(self, message: str, where: str) -> None:
         super().__init__(f"{where}: {message}")
+
+
+def exclude(option: str, others: Mapping[str, bool]) -> None:
+    """Refuse an option beside those of the others that are given.
+
+    Raises:
+        ConfigError: one of them is.
+    """
+    for other, is_given in others.items():
+        if is_given:
+            raise ConfigError(f"cannot be used with {other}", option)
 
 
 def nearest(word: str, known: Iterable[str], cutoff: float = 0.5) -> str:

@@ -1,11 +1,11 @@
-"""Many files: each read, linted, fixed and written, in several processes where that pays.
+"""Many files: each read, linted, fixed and written, by an engine that spreads the work.
 
 What depends on callers in other files is settled when all files have been looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,12 +23,10 @@ from tflint_perf.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from tflint_perf.cache import Cache
+    from tflint_perf.engine import Engine
     from tflint_perf.kept import Asked
-    from tflint_perf.linked import Linked
+    from tflint_perf.model.outside import Outside
     from tflint_perf.modules import Files
-
-# To start a process costs about as much as to lint this many files.
-_FILES_A_PROCESS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +60,14 @@ class Job:
 class Neighbours:
     """The files around those that are linted, looked at only as far as one asks.
 
-    `place` is the folder of the cache, None where nothing is to be kept.
+    `place` is the folder of the cache, None where nothing is to be kept; `here` is where relative paths begin, the
+    current folder unless another is named.
     """
 
-    def __init__(self, root: Path, place: Path | None = None) -> None:
+    def __init__(self, root: Path, place: Path | None = None, here: Path | None = None) -> None:
         self.root = root
         self.place = place
+        self.here = here if here is not None else Path.cwd()
         self.around = Surroundings()
         self._files: Files | None = None
 
@@ -89,30 +89,46 @@ class Neighbours:
             self._files = Files(self.root, self.around, self.cache)
         return self._files
 
-    def outside(self, path: str, callers: Callers | None) -> Linked:
+    def at(self, path: Path | str) -> Path:
+        """A path as it stands in a result, made absolute."""
+        return self.here / path
+
+    def outside(self, path: str, callers: Callers | None) -> Outside:
         """What they say to the file at `path`."""
         from tflint_perf.linked import Linked
 
-        return Linked(self.files, Path(path).absolute(), callers)
+        return Linked(self.files, self.at(path), callers)
+
+    def bring_framework(self, path: str, data: bytes) -> bool:
+        """Whether a file with these bytes at `path` imports some of them that name TensorFlow or Keras."""
+        return self.files.brings_framework(self.at(path), data)
 
 
 def lint_files(
-    paths: Sequence[Path], settings: Settings, jobs: int, place: Path | None = None
+    paths: Sequence[Path],
+    settings: Settings,
+    jobs: int,
+    place: Path | None = None,
+    engine: Engine | None = None,
 ) -> list[FileResult]:
-    """Lint the files in up to `jobs` processes, and give the results in the order of the paths.
+    """Lint the files in up to `jobs` processes, or by another engine, and give the results in the order of the paths.
 
     What an earlier run has kept in the folder `place` is not worked out again; None keeps nothing.
     """
     if not paths:
         return []
+    if engine is None:
+        from tflint_perf.engine import Local
+
+        engine = Local(jobs)
     neighbours = Neighbours(project_root(paths, settings), place)
-    results = _lint_all([Job(path) for path in paths], settings, neighbours, jobs)
+    results = _lint_all([Job(path) for path in paths], settings, neighbours, engine)
     left = {at: result.open for at, result in enumerate(results) if result.open}
     if left:
         callers = _callers({paths[at]: names for at, names in left.items()}, paths, settings, neighbours)
         again = [at for at in left if paths[at] in callers or settings.fix != "no"]
         settled = _lint_all(
-            [Job(paths[at], callers.get(paths[at], {})) for at in again], settings, neighbours, jobs
+            [Job(paths[at], callers.get(paths[at], {})) for at in again], settings, neighbours, engine
         )
         for at, result in zip(again, settled, strict=True):
             results[at] = result
@@ -121,11 +137,13 @@ def lint_files(
     return results
 
 
-def _lint_all(work: Sequence[Job], settings: Settings, neighbours: Neighbours, jobs: int) -> list[FileResult]:
+def _lint_all(
+    work: Sequence[Job], settings: Settings, neighbours: Neighbours, engine: Engine
+) -> list[FileResult]:
     """The results of all jobs: those that are kept, and for the others those of linting now."""
     results = [_kept(job, settings, neighbours) for job in work]
     missing = [job for job, result in zip(work, results, strict=True) if result is None]
-    linted = iter(_lint_jobs(missing, settings, neighbours, jobs))
+    linted = iter(engine.lint(missing, settings, neighbours) if missing else ())
     return [next(linted) if result is None else result for result in results]
 
 
@@ -135,8 +153,9 @@ def _kept(job: Job, settings: Settings, neighbours: Neighbours) -> FileResult | 
         return None
     from tflint_perf import kept
 
-    question = kept.Question(str(job.path), settings_for(job.path, settings), job.callers)
-    found = kept.find(neighbours.cache, str(job.path.absolute()), question)
+    at = neighbours.at(job.path)
+    question = kept.Question(str(job.path), settings_for(at, settings), job.callers)
+    found = kept.find(neighbours.cache, str(at), question)
     if found is None:
         return None
     return FileResult(str(job.path), found.findings, suppressed=found.suppressed, open=found.open)
@@ -148,9 +167,10 @@ def _keep(job: Job, settings: Settings, neighbours: Neighbours, heard: set[str],
         return
     from tflint_perf import kept
 
-    question = kept.Question(str(job.path), settings_for(job.path, settings), job.callers)
+    at = neighbours.at(job.path)
+    question = kept.Question(str(job.path), settings_for(at, settings), job.callers)
     found = kept.Kept(result.findings, result.suppressed, dict(result.open))
-    kept.keep(neighbours.cache, str(job.path.absolute()), question, heard, found)
+    kept.keep(neighbours.cache, str(at), question, heard, found)
 
 
 def _callers(
@@ -180,26 +200,14 @@ def _search(asked: Asked, project: Sequence[Path], neighbours: Neighbours) -> di
     return on_deep_stack(lambda: callers_of(asked, neighbours.files, project))
 
 
-def _lint_jobs(
-    work: Sequence[Job], settings: Settings, neighbours: Neighbours, jobs: int
-) -> Iterator[FileResult]:
-    jobs = min(jobs, len(work) // _FILES_A_PROCESS)
-    if jobs < 2:
-        return (lint_file(job, settings, neighbours) for job in work)
-    from tflint_perf.pool import in_processes
-
-    return in_processes(work, settings, neighbours, jobs)
-
-
 def lint_file(job: Job, settings: Settings, neighbours: Neighbours) -> FileResult:
     """Lint one file, and write it if it is to be fixed. Whatever goes wrong becomes a line in the result."""
-    path = job.path
-    shown = str(path)
+    shown, path = str(job.path), neighbours.at(job.path)
     try:
         data = path.read_bytes()
     except OSError as error:
         return FileResult(shown, failure=f"{shown}: {reason(error)}")
-    neighbours.around.noted(str(path.absolute()), data)
+    neighbours.around.noted(str(path), data)
     with neighbours.around.hearing() as heard:
         result, new = _lint_bytes(data, shown, settings, neighbours, job.callers)
     _keep(job, settings, neighbours, heard, result)
@@ -243,7 +251,7 @@ def _lint_bytes(
     data: bytes, path: str, settings: Settings, neighbours: Neighbours, callers: Callers | None
 ) -> tuple[FileResult, bytes]:
     try:
-        return _screened(data, path, settings_for(path, settings), neighbours, callers)
+        return _screened(data, path, settings_for(neighbours.at(path), settings), neighbours, callers)
     except SourceError as error:
         return FileResult(path, failure=str(error)), data
     except Exception as error:
@@ -263,7 +271,7 @@ def _screened(
     # Most files stop here: they are neither decoded nor parsed.
     if not passes(data, settings.rules) and not names_us(data):
         rules = through_imports(data, settings.rules)
-        if not rules or not neighbours.files.brings_framework(Path(path).absolute(), data):
+        if not rules or not neighbours.bring_framework(path, data):
             return FileResult(path, _syntax(data, path) if path in settings.named else ()), data
         settings = replace(settings, rules=rules)
     source = Source.from_bytes(data, path)
@@ -281,7 +289,7 @@ def _syntax(data: bytes, path: str) -> tuple[Finding, ...]:
     return faults(Source.from_bytes(data, path))
 
 
-def _lint(source: Source, settings: Settings, outside: Linked, ask: bool) -> tuple[FileResult, Source]:
+def _lint(source: Source, settings: Settings, outside: Outside, ask: bool) -> tuple[FileResult, Source]:
     """Lint and fix one source; with `ask`, find out whether other files have a say before anything is fixed."""
     path = source.path
     if settings.fix == "no" or ask:

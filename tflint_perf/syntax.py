@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Iterable
+from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from tflint_perf.finding import Finding
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
     from tflint_perf.source import Source
 
 CODE = "invalid-syntax"
+# Python opens the file of this name to show the line of a fault: let there be none.
+_NO_FILE = "/dev/null/<text>"
+# What is done to warnings is done to those of all threads.
+_one_at_a_time = Lock()
 
 
 class Fault(NamedTuple):
@@ -80,10 +85,10 @@ def invalid_syntax(source: Source, row: int, column: int, message: str) -> Findi
 
 
 def _compile(text: str) -> None:
-    with warnings.catch_warnings():
+    with _one_at_a_time, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         flags = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-        compile(text, "<text>", "exec", flags=flags, dont_inherit=True)
+        compile(text, _NO_FILE, "exec", flags=flags, dont_inherit=True)
 
 
 def _as_told(told: SyntaxError, otherwise: Fault) -> Fault:

@@ -1,0 +1,63 @@
+"""What spreads the linting of many files: processes of this machine, or a cluster of machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from tflint_perf.problems import ConfigError
+from tflint_perf.project import FileResult, Job, Neighbours, lint_file
+from tflint_perf.settings import Settings
+
+EngineName = Literal["local", "dask"]
+# To start a process costs about as much as to lint this many files.
+_FILES_A_PROCESS = 8
+
+
+class Engine(Protocol):
+    """Lints files, wherever it does so."""
+
+    def lint(self, work: Sequence[Job], settings: Settings, neighbours: Neighbours) -> Iterator[FileResult]:
+        """The results of the files in their order; what is to be kept is kept in the cache of `neighbours`.
+
+        Raises:
+            ConfigError: it can't be done as it was asked for.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """Up to so many processes of this machine, as far as they pay."""
+
+    jobs: int
+
+    def lint(self, work: Sequence[Job], settings: Settings, neighbours: Neighbours) -> Iterator[FileResult]:
+        """As in `Engine`."""
+        jobs = min(self.jobs, len(work) // _FILES_A_PROCESS)
+        if jobs < 2:
+            return (lint_file(job, settings, neighbours) for job in work)
+        from tflint_perf.pool import in_processes
+
+        return in_processes(work, settings, neighbours, jobs)
+
+
+@contextmanager
+def opened(name: EngineName, scheduler: str | None, jobs: int) -> Iterator[Engine]:
+    """The engine of that name, closed when the work is done; `scheduler` is the address of a cluster that runs already.
+
+    Raises:
+        ConfigError: what it needs is not installed.
+    """
+    if name == "local":
+        yield Local(jobs)
+        return
+    from importlib.util import find_spec
+
+    if find_spec("distributed") is None:
+        raise ConfigError("needs distributed; `pip install 'tflint-perf[dask]'` brings it", "--engine dask")
+    from tflint_perf.cluster import Dask
+
+    with closing(Dask(scheduler, jobs)) as engine:
+        yield engine
