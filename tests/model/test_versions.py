@@ -11,6 +11,9 @@ VERSION_2 = {
     "a compiled function": "@tf.function\ndef f(x): return x",
     "a seed": "tf.random.set_seed(1)",
     "a policy": "from tensorflow.keras import mixed_precision\nmixed_precision.set_global_policy('float32')",
+    "how devices are listed": "tf.config.list_physical_devices('GPU')",
+    "a constant of the input pipeline": "data = data.prefetch(tf.data.AUTOTUNE)",
+    "a layer": "from tensorflow.keras.layers import Rescaling\nmodel = keras.Sequential([Rescaling(1 / 255)])",
     "a function of version 1 that has no graph": "tf.random.set_seed(1)\ntf.compat.v1.logging.set_verbosity(0)",
     "the reset of a graph": "tf.random.set_seed(1)\ntf.compat.v1.reset_default_graph()",
 }

@@ -221,6 +221,34 @@ SILENT = {
                 self.states.append(tf.square(x))
                 return tf.stack(self.states)
         """,
+    "a list that keeps nothing of what it held": """
+        class Pool:
+            def __init__(self):
+                self.images = []
+            def __call__(self, image):
+                self.images = other[-1:]
+                self.images.append(image)
+                return tf.concat(self.images, 0)
+        pool = Pool()
+        @tf.function
+        def step(x):
+            return pool(tf.square(x))
+        """,
+    "what need not be computed from tensors": """
+        @tf.function
+        def step(x, names):
+            label = loss_name(3)
+            size = cache.size(x)
+            total = first + cache.size(names)
+            print(label, size, total)
+        """,
+    "what eager code computed with a loss": """
+        start = loss_of(model(table)) + 1.0
+        @tf.function
+        def step(x):
+            print(start)
+            return x
+        """,
     "draws that are kept on purpose": """
         class Layer(tf.keras.layers.Layer):
             def build(self, shape):
@@ -268,6 +296,22 @@ FLAGGED = {
                 print("images", images)  # <-
                 print(f"loss {loss}")  # <-
                 print("rate", self.optimizer.learning_rate)  # <-
+        """,
+    "sums of what models and losses of other files give": """
+        class Trainer:
+            def __init__(self, gan, perceptual):
+                self.gan, self.perceptual = gan, perceptual
+            @tf.function
+            def step(self, blurred, sharp):
+                restored = self.gan.generator(blurred)
+                adversarial = tf.constant(0.0)
+                for _ in tf.range(5):
+                    adversarial = adversarial_loss(blurred, restored)
+                content = self.perceptual.loss_of(sharp, restored)
+                total = adversarial + 0.5 * content
+                print("content", content)  # <-
+                print("total", total)  # <-
+                return total
         """,
     "an array that becomes a tensor": """
         @tf.function
@@ -414,6 +458,23 @@ FLAGGED = {
                 losses.append((step, loss))  # <-
                 self.history.append({"loss": loss})  # <-
                 return loss
+        """,
+    "a list that an object keeps the end of": """
+        class Pool:
+            def __init__(self, size=50):
+                self.size, self.images = size, []
+            def __call__(self, image):
+                self.images.append(image)  # <-
+                self.images = self.images[-self.size:]
+                return tf.concat(self.images, axis=0)
+        class GAN(tf.keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.generator = tf.keras.Sequential()
+                self.pool = Pool()
+            @tf.function
+            def train_step(self, data):
+                return self.pool(self.generator(data))
         """,
     "a list of tensors": """
         @tf.function

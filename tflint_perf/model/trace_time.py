@@ -12,7 +12,7 @@ import libcst as cst
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.named_calls import builtin_or_qualified
 from tflint_perf.model.once import Once
-from tflint_perf.model.scopes import Function
+from tflint_perf.model.scopes import Binding, Function
 from tflint_perf.model.symbolic import Symbolic
 from tflint_perf.model.syntax import callee_name, descendants, dotted_name, is_constant, string
 
@@ -32,6 +32,8 @@ _DRAWS = frozenset(
         *(f"np.random.{name}" for name in _NUMPY_RANDOM.split()),
     ]
 )
+# Names that stand for names, no deeper than this.
+_DEEPEST = 12
 # What NumPy answers from a tensor's attributes alone, or makes of no tensor's value.
 _OF_ATTRIBUTES = frozenset(
     {"np.shape", "np.ndim", "np.isscalar", "np.iscomplexobj", "np.dtype", "np.finfo", "np.iinfo"}
@@ -141,9 +143,10 @@ class TraceTime:
         values = [value for arg in call.args for value in shown(arg.value)]
         return any(self._has_no_value(value) or self._seems_computed(value) for value in values)
 
-    def _seems_computed(self, node: cst.BaseExpression) -> bool:
-        """Whether a value of unknown kind is an optimizer's variable, or what a model or loss made of tensors."""
-        if self._infer.value(node).kind not in ("unknown", "tensor", "variable"):
+    def _seems_computed(self, node: cst.BaseExpression, depth: int = 0) -> bool:
+        """Whether a value of unknown kind is an optimizer's variable, or what models, losses and arithmetic made of
+        tensors."""
+        if self._infer.value(node).kind not in ("unknown", "tensor", "variable") or depth > _DEEPEST:
             return False
         match node:
             case cst.Attribute():
@@ -153,21 +156,45 @@ class TraceTime:
                 )
             case cst.Name():
                 found = self._infer.bindings_reaching(node)
-                bindings = found[1] if found is not None else []
+                bindings = [b for b in found[1] if b.kind != "augment"] if found is not None else []
                 return bool(bindings) and all(
                     binding.kind == "assign"
-                    and isinstance(binding.value, cst.Call)
-                    and self._seems_computed(binding.value)
+                    and binding.value is not None
+                    and self._symbolic.is_traced(binding.at.block.function)
+                    and self._is_computed(binding.value, depth + 1)
                     for binding in bindings
                 )
+            case cst.BinaryOperation():
+                sides = (node.left, node.right)
+                return any(self._is_computed(side, depth + 1) for side in sides)
             case cst.Call():
-                return bool(_COMPUTES.search(callee_name(node))) and any(map(self._holds_tensor, node.args))
+                return bool(_COMPUTES.search(callee_name(node))) and any(
+                    self._holds_tensor(arg)
+                    or self._is_unknown_parameter(arg.value)
+                    or self._seems_computed(arg.value, depth + 1)
+                    for arg in node.args
+                )
         return False
+
+    def _is_unknown_parameter(self, node: cst.BaseExpression) -> bool:
+        """Whether a value is what the `tf.function` around it gets, which nothing tells to be a Python value."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        if found is None or self._infer.value(node).kind != "unknown":
+            return False
+        function = found[0].function
+        return (
+            function is not None
+            and all(binding.kind == "param" for binding in found[1])
+            and any(self._infer.compiles(decorator.decorator) for decorator in function.decorators)
+        )
+
+    def _is_computed(self, node: cst.BaseExpression, depth: int) -> bool:
+        return self._has_no_value(node) or self._seems_computed(node, depth)
 
     def _is_kept_outside(self, container: cst.BaseExpression) -> bool:
         """Whether a list lives where eager code made it, and no compiled code empties it."""
         if isinstance(container, cst.Attribute):
-            bindings = self._infer.classes.bindings_of(container)
+            bindings = [b for b in self._infer.classes.bindings_of(container) if not _is_cut(b)]
             return bool(bindings) and not any(
                 self._symbolic.is_traced(binding.at.block.function) for binding in bindings
             )
@@ -181,6 +208,17 @@ class TraceTime:
     def _is_shared(self, home: Function | None) -> bool:
         """Whether a function that makes a list may be traced itself."""
         return home is not None and (self._symbolic.is_traced(home) or not self._symbolic.is_eager(home))
+
+
+def _is_cut(binding: Binding) -> bool:
+    """Whether a binding keeps part of what a list held: `self.images = self.images[-50:]`."""
+    value = binding.value
+    return (
+        isinstance(value, cst.Subscript)
+        and isinstance(binding.node, cst.BaseExpression)
+        and value.value.deep_equals(binding.node)
+        and isinstance(value.slice[0].slice, cst.Slice)
+    )
 
 
 def _parts(node: cst.BaseExpression) -> list[cst.BaseExpression]:

@@ -13,6 +13,15 @@ _VERSION_2 = (
     "tf.summary.create_file_writer",
     "keras.utils.set_random_seed",
     "keras.mixed_precision.set_global_policy",
+    "tf.config.list_physical_devices",
+    "tf.config.set_visible_devices",
+    "tf.data.AUTOTUNE",
+    "keras.utils.image_dataset_from_directory",
+    "keras.utils.text_dataset_from_directory",
+    "keras.layers.TextVectorization",
+    "keras.layers.Rescaling",
+    "keras.layers.RandomFlip",
+    "keras.layers.MultiHeadAttention",
 )
 # What builds a graph for a session. The reset of the default graph is no sign: that is what people keep by habit.
 _GRAPHS = (
