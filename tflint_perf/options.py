@@ -117,7 +117,17 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "the configuration file, or here]",
     ),
     click.option("-n", "--no-cache", is_flag=True, help="Use nothing that was kept, and keep nothing."),
+    click.option("-w", "--watch", is_flag=True, help="Lint again whenever a file changes, until Ctrl+C."),
     click.option("-j", "--jobs", type=click.IntRange(min=1), help="Processes.  [default: as many as cores]"),
+    click.option(
+        "--engine",
+        type=click.Choice(["local", "dask"]),
+        default="local",
+        help="Lint by processes here, or on a Dask cluster.  [default: local]",
+    ),
+    click.option(
+        "--scheduler", metavar="ADDRESS", help="The Dask cluster to lint on.  [default: one is started here]"
+    ),
     click.option("-q", "--quiet", is_flag=True, help="Print findings and failures only."),
     click.option(
         "-v", "--verbose", is_flag=True, help="Say which configuration is used, and how long it took."

@@ -76,6 +76,11 @@ def is_news(line: str) -> bool:
     return news
 
 
+def tell_again() -> None:
+    """Let what was told be news once more."""
+    _told.clear()
+
+
 @cache
 def plugins() -> tuple[Plugin, ...]:
     """The packages of rules that are installed, by the names of their entry points."""

@@ -42,6 +42,8 @@ class Configs:
     isolated: bool = False
     _nearest: dict[Path, Path | None] = field(default_factory=dict)
     _configs: dict[Path | None, Config] = field(default_factory=dict)
+    # All that were read, also for what others of them extend.
+    files: set[Path] = field(default_factory=set)
 
     def of(self, folder: Path) -> Config:
         """The configuration of the files in an absolute folder.
@@ -57,7 +59,9 @@ class Configs:
             path = self._nearest[folder]
         if path not in self._configs:
             root = self.folder if path is None or path == self.given else path.parent
-            layers = [*(read_config(path) if path else ()), *self.command_line]
+            own = read_config(path) if path else []
+            self.files.update(values.path for values in own if values.path is not None)
+            layers = [*own, *self.command_line]
             self._configs[path] = replace(configure(layers, root, catalogue()), path=path)
         return self._configs[path]
 

@@ -6,17 +6,18 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TextIO
 
 from tflint_perf import plugins
 from tflint_perf.clean import cache_folder
 from tflint_perf.discover import Group, discover, excluded_stdin
+from tflint_perf.engine import EngineName, opened
 from tflint_perf.files import reason
 from tflint_perf.keys import SEVERITIES
 from tflint_perf.plugins import is_about_plugin, is_news
-from tflint_perf.problems import ConfigError
+from tflint_perf.problems import ConfigError, exclude
 from tflint_perf.project import FileResult, lint_files, lint_text
 from tflint_perf.report import Outcome, render
 from tflint_perf.report.style import Style, style_for
@@ -50,6 +51,9 @@ class Request:
     diff_base: str | None = None
     quiet: bool = False
     verbose: bool = False
+    watch: bool = False
+    engine: EngineName = "local"
+    scheduler: str | None = None
 
     @property
     def place(self) -> Path | None:
@@ -67,9 +71,22 @@ def say(message: str) -> None:
     print(f"tflint-perf: {message}", file=sys.stderr)
 
 
-def check(request: Request, configs: Configs) -> int:
-    """Lint, report, and return the exit code."""
-    config = _for_run(configs.of(_folder_of_run(request, configs)), request)
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A run that is done: its exit code, what it was to lint, and what that came to if it was linted."""
+
+    code: int
+    groups: tuple[Group, ...]
+    outcome: Outcome = field(default_factory=lambda: Outcome(()))
+
+
+def check(request: Request, configs: Configs) -> Ran:
+    """Lint and report.
+
+    Raises:
+        ConfigError: it cannot be done as it was asked for.
+    """
+    config = _for_run(configs.of(folder_of_run(request, configs)), request)
     if request.statistics and config.output_format not in (*_FOR_PEOPLE, "json"):
         raise ConfigError(f"not there in the format {config.output_format}", "--statistics")
     if request.from_stdin:
@@ -77,6 +94,8 @@ def check(request: Request, configs: Configs) -> int:
         troubles: list[str] = []
     else:
         groups, troubles = discover(request.paths or (".",), configs, config)
+    if request.engine != "local":
+        _refuse_elsewhere(request, config)
     if _is_adopting(groups, request):
         from tflint_perf.adoption import prepared
 
@@ -86,7 +105,7 @@ def check(request: Request, configs: Configs) -> int:
         show = _files if request.show_files else _settings
         sys.stdout.writelines(f"{line}\n" for line in show(groups))
         _tell(troubles)
-        return FAILURE if troubles else CLEAN
+        return Ran(FAILURE if troubles else CLEAN, tuple(groups))
     with _output(request) as output:
         _tell(troubles)
         if not (groups or troubles or request.quiet):
@@ -96,7 +115,7 @@ def check(request: Request, configs: Configs) -> int:
 
 def _lint_and_report(
     request: Request, config: Config, groups: list[Group], troubles: list[str], output: TextIO | None
-) -> int:
+) -> Ran:
     started = time.perf_counter()
     stdin, results = (
         _stdin(request, groups[0].settings) if request.from_stdin else (None, _lint(groups, request))
@@ -116,7 +135,7 @@ def _lint_and_report(
         say(
             f"{counted(len(results), 'file')} in {seconds:.2f} s, {counted(suppressed, 'finding')} suppressed"
         )
-    return exit_code(outcome, request, config, troubled)
+    return Ran(exit_code(outcome, request, config, troubled), tuple(groups), outcome)
 
 
 def exit_code(outcome: Outcome, request: Request, config: Config, troubled: bool) -> int:
@@ -149,7 +168,20 @@ def _is_adopting(groups: Iterable[Group], request: Request) -> bool:
     )
 
 
-def _folder_of_run(request: Request, configs: Configs) -> Path:
+def _refuse_elsewhere(request: Request, config: Config) -> None:
+    """Let other machines lint and no more: fixing is done here, by what they have found and the cache has kept."""
+    exclude(
+        f"--engine {request.engine}",
+        {
+            "--fix (afterwards, --fix alone lints only files with fixes)": config.settings.fix == "apply",
+            "--diff (afterwards, --diff alone lints only files with fixes)": request.diff,
+            "standard input": request.from_stdin,
+        },
+    )
+
+
+def folder_of_run(request: Request, configs: Configs) -> Path:
+    """The folder whose configuration says how the run is reported, and whether it fixes."""
     if request.from_stdin and request.stdin_filename:
         return (configs.folder / request.stdin_filename).parent.resolve()
     return configs.folder
@@ -173,11 +205,12 @@ def _for_run(config: Config, request: Request) -> Config:
 def _lint(groups: list[Group], request: Request) -> list[tuple[FileResult, Settings]]:
     results: list[tuple[FileResult, Settings]] = []
     place = request.place
-    for group in groups:
-        if request.verbose:
-            say(f"{counted(len(group.files), 'file')} with {group.config or 'no configuration file'}")
-        linted = lint_files(group.files, group.settings, request.jobs, place)
-        results += [(result, group.settings) for result in linted]
+    with opened(request.engine, request.scheduler, request.jobs) as engine:
+        for group in groups:
+            if request.verbose:
+                say(f"{counted(len(group.files), 'file')} with {group.config or 'no configuration file'}")
+            linted = lint_files(group.files, group.settings, request.jobs, place, engine)
+            results += [(result, group.settings) for result in linted]
     if len(groups) > 1:
         results.sort(key=lambda pair: Path(pair[0].path).parts)
     return results
