@@ -74,33 +74,31 @@ class EagerTrainStep(Rule):
     always_on = True
 
     def check(self, model: Model) -> Iterator[Report]:
-        by_tape: dict[cst.With, list[GradientStep]] = {}
-        for step in model.steps.all():
-            by_tape.setdefault(step.tape, []).append(step)
-        for tape, steps in by_tape.items():
+        trained = {_trained(step) for step in model.steps.all()}
+        for tape, steps in model.steps.by_tape.items():
             if (
                 not model.is_eager(tape)
                 or not (model.loops.may_be_per_step(tape) or model.loops.is_repeated(tape))
-                or _lies_in_another(model, tape, by_tape)
+                or _lies_in_another(model, tape)
             ):
                 continue
             yield Report(
                 tape,
                 "the gradient step runs in eager mode, op by op, on each step; compile it with `@tf.function`",
-                partial(_compile, steps=steps),
+                partial(_compile, steps=steps, trained=trained),
             )
 
 
-def _lies_in_another(model: Model, tape: cst.With, tapes: dict[cst.With, list[GradientStep]]) -> bool:
+def _lies_in_another(model: Model, tape: cst.CSTNode) -> bool:
     current = model.parent(tape)
     while current is not None:
-        if current in tapes:
+        if current in model.steps.by_tape:
             return True
         current = model.parent(current)
     return False
 
 
-def _compile(edit: Editor, steps: list[GradientStep]) -> Repair | Refusal:
+def _compile(edit: Editor, steps: list[GradientStep], trained: set[str]) -> Repair | Refusal:
     model, step = edit.model, steps[0]
     loop = model.loops.innermost_loop(step.tape)
     if loop is None and step.function is not None:
@@ -111,17 +109,9 @@ def _compile(edit: Editor, steps: list[GradientStep]) -> Repair | Refusal:
     stretch = model.crossings.stretch_between(step.tape, loop, calls)
     if stretch is None:
         return Refusal("the step is spread over several blocks", step.tape)
-    return extract(edit, stretch, _name_of(model, step))
-
-
-def _name_of(model: Model, step: GradientStep) -> str:
-    """`train_step`; `train_discriminator` where the file trains several networks."""
+    # `train_step`; `train_discriminator` where the file trains several networks.
     name = _trained(step)
-    return (
-        f"train_{name}"
-        if name and any(_trained(other) != name for other in model.steps.all())
-        else "train_step"
-    )
+    return extract(edit, stretch, f"train_{name}" if name and len(trained) > 1 else "train_step")
 
 
 def _trained(step: GradientStep) -> str:

@@ -80,12 +80,8 @@ class TapeSpansLoop(Rule):
 
 def _loops(model: Model, tape: Tape) -> Iterator[Loop]:
     """The step loops that run while the tape is open."""
-    for loop in model.walk.loops.values():
-        if (
-            loop.function is tape.function
-            and model.loops.kind(loop) == "step"
-            and _lies_in(model, loop.node, tape.node)
-        ):
+    for loop in tape.function.loops if tape.function is not None else model.walk.module_loops:
+        if model.loops.kind(loop) == "step" and _lies_in(model, loop.node, tape.node):
             yield loop
 
 
@@ -94,8 +90,8 @@ def _makes_steps(model: Model, tape: Tape, loop: Loop) -> bool:
     return any(
         any(_lies_in(model, call, loop.node) for call in step.gradients)
         and any(_lies_in(model, call, loop.node) for call in step.applied)
-        for step in model.steps.all()
-        if step.tape is tape.node and step.name == tape.target.value
+        for step in model.steps.by_tape.get(tape.node, ())
+        if step.name == tape.target.value
     )
 
 

@@ -237,9 +237,9 @@ def _open(
     if found:
         for caller in (_COMPILED, _ONCE):
             differ |= found - _supposing((caller,), model, rules, outside)
-    functions = {function for node in differ for function in model.calls.functions_outside(node)}
+    functions = model.calls.functions_outside(differ)
     named = {name_outside(function): function.owner for function in functions}
-    offered = {name: () for node in differ for name in model.offered.names_of(node)}
+    offered = dict.fromkeys(model.offered.names_of(differ), ())
     return offered | {
         name: paths_of_bases(model, owner) if owner is not None else ()
         for name, owner in sorted(named.items(), key=lambda pair: pair[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Literal
 
 import libcst as cst
@@ -160,6 +161,10 @@ class Batching:
 
     def names_size_above_one(self) -> bool:
         """Whether the file gives something named like a batch size an integer above 1."""
+        return self._names_size
+
+    @cached_property
+    def _names_size(self) -> bool:
         return any((number := integer(value)) is not None and number > 1 for value in self._sizes_given())
 
     def _sizes_given(self) -> Iterator[cst.BaseExpression | None]:

@@ -49,7 +49,7 @@ def value_of_binding(infer: Inference, binding: Binding, scope: Scope) -> Value:
                 return infer.gradients.told(binding) or value
             return value
         case "augment" if binding.value is not None:
-            return _augmented(infer, binding)
+            return infer.settled(binding, lambda: _augmented(infer, binding))
         case "for" | "comprehension" if binding.value is not None:
             return _part(element(infer.value(binding.value)), binding.path)
         case "with" if binding.value is not None:
@@ -70,7 +70,7 @@ def _augmented(infer: Inference, binding: Binding) -> Value:
     if isinstance(binding.node, cst.Name):
         scope = infer.names.lookup(binding.name, infer.names.scope_of(binding.node))
         if scope is not None:
-            earlier = [b for b in reaching(scope[1], binding.at) if b is not binding and b.kind != "augment"]
+            earlier = reaching(infer.made_anew(scope[0], binding.name), binding.at)
             before = join([value_of_binding(infer, b, scope[0]) for b in earlier]) if earlier else UNKNOWN
     return before if before.kind in ("list", "tensor", "array") else arithmetic(before, added)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from tflint_perf.model.dataset_apis import DATASET_STAGES
-from tflint_perf.model.syntax import keyword_argument
+from tflint_perf.model.syntax import keyword_argument, last_name
 from tflint_perf.model.values import UNKNOWN, Value
 
 if TYPE_CHECKING:
@@ -49,18 +50,49 @@ class ByUse:
         return known
 
     def _is_model(self, name: str, home: Scope) -> bool:
-        uses = [node.value for word in _OF_MODELS for node in self._walk.attributes.get(word, ())]
-        calls = self._walk.calls.get(name, ())
-        uses += [call.func for call in calls if keyword_argument(call, "training")]
-        if home.function is not None and _MODEL_NAMES.match(name) and home.bindings[name][0].kind == "param":
-            uses += [call.func for call in calls if self._takes_tensor(call)]
-        return any(
-            isinstance(use, cst.Name)
-            and use.value == name
-            and (found := self._infer.names.lookup(name, self._infer.names.scope_of(use))) is not None
-            and found[0] is home
-            for use in uses
-        )
+        if home in self._homes.get(name, ()):
+            return True
+        if home.function is None or not _MODEL_NAMES.match(name) or home.bindings[name][0].kind != "param":
+            return False
+        return any(map(self._takes_tensor, self._called.get((home, name), ())))
+
+    @cached_property
+    def _asked_of_models(self) -> dict[str, list[cst.BaseExpression]]:
+        """What is asked for what only models have, and what is called with `training`, by its name."""
+        found: dict[str, list[cst.BaseExpression]] = {}
+        for word in _OF_MODELS:
+            for node in self._walk.attributes.get(word, ()):
+                found.setdefault(last_name(node.value), []).append(node.value)
+        for name, calls in self._walk.calls.items():
+            for call in calls:
+                if keyword_argument(call, "training"):
+                    found.setdefault(name, []).append(call.func)
+        return found
+
+    @cached_property
+    def _homes(self) -> dict[str, set[Scope]]:
+        """The scopes of the names among them."""
+        return {
+            name: {
+                home
+                for use in uses
+                if isinstance(use, cst.Name) and (home := self._infer.names.home(use)) is not None
+            }
+            for name, uses in self._asked_of_models.items()
+        }
+
+    @cached_property
+    def _called(self) -> dict[tuple[Scope, str], list[cst.Call]]:
+        """The calls of names that may be models', by the scope that the name is of."""
+        found: dict[tuple[Scope, str], list[cst.Call]] = {}
+        for name, calls in self._walk.calls.items():
+            for call in calls if _MODEL_NAMES.match(name) else ():
+                if (
+                    isinstance(call.func, cst.Name)
+                    and (home := self._infer.names.home(call.func)) is not None
+                ):
+                    found.setdefault((home, name), []).append(call)
+        return found
 
     def _takes_tensor(self, call: cst.Call) -> bool:
         """Whether what a call is given first comes from an op, as far as that shows without asking for values."""
@@ -107,12 +139,9 @@ class ByUse:
         return known
 
     def _is_model_of(self, klass: Class, name: str) -> bool:
-        uses = [node.value for word in _OF_MODELS for node in self._walk.attributes.get(word, ())]
-        uses += [call.func for call in self._walk.calls.get(name, ()) if keyword_argument(call, "training")]
         return any(
             isinstance(use, cst.Attribute)
-            and use.attr.value == name
             and isinstance(use.value, cst.Name)
             and self._infer.value(use.value).klass is klass
-            for use in uses
+            for use in self._asked_of_models.get(name, ())
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from copy import copy
 
 import libcst as cst
@@ -191,11 +191,11 @@ class CallGraph:
         """The places in other files that take the elements of a dataset which this file gives them by a name."""
         return (caller for caller in self._outside.callers(name) if caller.how == "consume")
 
-    def functions_outside(self, node: cst.CSTNode) -> set[Function]:
-        """The functions that other files can name through which they may come to run `node`."""
+    def functions_outside(self, nodes: Iterable[cst.CSTNode]) -> set[Function]:
+        """The functions that other files can name through which they may come to run one of `nodes`."""
         found: set[Function] = set()
         seen: set[Function] = set()
-        waiting = [self.function_at(node)]
+        waiting = [*map(self.function_at, nodes)]
         while waiting:
             function = waiting.pop()
             if function is None or function in seen:

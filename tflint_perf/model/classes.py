@@ -30,6 +30,7 @@ class Classes:
         self._infer = infer
         self._bases: dict[Class, tuple[list[Class], str, bool]] = {}
         self._bases_outside: dict[Class, list[str]] = {}
+        self._asking: set[Class] = set()
 
     def forget(self) -> None:
         """Drop what was worked out before other files could be asked."""
@@ -53,7 +54,10 @@ class Classes:
     def _ancestry(self, klass: Class) -> tuple[list[Class], str, bool]:
         known = self._bases.get(klass)
         if known is not None:
+            if klass in self._asking:
+                self._infer.cut()
             return known
+        self._asking.add(klass)
         self._bases[klass] = ([klass], "", False)
         line, kind, foreign = [klass], "", False
         for arg in klass.node.bases:
@@ -67,7 +71,7 @@ class Classes:
             base = self._infer.value(arg.value)
             if base.kind == "class" and base.klass is not None and base.klass is not klass:
                 above, kind_above, foreign_above = self._ancestry(base.klass)
-                line += [c for c in above if c not in line]
+                line = list(dict.fromkeys((*line, *above)))
                 kind, foreign = kind or kind_above, foreign or foreign_above
             elif base.outside:
                 facts = self._infer.outside.class_facts(base.outside)
@@ -77,6 +81,7 @@ class Classes:
                 isinstance(arg.value, cst.Name) and arg.value.value == "object"
             ):
                 foreign = True
+        self._asking.discard(klass)
         self._bases[klass] = line, kind, foreign
         return self._bases[klass]
 

@@ -301,20 +301,27 @@ class Compiled:
 
     def _spread_compiled(self, functions: list[Function], states: dict[Function, State]) -> None:
         """What only compiled code calls is compiled."""
-        changed = True
-        while changed:
-            changed = False
-            for function in functions:
-                sites, callers = self._calls.sites(function), self._calls.callers_outside(function)
-                if function in states or not (sites or callers) or self._used.get(function):
-                    continue
-                if all(caller.state == "compiled" for caller in callers) and all(
-                    states.get(caller) == "compiled"
-                    for call in sites
-                    if (caller := self._calls.function_at(call))
-                ):
-                    states[function] = "compiled"
-                    changed = True
+        waiting = list(reversed(functions))
+        # How many of a function's sites, from the first on, are known to be in compiled code.
+        known: dict[Function, int] = {}
+        while waiting:
+            function = waiting.pop()
+            sites, callers = self._calls.sites(function), self._calls.callers_outside(function)
+            if function in states or not (sites or callers) or self._used.get(function):
+                continue
+            if any(caller.state != "compiled" for caller in callers):
+                continue
+            at = known.get(function, 0)
+            while at < len(sites) and self._is_site_compiled(sites[at], states):
+                at += 1
+            known[function] = at
+            if at == len(sites):
+                states[function] = "compiled"
+                waiting += (target for call in function.calls for target in self._calls.targets(call))
+
+    def _is_site_compiled(self, call: cst.Call, states: dict[Function, State]) -> bool:
+        caller = self._calls.function_at(call)
+        return caller is None or states.get(caller) == "compiled"
 
 
 def _is_super(node: cst.BaseExpression) -> bool:

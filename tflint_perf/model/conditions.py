@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 import libcst as cst
 
@@ -32,14 +33,19 @@ def conditions(
             case cst.ExceptHandler() | cst.ExceptStarHandler() | cst.MatchCase():
                 yield current
             case cst.IndentedBlock() if exits:
-                yield from _exits_before(child, current)
+                yield from (statement.test for statement in exits_before(walk, child, current))
         child, current = current, walk.parents.get(current)
 
 
-def _exits_before(child: cst.CSTNode, block: cst.IndentedBlock) -> Iterator[cst.CSTNode]:
-    """The tests of `if not debug: return` and its like before `child`."""
-    for statement in block.body:
-        if statement is child:
-            return
-        if isinstance(statement, cst.If) and isinstance(last_statement(statement.body), _LEAVES):
-            yield statement.test
+def exits_before(walk: Walk, child: cst.CSTNode, block: cst.IndentedBlock) -> Iterator[cst.If]:
+    """The `if not debug: return` and its like that stand in a block before one of its statements."""
+    exits = walk.exits.get(block)
+    if exits is None:
+        exits = walk.exits[block] = [
+            statement
+            for statement in block.body
+            if isinstance(statement, cst.If) and isinstance(last_statement(statement.body), _LEAVES)
+        ]
+    if exits:
+        order = walk.at[child.body[0] if isinstance(child, cst.SimpleStatementLine) else child].order
+        yield from takewhile(lambda statement: walk.at[statement].order < order, exits)

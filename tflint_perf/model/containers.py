@@ -148,14 +148,9 @@ class Containers:
             return [node for node in nodes if not self._is_target(node)]
         if not isinstance(container, cst.Name):
             return []
-        home = self._infer.names.lookup(container.value, self._infer.names.scope_of(container))
-        return [
-            node
-            for node in self._walk.names.get(container.value, ())
-            if home is not None
-            and not self._is_target(node)
-            and self._infer.names.lookup(node.value, self._infer.names.scope_of(node)) == home
-        ]
+        home = self._infer.names.home(container)
+        mentions = self._infer.names.mentions(container.value, home) if home is not None else []
+        return [node for node in mentions if not self._is_target(node)]
 
     def _is_target(self, node: cst.CSTNode) -> bool:
         parent = self._walk.parents.get(node)

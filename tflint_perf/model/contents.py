@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.model.scopes import Binding, Class, Scope
+from tflint_perf.model.scopes import Binding, Class, Function, Scope
 from tflint_perf.model.syntax import last_name, string
 from tflint_perf.model.values import UNKNOWN, Value, element, join
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _ONE = frozenset({"append", "appendleft", "add"})
 _ALL = frozenset({"extend", "update"})
+_GROWS = ("append", "extend", "insert")
 _KINDS = ("list", "dict")
 _MAKERS = frozenset({"list", "dict", "deque", "defaultdict", "OrderedDict"})
 # A sum begins with one of these.
@@ -48,6 +49,7 @@ class Contents:
         self._infer = infer
         self._walk = infer.walk
         self._filled: dict[Binding, Value] = {}
+        self._filling: set[Binding] = set()
 
     def forget(self) -> None:
         """Drop what was worked out before all callers were known."""
@@ -55,26 +57,10 @@ class Contents:
 
     def puts(self, binding: Binding, scope: Scope) -> list[Put]:
         """What is put into the container that a binding gives to a name or attribute."""
-        found = self._puts.get(binding.name, ())
-        if not found:
-            return []
         if isinstance(binding.node, cst.Attribute):
-            owner = self._owner(binding.node)
-            return [
-                put
-                for put in found
-                if owner is not None
-                and isinstance(put.base, cst.Attribute)
-                and self._owner(put.base) is owner
-            ]
-        names = self._infer.names
-        return [
-            put
-            for put in found
-            if isinstance(put.base, cst.Name)
-            and (home := names.lookup(put.base.value, names.scope_of(put.base))) is not None
-            and home[0] is scope
-        ]
+            owner = self._owner(binding.node) if binding.name in self._names_put_into else None
+            return self._puts.get((owner, binding.name), []) if owner is not None else []
+        return self._puts.get((scope, binding.name), [])
 
     def _owner(self, node: cst.Attribute) -> Class | None:
         """The class of whose instance `self.x` is an attribute."""
@@ -90,6 +76,14 @@ class Contents:
         maker = _maker(binding)
         return _is_new(maker) and maker is not None and self._infer.value(maker).kind in _KINDS
 
+    def appends(self, function: Function | None, name: str) -> list[cst.Call]:
+        """The calls of `append` in a function, or outside all, that add to what a name stands for."""
+        return self._appends.get((function, name), [])
+
+    def grows(self, name: str) -> bool:
+        """Whether something is added, anywhere in the file, to a list of that name."""
+        return name in self._grown
+
     def filled(self, made: Value, binding: Binding, scope: Scope) -> Value:
         """The value of a container with all that is put into it, where `made` is what it begins with."""
         if made.kind not in _KINDS or not _is_new(_maker(binding)):
@@ -97,7 +91,11 @@ class Contents:
         known = self._filled.get(binding)
         if known is None:
             self._filled[binding] = made  # what is put in may be made of what is in there
+            self._filling.add(binding)
             known = self._filled[binding] = self._with(made, binding, self.puts(binding, scope))
+            self._filling.discard(binding)
+        elif binding in self._filling:
+            self._infer.cut()
         return known
 
     def _with(self, made: Value, binding: Binding, puts: list[Put]) -> Value:
@@ -135,13 +133,39 @@ class Contents:
     # Where
 
     @cached_property
-    def _puts(self) -> dict[str, list[Put]]:
-        """All places where something is put, by the name of what it is put into."""
-        found: dict[str, list[Put]] = {}
+    def _puts(self) -> dict[tuple[Scope | Class, str], list[Put]]:
+        """All places where something is put, by what it is put into: a name of a scope, or an attribute of a class."""
+        names = self._infer.names
+        found: dict[tuple[Scope | Class, str], list[Put]] = {}
         for put in (*self._by_methods(), *self._by_assignments()):
-            name = put.base.attr.value if isinstance(put.base, cst.Attribute) else put.base.value
-            found.setdefault(name, []).append(put)
+            if isinstance(put.base, cst.Attribute):
+                owner = self._owner(put.base)
+                if owner is not None:
+                    found.setdefault((owner, put.base.attr.value), []).append(put)
+            else:
+                home = names.lookup(put.base.value, names.scope_of(put.base))
+                if home is not None:
+                    found.setdefault((home[0], put.base.value), []).append(put)
         return found
+
+    @cached_property
+    def _names_put_into(self) -> frozenset[str]:
+        return frozenset(name for _, name in self._puts)
+
+    @cached_property
+    def _appends(self) -> dict[tuple[Function | None, str], list[cst.Call]]:
+        found: dict[tuple[Function | None, str], list[cst.Call]] = {}
+        for call in self._walk.calls.get("append", ()):
+            if isinstance(call.func, cst.Attribute) and isinstance(call.func.value, cst.Name):
+                function = self._infer.names.scope_of(call).function
+                found.setdefault((function, call.func.value.value), []).append(call)
+        return found
+
+    @cached_property
+    def _grown(self) -> frozenset[str]:
+        calls = (call for method in _GROWS for call in self._walk.calls.get(method, ()))
+        lists = (call.func.value for call in calls if isinstance(call.func, cst.Attribute))
+        return frozenset(given.value for given in lists if isinstance(given, cst.Name))
 
     def _by_methods(self) -> Iterator[Put]:
         for method in (*_ONE, *_ALL):

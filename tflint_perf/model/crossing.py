@@ -248,8 +248,12 @@ class Crossings:
     ) -> list[str] | Obstacle:
         """The names that the stretch binds and that are read after it, in the order of their binding."""
         names: list[str] = []
+        # Whoever reads one of them behind the stretch reads it in the scope of the stretch.
+        around = self._infer.names.scope_of(stretch.first)
         for name in _in_order(stretch):
-            after = [use for use in self._walk.names.get(name, ()) if use not in inside]
+            home = self._infer.names.lookup(name, around)
+            mentions = self._infer.names.mentions(name, home[0]) if home is not None else []
+            after = [use for use in mentions if use not in inside]
             after = [use for use in after if any(b.node in inside for b in self._reaching(use))]
             read = [use for use in after if self._is_read(use)]
             if not read and name not in carried:

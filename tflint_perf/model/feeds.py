@@ -49,10 +49,8 @@ class Feeds:
 
     def _makes_gradient_step(self, call: cst.Call) -> bool:
         made = self._infer.value(call.func).function
-        return any(
-            step.function is not None and step.function in (made, *self._calls.targets(call))
-            for step in self._steps.all()
-        )
+        run = (function for function in (made, *self._calls.targets(call)) if function is not None)
+        return any(map(self._steps.of, run))
 
     def _reaches(
         self, node: cst.CSTNode, is_step: Callable[[cst.Call], bool], depth: int, *, elsewhere: bool = False
@@ -91,7 +89,8 @@ class Feeds:
                 yield from self._calls.sites(function) if function is not None else ()
 
     def _reads(self, target: cst.Name) -> Iterator[cst.Name]:
-        for node in self._walk.names.get(target.value, ()):
+        names = self._infer.names
+        for node in names.mentions(target.value, names.home(target)):
             found = self._infer.bindings_reaching(node) if node is not target else None
             if found is not None and any(binding.node is target for binding in found[1]):
                 yield node

@@ -90,12 +90,9 @@ class FileReads:
 
     def _drivers(self, generator: Function) -> Iterator[cst.CSTNode]:
         """Where a step loop takes the next of what a generator yields."""
-        for call in self._walk.calls.get("next", ()):
-            if call.args and self._infer.value(call.args[0].value).function is generator:
-                yield call
-        for loop in self._walk.loops.values():
-            if loop.iterable is not None and self._infer.value(loop.iterable).function is generator:
-                yield from loop.calls[:1]
+        yield from self._loops.nexts.get(generator, ())
+        for loop in self._loops.over_generators.get(generator, ()):
+            yield from loop.calls[:1]
 
     def calls_in(self, loop: Loop) -> list[cst.Call]:
         """The calls of one iteration, also in loops inside and in functions of this file that it calls."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from itertools import islice
+
 import libcst as cst
 
 from tflint_perf.model.scopes import At, Binding, Block, Loop
@@ -76,10 +79,10 @@ def reaching(bindings: list[Binding], use: At) -> list[Binding]:
     found: list[Binding] = []
     covered: set[int] = set()
     stopped_at: Binding | None = None
-    for binding in reversed(bindings):
-        if binding.at.order > use.order or (
-            binding.at.order == use.order and binding.kind not in ("param", "for")
-        ):
+    behind = bisect_right(bindings, use.order, key=_order)
+    for index in range(behind - 1, -1, -1):
+        binding = bindings[index]
+        if binding.at.order == use.order and binding.kind not in ("param", "for"):
             continue
         if (
             binding.kind == "for"
@@ -98,20 +101,25 @@ def reaching(bindings: list[Binding], use: At) -> list[Binding]:
             stopped_at = binding
             break
     # In a loop, a later statement of the body reaches the next iteration.
+    known: set[Binding] | None = None
     for loop in loops_around(use.block.loop):
         if stopped_at is not None and loop in loops_around(_flow_block(stopped_at.at.block).loop):
             break
         if stopped_at is not None and stopped_at.at is loop.at:
             break
+        known = known if known is not None else set(found)
         later = [
             binding
-            for binding in bindings
-            if binding.at.order >= use.order
-            and loop in loops_around(binding.at.block.loop)
-            and binding not in found
+            for binding in islice(bindings, bisect_left(bindings, use.order, key=_order), None)
+            if binding not in known and loop in loops_around(binding.at.block.loop)
         ]
+        known.update(later)
         found += later
     return found
+
+
+def _order(binding: Binding) -> int:
+    return binding.at.order
 
 
 def _covers(block: Block, use: Block, covered: set[int]) -> bool:

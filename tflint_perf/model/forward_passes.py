@@ -50,6 +50,7 @@ class ForwardPasses:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._walk = model.walk
+        self._called_seldom: dict[Function, bool] = {}
 
     def all(self) -> Iterator[ForwardPass]:
         """The passes, in the order of the text."""
@@ -97,7 +98,7 @@ class ForwardPasses:
         return (
             model.is_eager(call)
             and model.is_per_step(call)
-            and not self._is_seldom(call, set())
+            and not self._is_seldom(call)
             and not self._builds_model(call)
             and not self._makes_variables(call)
             and not runs_over_files(model.infer, model.loops.innermost_loop(call))
@@ -105,16 +106,20 @@ class ForwardPasses:
             and not self._is_bound_by_loop(call.func)
         )
 
-    def _is_seldom(self, node: cst.CSTNode, seen: set[Function]) -> bool:
+    def _is_seldom(self, node: cst.CSTNode) -> bool:
         """Whether something keeps `node` from running on each step, here or wherever a step loop calls it."""
         model = self._model
         if model.guard_of(node) is not None or model.once.runs_seldom(node):
             return True
         function = model.function_at(node)
-        if function is None or function in seen or model.loops.innermost_loop(node) is not None:
+        if function is None or model.loops.innermost_loop(node) is not None:
             return False
-        sites = [site for site in model.calls.sites(function) if model.is_per_step(site)]
-        return bool(sites) and all(self._is_seldom(site, seen | {function}) for site in sites)
+        known = self._called_seldom.get(function)
+        if known is None:
+            self._called_seldom[function] = False  # functions that call each other
+            sites = [site for site in model.calls.sites(function) if model.is_per_step(site)]
+            known = self._called_seldom[function] = bool(sites) and all(map(self._is_seldom, sites))
+        return known
 
     def looks_at_few(self, loop: Loop | None) -> bool:
         """Whether a loop looks at a few results, or runs behind a flag. A counter of the loop around it guards none."""
@@ -174,17 +179,13 @@ class ForwardPasses:
             return True
         if self._model.loops.innermost_loop(node) is not None:
             return False
-        sites = [
-            site for site in called if self._model.is_per_step(site) and not self._is_seldom(site, set())
-        ]
+        sites = [site for site in called if self._model.is_per_step(site) and not self._is_seldom(site)]
         return bool(sites) and all(self._belongs_to_step(site, seen | {function}) for site in sites)
 
     def _is_in_step(self, node: cst.CSTNode) -> bool:
         function, order = self._model.function_at(node), self._model.infer.place(node).order
         around = loops_around(self._model.loops.innermost_loop(node))
-        for step in self._model.steps.all():
-            if step.function is not function:
-                continue
+        for step in self._model.steps.of(function):
             loop = self._model.loops.innermost_loop(step.tape)
             if function is not None and (loop is None or not around):
                 if runs_beside(self._model.infer.place(node), self._walk.at[step.tape]):

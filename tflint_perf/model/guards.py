@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.conditions import exits_before
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
+from tflint_perf.model.scopes import Function
 from tflint_perf.model.syntax import descendants, integer, last_statement, names_read
 
 _DEBUG_FLAG = re.compile(
@@ -38,23 +40,22 @@ class Guards:
         self._calls = calls
         self._loops = loops
         self._walk = infer.walk
+        # Those in front of all calls of a function.
+        self._at_sites: dict[Function, Guard | None] = {}
 
     def guard_of(self, node: cst.CSTNode) -> Guard | None:
         """The guard in front of `node`, in its function or at every call site of it; None when there is none."""
-        return self._guard_of(node, set())
-
-    def _guard_of(self, node: cst.CSTNode, seen: set[cst.CSTNode]) -> Guard | None:
         here = self._guard_here(node)
         if here is not None:
             return here
         function = self._calls.function_at(node)
-        if function is None or function.node in seen or self._loops.step_loop(node) is not None:
+        if function is None or self._loops.step_loop(node) is not None:
             return None
-        seen.add(function.node)
-        guards = [self._guard_of(call, seen) for call in self._calls.sites(function)]
-        if not guards or None in guards:
-            return None
-        return guards[0]
+        if function not in self._at_sites:
+            self._at_sites[function] = None  # functions that call each other
+            guards = [self.guard_of(call) for call in self._calls.sites(function)]
+            self._at_sites[function] = guards[0] if guards and None not in guards else None
+        return self._at_sites[function]
 
     def _guard_here(self, node: cst.CSTNode) -> Guard | None:
         parents = self._walk.parents
@@ -101,10 +102,8 @@ class Guards:
         """A guard of the form `if step % 100: continue` on a statement before `child`."""
         if not isinstance(suite, cst.IndentedBlock):
             return None
-        for statement in suite.body:
-            if statement is child:
-                return None
-            if isinstance(statement, cst.If) and statement.orelse is None and _ends_iteration(statement.body):
+        for statement in exits_before(self._walk, child, suite):
+            if statement.orelse is None and _ends_iteration(statement.body):
                 guard = self._of_test(statement.test, holds=False)
                 if guard is not None:
                     return guard

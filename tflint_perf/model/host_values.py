@@ -300,7 +300,7 @@ class HostValues:
 
     def _reads(self, name: str, binding: Binding) -> Iterable[cst.Name]:
         """Where the value that a binding gives to a name is read."""
-        for node in self._walk.names.get(name, ()):
+        for node in self._infer.names.mentions_bound(binding):
             found = self._infer.bindings_reaching(node) if node is not binding.node else None
             if found is not None and binding in found[1] and not self._is_written(node):
                 yield node

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 
 import libcst as cst
@@ -41,11 +41,17 @@ class Inference:
         # Asked once it is known who calls whom.
         self.by_use: ByUse | None = None
         self._depth = 0
+        # How often a question met one that is still being answered, or was too deep.
+        self._cuts = 0
+        self._settled: dict[Hashable, Value] = {}
+        self._made_anew: dict[tuple[Scope, str], list[Binding]] = {}
 
     def forget(self) -> None:
         """Drop what was worked out before all callers were known."""
         self._values.clear()
         self._returned.clear()
+        self._settled.clear()
+        self.cut()
         self.classes.forget()
         self.contents.forget()
 
@@ -53,8 +59,10 @@ class Inference:
         """What is known of the value of an expression; `UNKNOWN` where nothing is."""
         known = self._values.get(node)
         if known is not None:
+            self._cuts += known is NEVER
             return known
         if self._depth > _DEEPEST:
+            self._cuts += 1
             return UNKNOWN
         self._values[node] = NEVER  # a value that depends on itself adds nothing to itself
         self._depth += 1
@@ -64,6 +72,20 @@ class Inference:
             self._depth -= 1
         self._values[node] = result
         return result
+
+    def cut(self) -> None:
+        """Note that a question met one that is still being answered: what follows from it may not be all."""
+        self._cuts += 1
+
+    def settled(self, question: Hashable, work: Callable[[], Value]) -> Value:
+        """What `work` gives, worked out once, unless that is in the middle of what it depends on itself."""
+        known = self._settled.get(question)
+        if known is None:
+            cuts = self._cuts
+            known = work()
+            if self._cuts == cuts:
+                self._settled[question] = known
+        return known
 
     def _evaluate(self, node: cst.CSTNode) -> Value:
         match node:
@@ -153,6 +175,14 @@ class Inference:
             return home, reaching(bindings, self.place(node))
         return home, bindings
 
+    def made_anew(self, scope: Scope, name: str) -> list[Binding]:
+        """The bindings of a name in its scope that do not add to what it has already."""
+        known = self._made_anew.get((scope, name))
+        if known is None:
+            known = [binding for binding in scope.bindings[name] if binding.kind != "augment"]
+            self._made_anew[scope, name] = known
+        return known
+
     def _name(self, node: cst.Name) -> Value:
         if node.value == "None":
             return NONE
@@ -162,7 +192,11 @@ class Inference:
         if found is None:
             return self._from_star(node.value)
         scope, bindings = found
-        value = join(_values(self, bindings, scope)) if bindings else UNKNOWN
+        if len(bindings) > 1 and bindings is scope.bindings[node.value]:
+            # Whoever asks from another scope gets the same.
+            value = self.settled((scope, node.value), lambda: join(_values(self, bindings, scope)))
+        else:
+            value = join(_values(self, bindings, scope)) if bindings else UNKNOWN
         return value if value is not UNKNOWN or self.by_use is None else self.by_use.name(node.value, scope)
 
     def _from_star(self, name: str) -> Value:
@@ -240,6 +274,7 @@ class Inference:
         """What calling a function of this file gives."""
         known = self._returned.get(function)
         if known is not None:
+            self._cuts += known is NEVER
             return known
         self._returned[function] = NEVER
         if isinstance(function.node, cst.Lambda):

@@ -40,7 +40,6 @@ _SAME_LENGTH = frozenset(
     ["enumerate", "list", "tuple", "reversed", "sorted", "iter", "tqdm.tqdm", "tqdm.auto.tqdm"]
 )
 _DEEPEST = 8
-_GROWS = ("append", "extend", "insert")
 
 
 class Iterations:
@@ -142,11 +141,7 @@ class Iterations:
             return 0
         filled = [
             self._walk.loops.get(loop.node)
-            for call in self._walk.calls.get("append", ())
-            if isinstance(call.func, cst.Attribute)
-            and isinstance(call.func.value, cst.Name)
-            and call.func.value.value == binding.name
-            and self._calls.function_at(call) is binding.at.block.function
+            for call in self._infer.contents.appends(binding.at.block.function, binding.name)
             for loop in self._loops_from(call, binding)
         ]
         if any(loop is not None and self.are_many(loop, traced=traced) for loop in filled):
@@ -164,7 +159,7 @@ class Iterations:
         return found
 
     def _given(self, parameter: Binding) -> list[cst.BaseExpression]:
-        function = next((f for f in self._walk.functions.values() if parameter.node in f.parameters), None)
+        function = self._infer.names.function_with.get(parameter.node)
         return self._calls.arguments(function, parameter.name) if function is not None else []
 
     # Numbers
@@ -214,15 +209,10 @@ class Iterations:
             ] if upper is not None:
                 number = self.number(upper)
                 return number if number is not None and number >= 0 else None
-            case [cst.List() | cst.Tuple() as items] if not self._grows(name.value):
+            case [cst.List() | cst.Tuple() as items] if not self._infer.contents.grows(name.value):
                 starred = any(isinstance(element, cst.StarredElement) for element in items.elements)
                 return None if starred else len(items.elements)
         return None
-
-    def _grows(self, name: str) -> bool:
-        """Whether something is added to a list of that name."""
-        calls = (call for method in _GROWS for call in self._walk.calls.get(method, ()))
-        return any(isinstance(call.func, cst.Attribute) and is_name(call.func.value, name) for call in calls)
 
     def _number_of(self, binding: Binding, depth: int) -> int | None:
         if binding.path != ():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Literal
 
 import libcst as cst
@@ -163,20 +164,30 @@ class Loops:
 
     def _is_driven(self, function: Function) -> bool:
         """Whether a generator is driven per step, by `next()` in a step loop or by a step loop over it."""
+        return any(map(self.is_per_step, self.nexts.get(function, ()))) or any(
+            loop.function is not function and self.kind(loop) == "step"
+            for loop in self.over_generators.get(function, ())
+        )
+
+    @cached_property
+    def nexts(self) -> dict[Function, list[cst.Call]]:
+        """The calls of `next()`, by the generators that they take something from."""
+        found: dict[Function, list[cst.Call]] = {}
         for call in self._walk.calls.get("next", ()):
-            if (
-                call.args
-                and self._infer.value(call.args[0].value).function is function
-                and self.is_per_step(call)
-            ):
-                return True
+            function = self._infer.value(call.args[0].value).function if call.args else None
+            if function is not None:
+                found.setdefault(function, []).append(call)
+        return found
+
+    @cached_property
+    def over_generators(self) -> dict[Function, list[Loop]]:
+        """The loops over what generators yield, by the generators."""
+        found: dict[Function, list[Loop]] = {}
         for loop in self._walk.loops.values():
-            if loop.iterable is None or loop.function is function:
-                continue
-            value = self._infer.value(loop.iterable)
-            if value.function is function and self.kind(loop) == "step":
-                return True
-        return False
+            function = self._infer.value(loop.iterable).function if loop.iterable is not None else None
+            if function is not None:
+                found.setdefault(function, []).append(loop)
+        return found
 
     def is_repeated(self, node: cst.CSTNode) -> bool:
         """Whether a loop of steps or epochs runs `node`, here or through calls: once an episode, for instance."""

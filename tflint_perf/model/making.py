@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import libcst as cst
@@ -146,11 +147,17 @@ class Making:
                 return True
         names = {part.target.value for part in descendants(statement)
                  if isinstance(part, cst.AssignTarget) and isinstance(part.target, cst.Name)}  # fmt: skip
-        return any(
-            isinstance(part, cst.Name) and part.value in names
+        return not names.isdisjoint(self._compiled_with)
+
+    @cached_property
+    def _compiled_with(self) -> frozenset[str]:
+        """The names that are handed to `compile`."""
+        return frozenset(
+            part.value
             for compiling in self._walk.calls.get("compile", ())
             for arg in compiling.args
             for part in descendants(arg.value)
+            if isinstance(part, cst.Name)
         )
 
     def _is_returned(self, call: cst.Call, function: Function) -> bool:

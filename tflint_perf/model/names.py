@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import builtins
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import libcst as cst
 
-from tflint_perf.model.scopes import Binding, Scope
+from tflint_perf.model.scopes import Binding, Function, Scope
 from tflint_perf.model.walk import Walk
 
 # Where the same thing lives in TensorFlow's own sources, or lived before version 2.
@@ -88,6 +88,8 @@ class Names:
     def __init__(self, walk: Walk) -> None:
         self._walk = walk
         self._known: dict[cst.CSTNode, str | None] = {}
+        self._mentions: dict[str, dict[Scope | None, list[cst.Name]]] = {}
+        self._mentions_in: dict[str, dict[Function | None, list[cst.Name]]] = {}
         self.stars = [
             binding.imported[:-2]
             for binding in walk.top.bindings.get("*", ())
@@ -134,6 +136,29 @@ class Names:
             first = first and scope.kind == "comprehension"
             scope = scope.parent
         return None
+
+    def home(self, node: cst.Name) -> Scope | None:
+        """The scope in which what a name stands for is bound; None where it is not bound in the file."""
+        found = self.lookup(node.value, self.scope_of(node))
+        return found[0] if found is not None else None
+
+    def mentions(self, name: str, home: Scope | None) -> list[cst.Name]:
+        """Every place where a name stands for what it is bound to in a scope, in the order of the text."""
+        known = self._mentions.get(name)
+        if known is None:
+            known = self._mentions[name] = {}
+            for node in self._walk.names.get(name, ()):
+                known.setdefault(self.home(node), []).append(node)
+        return known.get(home, [])
+
+    def mentions_in(self, function: Function | None, name: str) -> list[cst.Name]:
+        """Every place in a function, or outside all, where a name stands, in the order of the text."""
+        known = self._mentions_in.get(name)
+        if known is None:
+            known = self._mentions_in[name] = {}
+            for node in self._walk.names.get(name, ()):
+                known.setdefault(self.scope_of(node).function, []).append(node)
+        return known.get(function, [])
 
     def dotted(self, node: cst.CSTNode) -> str | None:
         """The full name as imported, `tensorflow.compat.v1.Session`; None for anything but imported names."""
@@ -187,16 +212,51 @@ class Names:
             return self.dotted(binding.value)
         return None
 
+    @cached_property
+    def _imported_at_top(self) -> list[tuple[str, str]]:
+        """The names that stand for one import each at the top level of the module, with what that is."""
+        return [
+            (bound, canonical(bindings[0].imported))
+            for bound, bindings in self._walk.top.bindings.items()
+            if bindings[0].kind == "import" and len({binding.imported for binding in bindings}) == 1
+        ]
+
+    @cached_property
+    def function_with(self) -> dict[cst.CSTNode, Function]:
+        """The functions by their parameters."""
+        return {
+            param: function for function in self._walk.functions.values() for param in function.parameters
+        }
+
+    @cached_property
+    def _homes(self) -> dict[Binding, Scope]:
+        return {
+            binding: scope
+            for scope in self._walk.scopes.values()
+            for bindings in scope.bindings.values()
+            for binding in bindings
+        }
+
+    def mentions_bound(self, binding: Binding) -> list[cst.Name]:
+        """Every place where a name stands for what a binding, among others, may give it."""
+        home = self._homes.get(binding)
+        return self.mentions(binding.name, home) if home is not None else []
+
+    @cached_property
+    def _bound_anywhere(self) -> frozenset[str]:
+        return frozenset(name for scope in self._walk.scopes.values() for name in scope.bindings)
+
+    def is_used(self, name: str) -> bool:
+        """Whether the file mentions or binds a name anywhere."""
+        return name in self._walk.names or name in self._bound_anywhere
+
     def spelled(self, name: str) -> str | None:
         """How this file can say `tensorflow.<name>` (`name` like "data.AUTOTUNE"), None where it can't.
 
         Only imports at the top level of the module count, since a fix may stand anywhere below them.
         """
-        for bound, bindings in self._walk.top.bindings.items():
-            if len({binding.imported for binding in bindings}) != 1 or bindings[0].kind != "import":
-                continue
-            imported = canonical(bindings[0].imported)
-            full = canonical(f"tensorflow.{name}")
+        full = canonical(f"tensorflow.{name}")
+        for bound, imported in self._imported_at_top:
             if imported == full:
                 return bound
             if imported == "tf" and bound != "*":

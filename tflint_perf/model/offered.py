@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -47,12 +47,13 @@ class Offered:
                         yield Consumption(offer.node, offer.value, "train")
                         break
 
-    def names_of(self, node: cst.CSTNode) -> set[str]:
-        """The names by which other files get a dataset that `node` has a part in."""
+    def names_of(self, nodes: Set[cst.CSTNode]) -> set[str]:
+        """The names by which other files get a dataset that one of `nodes` has a part in."""
         return {
             offer.name
             for offer in self._all
-            if node is offer.node or any(stage.call is node for way in offer.value.pipelines for stage in way)
+            if offer.node in nodes
+            or any(stage.call in nodes for way in offer.value.pipelines for stage in way)
         }
 
     @cached_property

@@ -27,12 +27,10 @@ class Once:
         self._calls = calls
         self._loops = loops
         self._walk = infer.walk
+        self._called_seldom: dict[Function, bool] = {}
 
     def runs_seldom(self, node: cst.CSTNode) -> bool:
         """Whether `node` stands behind a cache or a first-call test, handles an exception, or ends its loop."""
-        return self._runs_seldom(node, set())
-
-    def _runs_seldom(self, node: cst.CSTNode, seen: set[Function]) -> bool:
         if self._here(node):
             return True
         function = self._calls.function_at(node)
@@ -40,10 +38,12 @@ class Once:
             return False
         if function.name in _KERAS_FACTORIES or any(self._caches(d.decorator) for d in function.decorators):
             return True
-        if function in seen:
-            return False
-        sites = [call for call in self._calls.sites(function) if self._loops.is_per_step(call)]
-        return bool(sites) and all(self._runs_seldom(call, seen | {function}) for call in sites)
+        known = self._called_seldom.get(function)
+        if known is None:
+            self._called_seldom[function] = False  # functions that call each other
+            sites = [call for call in self._calls.sites(function) if self._loops.is_per_step(call)]
+            known = self._called_seldom[function] = bool(sites) and all(map(self.runs_seldom, sites))
+        return known
 
     def _caches(self, decorator: cst.BaseExpression) -> bool:
         func = decorator.func if isinstance(decorator, cst.Call) else decorator

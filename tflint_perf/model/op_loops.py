@@ -66,7 +66,7 @@ class OpLoops:
             return found
         inside = set(descendants_here(loop.node))
         for name in sorted(names_written([loop.node.body])):
-            for use in self._walk.names.get(name, ()):
+            for use in self._infer.names.mentions_in(loop.function, name):
                 if use in inside and self._reads_last_iteration(use, loop):
                     scope, _ = self._infer.bindings_reaching(use) or (None, [])
                     bindings = scope.bindings.get(name, []) if scope is not None else []

@@ -151,8 +151,7 @@ class Parallelism:
 
     def _given(self, parameter: Binding) -> list[cst.BaseExpression]:
         """What the file gives as a parameter, where nobody else can."""
-        functions = self._walk.functions.values()
-        function = next((f for f in functions if parameter.node in f.parameters), None)
+        function = self._model.infer.names.function_with.get(parameter.node)
         if function is None or self._model.calls.callers_outside(function):
             return []
         return self._model.calls.arguments(function, parameter.name)

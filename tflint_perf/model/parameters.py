@@ -53,13 +53,7 @@ class Parameters:
             yield from self._need(use, function, given, depth)
 
     def _uses(self, function: Function, name: str) -> list[cst.Name]:
-        bindings = function.scope.bindings.get(name)
-        return [
-            node
-            for node in self._walk.names.get(name, ())
-            if (found := self._infer.names.lookup(name, self._infer.names.scope_of(node))) is not None
-            and found[1] is bindings
-        ]
+        return self._infer.names.mentions(name, function.scope)
 
     def _need(self, use: cst.Name, function: Function, given: NumberType, depth: int) -> Iterator[Need]:
         parent = self._walk.parents.get(use)

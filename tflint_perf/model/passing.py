@@ -146,8 +146,4 @@ class Passing:
     def uses(self, function: Function, name: str) -> list[cst.Name]:
         """Where a function reads a parameter."""
         targets = {parameter.name for parameter in function.parameters}
-        return [
-            node
-            for node in self._infer.walk.names.get(name, ())
-            if self._calls.function_at(node) is function and node not in targets
-        ]
+        return [node for node in self._infer.names.mentions_in(function, name) if node not in targets]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
@@ -77,11 +78,9 @@ class Pipelines:
     def consumptions(self) -> list[Consumption]:
         """Every place where a dataset is given to a Keras model or iterated into a step."""
         if self._consumptions is None:
-            walk = self._walk
-            named = walk.calls.keys() | walk.attributes.keys() | walk.names.keys()
+            named = self._walk.calls.keys() | self._walk.attributes.keys() | self._walk.names.keys()
             # Nothing below this costs less than to see that a file has neither a model nor a step.
-            steps = named & _CONSUMERS
-            here = [*self._given_to_keras(), *self._iterated(), *self._drawn()] if steps else []
+            here = [*self._given_to_keras(), *self._iterated(), *self._drawn()] if named & _CONSUMERS else []
             self._consumptions = [*here, *self._given_to_other_files()]
         return self._consumptions
 
@@ -135,12 +134,13 @@ class Pipelines:
                 value.klass is not None and self._infer.classes.has_foreign_base(value.klass)
             )
         # AutoKeras batches what it is given.
-        foreign = any(
-            "autokeras" in binding.imported
-            for bindings in self._walk.top.bindings.values()
-            for binding in bindings
+        return _MODEL_NAME.search(last_name(receiver)) is not None and not self._imports_autokeras
+
+    @cached_property
+    def _imports_autokeras(self) -> bool:
+        return any(
+            "autokeras" in b.imported for bindings in self._walk.top.bindings.values() for b in bindings
         )
-        return _MODEL_NAME.search(last_name(receiver)) is not None and not foreign
 
     def _iterated(self) -> Iterator[Consumption]:
         for node, loop in self._walk.loops.items():
@@ -195,9 +195,12 @@ class Pipelines:
         for node in descendants_here(holder.body):
             if isinstance(node, cst.Assign) and mentions(node.value, names):
                 names |= {name.value for target in node.targets for name in target_names(target.target)}
-        for step in self._model.steps.all():
-            if _lies_in(self._walk.parents, step.tape, holder) and mentions(step.tape.body, names):
-                return "train"
+        tapes = self._model.steps.by_tape
+        if tapes and any(
+            node in tapes and isinstance(node, cst.With) and mentions(node.body, names)
+            for node in descendants_here(holder)
+        ):
+            return "train"
         found: Use | None = None
         for call in descendants_here(holder.body):
             if isinstance(call, cst.Call) and any(mentions(arg, names) for arg in call.args):
@@ -231,11 +234,9 @@ class Pipelines:
         """Whether calling a function of this file makes a gradient step or asks a model, itself or further down."""
         if function not in self._uses:
             self._uses[function] = None
-            if any(step.function is function for step in self._model.steps.all()):
-                self._uses[function] = "train"
-            else:
-                below = [self._use_of_call(call) for call in function.calls]
-                self._uses[function] = "train" if "train" in below else "infer" if "infer" in below else None
+            trains = bool(self._model.steps.of(function))
+            below = [self._use_of_call(call) for call in function.calls] if not trains else ["train"]
+            self._uses[function] = "train" if "train" in below else "infer" if "infer" in below else None
         return self._uses[function]
 
     def makes_batches_itself(self, consumption: Consumption) -> bool:
@@ -276,13 +277,18 @@ class Pipelines:
 
     def is_looped_over_otherwise(self, stage: cst.Call) -> bool:
         """Whether what a stage gives goes into loops that neither train nor infer."""
-        consumed = [consumption.loop for consumption in self.consumptions()]
-        for loop in self._walk.loops.values():
-            for node, _ in iterated_with(loop.iterable, None) if loop.iterable is not None else ():
-                ends = (pipeline[-1].call for pipeline in self._infer.value(node).pipelines)
-                if stage in ends and loop not in consumed:
-                    return True
-        return False
+        return stage in self._looped_over_otherwise
+
+    @cached_property
+    def _looped_over_otherwise(self) -> frozenset[cst.Call]:
+        consumed = {consumption.loop for consumption in self.consumptions()}
+        return frozenset(
+            pipeline[-1].call
+            for loop in self._walk.loops.values()
+            if loop.iterable is not None and loop not in consumed
+            for node, _ in iterated_with(loop.iterable, None)
+            for pipeline in self._infer.value(node).pipelines
+        )
 
     # Stages
 
@@ -313,12 +319,16 @@ class Pipelines:
 
     def goes_on(self, stage: cst.Call) -> Iterator[cst.Call]:
         """The stages that are put directly behind a stage."""
-        for name in DATASET_STAGES:
-            for call in self._walk.calls.get(name, ()):
-                for pipeline in self.stages_before(call):
-                    if len(pipeline) > 1 and pipeline[-1].call is call and pipeline[-2].call is stage:
-                        yield call
-                        break
+        yield from self._next.get(stage, ())
+
+    @cached_property
+    def _next(self) -> dict[cst.Call, dict[cst.Call, None]]:
+        found: dict[cst.Call, dict[cst.Call, None]] = {}
+        for call in self._model.calls_named(*DATASET_STAGES):
+            for pipeline in self.stages_before(call):
+                if len(pipeline) > 1 and pipeline[-1].call is call:
+                    found.setdefault(pipeline[-2].call, {})[call] = None
+        return found
 
 
 def _looks_like_model(call: cst.Call) -> bool:
@@ -338,12 +348,3 @@ def _parts_of_element(pipeline: Pipeline) -> int | None:
     return (
         len(given.elements) if source.name == "from_tensor_slices" and isinstance(given, cst.Tuple) else None
     )
-
-
-def _lies_in(parents: dict[cst.CSTNode, cst.CSTNode], node: cst.CSTNode, outer: cst.CSTNode) -> bool:
-    current: cst.CSTNode | None = node
-    while current is not None and current is not outer:
-        if isinstance(current, cst.FunctionDef | cst.Lambda):
-            return False
-        current = parents.get(current)
-    return current is outer

@@ -118,9 +118,7 @@ class Numbers:
 
     def _given(self, parameter: Binding) -> list[cst.BaseExpression]:
         """What callers in the file pass as a parameter."""
-        function = next(
-            (f for f in self._infer.walk.functions.values() if parameter.node in f.parameters), None
-        )
+        function = self._infer.names.function_with.get(parameter.node)
         return self._calls.arguments(function, parameter.name) if function is not None else []
 
     def _part(self, value: cst.BaseExpression, path: tuple[int, ...]) -> _Found:

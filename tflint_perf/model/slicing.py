@@ -81,9 +81,10 @@ class Slicing:
     def _uses_counter_elsewhere(self, node: cst.For, slices: list[Slice], counter: str) -> bool:
         """Whether the counter is read outside the slices, in the loop or after it."""
         inside = {below for part in slices for below in descendants(part.statement)}
+        home = self._infer.names.home(node.target) if isinstance(node.target, cst.Name) else None
         return any(
             name is not node.target and name not in inside and self._is_read_of(node, name)
-            for name in self._infer.walk.names.get(counter, ())
+            for name in self._infer.names.mentions(counter, home)
         )
 
     def _is_read_of(self, node: cst.For, name: cst.Name) -> bool:

@@ -11,7 +11,7 @@ from tflint_perf.model.iterations import Iterations
 from tflint_perf.model.named_calls import builtin_or_qualified
 from tflint_perf.model.op_loops import OpLoops, is_read, reads
 from tflint_perf.model.scalars import Scalars
-from tflint_perf.model.scopes import Binding, Function, Loop
+from tflint_perf.model.scopes import Binding, Function, Loop, Scope
 from tflint_perf.model.staged_shapes import full_tensor, keeps_shape
 from tflint_perf.model.syntax import (
     callee_name,
@@ -19,6 +19,7 @@ from tflint_perf.model.syntax import (
     descendants_here,
     has_stars,
     keyword_argument,
+    names_read,
     names_written,
     target_names,
 )
@@ -159,7 +160,7 @@ class Staging:
         if counter is None:
             return Obstacle(node, "it does not run over `range` alone")
         inside = set(descendants(node))
-        for use in self._walk.names.get(counter.value, ()):
+        for use in self._mentions(counter.value, loop):
             if use is counter or not is_read(self._walk.parents, use):
                 continue
             if use in inside:
@@ -168,6 +169,19 @@ class Staging:
             elif self._sees(use, loop):
                 return Obstacle(use, f"`{counter.value}` is read after the loop")
         return None
+
+    def _home(self, name: str, loop: Loop) -> Scope | None:
+        """The scope of a name that a loop binds."""
+        names = self._infer.names
+        found = names.lookup(name, names.scope_of(loop.node))
+        return found[0] if found is not None else None
+
+    def _mentions(self, name: str, loop: Loop) -> list[cst.Name]:
+        """The mentions of a name that a loop binds, and those in the loop that mean something else."""
+        found = self._infer.names.mentions(name, self._home(name, loop))
+        known = set(found)
+        others = (node for node in names_read(loop.node) if node.value == name and node not in known)
+        return [*found, *others]
 
     def _sees(self, use: cst.Name, loop: Loop) -> bool:
         """Whether a name outside the loop may have the value that its target had last."""
@@ -221,7 +235,7 @@ class Staging:
 
     def _read_after(self, name: str, loop: Loop) -> cst.Name | None:
         inside = set(descendants(loop.node))
-        for use in self._walk.names.get(name, ()):
+        for use in self._infer.names.mentions(name, self._home(name, loop)):
             if use not in inside and is_read(self._walk.parents, use):
                 found = self._infer.bindings_reaching(use)
                 if found is not None and any(b.node in inside for b in found[1]):

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from operator import itemgetter
+from typing import TypeVar
 
 import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
-from tflint_perf.model.scopes import Function
-from tflint_perf.model.syntax import callee_name, mentions, target_names
+from tflint_perf.model.scopes import Function, Loop
+from tflint_perf.model.syntax import callee_name, keyword_argument, mentions, target_names
+
+K = TypeVar("K")
+T = TypeVar("T")
 
 _UPDATES = frozenset(
     {"assign_sub", "assign_add", "assign", "scatter_nd_sub", "scatter_sub", "scatter_update"}
 )
 _APPLIES = frozenset({"apply_gradients", "apply", "_apply_gradients", "minimize"})
 _GRADIENTS = frozenset({"gradient", "jacobian", "batch_jacobian"})
+_CHANGING = _APPLIES | _UPDATES
+_ASKING = (*sorted(_GRADIENTS), "minimize")
+_HANDING_ON = (cst.Assign, cst.AnnAssign, cst.AugAssign, cst.For, cst.Expr, cst.Return)
+_END = float("inf")
 
 
 @dataclass(eq=False, slots=True)
@@ -49,6 +61,25 @@ class GradientSteps:
             self._steps = [step for step in self._tapes() if self._find_applied(step)]
         return self._steps
 
+    def of(self, function: Function | None) -> list[GradientStep]:
+        """The gradient steps in a function, or outside all."""
+        return self._of.get(function, [])
+
+    @cached_property
+    def _of(self) -> dict[Function | None, list[GradientStep]]:
+        found: dict[Function | None, list[GradientStep]] = {}
+        for step in self.all():
+            found.setdefault(step.function, []).append(step)
+        return found
+
+    @cached_property
+    def by_tape(self) -> dict[cst.CSTNode, list[GradientStep]]:
+        """The gradient steps by the `with` that opens their tape."""
+        found: dict[cst.CSTNode, list[GradientStep]] = {}
+        for step in self.all():
+            found.setdefault(step.tape, []).append(step)
+        return found
+
     def tapes(self) -> list[GradientStep]:
         """Every tape with the gradients asked of it, whether or not they are applied."""
         return list(self._tapes())
@@ -67,96 +98,135 @@ class GradientSteps:
                         )
 
     def _with_gradients(self, step: GradientStep) -> GradientStep:
-        order = self._walk.at[step.tape].order
-        following = self._next_tape(step, order)
-        for name in (*_GRADIENTS, "minimize"):
-            for call in self._walk.calls.get(name, ()):
-                at = self._infer.place(call)
-                if order <= at.order < following and self._calls.function_at(call) is step.function:
-                    given = call.func.value if isinstance(call.func, cst.Attribute) else None
-                    if name == "minimize":
-                        given = next(
-                            (arg.value for arg in call.args if arg.keyword and arg.keyword.value == "tape"),
-                            None,
-                        )
-                    if isinstance(given, cst.Name) and given.value == step.name:
-                        step.gradients.append(call)
+        asked = self._asked.get((step.function, step.name), [])
+        found = _between(asked, self._walk.at[step.tape].order, self._next_tape(step))
+        step.gradients += sorted(found, key=lambda call: _ASKING.index(callee_name(call)))
         return step
 
-    def _next_tape(self, step: GradientStep, order: int) -> float:
+    @cached_property
+    def _asked(self) -> dict[tuple[Function | None, str], list[tuple[int, cst.Call]]]:
+        """The calls that ask for gradients, by their function and the name of the tape that they ask."""
+        found: dict[tuple[Function | None, str], list[tuple[int, cst.Call]]] = {}
+        for name in _ASKING:
+            for call in self._walk.calls.get(name, ()):
+                given = call.func.value if isinstance(call.func, cst.Attribute) else None
+                if name == "minimize":
+                    given = keyword_argument(call, "tape")
+                if isinstance(given, cst.Name):
+                    key = self._calls.function_at(call), given.value
+                    found.setdefault(key, []).append((self._infer.place(call).order, call))
+        return _in_order(found)
+
+    def _next_tape(self, step: GradientStep) -> float:
         """Where the tape's name is given to another tape of the same function."""
-        later = [
-            self._walk.at[node].order
-            for node in self._walk.withs
-            if self._walk.at[node].order > order
-            and self._calls.function_at(node) is step.function
-            and any(
-                item.asname is not None and getattr(item.asname.name, "value", "") == step.name
-                for item in node.items
-            )
-        ]
-        return min(later, default=float("inf"))
+        orders = self._named[step.function, step.name]
+        later = bisect_right(orders, self._walk.at[step.tape].order)
+        return orders[later] if later < len(orders) else _END
+
+    @cached_property
+    def _named(self) -> dict[tuple[Function | None, str], list[int]]:
+        """Where `with` gives names, by the function and the name."""
+        found: dict[tuple[Function | None, str], list[int]] = {}
+        for node in self._walk.withs:
+            for item in node.items:
+                name = getattr(item.asname.name, "value", "") if item.asname is not None else ""
+                key = self._calls.function_at(node), name if isinstance(name, str) else ""
+                found.setdefault(key, []).append(self._walk.at[node].order)
+        return found
 
     def _find_applied(self, step: GradientStep) -> bool:
-        for call in step.gradients:
-            if callee_name(call) == "minimize":
-                step.applied.append(call)
-            else:
-                step.applied += self._uses_of_gradient(call, step.function, set())
-        following = self._next_tape(step, self._walk.at[step.tape].order)
         # The next tape of that name gives its gradients the same names as well.
+        following = self._next_tape(step)
+        near = [self._applied(call, step.function, following) for call in step.gradients]
+        if all(near):
+            step.applied = list(chain.from_iterable(near))
+            return bool(near)
+        for call in step.gradients:
+            is_applied = callee_name(call) == "minimize"
+            step.applied += [call] if is_applied else self._applied_anywhere(call, step.function)
         before = [call for call in step.applied if self._infer.place(call).order < following]
         step.applied = before or step.applied
         return bool(step.applied)
 
+    def _applied(self, gradient: cst.Call, function: Function | None, end: float) -> list[cst.Call]:
+        """The calls in the same function before `end` that apply what `gradient` gives."""
+        if callee_name(gradient) == "minimize":
+            return [gradient]
+        return self._uses_of_gradient(gradient, function, end)[0]
+
+    def _applied_anywhere(self, gradient: cst.Call, function: Function | None) -> list[cst.Call]:
+        """The calls that apply what `gradient` gives, here or where the function's result goes, and the next one's."""
+        found: list[cst.Call] = []
+        seen: set[Function | None] = {None}
+        waiting = [(gradient, function)]
+        while waiting:
+            call, around = waiting.pop()
+            uses, returned = self._uses_of_gradient(call, around, _END)
+            found += uses
+            if not uses and returned and around is not None and around not in seen:
+                seen.add(around)
+                sites = reversed(self._calls.sites(around))
+                waiting += [(site, self._calls.function_at(site)) for site in sites]
+        return found
+
     def _uses_of_gradient(
-        self, gradient: cst.Call, function: Function | None, seen: set[Function]
-    ) -> list[cst.Call]:
-        """The calls that apply what `gradient` gives: here, or where the function's result goes."""
-        names, returned = self._derived(gradient, function)
+        self, gradient: cst.Call, function: Function | None, end: float
+    ) -> tuple[list[cst.Call], bool]:
+        """The calls in the same function before `end` that apply what `gradient` gives, and whether it is returned."""
+        names, returned = self._derived(gradient, function, end)
         order = self._infer.place(gradient).order
         found = [
             call
-            for call in self._updates(function)
-            if self._infer.place(call).order >= order
-            and (any(mentions(arg, names) for arg in call.args) or self._lies_in(gradient, call))
+            for call in _between(self._updates.get(function, []), order, end)
+            if any(mentions(arg, names) for arg in call.args) or self._lies_in(gradient, call)
         ]
-        found += [call for call in self._updates_by_loop(function, names, order) if call not in found]
-        if not found and returned and function is not None and function not in seen:
-            seen.add(function)
-            for site in self._calls.sites(function):
-                found += self._uses_of_gradient(site, self._calls.function_at(site), seen)
-        return found
+        by_loop = self._updates_by_loop(function, names, order, end)
+        return [*found, *(call for call in by_loop if call not in found)], returned
 
-    def _updates(self, function: Function | None) -> Iterator[cst.Call]:
-        calls = function.calls if function is not None else self._walk.module_calls
-        for call in calls:
-            name = callee_name(call)
-            if isinstance(call.func, cst.Attribute) and (name in _APPLIES or name in _UPDATES):
-                yield call
+    @cached_property
+    def _updates(self) -> dict[Function | None, list[tuple[int, cst.Call]]]:
+        """The calls that change variables, by the function around them."""
+        found: dict[Function | None, list[tuple[int, cst.Call]]] = {}
+        own = ((function, function.calls) for function in self._walk.functions.values())
+        for function, calls in ((None, self._walk.module_calls), *own):
+            for call in calls:
+                if isinstance(call.func, cst.Attribute) and callee_name(call) in _CHANGING:
+                    found.setdefault(function, []).append((self._infer.place(call).order, call))
+        return _in_order(found)
 
-    def _updates_by_loop(self, function: Function | None, names: set[str], order: int) -> Iterator[cst.Call]:
+    @cached_property
+    def _loops(self) -> dict[Function | None, list[tuple[int, Loop]]]:
+        found: dict[Function | None, list[tuple[int, Loop]]] = {}
+        for loop in self._walk.loops.values():
+            found.setdefault(loop.function, []).append((loop.at.order, loop))
+        return _in_order(found)
+
+    def _updates_by_loop(
+        self, function: Function | None, names: set[str], order: int, end: float
+    ) -> Iterator[cst.Call]:
         """`for v, g in zip(variables, gradients): v.assign_sub(rate * g)` is found by the loop's own names."""
-        loops = (
-            function.loops
-            if function is not None
-            else [x for x in self._walk.loops.values() if x.function is None]
-        )
-        for loop in loops:
-            if loop.iterable is None or loop.at.order < order or not mentions(loop.iterable, names):
+        for loop in _between(self._loops.get(function, []), order, end):
+            if loop.iterable is None or not mentions(loop.iterable, names):
                 continue
             for call in loop.calls:
                 if callee_name(call) in _UPDATES:
                     yield call
 
-    def _derived(self, gradient: cst.CSTNode, function: Function | None) -> tuple[set[str], bool]:
-        """Names that hold the gradient or something computed from it, and whether the function returns it."""
+    @cached_property
+    def _statements(self) -> dict[Function | None, list[tuple[int, cst.CSTNode]]]:
+        """The statements that may hand a value on, by the function around them."""
+        found: dict[Function | None, list[tuple[int, cst.CSTNode]]] = {}
+        for statement, at in self._walk.at.items():
+            if isinstance(statement, _HANDING_ON):
+                found.setdefault(at.block.function, []).append((at.order, statement))
+        return _in_order(found)
+
+    def _derived(self, gradient: cst.CSTNode, function: Function | None, end: float) -> tuple[set[str], bool]:
+        """Names that hold the gradient or something computed from it before `end`, and whether it is returned there."""
         names: set[str] = set()
         returned = isinstance(function.node, cst.Lambda) if function is not None else False
         order = self._infer.place(gradient).order
-        for statement, at in self._walk.at.items():
-            if at.order < order or at.block.function is not function:
-                continue
+        for statement in _between(self._statements.get(function, []), order, end):
             match statement:
                 case cst.Assign() if self._holds(statement.value, names, gradient):
                     for target in statement.targets:
@@ -194,6 +264,19 @@ class GradientSteps:
                 return False
             current = self._walk.parents.get(current)
         return False
+
+
+def _in_order(found: dict[K, list[tuple[int, T]]]) -> dict[K, list[tuple[int, T]]]:
+    for placed in found.values():
+        placed.sort(key=itemgetter(0))
+    return found
+
+
+def _between(placed: list[tuple[int, T]], start: float, end: float) -> list[T]:
+    """What stands from the place `start` on and before `end`."""
+    first = bisect_left(placed, start, key=itemgetter(0))
+    last = bisect_left(placed, end, first, key=itemgetter(0))
+    return [thing for _, thing in placed[first:last]]
 
 
 def is_under_tape(infer: Inference, node: cst.CSTNode) -> bool:

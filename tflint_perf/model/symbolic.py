@@ -224,7 +224,7 @@ class Symbolic:
         return False
 
     def _of_parameter(self, binding: Binding, path: tuple[int, ...], depth: int) -> bool:
-        function = next((f for f in self._walk.functions.values() if binding.node in f.parameters), None)
+        function = self._infer.names.function_with.get(binding.node)
         if function is None or not self.is_traced(function):
             return False
         if function.owner is not None and function.positional[:1] == [binding.name]:

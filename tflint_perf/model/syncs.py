@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeGuard
 
 import libcst as cst
@@ -185,12 +186,20 @@ class Syncs:
         """Whether each iteration makes a tensor of the one before: `x = x * 2.0`."""
         return any(
             mentions(statement.value, {name.value})
-            for statement, at in self._walk.at.items()
-            if isinstance(statement, cst.Assign) and at.block.owner is loop.node
+            for statement in self._assignments.get(loop.node, ())
             for target in statement.targets
             for name in target_names(target.target)
             if self._on_device.is_made_there(statement.value)
         )
+
+    @cached_property
+    def _assignments(self) -> dict[cst.CSTNode, list[cst.Assign]]:
+        """The assignments by the compound statement whose body they are a part of."""
+        found: dict[cst.CSTNode, list[cst.Assign]] = {}
+        for statement, at in self._walk.at.items():
+            if isinstance(statement, cst.Assign):
+                found.setdefault(at.block.owner, []).append(statement)
+        return found
 
     def _is_short(self, loop: Loop) -> bool:
         """Whether a loop runs once, for few iterations."""

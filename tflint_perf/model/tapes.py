@@ -43,7 +43,9 @@ class Tapes:
 
     def mentions(self, tape: Tape) -> list[cst.Name]:
         """Every place where the tape's name is read and may mean it; a `del` is none."""
-        return [node for node in self._walk.names.get(tape.target.value, ()) if self._may_mean(node, tape)]
+        names = self._infer.names
+        mentions = names.mentions(tape.target.value, names.home(tape.target))
+        return [node for node in mentions if self._may_mean(node, tape)]
 
     def _may_mean(self, node: cst.Name, tape: Tape) -> bool:
         found = self._infer.bindings_reaching(node)

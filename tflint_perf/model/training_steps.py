@@ -36,8 +36,7 @@ class TrainingSteps:
         if function is not None and function in self._called:
             return True
         return any(
-            step.function is function and self._runs_with(node, self._loops.step_loop(step.tape))
-            for step in self._steps.all()
+            self._runs_with(node, self._loops.step_loop(step.tape)) for step in self._steps.of(function)
         )
 
     def _is_of_library(self, function: Function | None) -> bool:

@@ -139,7 +139,7 @@ class Trials:
     def _mentions(self, target: cst.Name, made: cst.Call) -> list[cst.Name]:
         """Where the model is read under the name that it was given."""
         mentions = []
-        for node in self._walk.names.get(target.value, ()):
+        for node in self._infer.names.mentions(target.value, self._infer.names.home(target)):
             found = self._infer.bindings_reaching(node)
             if found is None or all(binding.value is not made for binding in found[1]):
                 continue
@@ -198,14 +198,9 @@ class Trials:
                 yield function, function.positional[position]
 
     def _reads(self, function: Function, name: str) -> list[cst.Name]:
-        return [
-            node
-            for node in self._walk.names.get(name, ())
-            if function.scope.bindings.get(name)
-            and self._infer.names.lookup(name, self._infer.names.scope_of(node))
-            == (function.scope, function.scope.bindings[name])
-            and all(binding.node is not node for binding in function.scope.bindings[name])
-        ]
+        bound = {binding.node for binding in function.scope.bindings.get(name, ())}
+        mentions = self._infer.names.mentions(name, function.scope) if bound else []
+        return [node for node in mentions if node not in bound]
 
 
 def _updates(call: cst.Call) -> bool:

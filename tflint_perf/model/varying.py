@@ -199,12 +199,10 @@ class Varying:
         )
 
     def _methods_of(self, name: cst.Name) -> Iterator[cst.Attribute]:
-        home = self._infer.names.lookup(name.value, self._infer.names.scope_of(name))
-        for use in self._walk.names.get(name.value, ()):
+        for use in self._infer.names.mentions(name.value, self._infer.names.home(name)):
             parent = self._walk.parents.get(use)
             if isinstance(parent, cst.Attribute) and parent.value is use:
-                if self._infer.names.lookup(use.value, self._infer.names.scope_of(use)) == home:
-                    yield parent
+                yield parent
 
 
 def _only_bound(part: cst.Slice) -> cst.BaseExpression | None:

@@ -51,10 +51,13 @@ class Walk:
         self.loops: dict[cst.CSTNode, Loop] = {}
         self.scopes: dict[cst.CSTNode, Scope] = {}
         self.withs: list[cst.With] = []
+        # By the block, what in it may leave it; filled where somebody asks.
+        self.exits: dict[cst.IndentedBlock, list[cst.If]] = {}
         # Assignments to attributes of anything but `self`: `agent.train = tf.function(agent.train)`.
         self.attribute_writes: dict[str, list[cst.BaseExpression]] = {}
-        # What module-level code calls, outside every function.
+        # What module-level code calls, and its loops, outside every function.
         self.module_calls: list[cst.Call] = []
+        self.module_loops: list[Loop] = []
         self.top = Scope("module", module, None)
         self.scopes[module] = self.top
         # Where the walk is. What walks compound statements and definitions moves these on and back.
@@ -177,8 +180,7 @@ class Walk:
         """Record a loop where the walk is."""
         loop = Loop(node, self.loop, self.function, self.here)
         self.loops[node] = loop
-        if self.function is not None:
-            self.function.loops.append(loop)
+        (self.function.loops if self.function is not None else self.module_loops).append(loop)
         if self.loop is not None:
             self.loop.inner.append(loop)
         return loop
