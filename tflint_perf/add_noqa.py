@@ -82,9 +82,21 @@ def _with_all(source: Source, codes: _Codes) -> tuple[Source, set[int]]:
     edits = {row: _edit(source, row, names, present.get(row)) for row, names in codes.items()}
     new = _tried(source, edits, codes)
     if new is None:  # some row has no room: inside a string, or in a magic
-        edits = {row: edit for row, edit in edits.items() if _tried(source, {row: edit}, codes) is not None}
+        edits = {row: edits[row] for row in _with_room(source, edits, codes)}
         new = _tried(source, edits, codes)
     return (source, set()) if new is None else (new, set(edits))
+
+
+def _with_room(source: Source, edits: Mapping[int, Edit], codes: _Codes) -> list[int]:
+    """The rows whose edits can be made. Few of thousands can't, so that they are tried together, half of them at a time."""
+    rows = sorted(edits)
+    if _tried(source, edits, codes) is not None:
+        return rows
+    if len(rows) == 1:
+        return []
+    middle = len(rows) // 2
+    halves = rows[:middle], rows[middle:]
+    return [row for half in halves for row in _with_room(source, {row: edits[row] for row in half}, codes)]
 
 
 def _edit(source: Source, row: int, codes: Iterable[str], present: Directive | None) -> Edit:

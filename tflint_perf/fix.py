@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -23,6 +24,8 @@ _REMOVES_COMMENTS = frozenset({"TFP001"})
 
 # A fix by what it does, which stays the same when text around it moves.
 _Key = tuple[str, tuple[str, ...], tuple[str, ...]]
+# From where to where an edit replaces text.
+_Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +119,20 @@ class _Work:
         """
         together: list[Finding] = []
         best = None
-        for finding in findings:
-            new, _ = self._tried([*together, finding])
+        waiting = [[*findings]]
+        while waiting:
+            some = waiting.pop()
+            new = self._tried([*together, *some])[0] if len(some) < len(findings) else None
             if new is not None:
-                together.append(finding)
+                together += some
                 best = new
+            elif len(some) > 1:  # of thousands, few fail: half of them at a time
+                middle = len(some) // 2
+                waiting += [some[middle:], some[:middle]]
             else:
-                alone, harm = self._tried([finding])
+                alone, harm = self._tried(some)
                 if alone is None:
-                    self._bar(finding, harm)
+                    self._bar(some[0], harm)
         return together, best
 
     def _tried(self, findings: Sequence[Finding]) -> tuple[Source | None, str]:
@@ -158,12 +166,15 @@ def _apart(findings: Iterable[Finding]) -> list[Finding]:
     """
     chosen: list[Finding] = []
     made: set[Edit] = set()
+    spans: list[_Span] = []  # of what is made, in order and apart
     for finding in _in_turn(list(findings)):
         edits = _edits(finding)
         new = [edit for edit in edits if edit not in made]
-        if edits and not any(_overlap(edit, other) for edit in new for other in made):
+        if edits and not any(_overlaps(edit, spans) for edit in new):
             chosen.append(finding)
             made.update(new)
+            for edit in new:
+                insort(spans, _span(edit))
     return chosen
 
 
@@ -174,11 +185,23 @@ def _in_turn(findings: list[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda finding: finding.code in waiting)
 
 
-def _overlap(one: Edit, other: Edit) -> bool:
+def _span(edit: Edit) -> _Span:
+    return edit.start.offset, edit.end.offset
+
+
+def _overlaps(edit: Edit, spans: list[_Span]) -> bool:
+    """Whether an edit overlaps one of those that are made: of these, its neighbours are enough to be asked."""
+    one = _span(edit)
+    at = bisect_left(spans, one)
+    return any(_overlap(one, other) for other in spans[max(at - 1, 0) : at + 1])
+
+
+def _overlap(one: _Span, other: _Span) -> bool:
+    (start, end), (begin, stop) = one, other
     # What is inserted at the edge of another edit would have to be put before or behind its text: let it wait.
-    if one.start.offset == one.end.offset or other.start.offset == other.end.offset:
-        return one.start.offset <= other.end.offset and other.start.offset <= one.end.offset
-    return one.start.offset < other.end.offset and other.start.offset < one.end.offset
+    if start == end or begin == stop:
+        return start <= stop and begin <= end
+    return start < stop and begin < end
 
 
 def _edits(finding: Finding) -> tuple[Edit, ...]:

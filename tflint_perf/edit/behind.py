@@ -57,11 +57,9 @@ def _counter(edit: Editor, loop: Loop) -> tuple[str, list[Edit]]:
     if known:
         return known, []
     node = loop.node
-    walk = edit.model.walk
     if not isinstance(node, cst.For) or node.asynchronous is not None:
         return "", []
-    taken = {*walk.names, *(name for scope in walk.scopes.values() for name in scope.bindings)}
-    name = next((wanted for wanted in _COUNTERS if wanted not in taken), "")
+    name = next((wanted for wanted in _COUNTERS if not edit.model.names.is_used(wanted)), "")
     target = edit.text(node.target)
     if isinstance(node.target, cst.Tuple) and not node.target.lpar:
         target = f"({target})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import cached_property
 from itertools import groupby
 
 import libcst as cst
@@ -29,6 +30,7 @@ class Editor:
         self._text = source.text
         self._given: set[str] = set()
         self._given_for: dict[tuple[str, cst.CSTNode], str] = {}
+        self._numbers: dict[str, int] = {}
 
     # Asking
 
@@ -121,7 +123,7 @@ class Editor:
     def insert_above_def(self, function: cst.CSTNode, content: str) -> Edit:
         """Insert a line directly above the `def` itself, below other decorators and comments."""
         start = line_start(self._text, self._positions.def_start(function))
-        line = self._text[start:]
+        line = self._text[start : line_end(self._text, start)]
         indent = line[: len(line) - len(line.lstrip())]
         return self.edit(start, start, indent + content)
 
@@ -229,10 +231,14 @@ class Editor:
 
     def add_import(self, statement: str) -> Edit:
         """Add an import below those at the top of the module."""
-        last = last_import(self.model.module)
+        last = self._last_import
         if last is None:
             return self.edit(self._after_docstring(), self._after_docstring(), f"{statement}\n")
         return self.insert_below(last, f"{statement}\n")
+
+    @cached_property
+    def _last_import(self) -> cst.CSTNode | None:
+        return last_import(self.model.module)
 
     def _after_docstring(self) -> int:
         body = self.model.module.body
@@ -247,13 +253,13 @@ class Editor:
         """
         if node is not None and (wanted, node) in self._given_for:
             return self._given_for[wanted, node]
-        name, number = wanted, 2
-        while (
-            name in self._given
-            or name in self.model.walk.names
-            or any(name in s.bindings for s in self.model.walk.scopes.values())
-        ):
-            name, number = f"{wanted}_{number}", number + 1
+        # The numbers before the last one given are taken.
+        number = self._numbers.get(wanted, 1)
+        name = wanted if number == 1 else f"{wanted}_{number}"
+        while name in self._given or self.model.names.is_used(name):
+            number += 1
+            name = f"{wanted}_{number}"
+        self._numbers[wanted] = number
         self._given.add(name)
         if node is not None:
             self._given_for[wanted, node] = name

@@ -11,7 +11,9 @@ _COMMENT = re.compile(r"[ \t]*#")
 
 def line_start(text: str, offset: int) -> int:
     """The start of the line that `offset` is in."""
-    return max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
+    start = text.rfind("\n", 0, offset) + 1
+    # Not through the whole text: most have no carriage return.
+    return max(start, text.rfind("\r", start, offset) + 1)
 
 
 def line_end(text: str, offset: int) -> int:

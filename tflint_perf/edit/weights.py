@@ -168,7 +168,7 @@ def _function(edit: Editor, wanted: str, decorator: str, found: _Assignment) -> 
 def _known(edit: Editor, name: str) -> str | None:
     """The text of a function of that name; "" for anything else that has it, None where nothing has."""
     walk = edit.model.walk
-    if name not in walk.names and not any(name in scope.bindings for scope in walk.scopes.values()):
+    if not edit.model.names.is_used(name):
         return None
     functions = [
         f.node for f in walk.functions.values() if f.name == name and f.outer is None and f.owner is None
