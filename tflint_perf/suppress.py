@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from tflint_perf.catalogue import prefixes
-from tflint_perf.comments import Directive, Mark, directives
+from tflint_perf.comments import Directive, Item, Mark, directives
 from tflint_perf.finding import Finding
 from tflint_perf.settings import Settings
 from tflint_perf.source import Source
@@ -102,10 +102,13 @@ class _Scopes:
         # Behind a statement come those in it; the outer one of two that begin together comes first.
         self._spans = sorted(statements, key=lambda span: (span.start, -span.end))
         self._starts = [span.start for span in self._spans]
+        self._around = _around(self._spans)
         self._on_row: dict[int, list[Directive]] = defaultdict(list)
-        self._over: list[tuple[Directive, Span]] = []
+        self._over: dict[int, list[Directive]] = defaultdict(list)
         self._of_file: list[Directive] = []
         self._ranges: list[Directive] = []
+        self._disabled: dict[str, tuple[list[int], list[list[Mark]]]] = {}
+        self._selected: dict[str, frozenset[str]] = {}
         for directive in found:
             self._place(directive)
 
@@ -113,8 +116,8 @@ class _Scopes:
         if directive.on_line:
             self._on_row[directive.comment.row].append(directive)
         elif directive.verb == "ignore":
-            if (span := self._next_statement(directive.comment.start)) is not None:
-                self._over.append((directive, span))
+            if (index := self._next_statement(directive.comment.start)) is not None:
+                self._over[index].append(directive)
         elif directive.verb == "file-ignore" and not directive.comment.indented:
             self._of_file.append(directive)
         elif directive.verb in ("disable", "enable"):
@@ -139,29 +142,42 @@ class _Scopes:
         at = finding.start.offset
         covering = [
             *self._of_file,
-            *(directive for directive, span in self._over if span.start <= at < span.end),
+            *(directive for index in self._statements_at(at) for directive in self._over.get(index, ())),
             *(directive for row in self._rows(finding) for directive in self._on_row.get(row, ())),
         ]
         marks = [mark for directive in covering for mark in self._matching(directive, finding.code)]
-        disabled: list[Mark] = []
+        starts, disabled = self._disabled.get(finding.code) or self._where_disabled(finding.code)
+        before = bisect_right(starts, at)
+        return marks + disabled[before - 1] if before else marks
+
+    def _where_disabled(self, code: str) -> tuple[list[int], list[list[Mark]]]:
+        """The places from which on a code is disabled or enabled, each with what disables it there."""
+        starts: list[int] = []
+        disabled: list[list[Mark]] = []
         for directive in self._ranges:
-            if directive.start > at:
-                break
-            if matching := self._matching(directive, finding.code):
-                disabled = matching if directive.verb == "disable" else []
-        return marks + disabled
+            if matching := self._matching(directive, code):
+                starts.append(directive.start)
+                disabled.append(matching if directive.verb == "disable" else [])
+        self._disabled[code] = starts, disabled
+        return starts, disabled
 
     def _matching(self, directive: Directive, code: str) -> list[Mark]:
         if directive.items is None:
             return [(directive, None)]
-        return [(directive, item) for item in directive.own if code in item.selects(self._known)]
+        return [(directive, item) for item in directive.own if code in self._codes(item)]
+
+    def _codes(self, item: Item) -> frozenset[str]:
+        known = self._selected.get(item.text)
+        if known is None:
+            known = self._selected[item.text] = item.selects(self._known)
+        return known
 
     def _rows(self, finding: Finding) -> set[int]:
         """The rows of the finding, and of the statement that it is in, of a compound one the header's."""
         extents = [(finding.start.offset, finding.end.offset)]
-        span = self._statement_at(finding.start.offset)
+        index = next(self._statements_at(finding.start.offset), None)
         # Behind the header it would be in a later clause of a compound statement.
-        if span is not None and finding.start.offset < span.header_end:
+        if index is not None and finding.start.offset < (span := self._spans[index]).header_end:
             extents.append((span.start, span.header_end))
         return {
             row
@@ -169,15 +185,30 @@ class _Scopes:
             for row in range(self._source.row(start), self._source.row(max(end - 1, start)) + 1)
         }
 
-    def _statement_at(self, offset: int) -> Span | None:
-        for index in reversed(range(bisect_right(self._starts, offset))):
+    def _statements_at(self, offset: int) -> Iterator[int]:
+        """The statements around an offset, by their indexes, the innermost first."""
+        index = bisect_right(self._starts, offset) - 1
+        while index >= 0:
             if offset < self._spans[index].end:
-                return self._spans[index]
-        return None
+                yield index
+            index = self._around[index]
 
-    def _next_statement(self, offset: int) -> Span | None:
-        around = self._statement_at(offset)
-        if around is not None and offset < around.header_end:  # between its brackets or its decorators
+    def _next_statement(self, offset: int) -> int | None:
+        around = next(self._statements_at(offset), None)
+        if (
+            around is not None and offset < self._spans[around].header_end
+        ):  # in its brackets or its decorators
             return around
         following = bisect_left(self._starts, offset)
-        return self._spans[following] if following < len(self._spans) else None
+        return following if following < len(self._spans) else None
+
+
+def _around(spans: Sequence[Span]) -> list[int]:
+    """For each of the spans, which are in order, the index of the one that it is in; -1 for one in no other."""
+    around: list[int] = []
+    for span in spans:
+        outer = len(around) - 1
+        while outer >= 0 and spans[outer].end < span.end:
+            outer = around[outer]
+        around.append(outer)
+    return around

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import cached_property
 
 from tflint_perf.comments import VERBS, Directive, Item, Mark
 from tflint_perf.finding import Edit, Finding, Fix
@@ -53,6 +54,7 @@ class _Judge:
     ) -> None:
         self._directives, self._used, self._known = directives, used, known
         self._rules, self._with_own = settings.rules, with_own
+        self._by_text: dict[str, frozenset[str]] = {}
 
     def unused(self, directive: Directive) -> list[Item | None]:
         """The items of the directive that do nothing, [None] if it has none and does nothing itself."""
@@ -71,15 +73,27 @@ class _Judge:
         return directive.verb != "enable" or not self._ends_something(directive, selected)
 
     def _selected(self, item: Item | None) -> frozenset[str]:
-        return frozenset(self._known) if item is None else item.selects(self._known)
+        text = item.text if item is not None else ""
+        known = self._by_text.get(text)
+        if known is None:
+            known = frozenset(self._known) if item is None else item.selects(self._known)
+            self._by_text[text] = known
+        return known
 
     def _ends_something(self, enable: Directive, selected: frozenset[str]) -> bool:
-        return any(
-            selected & self._selected(item) and not self._is_unused(directive, item)
-            for directive in self._directives
-            if directive.verb == "disable" and directive.start < enable.start
-            for item in (directive.items if directive.items is not None else [None])
-        )
+        return any(self._disabled_from.get(code, enable.start) < enable.start for code in selected)
+
+    @cached_property
+    def _disabled_from(self) -> dict[str, int]:
+        """Where a code is first disabled to any effect."""
+        first: dict[str, int] = {}
+        for directive in self._directives:
+            items = directive.items if directive.items is not None else [None]
+            for item in items if directive.verb == "disable" else ():
+                if not self._is_unused(directive, item):
+                    for code in self._selected(item):
+                        first.setdefault(code, directive.start)
+        return first
 
 
 def _unknown(source: Source, directive: Directive, known: Mapping[str, str]) -> list[Finding]:
