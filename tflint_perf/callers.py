@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from pathlib import Path
 
 from tflint_perf.caller import Caller, Callers
@@ -17,6 +17,10 @@ from tflint_perf.source import Source
 _ROUNDS = 3
 _Place = tuple[Path, str]
 _OWN_METHOD = re.compile(r"::(\w+)\(\)\.(\w+)")
+_IMPORT = re.compile(rb"(?m)^[ \t]*(?:from|import)\b.*")
+_WORD = re.compile(rb"\w+")
+# What is only defined in a file is not called there.
+_USED = re.compile(rb"(?<!def )(?<!class )\b\w+")
 
 
 def callers_of(
@@ -59,7 +63,7 @@ class _Search:
 
     def look_for(self, wanted: Collection[_Place]) -> None:
         """Summarise the files that may call one of `wanted`: they say its name, and one of its file's."""
-        words: dict[str, set[str]] = {}
+        homes: dict[bytes, set[bytes]] = {}
         everywhere = {at for place in wanted for at in self._also_called_as(place)}
         for file, _ in everywhere - set(wanted):  # a base class may call what is defined anew
             self._read_once(file)
@@ -67,16 +71,23 @@ class _Search:
             owner, _, last = name.rpartition(".")
             last = owner if last in ("__init__", "__call__", "call") else last
             home = file.parent.name if file.name == "__init__.py" else file.stem
-            words.setdefault(last, set()).update({home, owner or home})
-        if not words:
-            return
-        # What is only defined in a file is not called there.
-        uses = _any_of(rb"(?<!def )(?<!class )\b(%s)\b", words)
-        imports = _any_of(rb"(?m)^[ \t]*(?:from|import)\b.*\b(%s)\b", set().union(*words.values()))
+            said = last.rpartition(".")[2]
+            homes.setdefault(said.encode(), set()).update({home.encode(), (owner or home).encode()})
+        if homes:
+            self._read_those_with(homes)
+
+    def _read_those_with(self, homes: Mapping[bytes, Set[bytes]]) -> None:
+        """Summarise the files that use one of the words, and import one that goes with it."""
+        imported_ones = frozenset().union(*homes.values())
         for file in self._project:
+            if file in self._read:
+                continue
             text = self._text(file)
-            imported = {match.decode() for match in imports.findall(text)} if file not in self._read else None
-            if imported and any(words[match.decode()] & imported for match in uses.findall(text)):
+            imported = {
+                word for line in _IMPORT.findall(text) for word in _WORD.findall(line)
+            } & imported_ones
+            used = homes.keys() & _USED.findall(text) if imported else ()
+            if any(not imported.isdisjoint(homes[word]) for word in used):
                 self._read_once(file)
 
     def _text(self, file: Path) -> bytes:
@@ -185,10 +196,6 @@ class _Search:
             given=use.given,
             fed=use.fed,
         )
-
-
-def _any_of(pattern: bytes, words: Iterable[str]) -> re.Pattern[bytes]:
-    return re.compile(pattern % b"|".join(re.escape(word.encode()) for word in sorted(words)))
 
 
 def _uses(file: Path, data: bytes, files: Files) -> tuple[Use, ...]:
