@@ -144,6 +144,13 @@ def test_a_chain_of_callers_in_several_files_is_followed(project: Path) -> None:
     assert lint(paths)["steps.py"] == ["TFP101", "TFP406"]
 
 
+def test_every_module_on_a_line_of_imports_is_seen(project: Path) -> None:
+    tools = "import gc\nimport tensorflow as tf\ndef tidy():\n    gc.collect()"
+    train = "import steps, tools\nfor x in range(9000):\n    steps.train_step(x, x)\n    steps.clean_up()"
+    paths = write(project, steps=STEP, tools=tools, train=train)
+    assert lint(paths) == {"steps.py": ["TFP101", "TFP406"]}
+
+
 def test_a_base_class_that_compiles_a_method_decides_on_those_who_define_it_anew(project: Path) -> None:
     base = """
         import tensorflow as tf
