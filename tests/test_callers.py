@@ -558,3 +558,49 @@ def test_what_another_file_computes_under_the_tape_is_part_of_one_step(project: 
             gc.collect()
     """
     assert lint(write(project, net=net, train=train)) == {"train.py": ["TFP101", "TFP406"]}
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("scored(net, x)", True),
+        ("if step % 100 == 0: scored(net, x)", False),
+        ("if tired: scored(net, x)", True),
+    ],
+)
+def test_a_guard_in_front_of_all_calls_in_other_files_counts(project: Path, line: str, found: bool) -> None:
+    scoring = """
+        import tensorflow as tf
+        def scored(net, x):
+            return net(x, training=False)
+        """
+    program = f"""
+        import tensorflow as tf
+        from scoring import scored
+        net = tf.keras.Sequential()
+        for step, (x, y) in enumerate(tf.data.Dataset.from_tensor_slices(data).batch(32)):
+            net.train_on_batch(x, y)
+            {line}
+        """
+    files = write(project, scoring=scoring, program=program)
+    assert ("scoring.py" in lint(files, frozenset({"TFP107"}))) is found
+
+
+@pytest.mark.parametrize(("decorator", "found"), [("@tf.function", False), ("", True)])
+def test_a_model_of_another_file_may_be_compiled_itself(project: Path, decorator: str, found: bool) -> None:
+    nets = f"""
+        import tensorflow as tf
+        class Actor(tf.keras.Model):
+            {decorator}
+            def call(self, x):
+                return tf.nn.relu(x)
+        """
+    program = """
+        import tensorflow as tf
+        from nets import Actor
+        actor = Actor()
+        while not done:
+            state, reward, done, _ = env.step(actor(state))
+        """
+    files = write(project, nets=nets, program=program)
+    assert ("program.py" in lint(files, frozenset({"TFP107"}))) is found

@@ -35,7 +35,8 @@ class Caller:
     """A place in another file that calls a function of this one, or hands it to something.
 
     `state` is that of the code around it. `may_be_per_step` is said of code that nobody calls in turn, so that
-    it is judged by itself; `always` of a call that is made whenever the code around it runs, behind no condition.
+    it is judged by itself; `always` of a call that is made whenever the code around it runs, behind no condition;
+    `guarded` of one that a guard or a cache keeps from being made on each step.
     `fates` is what becomes there of what the call gives, `parts` what becomes of the parts of a tuple.
     "consume" is what takes the elements of a dataset that comes from this file: `which` part of a tuple, "[1]", or ""
     for what is none, or "*" for any. `given` are the arguments from which batches are taken that Python makes, and
@@ -52,6 +53,7 @@ class Caller:
     which: str = ""
     given: tuple[Given, ...] = ()
     fed: bool = False
+    guarded: bool = False
 
     def fates_of(self, path: tuple[int, ...]) -> frozenset[Fate]:
         """What becomes of the part that `path` leads to of what the call gives."""

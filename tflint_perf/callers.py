@@ -195,7 +195,14 @@ class _Search:
             use.parts,
             given=use.given,
             fed=use.fed,
+            guarded=use.guarded or (outside_loops and _are_guarded(above)),
         )
+
+
+def _are_guarded(callers: Iterable[Caller]) -> bool:
+    """Whether a guard stands in front of all calls that a step loop makes."""
+    guarded = {caller.guarded for caller in callers if caller.per_step}
+    return guarded == {True}
 
 
 def _uses(file: Path, data: bytes, files: Files) -> tuple[Use, ...]:

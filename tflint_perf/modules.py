@@ -1,7 +1,8 @@
 """The modules of a project: which file a name leads to, and what it stands for there.
 
 Each file is summarised by itself, and only when somebody asks; names are followed here. Nothing is imported or
-run: a module is found where Python would find it, beside the file that imports it, in the folders above or in `src`.
+run: a module is found where Python would find it, beside the file that imports it, in the folders above, in `src`,
+or in a folder that the file adds to `sys.path`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Literal, TypeVar
 from tflint_perf.cache import Cache
 from tflint_perf.model.summary import Summary, Thing
 from tflint_perf.packed import UnpackError, pack, unpack
+from tflint_perf.search_path import added_folders
 from tflint_perf.summaries import imported_anywhere, names_framework, summary_of
 from tflint_perf.surroundings import Listing, Surroundings
 
@@ -59,6 +61,7 @@ class Files:
         self._trains: _Answers[bool] = {}
         self._may_train: _Answers[bool] = {}
         self._texts: dict[Path, tuple[bytes, tuple[str, ...]]] = {}
+        self._added: dict[Path, tuple[Path, ...]] = {}
 
     def _known(self, answers: _Answers[T], key: tuple[Path, str], meanwhile: T, work: Callable[[], T]) -> T:
         """An answer that is worked out once, though it may be asked for on the way; whoever gets it hears who had
@@ -293,15 +296,25 @@ class Files:
 
     # Finding modules
 
-    def _folders(self, file: Path, dots: int) -> list[Path]:
+    def _folders(self, file: Path, dots: int) -> Iterator[Path]:
         if dots:
             folder = file.parent
             for _ in range(dots - 1):
                 folder = folder.parent
-            return [folder]
+            yield folder
+            return
         folders = [file.parent, *file.parent.parents][:_FOLDERS_ABOVE]
         inside = [folder for folder in folders if folder == self.root or self.root in folder.parents]
-        return [*(inside or folders[:1]), self.root / "src"]
+        yield from inside or folders[:1]
+        yield self.root / "src"
+        yield from self._added_folders(file)
+
+    def _added_folders(self, file: Path) -> tuple[Path, ...]:
+        known = self._added.get(file)
+        if known is None:
+            text, _ = self._read(file)
+            known = self._added[file] = added_folders(file, text, self.root)
+        return known
 
     def _module(self, folder: Path, tokens: Sequence[str]) -> tuple[Path | None, int]:
         """The module that dotted names lead to from a folder, and how many of them it took."""

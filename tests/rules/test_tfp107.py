@@ -78,6 +78,16 @@ SILENT = {
         for x, following in dataset:
             learn(x, following)
         """,
+    "a target beside the call of an eager gradient step": """
+        def update(x, y):
+            with tf.GradientTape() as tape:
+                loss = loss_fn(y, model(x))
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        def learn(x, following):
+            update(x, tf.reduce_max(model(following), axis=1))
+        for x, following in dataset:
+            learn(x, following)
+        """,
     "a metric of the step, between its tape and its update": """
         for x, y in dataset:
             with tf.GradientTape() as tape:
@@ -158,17 +168,90 @@ SILENT = {
         for x in dataset:
             m(x)
         """,
+    "a class whose call is a function of TensorFlow": """
+        class Actor(tf.keras.Model):
+            @tf.function
+            def call(self, x):
+                return model(x)
+        actor = Actor()
+        for x in dataset:
+            actor(x)
+        """,
+    "a model that is given a compiled call": """
+        model.call = tf.function(model.call, reduce_retracing=True)
+        for x in dataset:
+            model(x)
+        """,
     "a saved function": """
         import tensorflow_hub as hub
         encoder = hub.load(url)
         for x in dataset:
             encoder(x)
         """,
+    "an object with weights of another name": """
+        class Agent:
+            def __init__(self, memory):
+                self.memory = memory
+            def act(self, state):
+                return self.memory(state)
+            def copy(self, other):
+                self.memory.set_weights(other.get_weights())
+        agent = Agent(build())
+        while not done:
+            state, reward, done, _ = env.step(agent.act(state))
+        """,
     "something of unknown kind": "for x in dataset:\n    network(x)\n",
     "other ways to run a model": "for x in dataset:\n    model.predict_on_batch(x)\n    model.summary()\n",
 }
 
 FLAGGED = {
+    "a compiled call of another object": (
+        "other.call = tf.function(other.call)\nfor x in dataset:\n    model(x)\n",
+        [3],
+    ),
+    "a class with another method that is compiled": (
+        """
+        class Actor(tf.keras.Model):
+            @tf.function
+            def score(self, x):
+                return x
+            def call(self, x):
+                return model(x)
+        actor = Actor()
+        for x in dataset:
+            actor(x)
+        """,
+        [10],
+    ),
+    "a target beside the call of a compiled gradient step": (
+        """
+        @tf.function
+        def update(x, y):
+            with tf.GradientTape() as tape:
+                loss = loss_fn(y, model(x))
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        def learn(x, following):
+            update(x, tf.reduce_max(model(following), axis=1))
+        for x, following in dataset:
+            learn(x, following)
+        """,
+        [8],
+    ),
+    "a network whose weights are copied": (
+        """
+        class Agent:
+            def __init__(self, target_net):
+                self.target_net = target_net
+            def act(self, state):
+                return self.target_net(state)
+            def copy(self, net):
+                self.target_net.set_weights(net.get_weights())
+        agent = Agent(build())
+        while not done:
+            state, reward, done, _ = env.step(agent.act(state))
+        """,
+        [6],
+    ),
     "a picture of each result": ("for x in dataset:\n    plt.imshow(model(x)[0])\n", [2]),
     "as many pictures as there are": ("for i in range(25):\n    plt.imshow(model(noise)[i])\n", [2]),
     "text that gets longer with each call": (

@@ -60,6 +60,11 @@ SILENT = {
     "another backend": "import os\nos.environ['KERAS_BACKEND'] = 'jax'\n" + TF + FIT,
     "a TPU alone": TF + "strategy = tf.distribute.TPUStrategy(tf.distribute.cluster_resolver.TPUClusterResolver())\n" + FIT,
     "an estimator for TPUs": TF + "tf.estimator.tpu.TPUEstimator(model_fn).train(input_fn=feed)\n",
+    "a TPU or nothing": TF + "try:\n    resolver = tf.distribute.cluster_resolver.TPUClusterResolver()\nexcept ValueError:\n"
+    "    raise SystemExit('no TPU')\n" + FIT,
+    "a TPU in a main guard": TF + FIT.replace("model.fit", GUARD + "tf.tpu.experimental.initialize_tpu_system()\n    model.fit"),
+    "a library's method of unknown use": TF + BUILD + "tools['gpu']()\nsettings.set_gpu_options()\n" + STEP + "train_step(1, 2)\n",
+    "a table of what trains nothing": TF + "def test():\n    print(1)\nmodes = {'test': test}\nmodes[mode]()\n",
     "a helper of another file": TF + "from utils import set_gpu\nset_gpu(0)\n" + FIT,
     "a module for devices": TF + "import helpers\nhelpers.configure_devices()\n" + FIT,
     "a module about GPUs": TF + "import gpu_config\n" + FIT,
@@ -135,6 +140,19 @@ FLAGGED = {
     "a TPU or GPUs": (
         TF + "strategy = tf.distribute.TPUStrategy(resolver) if tpu else tf.distribute.MirroredStrategy()\n" + FIT,
         [1],
+    ),
+    "a TPU where there is one": (
+        TF + "try:\n    strategy = tf.distribute.TPUStrategy(tf.distribute.cluster_resolver.TPUClusterResolver())\nexcept ValueError:\n"
+        "    strategy = tf.distribute.get_strategy()\n" + FIT,
+        [1],
+    ),
+    "a library that looks at GPUs": (TF + "import GPUtil\nGPUtil.showUtilization()\nGPUtil.getGPUs()\n" + FIT, [1]),
+    "a session that TensorFlow makes ready": (SESSION + "sess = tf.train.Supervisor().prepare_or_wait_for_session()\nsess.run(train_op)\n", [1]),
+    "a table of functions": (TF + BUILD + STEP + "def f():\n    train_step(1, 2)\nmodes = {'train': f, 'test': test}\nmodes[mode]()\n", [1]),
+    "a table that is asked": (TF + BUILD + STEP + "modes = dict(train=train_step)\nrun = modes.get(mode)\nrun(1, 2)\n", [1]),
+    "one of several classes": (
+        TF + BUILD + STEP + "class A:\n    def train(self):\n        train_step(1, 2)\nclass B:\n    def train(self):\n        pass\n"
+        "trainer = A() if fast else B()\ntrainer.train()\n", [1],
     ),
     "the first of several imports": ("import os\nfrom tensorflow import keras\n" + TF + FIT, [2]),
     "Keras alone": ("from keras.models import Sequential\nmodel = Sequential()\nmodel.fit([1], [2])\n", [1]),

@@ -24,6 +24,8 @@ _MODEL_NAMES = re.compile(
     re.I,
 )
 _OF_MODELS = ("trainable_variables", "trainable_weights", "load_weights", "save_weights")
+# Other objects may have these as well, so the name has to speak of a model, too.
+_ALSO_OF_MODELS = ("get_weights", "set_weights")
 _MODEL = Value("model")
 # What only a dataset has, and what only a dataset has together.
 _OF_DATASETS = frozenset({"prefetch", "padded_batch", "num_parallel_calls"})
@@ -63,6 +65,10 @@ class ByUse:
         for word in _OF_MODELS:
             for node in self._walk.attributes.get(word, ()):
                 found.setdefault(last_name(node.value), []).append(node.value)
+        for word in _ALSO_OF_MODELS:
+            for node in self._walk.attributes.get(word, ()):
+                if _MODEL_NAMES.match(last_name(node.value)):
+                    found.setdefault(last_name(node.value), []).append(node.value)
         for name, calls in self._walk.calls.items():
             for call in calls:
                 if keyword_argument(call, "training"):

@@ -7,9 +7,19 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.model.conditions import conditions
 from tflint_perf.model.programs import imports_tensorflow
 from tflint_perf.model.scopes import Binding
-from tflint_perf.model.syntax import argument, callee_name, descendants, dotted_name, is_name, string
+from tflint_perf.model.syntax import (
+    argument,
+    callee_name,
+    descendants,
+    dotted_name,
+    is_name,
+    last_statement,
+    mentions,
+    string,
+)
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model
@@ -37,6 +47,24 @@ _MAY_SET_UP_DEVICES = re.compile(
     r"(config|set|init|select|pick|prepare)\w*_?(devices?|sess(ion)?|hardware|accelerators?)(_|$)",
     re.I,
 )
+# Libraries that look at GPUs, or compute on them by themselves.
+_OTHERS_ABOUT_GPUS = frozenset(
+    {
+        "GPUtil",
+        "gpustat",
+        "nvidia_smi",
+        "nvgpu",
+        "pynvml",
+        "py3nvml",
+        "numba",
+        "cupy",
+        "cudf",
+        "cuml",
+        "pycuda",
+    }
+)
+# Methods of TensorFlow's own that make a session with the options they are given.
+_OF_SESSIONS = frozenset({"prepare_session", "prepare_or_wait_for_session"})
 # How another file hides all GPUs.
 _HIDES = re.compile(rb"""CUDA_VISIBLE_DEVICES["'][\])]?\s*[=,:]\s*["'](?:-1)?["']""")
 _TPU = ("TPUStrategy", "TPUEstimator", "TPUClusterResolver", "initialize_tpu_system")
@@ -97,7 +125,7 @@ class Devices:
         """Whether the module of an imported name sets up devices; by its name, where its text is not at hand."""
         texts = self._infer.outside.module_texts(imported)
         if not texts:
-            return _MAY_SET_UP_DEVICES.search(imported) is not None
+            return _MAY_SET_UP_DEVICES.search(imported) is not None and not _is_of_others(imported)
         words = [word.encode() for word in (*_SETTERS, *_SESSION_OPTIONS, _VARIABLE)]
         return any(word in text for text in texts for word in words) or any(map(_HIDES.search, texts))
 
@@ -106,7 +134,13 @@ class Devices:
         if self._infer.value(call.func).outside:
             return False  # the texts of what is imported have been looked at
         dotted = self._infer.names.dotted(call.func)
-        return not imports_tensorflow(dotted) if dotted else not self._model.calls.targets(call)
+        if dotted:
+            return not imports_tensorflow(dotted) and not _is_of_others(dotted)
+        if callee_name(call) in _OF_SESSIONS or any(
+            self._infer.value(a.value).kind == "session" for a in call.args
+        ):
+            return False
+        return not self._model.calls.targets(call)
 
     def uses_no_gpu(self) -> bool:
         """Whether the file hides all GPUs from TensorFlow, runs on a TPU alone, or trains with another library."""
@@ -142,7 +176,25 @@ class Devices:
         return False
 
     def _uses_tpu_alone(self) -> bool:
-        return any(name in self._walk.calls for name in _TPU) and "MirroredStrategy" not in self._walk.calls
+        """Whether a TPU is asked for, come what may."""
+        asking = [call for name in _TPU for call in self._walk.calls.get(name, ())]
+        return "MirroredStrategy" not in self._walk.calls and any(map(self._is_done, asking))
+
+    def _is_done(self, call: cst.Call) -> bool:
+        """Whether a call stands behind no condition, and in no `try` that goes on without it."""
+        if not all(mentions(test, {"__name__"}) for test in conditions(self._walk, call, exits=False)):
+            return False
+        child: cst.CSTNode = call
+        current = self._walk.parents.get(call)
+        while current is not None and not isinstance(current, cst.FunctionDef):
+            if isinstance(current, cst.Try) and child is current.body:
+                return all(isinstance(last_statement(h.body), cst.Raise) for h in current.handlers)
+            child, current = current, self._walk.parents.get(current)
+        return True
+
+
+def _is_of_others(dotted: str) -> bool:
+    return dotted.split(".", 1)[0] in _OTHERS_ABOUT_GPUS
 
 
 def _run_by_import(binding: Binding) -> str:

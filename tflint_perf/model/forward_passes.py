@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -22,7 +23,7 @@ from tflint_perf.model.syntax import (
     last_name,
     names_read,
 )
-from tflint_perf.model.values import Pipeline
+from tflint_perf.model.values import Pipeline, Value
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model
@@ -91,7 +92,30 @@ class ForwardPasses:
         if self._model.names.dotted(called):
             return False
         value = self._model.value(called)
-        return value.kind in ("model", "layer") and not value.name.startswith(_COMPILED_WHERE_SAVED)
+        return (
+            value.kind in ("model", "layer")
+            and not value.name.startswith(_COMPILED_WHERE_SAVED)
+            and not self._is_compiled_itself(called, value)
+        )
+
+    def _is_compiled_itself(self, called: cst.BaseExpression, value: Value) -> bool:
+        """Whether the class has a `call` that is a `tf.function`, or the object was given one: `net.call = tf.function(…)`."""
+        infer = self._model.infer
+        own = infer.classes.member(value, "call") if value.klass is not None else None
+        if own is None and value.outside:
+            own = infer.outside.member(value.outside, "call")
+        return (own is not None and own.kind == "compiled") or last_name(called) in self._given_compiled_call
+
+    @cached_property
+    def _given_compiled_call(self) -> frozenset[str]:
+        """The names of objects whose `call` is made a `tf.function`."""
+        return frozenset(
+            last_name(arg.value.value)
+            for given in self._walk.attribute_writes.get("call", ())
+            if isinstance(given, cst.Call) and self._model.infer.compiles(given.func)
+            for arg in given.args
+            if isinstance(arg.value, cst.Attribute)
+        )
 
     def _runs_eagerly_per_step(self, call: cst.Call) -> bool:
         model = self._model
@@ -118,7 +142,12 @@ class ForwardPasses:
         if known is None:
             self._called_seldom[function] = False  # functions that call each other
             sites = [site for site in model.calls.sites(function) if model.is_per_step(site)]
-            known = self._called_seldom[function] = bool(sites) and all(map(self._is_seldom, sites))
+            outside = [caller for caller in model.calls.callers_outside(function) if caller.per_step]
+            known = self._called_seldom[function] = (
+                bool(sites or outside)
+                and all(map(self._is_seldom, sites))
+                and all(caller.guarded for caller in outside)
+            )
         return known
 
     def looks_at_few(self, loop: Loop | None) -> bool:
@@ -194,7 +223,20 @@ class ForwardPasses:
             last = max(self._model.infer.place(call).order for call in step.applied)
             if loop in around and self._walk.at[step.tape].order <= order <= last:
                 return True
-        return False
+        at = self._model.infer.place(node)
+        calls = self._calls_of_steps.get(function, ()) if not around else ()
+        return any(runs_beside(at, self._model.infer.place(call)) for call in calls)
+
+    @cached_property
+    def _calls_of_steps(self) -> dict[Function | None, list[cst.Call]]:
+        """The calls of functions that make a gradient step in eager mode, by the function that calls, out of loops."""
+        found: dict[Function | None, list[cst.Call]] = {}
+        for step in self._model.steps.all():
+            if step.function is not None and self._model.is_eager(step.tape):
+                for call in self._model.calls.sites(step.function):
+                    if self._model.loops.innermost_loop(call) is None:
+                        found.setdefault(self._model.function_at(call), []).append(call)
+        return found
 
     # Inputs
 

@@ -13,8 +13,9 @@ import libcst as cst
 
 from tflint_perf.model.names import canonical
 from tflint_perf.model.scopes import Function
-from tflint_perf.model.syntax import descendants, dotted_name, names_read
+from tflint_perf.model.syntax import callee_name, descendants, dotted_name, names_read
 from tflint_perf.model.train_calls import TrainCalls
+from tflint_perf.model.values import Value
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model
@@ -107,9 +108,29 @@ class Programs:
         )
 
     def _trains_elsewhere(self, call: cst.Call) -> bool:
-        """Whether a call runs a function of another file that trains a model."""
-        path = self._infer.value(call.func).outside
-        return bool(path) and self._infer.outside.trains(path)
+        """Whether a call runs, or hands on, a function of another file that trains a model."""
+        given = (
+            self._infer.value(arg.value)
+            for arg in call.args
+            if isinstance(arg.value, cst.Attribute | cst.Name)
+        )
+        functions = (value for value in given if value.kind in ("function", "compiled"))
+        return any(
+            value.outside and self._infer.outside.trains(value.outside)
+            for value in (*self._called(call), *functions)
+        )
+
+    def _called(self, call: cst.Call) -> tuple[Value, ...]:
+        """What a call may run: each function of a table that it takes one from, as in `trainers[args.algorithm](env)`."""
+        func = call.func
+        found = self._infer.bindings_reaching(func) if isinstance(func, cst.Name) else None
+        if found is not None and len(found[1]) == 1 and found[1][0].kind == "assign" and not found[1][0].path:
+            func = found[1][0].value or func
+        match func:
+            case cst.Subscript(value=table) | cst.Call(func=cst.Attribute(value=table, attr=cst.Name("get"))):
+                among = self._infer.value(table)
+                return among.items or () if among.kind == "dict" else ()
+        return (self._infer.value(call.func),)
 
     def _may_start(self, call: cst.Call) -> bool:
         """Whether a call at module level can run something of this file: a library module has none."""
@@ -129,11 +150,20 @@ class Programs:
         waiting = list(self._walk.module_calls)
         while waiting:
             call = waiting.pop()
-            for function in (*self._model.calls.targets(call), *self._handed_over(call)):
+            for function in (*self._model.calls.targets(call), *self._chosen(call), *self._handed_over(call)):
                 if function not in reached:
                     reached.add(function)
                     waiting += function.calls
         return reached
+
+    def _chosen(self, call: cst.Call) -> Iterator[Function]:
+        """The functions of this file among which a call chooses: those of a table, or the methods that train objects of
+        several classes."""
+        if self._model.calls.targets(call):
+            return
+        yield from (value.function for value in self._called(call) if value.function is not None)
+        if isinstance(call.func, cst.Attribute) and self._calls.may_train(call):
+            yield from self._model.calls.methods_named(callee_name(call))
 
     def _handed_over(self, call: cst.Call) -> Iterator[Function]:
         """The functions of this file that a call is given: `app.run(main)`; `tf.app.run()` runs `main`."""

@@ -90,7 +90,7 @@ class Use:
 
     `function` is the function of this file around it, if other files can call that; `loop` is the kind of the
     innermost loop of steps or epochs around it. `always` says that no condition stands in front of it there, but for
-    those that hold on most steps. `fates`, `parts`, `which`, `given` and `fed` are as `Caller` has them.
+    those that hold on most steps. `fates`, `parts`, `which`, `given`, `fed` and `guarded` are as `Caller` has them.
     """
 
     path: str
@@ -106,6 +106,7 @@ class Use:
     which: str = ""
     given: tuple[Given, ...] = ()
     fed: bool = False
+    guarded: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from tflint_perf.model.syntax import argument, callee_name, descendants, keyword
 _FIT_METHODS = frozenset({"fit", "fit_generator", "train_on_batch"})
 _KERAS_WORDS = frozenset({"epochs", "validation_data", "steps_per_epoch", "validation_split", "nb_epoch"})
 _GRAPH_CODE = ("tf.Session", "tf.placeholder", "tf.disable_eager_execution", "tf.disable_v2_behavior",
-               "tf.InteractiveSession", "tf.train.MonitoredTrainingSession", "tf.global_variables_initializer",
+               "tf.InteractiveSession", "tf.train.MonitoredTrainingSession", "tf.train.Supervisor",
+               "tf.train.MonitoredSession", "tf.train.SingularMonitoredSession", "tf.global_variables_initializer",
                "tf.initialize_all_variables", "tf.get_default_graph", "tf.reset_default_graph")  # fmt: skip
 # How methods are called that train what they belong to; names of data, `train_batch`, are none of them.
 _TO_TRAIN = re.compile(

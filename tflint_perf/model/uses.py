@@ -39,7 +39,7 @@ def _consumed(model: Model) -> Iterator[Use]:
     for consumption in model.pipelines.consumptions():
         for way in consumption.value.pipelines:
             origin = way[-1].origin
-            if origin is not None and not model.pipelines.is_distributed(consumption.node):
+            if origin is not None and origin.path and not model.pipelines.is_distributed(consumption.node):
                 path, which = _of_origin(origin.path)
                 yield replace(_use_of(model, consumption.node, path, "consume"), which=which)
 
@@ -89,6 +89,7 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
         loop = loop.parent
     kind = model.loops.training_loop(place)
     fates, parts = _fates(model, place) if how == "call" else (NEEDED, ())
+    guarded = model.guards.guard_of(place) is not None
     return Use(
         path,
         how,
@@ -97,7 +98,7 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
         model.loops.kind(kind) if kind is not None else "none",
         loop is not None,
         model.loops.is_per_step(place),
-        model.guards.guard_of(place) is None
+        not guarded
         and all(
             map(
                 Usual(model.infer).holds,
@@ -108,6 +109,7 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
         parts,
         given=tuple(_given(model, place)) if how == "call" else (),
         fed=how == "call" and isinstance(place, cst.Call) and model.feeds.a_step(place),
+        guarded=guarded or model.once.runs_seldom(place),
     )
 
 
