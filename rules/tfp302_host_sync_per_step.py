@@ -93,7 +93,11 @@ class HostSyncPerStep(Rule):
         for statement in model.syncs.statements():
             sync = _flagged(model, statement)
             if sync is not None:
-                yield Report(sync.node, _message(model, sync), partial(_show_seldom, statement=statement))
+                yield Report(
+                    model.syncs.place_of(sync),
+                    _message(model, sync),
+                    partial(_show_seldom, statement=statement),
+                )
 
 
 def _flagged(model: Model, statement: cst.CSTNode) -> Sync | None:

@@ -80,6 +80,7 @@ def lint(paths: list[Path], rules: frozenset[str] = RULES, **how: object) -> dic
     }
 
 
+STRATEGY = "import tensorflow as tf\nfrom steps import train_step\ns = tf.distribute.MirroredStrategy()\n"
 LOOP = "from steps import train_step, clean_up\nfor x, y in batches():\n    "
 
 
@@ -96,6 +97,9 @@ LOOP = "from steps import train_step, clean_up\nfor x, y in batches():\n    "
         ("import tensorflow as tf\nfrom steps import train_step\nfast = tf.function(train_step)", []),
         ("import tensorflow as tf\nimport steps\nsteps.train_step = tf.function(steps.train_step)", []),
         ("import tensorflow as tf\nfrom steps import train_step\n@tf.function\ndef f(x):\n    train_step(x, x)", []),
+        # Run by a strategy.
+        (STRATEGY + "@tf.function\ndef f(x):\n    s.run(train_step, args=(x, x))", []),
+        (STRATEGY + "for x in range(9000):\n    s.run(train_step, args=(x, x))", ["TFP101"]),
         # Handed to something that nobody knows: it may be compiled there.
         ("from steps import train_step\nfrom elsewhere import run\nrun(train_step)", []),
         # Once only.
@@ -132,6 +136,14 @@ def test_a_caller_in_another_file_decides(project: Path, caller: str, found: lis
 def test_methods_of_objects_made_elsewhere_are_followed(project: Path, caller: str, found: list[str]) -> None:
     paths = write(project, agents____init__="from .dqn import Agent", agents__dqn=AGENT, train=caller)
     assert lint(paths).get("agents/dqn.py", []) == found
+
+
+def test_a_function_that_its_package_gives_on_is_followed(project: Path) -> None:
+    caller = "from kit import train_step, clean_up\nfor x in range(9000):\n    train_step(x, x); clean_up()"
+    paths = write(
+        project, kit____init__="from kit.steps import train_step, clean_up", kit__steps=STEP, train=caller
+    )
+    assert lint(paths) == {"kit/steps.py": ["TFP101", "TFP406"]}
 
 
 def test_a_chain_of_callers_in_several_files_is_followed(project: Path) -> None:
@@ -604,3 +616,22 @@ def test_a_model_of_another_file_may_be_compiled_itself(project: Path, decorator
         """
     files = write(project, nets=nets, program=program)
     assert ("program.py" in lint(files, frozenset({"TFP107"}))) is found
+
+
+@pytest.mark.parametrize(("start", "found"), [("trainer.fit_once()", True), ("trainer.look()", False)])
+@pytest.mark.parametrize(
+    "how", ["{}", "tf.distribute.get_strategy().run({})", "runs = dict(x={})\nruns[mode]()"]
+)
+def test_a_program_trains_by_what_it_hands_on(project: Path, start: str, found: bool, how: str) -> None:
+    tools = """
+        import tensorflow as tf
+        class Trainer:
+            def fit_once(self):
+                tf.keras.Sequential().fit(data, epochs=3)
+            def look(self):
+                print(tf.keras.Sequential())
+        """
+    handed_on = how.format(start if how == "{}" else start.removesuffix("()"))
+    program = f"import tensorflow as tf\nfrom tools import Trainer\ntrainer = Trainer()\nmode = ask()\n{handed_on}\n"
+    files = write(project, tools=tools, program=program)
+    assert ("program.py" in lint(files, frozenset({"TFP404"}))) is found

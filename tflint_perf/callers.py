@@ -56,6 +56,7 @@ class _Search:
         self._project = project
         # The bases of the classes of methods that are asked about: their files need not be summarised for it.
         self._bases = bases
+        self._packages = frozenset(file for file in project if file.name == "__init__.py")
         self._texts: dict[Path, bytes] = {}
         self._read: set[Path] = set()
         self._uses: dict[_Place, list[tuple[Path, Use]]] = {}
@@ -72,7 +73,10 @@ class _Search:
             last = owner if last in ("__init__", "__call__", "call") else last
             home = file.parent.name if file.name == "__init__.py" else file.stem
             said = last.rpartition(".")[2]
-            homes.setdefault(said.encode(), set()).update({home.encode(), (owner or home).encode()})
+            words = {home, owner or home}
+            if file.parent / "__init__.py" in self._packages:  # which may give it on under its own name
+                words.add(file.parent.name)
+            homes.setdefault(said.encode(), set()).update(word.encode() for word in words)
         if homes:
             self._read_those_with(homes)
 

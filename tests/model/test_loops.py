@@ -106,6 +106,23 @@ KINDS = {
         "for i in range(n):\n  while not done: env.step(model(s))\n  train_step(x)",
         ["epoch", "step"],
     ),
+    "the steps of a critic": (
+        "for x in batches:\n  for _ in range(args.n_critic): train_step(x)\n  train_step(x)",
+        ["step", "none"],
+    ),
+    "the steps of a critic, among the settings": (
+        "for i in range(n):\n  for _ in range(config['disc_iters']): train_step(x)\n  train_step(x)",
+        ["step", "none"],
+    ),
+    "the steps of a critic by themselves": ("for _ in range(n_critic): train_step(x)", ["step"]),
+    "a step with others at one of two counts": (
+        "for i in range(n):\n  train_step(x)\n  if i % 10 == 0 or i % 25 == 0:\n    for t in dataset: train_step(t)",
+        ["step", "step"],
+    ),
+    "steps at a count or when something else says so": (
+        "for i in range(n):\n  train_step(x)\n  if i % 10 == 0 or x:\n    for t in dataset: train_step(t)",
+        ["epoch", "step"],
+    ),
     "a short inner count": ("for step in range(n):\n  for _ in range(5): train_step(x)", ["step", "none"]),
 }
 

@@ -117,6 +117,13 @@ SILENT = {
             memory.store_transition(state, value)
             state, reward, done, _, _ = env.step(env.action_space.sample())
         """,
+    "what comes beside the loss that a gradient is asked of": """
+        for x, y in dataset:
+            with tf.GradientTape() as tape:
+                loss, count, loss_names = elsewhere.losses(model, x, y)
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+            print(float(count), str(loss_names))
+        """,
     "tensors in a list that is read once an epoch": """
         for epoch in range(1000):
             losses = []
@@ -502,6 +509,52 @@ PLACES = {
             print(first, fifth)
         """,
         [5],
+    ),
+    "the text that a tensor goes into, on several lines": (
+        """
+        for step, (x, y) in enumerate(dataset):
+            loss = train_step(x, y)
+            print(
+                "step {} loss {}".format(
+                    step,
+                    loss.numpy(),
+                )
+            )
+            print("step %d loss %f" % (
+                step, loss.numpy()))
+            print(f"step {step} "
+                  f"loss {loss.numpy()}")
+        """,
+        [5, 10, 13],
+    ),
+    "a loop with several steps of a critic in each": (
+        """
+        for x, y in batches:
+            for _ in range(args.n_critic):
+                critic_loss = train_step(x, y)
+            metric(train_step(x, y))
+            bar.postfix["loss"] = f"{metric.result():.3f}"
+        """,
+        [6],
+    ),
+    "a metric by the other name of its module": (
+        """
+        mean = tf.metrics.Mean()
+        for x, y in dataset:
+            mean.update_state(train_step(x, y))
+            print(mean.result().numpy())
+        """,
+        [5],
+    ),
+    "the losses beside the one that a gradient is asked of": (
+        """
+        for x, y in dataset:
+            with tf.GradientTape() as tape:
+                loss, kl_loss, logits = elsewhere.losses(model, x, y)
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+            print(kl_loss.numpy())
+        """,
+        [6],
     ),
     "what a gradient is asked of": (
         """

@@ -186,6 +186,8 @@ def _counts(test: cst.BaseExpression) -> bool:
     match test:
         case cst.BooleanOperation(operator=cst.And()):
             return _counts(test.left) or _counts(test.right)
+        case cst.BooleanOperation(operator=cst.Or()):
+            return _counts(test.left) and _counts(test.right)
         case cst.UnaryOperation(operator=cst.Not(), expression=cst.BinaryOperation() as left):
             return _is_modulo(left)
         case cst.Comparison(

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.model.scopes import Binding
+from tflint_perf.model.scopes import Binding, Scope
 from tflint_perf.model.syntax import argument, last_name, string
 from tflint_perf.model.values import TENSOR, Value
 
 if TYPE_CHECKING:
     from tflint_perf.model.infer import Inference
 
+_LOSS = re.compile(r"(^|_)loss(_\w)?$", re.I)
 _TENSORS = Value("list", element=TENSOR)
 _BY_NAME = Value("dict", element=TENSOR)
 
@@ -38,8 +40,10 @@ class Gradients:
                 for name, value in _asked(argument(call, 0, "target")):
                     found = self._infer.bindings_reaching(name)
                     for binding in found[1] if found is not None else ():
-                        if binding.kind == "assign":
+                        if found is not None and binding.kind == "assign":
                             told.setdefault(binding, value)
+                            for other in _losses_beside(binding, found[0]):
+                                told.setdefault(other, TENSOR)
         return told
 
     def _is_tape(self, node: cst.BaseExpression) -> bool:
@@ -48,6 +52,15 @@ class Gradients:
         if found is not None and any(binding.kind == "with" for binding in found[1]):
             return True
         return "tape" in last_name(node).lower()
+
+
+def _losses_beside(binding: Binding, scope: Scope) -> Iterator[Binding]:
+    """The other losses that the same call gives: `loss, kl_loss, logits = losses(…)`."""
+    if not binding.path or not isinstance(binding.value, cst.Call):
+        return
+    for name, bindings in scope.bindings.items():
+        if _LOSS.search(name):
+            yield from (other for other in bindings if other.value is binding.value and other.path)
 
 
 def _asked(node: cst.BaseExpression | None) -> Iterator[tuple[cst.Name, Value]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import re
 from functools import cached_property, lru_cache
 
 import libcst as cst
@@ -31,6 +32,9 @@ _ALIASES = {
     "tf.to_int32": "tf.cast",
     "tf.to_int64": "tf.cast",
 }
+
+# Keras's classes that version 2 gives at its top as well; functions of version 1 have small letters there.
+_KERAS_AT_TOP = re.compile(r"(metrics|losses|optimizers)\.([A-Z]|schedules\.)")
 
 # Names that a star import from one of several Keras modules brings.
 _KERAS_MODELS = frozenset(
@@ -67,6 +71,8 @@ def canonical(dotted: str) -> str:
     bare = rest.removeprefix("python.").removeprefix("contrib.")
     if bare == "keras" or bare.startswith("keras."):
         return canonical(bare)
+    if _KERAS_AT_TOP.match(rest):
+        return f"keras.{rest}"
     name = f"tf.{rest}"
     return _ALIASES.get(name, name)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from tflint_perf.model.infer import Inference
@@ -12,12 +14,18 @@ from tflint_perf.model.syntax import (
     callee_name,
     descendants,
     integer,
+    last_name,
     last_statement,
+    string,
     target_names,
 )
 
 # A loop over so few literal items, or a short constant count inside another loop, is part of one iteration.
 _FEW = 10
+# Settings that say how often a critic is trained for each step of its generator.
+_STEPS_OF_CRITICS = re.compile(
+    r"(^|_)(critics?|disc|dis|discriminators?)(_|$)|(^|_)d_(steps?|iters?|iterations?|updates?)$|^n_?d$", re.I
+)
 _LISTS_OF_DEVICES_AND_FILES = frozenset(
     [
         "tf.config.list_physical_devices",
@@ -65,8 +73,11 @@ def is_part_of_one_iteration(infer: Inference, loop: Loop) -> bool:
     if isinstance(iterable, cst.Call):
         name = callee_name(iterable)
         if name == "range" and iterable.args:
-            bound = integer(iterable.args[min(1, len(iterable.args) - 1)].value)
-            return bound is not None and (bound <= 1 or (bound <= _FEW and loop.parent is not None))
+            stop = iterable.args[min(1, len(iterable.args) - 1)].value
+            bound = integer(stop)
+            if bound is None:
+                return loop.parent is not None and bool(_STEPS_OF_CRITICS.search(_setting(stop)))
+            return bound <= 1 or (bound <= _FEW and loop.parent is not None)
         if name == "take":
             count = integer(argument(iterable, 0, "count"))
             return count is not None and 0 <= count <= _FEW
@@ -75,6 +86,14 @@ def is_part_of_one_iteration(infer: Inference, loop: Loop) -> bool:
         if name in ("zip", "reversed", "list", "sorted") and iterable.args:
             return any(_is_part_of_model(infer, arg.value) for arg in iterable.args)
     return _is_part_of_model(infer, iterable)
+
+
+def _setting(node: cst.BaseExpression) -> str:
+    """What a number goes by: `n_critic`, `args.n_critic`, `config["n_critic"]`."""
+    match node:
+        case cst.Subscript(slice=[cst.SubscriptElement(cst.Index(key))]):
+            return string(key) or ""
+    return last_name(node)
 
 
 def runs_over_files(infer: Inference, loop: Loop | None) -> bool:

@@ -144,6 +144,19 @@ class Syncs:
                 return [node.left] if self._is_counted(node) else []
         return []
 
+    def place_of(self, sync: Sync) -> cst.CSTNode:
+        """What people see a copy in: the text that it becomes a part of, or what makes it."""
+        place: cst.CSTNode = sync.node
+        current, parent = place, self._walk.parents.get(place)
+        while parent is not None and current not in self._walk.at:
+            match parent:
+                case cst.Call(func=cst.Attribute(attr=cst.Name("format"))) if current is not parent.func:
+                    place = parent
+                case cst.BinaryOperation(operator=cst.Modulo(), left=left) if current is not left:
+                    place = parent if self._infer.value(left).kind == "string" else place
+            current, parent = parent, self._walk.parents.get(parent)
+        return place
+
     def effect_besides_showing(self, statement: cst.CSTNode) -> cst.CSTNode | None:
         """What a statement does besides showing values; None where it does nothing else."""
         return effect_besides_showing(self._infer, statement)
