@@ -68,6 +68,11 @@ def test_an_argument_after_two_dashes_is_no_argument_file() -> None:
         (["-", "a.py"], "`-` stands for standard input"),
         (["--stdin-filename", "a.py", "b.py"], "--stdin-filename goes with the path `-` alone"),
         (["chekc", "."], "no such command or path: chekc (did you mean `check`?)"),
+        (["lint", "."], "no such command or path: lint (did you mean `check`?)"),
+        (["help"], "no such command or path: help (did you mean `--help`?)"),
+        (["--select", "TFP001", "TFP002"], "`TFP002` is a rule and no path: join several by commas"),
+        (["rule", "TFP0"], "`TFP0` stands for several rules: TFP001, TFP002; give one of them"),
+        (["rule", "TFP9"], "unknown rule `TFP9` (did you mean "),
         (["--select", "TFP0", "rule"], "the command `rule` stands first: tflint-perf rule ..."),
         (
             ["rule", "unused-supression"],
@@ -133,6 +138,10 @@ def test_rule_shows_the_page_by_code_and_by_name(tflint_perf: CommandLine) -> No
     assert "\nWhy is this bad?\n----------------\n" in by_code.out
     assert "```" not in by_code.out
     assert "A safe fix. On by default.\n" in by_code.out
+
+
+def test_a_code_may_be_in_small_letters(tflint_perf: CommandLine) -> None:
+    assert tflint_perf("rule", "tfp001") == tflint_perf("rule", "TFP001")
 
 
 def test_rule_shows_markdown_as_it_is_written(tflint_perf: CommandLine) -> None:

@@ -49,7 +49,7 @@ def test_the_exit_code_tells(tflint_perf: CommandLine, text: str, arguments: lis
 
 def test_an_empty_folder_is_clean_with_a_warning(tflint_perf: CommandLine) -> None:
     ran = tflint_perf()
-    assert ran.code == 0
+    assert (ran.code, ran.out) == (0, "")
     assert ran.err == "tflint-perf: warning: no Python files or notebooks under the given paths\n"
 
 

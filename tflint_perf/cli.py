@@ -15,6 +15,17 @@ from tflint_perf.problems import ConfigError, nearest
 
 COMMANDS = ("check", "rule", "verify", "server", "init", "config", "clean")
 _BEFORE_COMMAND = frozenset({"-q", "--quiet", "-v", "--verbose", "--isolated"})
+# What a command is called elsewhere.
+_OTHERWISE = {
+    "explain": "rule",
+    "fix": "check --fix",
+    "help": "--help",
+    "lint": "check",
+    "list": "rule --all",
+    "rules": "rule --all",
+    "run": "check",
+    "version": "--version",
+}
 _INTERRUPTED = 130
 _FAILURE = 2
 
@@ -176,8 +187,20 @@ def _refuse_lost_command(paths: Sequence[str]) -> None:
             continue
         if path in COMMANDS:
             raise click.UsageError(f"the command `{path}` stands first: tflint-perf {path} ...")
+        if place == 0 and path in _OTHERWISE:
+            raise click.UsageError(f"no such command or path: {path} (did you mean `{_OTHERWISE[path]}`?)")
+        if _is_rule(path):
+            raise click.UsageError(
+                f"`{path}` is a rule and no path: join several by commas, as in --select A,B"
+            )
         if place == 0 and (guess := nearest(path, COMMANDS, cutoff=0.75)):
             raise click.UsageError(f"no such command or path: {path}{guess}")
+
+
+def _is_rule(word: str) -> bool:
+    from tflint_perf.catalogue import catalogue
+
+    return any(word in (rule.code, rule.name) for rule in catalogue().values())
 
 
 def _configs(options: dict[str, Any]) -> Any:
@@ -212,7 +235,10 @@ def rule(wanted: str | None, everything: bool, output_format: Literal["text", "j
     if everything == (wanted is not None):
         raise click.UsageError("give the code or the name of one rule, or --all")
     known, evidence, style = catalogue(), all_evidence(), style_for(sys.stdout)
-    chosen = [rule for rule in known.values() if everything or wanted in (rule.code, rule.name)]
+    code = (wanted or "").upper()
+    chosen = [rule for rule in known.values() if everything or code == rule.code or wanted == rule.name]
+    if not chosen and code and (several := [one for one in known if one.startswith(code)]):
+        raise click.UsageError(f"`{wanted}` stands for several rules: {', '.join(several)}; give one of them")
     if not chosen:
         names = [*known, *(rule.name for rule in known.values())]
         raise click.UsageError(f"unknown rule `{wanted}`{nearest(wanted or '', names)}")

@@ -108,8 +108,10 @@ def check(request: Request, configs: Configs) -> Ran:
         return Ran(FAILURE if troubles else CLEAN, tuple(groups))
     with _output(request) as output:
         _tell(troubles)
-        if not (groups or troubles or request.quiet):
-            say("warning: no Python files or notebooks under the given paths")
+        if not groups:
+            if not (troubles or request.quiet):
+                say("warning: no Python files or notebooks under the given paths")
+            request = replace(request, quiet=True)  # nothing was checked, so nothing has passed
         return _lint_and_report(request, config, groups, troubles, output)
 
 
