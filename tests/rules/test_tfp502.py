@@ -50,6 +50,7 @@ SILENT = {
     "tfds, which prefetches itself": "model.fit(tfds.load('mnist', split='train', batch_size=32))",
     "a dataset from elsewhere": "model.fit(load_data())",
     "a parameter": "def run(ds):\n    model.fit(ds)",
+    "stages on a parameter": "def run(ds: tf.data.Dataset):\n    model.fit(ds.shuffle(9).batch(3))",
     "arrays": "model.fit(images, labels, batch_size=32)",
     "a look at the first batches": "for x, y in batched.take(3):\n    train_step(x, y)",
     "a loop that ends in a break": "for x, y in batched:\n    train_step(x, y)\n    break",
@@ -133,6 +134,11 @@ FLAGGED = {
         [2],
     ),
     "one dataset in two places, once": ("model.fit(batched)\nmodel.evaluate(batched)", [BATCHED]),
+    "the input of an estimator": (
+        "def inputs():\n    return source.shuffle(9).batch(3)\n"
+        "tf.estimator.Estimator(model_fn).train(input_fn=inputs, steps=100)",
+        [2],
+    ),
     "in compiled code": ("@tf.function\ndef epoch():\n    for x, y in batched:\n        train_step(x, y)", [BATCHED]),
 }  # fmt: skip
 

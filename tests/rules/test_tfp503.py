@@ -127,6 +127,11 @@ FLAGGED = {
     "a vectorizing layer": ("words = tf.keras.layers.TextVectorization()\nsource.map(lambda x, y: (words(x), y))", [2]),
     "printing each time": ("def f(x):\n    tf.print(x)\n    return x\nsingle.map(f)", [4]),
     "a counter": ("n = tf.Variable(0)\ndef f(x):\n    n.assign_add(1)\n    return x\nsingle.map(f)", [5]),
+    "a class that makes datasets": (
+        "class Images(tf.data.Dataset):\n    def __new__(cls, names):\n"
+        "        return tf.data.Dataset.from_tensor_slices(names)\nImages(names).map(distort)",
+        [4],
+    ),
     "in a for": ("for epoch in range(9):\n    ds = single.map(distort)", [2]),
     "in a while": ("while True:\n    ds = single.map(distort)", [2]),
     "automatic parallelization off": (

@@ -154,6 +154,18 @@ SILENT = {
 }
 FLAGGED = {
     "decoded images": "files.map(load).shuffle(1000).batch(32)  # <-",
+    "decoded images that an option keeps in memory": """
+        ds = files.map(load)
+        if keep:
+            ds = ds.cache()
+        ds = ds.shuffle(1000).batch(32)  # <-
+        """,
+    "stages on a parameter": """
+        def prepare(ds):
+            ds = ds.map(load)
+            ds = ds.shuffle(1000).batch(32)  # <-
+            return ds.prefetch(1)
+        """,
     "decoded images with labels": """
         def f(path, label):
             image = tf.image.resize(load(path), (28, 28))

@@ -10,11 +10,10 @@ from typing import Literal
 import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
-from tflint_perf.model.dataset_apis import BATCHING, DATASET_FUNCTIONS
+from tflint_perf.model.dataset_apis import BATCHING, DATASET_FUNCTIONS, NEUTRAL, applied
 from tflint_perf.model.elements import adds_batch_axis
 from tflint_perf.model.elementwise import mapped_function
 from tflint_perf.model.infer import Inference
-from tflint_perf.model.pipelines import NEUTRAL
 from tflint_perf.model.scopes import Block, Function, Scope
 from tflint_perf.model.syntax import argument, descendants, integer, names_read, string
 from tflint_perf.model.values import Pipeline, Stage, Value
@@ -94,7 +93,7 @@ class Batching:
         return False
 
     def _after(self, stage: Stage, state: Elements) -> Elements:
-        name = stage.name
+        name = applied(stage.call) if stage.name == "apply" else stage.name
         if name == "take" and integer(argument(stage.call, 0, "count")) in range(_FEW + 1):
             return "unknown"
         if name in _KEEPING:

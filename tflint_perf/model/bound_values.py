@@ -10,7 +10,17 @@ import libcst as cst
 from tflint_perf.model.flow import reaching
 from tflint_perf.model.named_calls import builtin_or_qualified
 from tflint_perf.model.scopes import Binding, Scope
-from tflint_perf.model.values import NEVER, UNKNOWN, Kind, Value, arithmetic, element, join
+from tflint_perf.model.values import (
+    NEVER,
+    NOWHERE,
+    UNKNOWN,
+    Kind,
+    Value,
+    arithmetic,
+    dataset_from,
+    element,
+    join,
+)
 
 if TYPE_CHECKING:
     from tflint_perf.model.infer import Inference
@@ -116,7 +126,7 @@ def _value_of_annotation(infer: Inference, annotation: cst.BaseExpression) -> Va
     name = builtin_or_qualified(infer, annotation)
     kind = _ANNOTATIONS.get(name)
     if kind is not None:
-        return Value(kind)
+        return Value(kind) if kind != "dataset" else dataset_from(NOWHERE)
     told = infer.value(annotation) if isinstance(annotation, cst.Name | cst.Attribute) else UNKNOWN
     if told.kind != "class":
         return UNKNOWN

@@ -11,7 +11,7 @@ import libcst as cst
 
 from tflint_perf.model.dataset_apis import DATASET_STAGES
 from tflint_perf.model.syntax import keyword_argument, last_name
-from tflint_perf.model.values import UNKNOWN, Value
+from tflint_perf.model.values import NOWHERE, UNKNOWN, Value, dataset_from
 
 if TYPE_CHECKING:
     from tflint_perf.model.infer import Inference
@@ -30,7 +30,7 @@ _MODEL = Value("model")
 # What only a dataset has, and what only a dataset has together.
 _OF_DATASETS = frozenset({"prefetch", "padded_batch", "num_parallel_calls"})
 _BESIDE_BATCH = frozenset({"map", "shuffle", "repeat", "cache"})
-_DATASET = Value("dataset")
+_DATASET = dataset_from(NOWHERE)
 
 
 class ByUse:
@@ -120,7 +120,8 @@ class ByUse:
         return _DATASET if binding.node in self._datasets else UNKNOWN
 
     def _parameters_with_stages(self) -> Iterator[cst.CSTNode]:
-        """The parameters behind which stages are put, in one expression, that only a dataset has."""
+        """The parameters on which stages are put, in one expression or by assignments, that only a dataset has."""
+        stages_of: dict[cst.CSTNode, set[str]] = {}
         for name in DATASET_STAGES:
             for call in self._walk.calls.get(name, ()):
                 stages = {name, *(arg.keyword.value for arg in call.args if arg.keyword is not None)}
@@ -128,10 +129,13 @@ class ByUse:
                 while isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
                     stages.add(node.func.attr.value)
                     node = node.func.value
-                if not stages & _OF_DATASETS and not ("batch" in stages and stages & _BESIDE_BATCH):
-                    continue
-                found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-                yield from (b.node for b in (found[1] if found is not None else ()) if b.kind == "param")
+                home = self._infer.names.home(node) if isinstance(node, cst.Name) else None
+                for binding in home.bindings[node.value] if home is not None else ():  # type: ignore[union-attr]
+                    if binding.kind == "param":
+                        stages_of.setdefault(binding.node, set()).update(stages)
+        for parameter, stages in stages_of.items():
+            if stages & _OF_DATASETS or ("batch" in stages and stages & _BESIDE_BATCH):
+                yield parameter
 
     def attribute(self, node: cst.Attribute) -> Value:
         """What `self.x` is, by all that its class does with it."""

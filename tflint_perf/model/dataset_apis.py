@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import libcst as cst
+
+from tflint_perf.model.syntax import argument, callee_name
+
 DATASET_SOURCES = frozenset(
     [
         "from_tensor_slices",
@@ -78,3 +82,29 @@ DATASET_STAGES = frozenset(
     ]
 )
 BATCHING = ("batch", "padded_batch", "ragged_batch", "dense_to_ragged_batch", "sparse_batch")
+# Stages that keep a dataset's elements as they are and where they are in a batch.
+NEUTRAL = frozenset(["take", "skip", "shuffle", "repeat", "cache", "prefetch"])
+# What `apply` is given, by what it does: functions of `tf.data.experimental` and `tf.contrib.data`.
+APPLIED = {
+    "map_and_batch": "batch",
+    "map_and_batch_with_legacy_function": "batch",
+    "batch_and_drop_remainder": "batch",
+    "padded_batch_and_drop_remainder": "padded_batch",
+    "dense_to_ragged_batch": "ragged_batch",
+    "dense_to_sparse_batch": "sparse_batch",
+    "bucket_by_sequence_length": "bucket_by_sequence_length",
+    "group_by_window": "group_by_window",
+    "shuffle_and_repeat": "shuffle",
+    "ignore_errors": "ignore_errors",
+    "enumerate_dataset": "enumerate",
+    "unbatch": "unbatch",
+    "unique": "unique",
+    "take_while": "take_while",
+    "prefetch_to_device": "prefetch_to_device",
+}
+
+
+def applied(call: cst.Call) -> str:
+    """The stage that `dataset.apply(map_and_batch(…))` comes down to; "" where that is not known."""
+    given = argument(call, 0, "transformation_func")
+    return APPLIED.get(callee_name(given), "") if isinstance(given, cst.Call) else ""

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.model.dataset_apis import BATCHING
+from tflint_perf.model.dataset_apis import BATCHING, NEUTRAL
 from tflint_perf.model.named_calls import GENERATOR
-from tflint_perf.model.pipelines import NEUTRAL
 from tflint_perf.model.scopes import Binding
 from tflint_perf.model.syntax import argument, callee_name, has_stars, keyword_argument
 from tflint_perf.model.values import Pipeline, Value

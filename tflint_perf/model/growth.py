@@ -9,13 +9,12 @@ from collections.abc import Iterable, Iterator
 import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
-from tflint_perf.model.dataset_apis import BATCHING
+from tflint_perf.model.dataset_apis import BATCHING, NEUTRAL
 from tflint_perf.model.eight_bits import EightBits
 from tflint_perf.model.image_sizes import ImageSizes
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.iterations import Iterations
 from tflint_perf.model.named_calls import builtin_or_qualified, dtype_name
-from tflint_perf.model.pipelines import NEUTRAL
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.syntax import argument, descendants_here, integer, last_name, string
 from tflint_perf.model.values import Pipeline, Stage

@@ -43,7 +43,9 @@ class LateShuffles:
         if integer(argument(shuffle, 0, "buffer_size")) == 1 or self._only_inspects(shuffle):
             return None
         ways = [way for way in self._model.pipelines.stages_before(shuffle) if way[-1].call is shuffle]
-        found = [self._along(way) for way in ways]
+        # To keep all elements in memory is an option where another way leads past it.
+        passing = [way for way in ways if not any(map(_is_in_memory, way))]
+        found = [self._along(way) for way in passing or ways]
         return found[0] if None not in found and found else None
 
     def _only_inspects(self, shuffle: cst.Call) -> bool:

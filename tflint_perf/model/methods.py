@@ -32,7 +32,7 @@ from tflint_perf.model.values import (
 
 if TYPE_CHECKING:
     from tflint_perf.model.infer import Inference
-    from tflint_perf.model.scopes import Function
+    from tflint_perf.model.scopes import Class, Function
 
 
 def value_of_call(infer: Inference, call: cst.Call) -> Value:
@@ -62,7 +62,7 @@ def _called(infer: Inference, call: cst.Call, callee: Value) -> Value:
         case "compiled":
             return traced(infer.returned(callee.function)) if callee.function is not None else TENSOR
         case "class" if callee.klass is not None:
-            return infer.classes.instance_of(callee.klass)
+            return _instance(infer, callee.klass)
         case "model" | "layer":
             method = _own_method(infer, callee, "call")
             return traced(infer.returned(method)) if method is not None else TENSOR
@@ -106,6 +106,13 @@ def _without(value: Value, others: set[Pipeline], given: set[Pipeline]) -> Value
 
 def _begins(way: Pipeline, beginnings: set[Pipeline]) -> bool:
     return any(way[: len(beginning)] == beginning for beginning in beginnings)
+
+
+def _instance(infer: Inference, klass: Class) -> Value:
+    """What calling a class of this file gives: an object of it, unless `__new__` makes a dataset."""
+    maker = klass.methods.get("__new__")
+    made = infer.returned(maker) if maker is not None else UNKNOWN
+    return made if made.kind == "dataset" else infer.classes.instance_of(klass)
 
 
 def _own_method(infer: Inference, value: Value, name: str) -> Function | None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tflint_perf.model.file_reads import FileReads
     from tflint_perf.model.forward_passes import ForwardPasses
     from tflint_perf.model.gradient_sums import GradientSums
+    from tflint_perf.model.graph_inputs import GraphInputs
     from tflint_perf.model.growth import Growth
     from tflint_perf.model.guards import Guards
     from tflint_perf.model.host_batches import HostBatches
@@ -124,6 +125,8 @@ class Parts:
     pipelines: Pipelines = part("pipelines.Pipelines")
     # Datasets that other files get.
     offered: Offered = part("offered.Offered")
+    # What graphs and estimators take elements from.
+    graph_inputs: GraphInputs = part("graph_inputs.GraphInputs")
     # Parameters whose elements are taken into steps.
     taken: Taken = part("taken.Taken")
     # Whether datasets come in batches.

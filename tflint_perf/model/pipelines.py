@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
-from tflint_perf.model.dataset_apis import DATASET_STAGES
+from tflint_perf.model.dataset_apis import DATASET_STAGES, NEUTRAL
 from tflint_perf.model.elements import adds_batch_axis, iterated_with
 from tflint_perf.model.elementwise import arity, is_elementwise, mapped_function
 from tflint_perf.model.scopes import Function, Loop
@@ -38,8 +38,6 @@ _STEP_NAME = re.compile(r"(^|_)(train|step|fit)")
 # What trains or infers goes by one of these.
 _CONSUMERS = {"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch", "GradientTape",
               "function", "Model", "Sequential", "load_model", "applications", "hub"}  # fmt: skip
-# Stages that keep a dataset's elements as they are and where they are in a batch.
-NEUTRAL = frozenset(["take", "skip", "shuffle", "repeat", "cache", "prefetch"])
 # A loop that takes no more elements than this looks at them.
 _FEW = 10
 
@@ -48,13 +46,14 @@ _FEW = 10
 class Consumption:
     """A place that takes a dataset's elements to train or to infer: `node` is the dataset there.
 
-    `loop` is the step loop that runs over it; None when a Keras method is given it.
+    `loop` is the step loop that runs over it; None when a Keras method is given it, or (`in_graph`) a graph has it.
     """
 
     node: cst.BaseExpression
     value: Value
     use: Use
     loop: Loop | None = None
+    in_graph: bool = False
 
     @property
     def infers_in_loop(self) -> bool:
@@ -81,7 +80,8 @@ class Pipelines:
             named = self._walk.calls.keys() | self._walk.attributes.keys() | self._walk.names.keys()
             # Nothing below this costs less than to see that a file has neither a model nor a step.
             here = [*self._given_to_keras(), *self._iterated(), *self._drawn()] if named & _CONSUMERS else []
-            self._consumptions = [*here, *self._given_to_other_files()]
+            in_graphs = self._model.graph_inputs.consumptions()
+            self._consumptions = [*here, *in_graphs, *self._given_to_other_files()]
         return self._consumptions
 
     def _given_to_keras(self) -> Iterator[Consumption]:
@@ -240,9 +240,9 @@ class Pipelines:
         return self._uses[function]
 
     def makes_batches_itself(self, consumption: Consumption) -> bool:
-        """Whether the loop, or a function that it calls directly, gives each element a batch axis by hand."""
+        """Whether the loop, or a function that it calls directly, gives each element a batch axis; a graph may always."""
         if consumption.loop is None:
-            return False
+            return consumption.in_graph
         body = consumption.loop.node.body  # type: ignore[union-attr]
         if adds_batch_axis(body):
             return True

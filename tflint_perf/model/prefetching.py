@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from tflint_perf.model.dataset_apis import BATCHING
+from tflint_perf.model.dataset_apis import BATCHING, applied
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Block
 from tflint_perf.model.syntax import argument, integer
-from tflint_perf.model.values import Pipeline, Stage, Value
+from tflint_perf.model.values import NOWHERE, Pipeline, Stage, Value
 
 # "late": made when a step asks for them; "ahead": made before; "kept": in memory once they are made; "raw": nothing has
 # to be made.
 Readiness = Literal["raw", "late", "ahead", "kept", "unknown"]
 
-_WORKING = frozenset((*BATCHING, "map"))
+_WORKING = frozenset((*BATCHING, "map", "bucket_by_sequence_length"))
 _AHEAD = frozenset({"prefetch", "prefetch_to_device"})
 _JOINING = frozenset({"zip", "concatenate", "choose_from_datasets", "sample_from_datasets"})
 _BY_NAME: dict[str, Readiness] = {"raw": "raw", "late": "late", "ahead": "ahead", "kept": "kept"}
@@ -75,7 +75,9 @@ def last_work(pipeline: Pipeline) -> Stage:
     working = (
         stage
         for stage in reversed(pipeline)
-        if stage.name in _WORKING or stage.name in _JOINING or (stage.name == "cache" and stage.call.args)
+        if (applied(stage.call) if stage.name == "apply" else stage.name) in _WORKING
+        or stage.name in _JOINING
+        or (stage.name == "cache" and stage.call.args)
     )
     return next(working, pipeline[-1])
 
@@ -83,6 +85,8 @@ def last_work(pipeline: Pipeline) -> Stage:
 def readiness_along(pipeline: Pipeline) -> Readiness:
     """The same at the end of one way in which a dataset is built."""
     state: Readiness = "raw"
+    if pipeline and pipeline[0].origin is NOWHERE:
+        return "unknown"
     if pipeline and pipeline[0].origin is not None:
         state = _BY_NAME.get(pipeline[0].origin.ready, "unknown")
         pipeline = pipeline[1:]
@@ -92,7 +96,7 @@ def readiness_along(pipeline: Pipeline) -> Readiness:
 
 
 def _after(stage: Stage, state: Readiness) -> Readiness:
-    name = stage.name
+    name = applied(stage.call) or stage.name if stage.name == "apply" else stage.name
     if name in _AHEAD:
         return "ahead"
     if name == "cache" and not stage.call.args:

@@ -28,7 +28,8 @@ def uses(model: Model) -> Iterator[Use]:
         how: How = "compile" if traces else "other"
         for arg in call.args:
             if isinstance(arg.value, cst.Name | cst.Attribute) and model.value(arg.value).outside:
-                yield from _use(model, call, arg.value, how)
+                is_run = arg.value is model.calls.run_by_strategy(call)
+                yield from _use(model, call, arg.value, "call" if is_run else how)
     for klass in model.walk.classes.values():
         yield from _calls_of_own_methods(model, klass)
     yield from _consumed(model)

@@ -30,6 +30,10 @@ class Origin:
     elements: str = "unknown"
 
 
+# Of a parameter, nothing is known but what is done to it.
+NOWHERE = Origin("")
+
+
 @dataclass(frozen=True, slots=True)
 class Stage:
     """One step of an input pipeline: the source or a `Dataset` method, with the call that adds it.
@@ -107,7 +111,7 @@ _NO_CALL = cst.Call(cst.Name("elsewhere"))
 
 
 def dataset_from(origin: Origin) -> Value:
-    """A dataset that another file makes."""
+    """A dataset that another file, or a caller out of sight, makes."""
     return Value("dataset", pipelines=((Stage("elsewhere", _NO_CALL, origin=origin),),))
 
 
