@@ -104,7 +104,7 @@ def test_json_is_a_record_of_evidence(tflint_perf: CommandLine) -> None:
     assert ran.code == 0, ran.err
     record = from_json(ran.out)
     assert record.results["TFP406"].verdict == "confirmed"
-    assert len(record.results["TFP406"].pairs) == 5
+    assert len(record.results["TFP406"].pairs) in (5, 10, 20)  # as many as a disturbed machine needs
     assert {"tensorflow", "keras", "python", "tflint-perf"} == record.versions.keys()
 
 
@@ -277,6 +277,14 @@ def test_nothing_but_the_report_is_printed_where_there_is_no_terminal(tflint_per
     ran = tflint_perf("verify", "TFP406", "--quick")
     assert ran.err == ""
     assert "\x1b" not in ran.out
+
+
+@pytest.mark.usefixtures("fixtures")
+def test_the_end_of_each_experiment_is_told_where_there_is_no_terminal(tflint_perf: CommandLine) -> None:
+    ran = tflint_perf("verify", "TFP105", "TFP406", *FEW)
+    told = [re.sub(r"\d+ s\b", "N s", line) for line in ran.err.splitlines() if " of 2: " in line]
+    assert told[0].startswith("tflint-perf: 1 of 2: TFP105 keras-call-in-loop: ")
+    assert told[1] == "tflint-perf: 2 of 2: TFP406 gc-in-loop: confirmed (N s)"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")

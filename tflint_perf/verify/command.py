@@ -42,7 +42,7 @@ def _claim(metric: str | None, least: float | None, tolerance: float | None) -> 
 @click.option(
     "--timeout",
     type=click.FloatRange(min=1),
-    default=120,
+    default=300,
     show_default=True,
     help="Seconds after which a run is given up.",
 )

@@ -107,9 +107,11 @@ def _run(experiments: Sequence[Experiment], request: Request, place: Place) -> d
     )
     nursery = new_nursery() if place.device.kind == "cpu" and request.pair is None else None
     try:
-        with progress(experiments, options.runs) as begin:
+        with progress(experiments, options.runs, quick=options.quick) as run:
             return {
-                experiment.name: run_experiment(experiment, options, begin(experiment), nursery)
+                experiment.name: run(
+                    experiment, lambda on_run, it=experiment: run_experiment(it, options, on_run, nursery)
+                )
                 for experiment in experiments
             }
     finally:
