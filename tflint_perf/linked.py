@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tflint_perf.caller import Batch, Caller, Callers
-from tflint_perf.model.outside import ClassFacts
+from tflint_perf.model.outside import ClassFacts, Mapped
 from tflint_perf.model.summary import Part, Thing
 from tflint_perf.model.values import TENSOR, UNKNOWN, Origin, Value, dataset_from
 from tflint_perf.modules import ELSEWHERE, Files, Found
@@ -142,6 +142,12 @@ class Linked:
         if found is None or found.thing is None or found.what != "thing":
             return ()
         return tuple((take.name, take.at) for take in found.thing.takes)
+
+    def mapped(self, path: str) -> Mapped:
+        """What it does as a function given to `Dataset.map`."""
+        found = self._files.follow(self._file, path)
+        thing = found.thing if found is not None and found.what == "thing" else None
+        return Mapped(thing.nature, thing.elementwise, thing.grows) if thing is not None else Mapped()
 
     def class_facts(self, path: str) -> ClassFacts:
         """What kind of class it is, by all its bases in the project."""

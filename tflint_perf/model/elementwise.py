@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from tflint_perf.model.dataset_apis import NEUTRAL
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.syntax import argument, has_stars, string
+from tflint_perf.model.values import Pipeline
 
 
 def _words(text: str) -> frozenset[str]:
@@ -106,6 +108,19 @@ def mapped_function(infer: Inference, node: cst.BaseExpression) -> Function | No
     if binding.kind == "assign" and binding.path == () and isinstance(binding.value, cst.Lambda):
         return infer.walk.functions.get(binding.value)
     return None
+
+
+def parts_of_element(pipeline: Pipeline) -> int | None:
+    """How many arguments a mapped function gets; None where the elements' structure is not in sight."""
+    if not pipeline or any(stage.name not in NEUTRAL | {"filter", "batch"} for stage in pipeline[1:]):
+        return 2 if pipeline and pipeline[-1].name == "enumerate" else None
+    source = pipeline[0]
+    if source.name == "zip":
+        return len(source.inputs) or None
+    given = source.call.args[0].value if source.call.args else None
+    return (
+        len(given.elements) if source.name == "from_tensor_slices" and isinstance(given, cst.Tuple) else None
+    )
 
 
 def is_elementwise(infer: Inference, function: Function) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 import libcst as cst
 
@@ -75,6 +76,10 @@ _KEEP_BYTES = re.compile(
     r"stack|pad|shape|random_crop|identity|reverse)"
 )
 _LABEL = re.compile(r"(^|_)(y|lbl|label|target|class|cls|category|id)s?($|_|\d)", re.I)
+# What a function of another file makes of bytes, and whether it divides them by 255.
+_FLOATS_OF_ANY, _SCALED = "floats", "scaled floats"
+# A function that runs more functions than this decides about more than an element.
+_MOST = 40
 # Bytes take a quarter of what floats take.
 _BYTES_OF_A_FLOAT = 4
 
@@ -96,7 +101,31 @@ class Growth:
         calls = self._calls_of(functions)
         if stage.name == "from_generator":
             return "gives whole images" if any(self._name(call) in _HOST_READERS for call in calls) else ""
-        return self._of_map(functions, calls, before) if functions else ""
+        return self._of_map(functions, calls, before) if functions else self._elsewhere(stage, before)
+
+    def of_function(self, function: Function) -> str:
+        """How a function of this file makes elements larger, as other files need to know it."""
+        functions = list(islice(self._reached(function, set()), _MOST + 1))
+        calls = self._calls_of(functions)
+        if len(functions) > _MOST or not all(map(self._is_known, calls)) or self._reduces(functions):
+            return ""
+        how = self._by_decoding(calls)
+        if how is None and self._makes_floats_of(functions, calls) and self._least(calls) == math.inf:
+            return _SCALED if any(map(_scales_eight_bits, functions)) else _FLOATS_OF_ANY
+        return how or ""
+
+    def _elsewhere(self, stage: Stage, before: Pipeline) -> str:
+        """How the function of another file that a `map` is given makes elements larger."""
+        given = argument(stage.call, 0, "map_func")
+        path = self._infer.value(given).outside if given is not None else ""
+        how = self._infer.outside.mapped(path).grows if path else ""
+        return self._told(how, before)
+
+    def _told(self, how: str, before: Pipeline) -> str:
+        """The same, as another file tells it; floats count where they are made of bytes."""
+        if how not in (_SCALED, _FLOATS_OF_ANY):
+            return how
+        return "makes floats of bytes" if self._size_before(before, scaled=how == _SCALED) else ""
 
     def stays_large(self, stage: Stage, before: Pipeline) -> bool:
         """Whether a stage behind `before` surely does not make much smaller elements of large ones."""
@@ -111,21 +140,34 @@ class Growth:
         return least >= _SMALL or (size is not None and _BYTES_OF_A_FLOAT * least > size)
 
     def _of_map(self, functions: list[Function], calls: list[cst.Call], before: Pipeline) -> str:
-        names = {self._name(call) for call in calls}
+        handed_on = {self._infer.value(call.func).outside for call in calls} - {""}
+        if len(handed_on) == 1 and len(functions) == 1:
+            others = [call for call in calls if not self._infer.value(call.func).outside]
+            how = self._infer.outside.mapped(handed_on.pop()).grows
+            return self._told(how, before) if how and all(map(self._is_known, others)) else ""
         if not all(map(self._is_known, calls)) or self._reduces(functions):
             return ""
-        if names & _READERS and names & _DECODERS:
-            return "reads and decodes files"
+        how_decoded = self._by_decoding(calls)
+        if how_decoded is not None or not self._makes_floats_of(functions, calls):
+            return how_decoded or ""
         least = self._least(calls)
-        if names & _IMAGE_DECODERS:
-            return "decodes images" if least >= _SMALL else ""
-        if not any(map(self._makes_floats, calls)) and not any(map(_divides_by_255, functions)):
-            return ""
         if any(map(self._decodes_bytes, calls)):
             return "makes floats of bytes" if least == math.inf else ""
         size = self._bytes_before(before, functions)
         grows = size is not None and (least == math.inf or _BYTES_OF_A_FLOAT * least > size)
         return "makes floats of bytes" if grows else ""
+
+    def _by_decoding(self, calls: list[cst.Call]) -> str | None:
+        """How calls make more of what they decode, "" where that is little; None where they decode no images."""
+        names = {self._name(call) for call in calls}
+        if names & _READERS and names & _DECODERS:
+            return "reads and decodes files"
+        if names & _IMAGE_DECODERS:
+            return "decodes images" if self._least(calls) >= _SMALL else ""
+        return None
+
+    def _makes_floats_of(self, functions: list[Function], calls: list[cst.Call]) -> bool:
+        return any(map(self._makes_floats, calls)) or any(map(_divides_by_255, functions))
 
     # What a mapped function does
 
@@ -212,10 +254,13 @@ class Growth:
 
     def _bytes_before(self, before: Pipeline, functions: list[Function]) -> float | None:
         """How many pixels the 8-bit images have at the end of a pipeline; None where they are not known to be such."""
+        return self._size_before(before, scaled=any(map(_scales_eight_bits, functions)))
+
+    def _size_before(self, before: Pipeline, *, scaled: bool) -> float | None:
         for stage in before[1:]:
             if stage.name not in NEUTRAL and not (stage.name == "map" and self._keeps_bytes(stage)):
                 return None
-        return self._eight_bits.at_source(before, scaled=any(map(_scales_eight_bits, functions)))
+        return self._eight_bits.at_source(before, scaled=scaled)
 
     def _keeps_bytes(self, stage: Stage) -> bool:
         """Whether a map surely gives images of bytes where it gets such."""

@@ -24,6 +24,20 @@ class ClassFacts:
     has_foreign_base: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """Of a function of another file, what counts where it is given to `Dataset.map`.
+
+    `nature` is that of `stateful`; "" where nothing is known of the function. `elementwise` is how many parameters it has
+    if it gives on a batch what it gives on each element, else 0. `grows` says how it makes elements larger, as `growth`
+    does; "floats" and "scaled floats" of what it makes of bytes alone.
+    """
+
+    nature: str = ""
+    elementwise: int = 0
+    grows: str = ""
+
+
 class Outside(Protocol):
     """What a model may ask about the other files. `path` is a value's `outside`."""
 
@@ -59,6 +73,9 @@ class Outside(Protocol):
 
     def takes(self, path: str) -> tuple[tuple[str, int], ...]:
         """The parameters whose elements calling it takes into steps as they come, each with its place."""
+
+    def mapped(self, path: str) -> Mapped:
+        """What it does as a function given to `Dataset.map`."""
 
     def class_facts(self, path: str) -> ClassFacts:
         """What kind of class it is."""
@@ -117,6 +134,10 @@ class Nothing:
     def takes(self, path: str) -> tuple[tuple[str, int], ...]:
         """None."""
         return ()
+
+    def mapped(self, path: str) -> Mapped:
+        """Nothing known."""
+        return Mapped()
 
     def class_facts(self, path: str) -> ClassFacts:
         """Nothing known."""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
-from tflint_perf.model.dataset_apis import DATASET_STAGES, NEUTRAL
+from tflint_perf.model.dataset_apis import DATASET_STAGES
 from tflint_perf.model.elements import adds_batch_axis, iterated_with
-from tflint_perf.model.elementwise import arity, is_elementwise, mapped_function
+from tflint_perf.model.elementwise import arity, is_elementwise, mapped_function, parts_of_element
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.syntax import (
     argument,
@@ -312,10 +312,13 @@ class Pipelines:
     def is_elementwise(self, given: cst.BaseExpression, before: Pipeline) -> bool:
         """Whether a function given to `map` gives the same on a batch, at the end of `before`."""
         function = mapped_function(self._infer, given)
-        if function is None:
-            return False
-        parts = _parts_of_element(before)
-        return parts in (None, arity(function)) and is_elementwise(self._infer, function)
+        path = self._infer.value(given).outside if function is None else ""
+        count = self.elementwise_arity(function) if function else self._infer.outside.mapped(path).elementwise
+        return count > 0 and parts_of_element(before) in (None, count)
+
+    def elementwise_arity(self, function: Function) -> int:
+        """How many parameters a function has that gives on a batch what it gives on each element; 0 for others."""
+        return (arity(function) or 0) if is_elementwise(self._infer, function) else 0
 
     def goes_on(self, stage: cst.Call) -> Iterator[cst.Call]:
         """The stages that are put directly behind a stage."""
@@ -335,16 +338,3 @@ def _looks_like_model(call: cst.Call) -> bool:
     """Whether something of unknown origin is called as a model is: `self.model(x)`, `net(x, training=False)`."""
     given = bool(call.args) and _MODEL_NAME.search(last_name(call.func)) is not None
     return given or keyword_argument(call, "training") is not None
-
-
-def _parts_of_element(pipeline: Pipeline) -> int | None:
-    """How many arguments a mapped function gets; None where the elements' structure is not in sight."""
-    if not pipeline or any(stage.name not in NEUTRAL | {"filter", "batch"} for stage in pipeline[1:]):
-        return 2 if pipeline and pipeline[-1].name == "enumerate" else None
-    source = pipeline[0]
-    if source.name == "zip":
-        return len(source.inputs) or None
-    given = source.call.args[0].value if source.call.args else None
-    return (
-        len(given.elements) if source.name == "from_tensor_slices" and isinstance(given, cst.Tuple) else None
-    )

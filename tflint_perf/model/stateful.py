@@ -74,6 +74,9 @@ class Statefulness:
     def __init__(self, infer: Inference, calls: CallGraph) -> None:
         self._infer = infer
         self._calls = calls
+        self._known: dict[Function, Nature] = {}
+        # How often a question met one that is still being answered, or was too deep.
+        self._cuts = 0
 
     def nature(self, given: cst.BaseExpression) -> Nature:
         """The nature of a function given to a dataset's stage."""
@@ -110,12 +113,23 @@ class Statefulness:
             return self._of_function_node(node.args[0].value, seen) if node.args else "hidden"
         name = self._infer.names.qualified(node)
         if name:
-            return _of_name(name) if name.startswith(_KNOWN) else _unseen(node)
+            return _of_name(name) if name.startswith(_KNOWN) else self._elsewhere(node) or _unseen(node)
         value = self._infer.value(node)
         function = value.function or mapped_function(self._infer, node)
         if function is not None:
             return self._of_function(function, seen)
         return self._of_object(value, seen) or _unseen(node)
+
+    def _elsewhere(self, node: cst.BaseExpression) -> Nature | None:
+        """The nature of a function of another file; None where none is known. What it calls there may be out of sight."""
+        path = self._infer.value(node).outside
+        nature = self._infer.outside.mapped(path).nature if path else ""
+        return next((known for known in _WORST_FIRST if known == nature), "stateless" if nature else None)
+
+    def of_function(self, function: Function) -> Nature:
+        """The nature of a function of this file; "shaping" where it calls what is not in sight."""
+        nature = self._of_function(function, set())
+        return "shaping" if nature == "hidden" else nature
 
     def _of_object(self, value: Value, seen: set[Function]) -> Nature | None:
         """The nature of calling an object; None where nothing is known of it."""
@@ -131,14 +145,21 @@ class Statefulness:
         return "stateless" if value.kind in ("model", "tensor", "loss", "metric") else None
 
     def _of_function(self, function: Function, seen: set[Function]) -> Nature:
+        known = self._known.get(function)
+        if known is not None:
+            return known
         if function in seen or len(seen) > _DEEPEST:
+            self._cuts += 1
             return "stateless"
-        seen = seen | {function}
+        seen, cuts = seen | {function}, self._cuts
         found = {
             nature for call in self._calls_in(function) for nature in self._of_call(call, function, seen)
         }
         # What is worse covers what is better.
-        return next((nature for nature in _WORST_FIRST if nature in found), "stateless")
+        nature: Nature = next((nature for nature in _WORST_FIRST if nature in found), "stateless")
+        if cuts == self._cuts:
+            self._known[function] = nature
+        return nature
 
     @staticmethod
     def _calls_in(function: Function) -> Iterator[cst.Call]:
@@ -155,7 +176,8 @@ class Statefulness:
         name = self._infer.names.qualified(call.func)
         if name:
             hidden = not name.startswith(_KNOWN) and not self._is_about_nothing(call, function)
-            yield _of_callee_unseen(call.func) if hidden else _of_name(name)
+            seen_there = self._elsewhere(call.func) if hidden else None
+            yield seen_there or (_of_callee_unseen(call.func) if hidden else _of_name(name))
             return
         targets = self._calls.targets(call)
         if targets:
@@ -180,7 +202,8 @@ class Statefulness:
             if receiver.kind == "variable" and func.attr.value.startswith("assign"):
                 return "stateful"
             if receiver.known or self._holds_local(func.value, function):
-                return "stateless"
+                # What a table is called that the function is given.
+                return "stateful" if func.attr.value == "lookup" and not receiver.known else "stateless"
         elif isinstance(func, cst.Name):
             # What it calls by a name of its own was made in sight.
             if self._is_local(func, function):

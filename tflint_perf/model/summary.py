@@ -58,7 +58,8 @@ class Thing:
     in loops or not, of whether it `trains` a model, or `may_train` an object that it is given. `compiled` says that its
     body is compiled code, `alone` that nothing in its file calls it. `ready` and `elements` tell of a dataset how far
     ahead its elements are made, and what they are. `takes` are the parameters of a
-    function or class whose elements it takes into steps as they come, each with its place in a call.
+    function or class whose elements it takes into steps as they come, each with its place in a call. `nature`,
+    `elementwise` and `grows` are as `Mapped` has them.
     """
 
     kind: str
@@ -84,6 +85,9 @@ class Thing:
     source: Batch | None = None
 
 
+    nature: str = ""
+    elementwise: int = 0
+    grows: str = ""
 @dataclass(frozen=True, slots=True)
 class Use:
     """A place that calls what `path` leads to, or hands it to something.
@@ -230,6 +234,13 @@ def _function(model: Model, function: Function) -> Thing:
     )
     returned = model.infer.returned(function)
     if thing.compiled:
+    if function.owner is None and function.positional and not function.yields:
+        thing = replace(
+            thing,
+            nature=model.statefulness.of_function(function),
+            elementwise=model.pipelines.elementwise_arity(function),
+            grows=model.growth.of_function(function),
+        )
         returned = traced(returned)
     made = thing.compiled or model.on_device.is_made_by(function)
     if returned.kind in ("tuple", "list", "dict"):

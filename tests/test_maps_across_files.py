@@ -1,0 +1,91 @@
+"""Functions given to `Dataset.map` that another file defines: what they draw, compute and make of an element."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.test_callers import write
+from tflint_perf.project import lint_files
+from tflint_perf.settings import Settings
+
+_PREPARING = """
+    import tensorflow as tf
+    def flip(x, size=32):
+        return tf.image.random_crop(tf.image.random_flip_left_right(x), [size, size, 3])
+    def distort(x):
+        return flip(x) if training else x
+    def number(x, table):
+        return table.lookup(x)
+    def to_float(x, y):
+        return tf.cast(x, tf.float32) / 255.0, y
+    def load(path, side):
+        image = tf.io.decode_jpeg(tf.io.read_file(path))
+        return tf.image.resize(image, [side, side])
+    def unseen(x):
+        return library.work(x)
+"""
+_PROGRAM = """
+    import tensorflow as tf
+    import preparing
+    from preparing import distort, flip, load, number, to_float
+    (x_train, y_train), _ = tf.keras.datasets.mnist.load_data()
+    files = tf.data.Dataset.list_files("*.jpg")
+    images = tf.data.Dataset.from_tensor_slices((x_train, y_train))
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").touch()
+    return tmp_path
+
+
+def codes(project: Path, line: str) -> set[str]:
+    """What is reported in a line below the program."""
+    paths = write(project, preparing=_PREPARING, train=f"{_PROGRAM}    {line}\n")
+    rules = frozenset({"TFP503", "TFP505", "TFP509"})
+    results = lint_files(paths, Settings(root=Path(), rules=rules), 1)
+    return {finding.code for result in results for finding in result.findings}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "files.map(flip)",
+        "files.map(distort)",
+        "files.map(preparing.flip)",
+        "files.map(lambda x: flip(x, 64))",
+        "files.map(lambda x: number(x, table))",
+    ],
+)
+def test_a_map_of_a_stateful_function_of_another_file_gets_one_element_at_a_time(
+    project: Path, line: str
+) -> None:
+    assert codes(project, line) == {"TFP503"}
+
+
+@pytest.mark.parametrize("line", ["files.map(preparing.unseen)", "files.map(lambda x: load(x, 224))"])
+def test_a_function_of_another_file_that_is_seen_to_be_stateless_is_left_alone(
+    project: Path, line: str
+) -> None:
+    assert codes(project, line) == set()
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("images.map(to_float).batch(32)", {"TFP505"}),
+        ("images.map(to_float).shuffle(1000)", {"TFP509"}),
+        ("files.map(lambda p: load(p, 224)).shuffle(1000)", {"TFP509"}),
+        ("files.map(load).batch(32)", set()),
+        ("files.map(to_float).shuffle(1000)", set()),
+        ("images.batch(32).map(to_float)", set()),
+    ],
+)
+def test_what_a_function_of_another_file_makes_of_elements_is_known(
+    project: Path, line: str, expected: set[str]
+) -> None:
+    assert codes(project, line) == expected
