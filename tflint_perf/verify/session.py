@@ -6,6 +6,7 @@ import datetime
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -106,14 +107,13 @@ def _run(experiments: Sequence[Experiment], request: Request, place: Place) -> d
         cores=request.cores,
     )
     nursery = new_nursery() if place.device.kind == "cpu" and request.pair is None else None
+    results = {}
     try:
         with progress(experiments, options.runs, quick=options.quick) as run:
-            return {
-                experiment.name: run(
-                    experiment, lambda on_run, it=experiment: run_experiment(it, options, on_run, nursery)
-                )
-                for experiment in experiments
-            }
+            for experiment in experiments:
+                running = partial(run_experiment, experiment, options, nursery=nursery)
+                results[experiment.name] = run(experiment, running)
+        return results
     finally:
         if nursery is not None:
             nursery.close()
