@@ -243,7 +243,7 @@ def test_it_says_what_it_found(tflint_perf: CommandLine) -> None:
         "  tests       1 file, 1 with TensorFlow or Keras; left out",
         "  TensorFlow  ==1.15.2 in requirements.txt",
         "  Python      >=3.8,<3.9 in pyproject.toml; tflint-perf runs with 3.10 and later",
-        "  graphs      old.py: code for TensorFlow 1",
+        "  graphs      old.py, in the ways of TensorFlow 1",
         f"  pre-commit  {HOOKS} without tflint-perf",
         "  findings    2 (TFP101 1×, TFP406 1×)",
     ]
@@ -269,6 +269,14 @@ def test_what_comes_next_can_be_run(tflint_perf: CommandLine) -> None:
     assert [tflint_perf(*command.split()[1:]).code for command in commands(ran)] == [1, 0, 1]
 
 
+def test_where_no_fix_is_safe_the_unsafe_ones_come_next(tflint_perf: CommandLine) -> None:
+    ran = init(tflint_perf, **{"train.py": SLOW, "requirements.txt": "tensorflow==2.3.1\n"})
+    assert commands(ran)[-1] == "tflint-perf --diff --unsafe-fixes"
+    before = (tflint_perf.folder / "train.py").read_bytes()
+    assert tflint_perf("--fix").code == 1
+    assert (tflint_perf.folder / "train.py").read_bytes() == before
+
+
 def test_where_nothing_is_found_nothing_is_to_be_fixed(tflint_perf: CommandLine) -> None:
     ran = init(tflint_perf, **{"train.py": CLEAN})
     assert "  findings    none\n" in ran.out
@@ -289,7 +297,7 @@ def test_where_much_is_found_a_baseline_is_the_way_in(tflint_perf: CommandLine) 
 
 def test_a_file_that_does_not_parse_is_told(tflint_perf: CommandLine) -> None:
     ran = init(tflint_perf, **{"train.py": BROKEN})
-    assert "  no syntax   train.py: not Python 3" in ran.out
+    assert "  not parsed  train.py: what else" in ran.out
     assert "  findings    none\n" in ran.out
     assert 'or leave it out: extend-exclude = ["train.py"]\n' in ran.out
 

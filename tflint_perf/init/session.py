@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from tflint_perf.applicability import applicability
 from tflint_perf.catalogue import catalogue
 from tflint_perf.clean import cache_folder
 from tflint_perf.config import Values, toml_of
@@ -55,12 +56,18 @@ def _lint(folder: Path, lines: str, keep: bool) -> Linted:
     configs = Configs(folder.resolve(), [Values(folder.resolve(), values)])
     groups, failures = discover([str(folder)], configs, configs.of(folder.resolve()))
     place = cache_folder(folder.resolve()) if keep else None
-    results = [
-        result for group in groups for result in lint_files(group.files, group.settings, cores(), place)
-    ]
+    linted = [lint_files(group.files, group.settings, cores(), place) for group in groups]
+    trust = {
+        applicability(finding, group.settings)
+        for group, found in zip(groups, linted, strict=True)
+        for result in found
+        for finding in result.findings
+    }
+    results = [result for found in linted for result in found]
     by_path = [(result.path, finding) for result in results for finding in result.findings]
     return Linted(
         tuple(finding for _, finding in by_path if finding.code != INVALID_SYNTAX),
+        "safe" if "safe" in trust else "unsafe" if "unsafe" in trust else None,
         tuple(dict.fromkeys(path for path, finding in by_path if finding.code == INVALID_SYNTAX)),
         (*failures, *(result.failure for result in results if result.failure)),
     )

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tflint_perf.applicability import Applicability
 from tflint_perf.config import PYPROJECT
 from tflint_perf.finding import Finding
 from tflint_perf.init.looking import BASELINE, HOOKS, Files, Project
@@ -32,9 +33,10 @@ _PYTHON = (3, 10)
 
 @dataclass(frozen=True, slots=True)
 class Linted:
-    """What linting came to: the findings, those in files that do not parse apart."""
+    """What linting came to: the findings, how far the best of their fixes is to be trusted, and files that do not parse."""
 
     findings: tuple[Finding, ...]
+    fixable: Applicability | None
     unread: tuple[str, ...]
     failures: tuple[str, ...]
 
@@ -56,11 +58,11 @@ def found(project: Project, linted: Linted, style: Style) -> Iterator[str]:
             "Python", _asked(project.python) + ("; tflint-perf runs with 3.10 and later" if own else "")
         )
     if project.graphs:
-        yield _fact("graphs", f"{_some(project.graphs)}: code for TensorFlow 1")
+        yield _fact("graphs", f"{_some(project.graphs)}, in the ways of TensorFlow 1")
     if project.has_hooks:
         yield _fact("pre-commit", f"{HOOKS} {'with' if project.has_our_hook else 'without'} tflint-perf")
     if linted.unread:
-        yield _fact("no syntax", f"{_some(linted.unread)}: not Python 3, so nothing else is known of it")
+        yield _fact("not parsed", f"{_some(linted.unread)}: what else there may be is not known")
     yield _fact("findings", _findings(linted.findings))
 
 
@@ -122,7 +124,13 @@ def _steps(linted: Linted, many: bool, target: Target) -> Iterator[tuple[str, st
     if linted.findings:
         code = _ordered(Counter(finding.code for finding in linted.findings))[0][0]
         yield f"tflint-perf rule {code}", "what a rule finds, why it matters, what it costs"
+    if linted.fixable == "safe":
         yield "tflint-perf --diff", "what --fix would change"
+    elif linted.fixable == "unsafe":
+        yield (
+            "tflint-perf --diff --unsafe-fixes",
+            "what fixes would change; look at them before you apply any",
+        )
     if many:
         yield (
             f"tflint-perf --write-baseline {BASELINE}",
