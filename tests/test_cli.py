@@ -116,6 +116,7 @@ def test_help_lists_every_command(tflint_perf: CommandLine) -> None:
     ran = tflint_perf("--help")
     assert ran.code == 0
     assert all(f"\n  {command}" in ran.out for command in COMMANDS)
+    assert "..." not in ran.out.split("Commands:")[1], "a command's line is cut off"
 
 
 def test_help_of_check_shows_every_key_that_is_an_option(tflint_perf: CommandLine) -> None:

@@ -155,7 +155,7 @@ def tflint_perf() -> None:
     """Find, explain and fix what makes TensorFlow training scripts slow."""
 
 
-@tflint_perf.command()
+@tflint_perf.command(short_help="Lint files and folders; what runs without a command.")
 @check_options
 def check(**options: Any) -> int:
     """Lint files and folders, the current folder if none is named; `-` is standard input."""
@@ -219,7 +219,7 @@ def _configs(options: dict[str, Any]) -> Any:
     return Configs(folder, [*inline, Values(folder, keys_given(options))], given, options["isolated"])
 
 
-@tflint_perf.command()
+@tflint_perf.command(short_help="Explain a rule, with what was measured of it.")
 @click.argument("wanted", metavar="CODE|NAME", required=False)
 @click.option("--all", "everything", is_flag=True, help="All rules.")
 @click.option("--output-format", type=click.Choice(["text", "json", "markdown"]), default="text")
@@ -255,7 +255,7 @@ def rule(wanted: str | None, everything: bool, output_format: Literal["text", "j
         print("\n" * min(number, 1) + "\n".join(lines))
 
 
-@tflint_perf.command()
+@tflint_perf.command(short_help="List the settings, with their defaults and types.")
 @click.argument("key", required=False)
 @click.option("--output-format", type=click.Choice(["text", "json", "json-schema"]), default="text")
 def config(key: str | None, output_format: Literal["text", "json", "json-schema"]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 
-@click.command()
+@click.command(short_help="Write a first configuration after a look at the project.")
 @click.argument("folder", type=click.Path(path_type=Path), default=Path(), metavar="[FOLDER]")
 @click.option("--diff", is_flag=True, help="Print what would be written as a diff, and write nothing.")
 def init(folder: Path, diff: bool) -> int:

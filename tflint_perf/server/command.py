@@ -7,7 +7,7 @@ import sys
 import click
 
 
-@click.command()
+@click.command(short_help="Serve an editor: findings and fixes while one types.")
 @click.option("--stdio", is_flag=True, hidden=True, help="As always: some editors say so.")
 def server(stdio: bool) -> int:
     """Serve an editor through standard input and output, by the Language Server Protocol.

@@ -26,7 +26,7 @@ def _claim(metric: str | None, least: float | None, tolerance: float | None) -> 
     )
 
 
-@click.command()
+@click.command(short_help="Run the experiments behind the rules on this machine.")
 @click.argument("selectors", nargs=-1, metavar="[CODES]...")
 @click.option("--device", type=click.Choice(["cpu", "gpu"]), help="Where to run.  [default: the GPU, if any]")
 @click.option(
