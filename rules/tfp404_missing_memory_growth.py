@@ -75,6 +75,7 @@ class MissingMemoryGrowth(Rule):
         ".fit(",
         "fit_generator",
         "minimize(",
+        "cross_val",
         "apply_gradients",
     )
     through_imports = True
@@ -98,6 +99,8 @@ class MissingMemoryGrowth(Rule):
 def _set_growth(edit: Editor, first: cst.Import | cst.ImportFrom) -> Repair | Refusal:
     if edit.model.programs.is_graph_code():
         return Refusal("in TensorFlow 1 graph code the `ConfigProto` of the session decides")
+    if edit.model.versions.is_version_1():
+        return Refusal("in TensorFlow 1 the `config` of `tf.enable_eager_execution` decides")
     last = last_import_from(edit, first)
     if isinstance(last, Refusal):
         return last

@@ -635,3 +635,37 @@ def test_a_program_trains_by_what_it_hands_on(project: Path, start: str, found: 
     program = f"import tensorflow as tf\nfrom tools import Trainer\ntrainer = Trainer()\nmode = ask()\n{handed_on}\n"
     files = write(project, tools=tools, program=program)
     assert ("program.py" in lint(files, frozenset({"TFP404"}))) is found
+
+
+@pytest.mark.parametrize(("call", "found"), [("super().learn(x)", True), ("super().look(x)", False)])
+def test_a_method_of_a_base_in_another_file_is_reached_by_super(
+    project: Path, call: str, found: bool
+) -> None:
+    base = """
+        import tensorflow as tf
+        class Base:
+            def learn(self, x):
+                tf.keras.Sequential().fit(x, epochs=3)
+            def look(self, x):
+                print(x)
+        """
+    program = f"""
+        import tensorflow as tf
+        from base import Base
+        class Agent(Base):
+            def learn(self, x):
+                {call}
+        Agent().learn(tf.zeros(3))
+        """
+    files = write(project, base=base, program=program)
+    assert ("program.py" in lint(files, frozenset({"TFP404"}))) is found
+
+
+@pytest.mark.parametrize(("where", "found"), [("if __name__ == '__main__':\n    ", True), ("", False)])
+def test_what_a_module_does_to_the_devices_in_its_main_guard_is_not_done_by_importing_it(
+    project: Path, where: str, found: bool
+) -> None:
+    net = f"import os\ndef f():\n    pass\n{where}os.environ['CUDA_VISIBLE_DEVICES'] = ''\n"
+    program = "import tensorflow as tf\nimport net\ntf.keras.Sequential().fit(tf.zeros(3))\n"
+    files = write(project, net=net, program=program)
+    assert ("program.py" in lint(files, frozenset({"TFP404"}))) is found

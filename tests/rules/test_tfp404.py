@@ -37,6 +37,9 @@ SILENT = {
     "a minimizer of SciPy": TF + "import scipy.optimize\nscipy.optimize.minimize(f, x0=[0.0])\n",
     "a thread that is not started": TF + BUILD + STEP + "from threading import Thread\nclass Worker(Thread):\n    def run(self):\n"
     "        train_step(1, 2)\nWorker().join()\n",
+    "a search over what is no model": TF + "from sklearn.model_selection import GridSearchCV\ngrid = GridSearchCV(SVC(), sizes)\n"
+    "grid.fit(x, y)\n",
+    "a train of something else": TF + "tracker = Tracker()\ntracker.train(feed, steps=9)\n",
     "a fit of another library": TF + "from sklearn.svm import SVC\nSVC().fit(x, y)\n",
     "an excerpt whose model is defined nowhere": TF + STEP + "train_step(1, 2)\n",
     "an excerpt that fits": TF + "model.fit(data, epochs=3)\n",
@@ -131,6 +134,15 @@ FLAGGED = {
     ),
     "an estimator": (TF + "classifier = tf.estimator.Estimator(model_fn)\nclassifier.train(input_fn=feed, steps=9)\n", [1]),
     "an estimator and its evaluation": (TF + "e = make()\ntf.estimator.train_and_evaluate(e, train_spec, eval_spec)\n", [1]),
+    "an estimator that gets its input by place": (TF + "e = tf.estimator.LinearClassifier(columns)\ne.train(feed, steps=9)\n", [1]),
+    "a search of scikit-learn over models": (
+        "from keras.wrappers.scikit_learn import KerasClassifier\nfrom sklearn.model_selection import GridSearchCV\n"
+        "grid = GridSearchCV(estimator=KerasClassifier(build_fn=build), param_grid=sizes)\ngrid.fit(x, y)\n".replace("build)", "print)"), [1],
+    ),
+    "a cross-validation of models": (
+        TF + "from sklearn.model_selection import cross_val_score\ncross_val_score(tf.keras.wrappers.scikit_learn.KerasRegressor(print), x, y)\n",
+        [1],
+    ),
     "a session": (SESSION + "sess = tf.Session()\nsess.run(train_op)\n", [1]),
     "growth that is set to false": (
         TF + "for g in tf.config.list_physical_devices('GPU'):\n    tf.config.experimental.set_memory_growth(g, False)\n" + FIT,

@@ -34,9 +34,10 @@ class Actions:
 
     def acts(self, call: cst.Call) -> bool:
         """Whether a call makes a gradient step or an inference call, or runs a function that does."""
-        outside = self._infer.value(call.func).outside
-        if outside and self._infer.outside.acts(outside):
-            return True
+        for function in (call.func, self._calls.run_by_strategy(call)):
+            outside = self._infer.value(function).outside if function is not None else ""
+            if outside and self._infer.outside.acts(outside):
+                return True
         return self._is_action(call) or any(map(self.function_acts, self._calls.targets(call)))
 
     def function_acts(self, function: Function) -> bool:

@@ -13,11 +13,13 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.keras_classes import COMPILED_METHODS
 from tflint_perf.model.outside import NOTHING, Outside, name_outside
 from tflint_perf.model.scopes import Function
-from tflint_perf.model.syntax import argument, callee_name, has_stars, is_name
+from tflint_perf.model.syntax import argument, callee_name, has_stars, is_super
 from tflint_perf.model.values import Value
 
 # Rounds of asking who is called.
 _ROUNDS = 3
+# How a strategy runs a function.
+_RUNS = frozenset({"run", "experimental_run_v2"})
 # Method names too common to find their class by.
 _COMMON = frozenset(
     [
@@ -123,11 +125,11 @@ class CallGraph:
         """The functions of this file that a call runs."""
         func = call.func
         name = callee_name(call)
-        if name in ("run", "experimental_run_v2") and call.args and isinstance(func, cst.Attribute):
-            given = self._function_argument(call.args[0].value)
-            if given is not None and self._infer.value(func.value).kind in ("strategy", "unknown"):
-                yield given
-                return
+        run = self.run_by_strategy(call)
+        given = self._function_argument(run) if run is not None else None
+        if given is not None:
+            yield given
+            return
         value = self._infer.value(func)
         function = self._run_by(value)
         if function is None and name == "start" and isinstance(func, cst.Attribute):
@@ -137,11 +139,7 @@ class CallGraph:
         elif isinstance(func, cst.Attribute) and not value.known and name not in _COMMON:
             owners = self.methods_named(name)
             # An object of unknown class, and one class here has a method of that name.
-            if (
-                len(owners) == 1
-                and not self._infer.value(func.value).known
-                and not is_name(func.value, "super")
-            ):
+            if len(owners) == 1 and not self._infer.value(func.value).known and not is_super(func.value):
                 yield owners[0]
 
     def _run_by(self, value: Value) -> Function | None:
@@ -176,6 +174,14 @@ class CallGraph:
     def targets(self, call: cst.Call) -> list[Function]:
         """The functions of this file that `call` runs."""
         return self._targets.get(call, [])
+
+    def run_by_strategy(self, call: cst.Call) -> cst.BaseExpression | None:
+        """`f` in `strategy.run(f, args=(x,))`."""
+        if callee_name(call) not in _RUNS or not call.args or not isinstance(call.func, cst.Attribute):
+            return None
+        if self._infer.value(call.func.value).kind not in ("strategy", "unknown"):
+            return None
+        return call.args[0].value
 
     def methods_named(self, name: str) -> list[Function]:
         """The methods of that name, of all classes in this file."""
@@ -223,9 +229,7 @@ class CallGraph:
         position = positional.index(parameter) - offset if parameter in positional else None
         default = next((p.default for p in function.parameters if p.name.value == parameter), None)
         for call in self.sites(function):
-            if callee_name(call) in ("run", "experimental_run_v2") and self._function_argument_of_run(
-                call, function
-            ):
+            if callee_name(call) in _RUNS and self._function_argument_of_run(call, function):
                 return self._run_arguments(call, position)
             if has_stars(call):
                 return []

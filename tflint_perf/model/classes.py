@@ -11,7 +11,7 @@ from tflint_perf.model.bound_values import value_of_binding
 from tflint_perf.model.flow import reaching
 from tflint_perf.model.keras_classes import KERAS_BASES
 from tflint_perf.model.scopes import At, Binding, Block, Class, Function
-from tflint_perf.model.values import Kind, Value, join
+from tflint_perf.model.values import UNKNOWN, Kind, Value, join
 
 if TYPE_CHECKING:
     from tflint_perf.model.infer import Inference
@@ -138,6 +138,22 @@ class Classes:
             if inherited.known or inherited.outside:
                 return inherited
         return None
+
+    def of_super(self, node: cst.Attribute) -> Value:
+        """The method of a base that `super().m` is."""
+        function = self._infer.names.scope_of(node).function
+        while function is not None and function.owner is None:
+            function = function.outer
+        klass = function.owner if function is not None else None
+        if klass is None:
+            return UNKNOWN
+        name = node.attr.value
+        for above in self.lineage(klass)[1:]:
+            if name in above.methods:
+                method = self._infer.function_value(above.methods[name])
+                return replace(method, receiver=self.instance_of(klass))
+        members = (self._infer.outside.member(f"{path}()", name) for path in self.bases_outside(klass))
+        return next((value for value in members if value.outside), UNKNOWN)
 
     def _own_reaching(self, bindings: list[Binding], use: cst.Attribute) -> list[Binding]:
         """The assignments of the same method that surely give `self.x` its value at `use`; none where others may."""

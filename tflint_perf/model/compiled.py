@@ -9,7 +9,7 @@ from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.keras_classes import COMPILED_METHODS, STEPS_OF_MODELS
 from tflint_perf.model.scopes import Function
-from tflint_perf.model.syntax import argument, callee_name, descendants, is_name
+from tflint_perf.model.syntax import argument, callee_name, descendants, is_name, is_super
 
 # `Dataset` methods that trace the function they are given.
 _DATASET_TRACERS = frozenset(
@@ -277,7 +277,7 @@ class Compiled:
         return (
             function in self._by_keras
             and isinstance(call.func, cst.Attribute)
-            and not _is_super(call.func.value)
+            and not is_super(call.func.value)
         )
 
     def _is_called_outside(self, function: Function, state: State) -> bool:
@@ -322,7 +322,3 @@ class Compiled:
     def _is_site_compiled(self, call: cst.Call, states: dict[Function, State]) -> bool:
         caller = self._calls.function_at(call)
         return caller is None or states.get(caller) == "compiled"
-
-
-def _is_super(node: cst.BaseExpression) -> bool:
-    return isinstance(node, cst.Call) and is_name(node.func, "super")

@@ -67,6 +67,7 @@ _OTHERS_ABOUT_GPUS = frozenset(
 _OF_SESSIONS = frozenset({"prepare_session", "prepare_or_wait_for_session"})
 # How another file hides all GPUs.
 _HIDES = re.compile(rb"""CUDA_VISIBLE_DEVICES["'][\])]?\s*[=,:]\s*["'](?:-1)?["']""")
+_GUARD = re.compile(rb"(?m)^if __name__\b")
 _TPU = ("TPUStrategy", "TPUEstimator", "TPUClusterResolver", "initialize_tpu_system")
 
 
@@ -123,7 +124,8 @@ class Devices:
 
     def _may_set_up_devices(self, imported: str) -> bool:
         """Whether the module of an imported name sets up devices; by its name, where its text is not at hand."""
-        texts = self._infer.outside.module_texts(imported)
+        # What stands in a main guard is not run when a module is imported.
+        texts = [_GUARD.split(text, 1)[0] for text in self._infer.outside.module_texts(imported)]
         if not texts:
             return _MAY_SET_UP_DEVICES.search(imported) is not None and not _is_of_others(imported)
         words = [word.encode() for word in (*_SETTERS, *_SESSION_OPTIONS, _VARIABLE)]

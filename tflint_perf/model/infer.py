@@ -17,7 +17,7 @@ from tflint_perf.model.methods import value_of_attribute, value_of_call
 from tflint_perf.model.names import Names
 from tflint_perf.model.outside import Outside
 from tflint_perf.model.scopes import At, Binding, Function, Scope
-from tflint_perf.model.syntax import string
+from tflint_perf.model.syntax import is_super, string
 from tflint_perf.model.values import NEVER, NONE, NUMBER, STRING, TENSOR, UNKNOWN, Value, arithmetic, join
 from tflint_perf.model.walk import Walk
 
@@ -208,6 +208,8 @@ class Inference:
         dotted = self.names.dotted(node)
         if dotted:
             return self.outside.value(dotted)
+        if is_super(node.value):
+            return self.classes.of_super(node)
         base = self.value(node.value)
         name = node.attr.value
         if base.klass is not None:

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from tflint_perf.caller import NEEDED, Batch, Fate, Given, How, State
 from tflint_perf.model.bound_values import value_of_binding
 from tflint_perf.model.loops import LoopKind
@@ -282,8 +284,7 @@ def _calls(model: Model, function: Function) -> Iterator[str]:
     """The paths of what a function calls outside its own loops."""
     for call in function.calls:
         if model.loops.actions.is_outside_loops(call):
-            if path := model.value(call.func).outside:
-                yield path
+            yield from _paths_called(model, call)
             for target in model.calls.targets(call):
                 if name := name_outside(target):
                     yield f"::{name}"
@@ -303,14 +304,20 @@ def _reached(model: Model, function: Function) -> set[Function]:
 def _runs(model: Model, functions: set[Function]) -> Iterator[str]:
     """The paths of all that functions call."""
     for call in (call for function in functions for call in function.calls):
-        if path := model.value(call.func).outside:
-            yield path
+        yield from _paths_called(model, call)
         for target in model.calls.targets(call):
             if name := name_outside(target):
                 yield f"::{name}"
 
 
 def _path(value: Value) -> str:
+def _paths_called(model: Model, call: cst.Call) -> Iterator[str]:
+    """The paths of what a call runs in other files, itself or by a strategy."""
+    for function in (call.func, model.calls.run_by_strategy(call)):
+        if function is not None and (path := model.value(function).outside):
+            yield path
+
+
     """The way to a value: a call of the class that it is an instance of, or what leads there from outside."""
     if value.klass is None:
         return value.outside

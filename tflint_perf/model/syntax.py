@@ -177,6 +177,11 @@ def last_name(node: cst.CSTNode | None) -> str:
     return node.value if isinstance(node, cst.Name) else ""
 
 
+def is_super(node: cst.CSTNode | None) -> bool:
+    """Whether it is `super()`, with arguments or without."""
+    return isinstance(node, cst.Call) and is_name(node.func, "super")
+
+
 def last_statement(suite: cst.BaseSuite) -> cst.CSTNode | None:
     """The statement that a suite ends with; the last one of a shared line."""
     last = suite.body[-1] if suite.body else None

@@ -12,6 +12,9 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.syntax import argument, callee_name, descendants, keyword_argument, last_name
 
 _FIT_METHODS = frozenset({"fit", "fit_generator", "train_on_batch"})
+_ESTIMATORS = ("tf.estimator.", "tf.contrib.learn.")
+# What fits the estimators that it is given, or that it belongs to.
+_BY_SCIKIT_LEARN = frozenset({"fit", "cross_val_score", "cross_validate", "cross_val_predict"})
 _KERAS_WORDS = frozenset({"epochs", "validation_data", "steps_per_epoch", "validation_split", "nb_epoch"})
 _GRAPH_CODE = ("tf.Session", "tf.placeholder", "tf.disable_eager_execution", "tf.disable_v2_behavior",
                "tf.InteractiveSession", "tf.train.MonitoredTrainingSession", "tf.train.Supervisor",
@@ -44,7 +47,9 @@ class TrainCalls:
         name = callee_name(call)
         if self._minimizes(call):
             return True
-        if name == "train" and keyword_argument(call, "input_fn") is not None:
+        if name == "train" and self._is_of_estimator(call):
+            return True
+        if name in _BY_SCIKIT_LEARN and self._wraps_models and not self._calls.targets(call):
             return True
         if self._infer.names.qualified(call.func) == "tf.estimator.train_and_evaluate":
             return True
@@ -55,6 +60,27 @@ class TrainCalls:
             return receiver.kind == "model"
         words = {arg.keyword.value for arg in call.args if arg.keyword is not None}
         return name != "fit" or bool(words & _KERAS_WORDS)
+
+    def _is_of_estimator(self, call: cst.Call) -> bool:
+        """Whether `train` is that of an `Estimator`: it is made as one, or is given an `input_fn`."""
+        if keyword_argument(call, "input_fn") is not None:
+            return True
+        receiver = call.func.value if isinstance(call.func, cst.Attribute) else None
+        found = self._infer.bindings_reaching(receiver) if isinstance(receiver, cst.Name) else None
+        made = [binding.value for binding in found[1]] if found is not None else [receiver]
+        return any(
+            isinstance(value, cst.Call) and self._infer.names.qualified(value.func).startswith(_ESTIMATORS)
+            for value in made
+        )
+
+    @cached_property
+    def _wraps_models(self) -> bool:
+        """Whether Keras models are made estimators of scikit-learn, which that fits."""
+        return any(
+            (self._infer.names.dotted(call.func) or "").startswith(("keras.", "tensorflow.", "scikeras."))
+            for name in ("KerasClassifier", "KerasRegressor")
+            for call in self._walk.calls.get(name, ())
+        )
 
     def _minimizes(self, call: cst.Call) -> bool:
         """Whether a call minimizes something computed by TensorFlow: by its probability library, or by SciPy in a file
