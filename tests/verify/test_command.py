@@ -19,7 +19,7 @@ from tests.verify.support import FAKE_TENSORFLOW, fake_tensorflow, script
 from tflint_perf.verify import session
 from tflint_perf.verify.records import from_json, to_json
 
-SLOW, FAST, CRASHES = "time.sleep(0.004)", "time.sleep(0.001)", "[][0]"
+SLOW, FAST, CRASHES = "time.sleep(0.016)", "time.sleep(0.004)", "[][0]"
 for needed in ("psutil", "scipy", "rich", "matplotlib"):
     pytest.importorskip(needed)
 

@@ -28,7 +28,7 @@ SIGNS = (
 )
 # Slow, but for the third run: the file has as many characters as runs have begun.
 DISTURBED = (
-    "step or open({path!r}, 'a').write('.'); time.sleep(0.001 if os.path.getsize({path!r}) == 3 else 0.004)"
+    "step or open({path!r}, 'a').write('.'); time.sleep(0.004 if os.path.getsize({path!r}) == 3 else 0.016)"
 )
 OUT_OF_REACH = replace(
     STEP_TIME, least=1_000.0
@@ -52,8 +52,9 @@ def test_slow_and_fast_run_in_turn() -> None:
 
 
 def test_pairs_that_run_are_judged(tmp_path: Path) -> None:
-    result = run(experiment(tmp_path, SLEEPS.format(0.004), SLEEPS.format(0.001)), OPTIONS)
-    assert (result.verdict, len(result.pairs), result.steps) == ("confirmed", 5, STEPS)
+    result = run(experiment(tmp_path, SLEEPS.format(0.016), SLEEPS.format(0.004)), OPTIONS)
+    assert (result.verdict, result.steps) == ("confirmed", STEPS)
+    assert len(result.pairs) in (5, 10, 20)  # as many as a disturbed machine needs
     assert result.effect is not None
     assert 2.5 < result.effect.low <= result.effect.value <= result.effect.high < 4.5
 
@@ -75,7 +76,7 @@ def test_every_run_is_told_of(tmp_path: Path) -> None:
 
 def test_what_five_pairs_leave_open_gets_five_more(tmp_path: Path) -> None:
     disturbed = DISTURBED.format(path=str(tmp_path / "log"))
-    result = run(experiment(tmp_path, disturbed, SLEEPS.format(0.001)), OPTIONS)
+    result = run(experiment(tmp_path, disturbed, SLEEPS.format(0.004)), OPTIONS)
     ratios = [pair.slow.step / pair.fast.step for pair in result.pairs]
     assert [ratio > 2 for ratio in ratios] == [True, True, False, *[True] * 7]
     assert judge(STEP_TIME, result.pairs[:5]).verdict == "inconclusive"
