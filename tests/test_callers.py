@@ -146,6 +146,28 @@ def test_a_function_that_its_package_gives_on_is_followed(project: Path) -> None
     assert lint(paths) == {"kit/steps.py": ["TFP101", "TFP406"]}
 
 
+@pytest.mark.parametrize(
+    ("caller", "found"),
+    [
+        ("import tensorflow as tf\nimport parse\ndata = tf.data.TFRecordDataset(f).map(map_func=parse.Records.parse)", True),
+        ("import tensorflow as tf\nfrom parse import Records\n@tf.function\ndef f(x):\n    Records.parse(x)", True),
+        ("from parse import Records\nfor x in records:\n    Records.parse(x)", False),
+        ("print(1)", False),
+    ],
+)  # fmt: skip
+def test_what_another_file_compiles_is_compiled(project: Path, caller: str, found: bool) -> None:
+    parse = """
+        import numpy as np
+        import tensorflow as tf
+        class Records:
+            @staticmethod
+            def parse(record):
+                return tf.io.parse_tensor(record, tf.float32) * np.random.rand()
+        """
+    paths = write(project, parse=parse, data=caller)
+    assert lint(paths, frozenset({"TFP205"})) == ({"parse.py": ["TFP205"]} if found else {})
+
+
 def test_a_chain_of_callers_in_several_files_is_followed(project: Path) -> None:
     paths = write(
         project,

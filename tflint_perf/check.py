@@ -40,6 +40,7 @@ _PER_STEP = Caller(
     fates=frozenset({"shown"}),
     given=(Given("*", -1, "stacked"),),
     fed=True,
+    trains=True,
 )
 _COMPILED = Caller("compile", "compiled")
 _ONCE = Caller("call", "eager")
@@ -228,7 +229,8 @@ def _open(
     """The functions whose callers in other files may decide on a finding: on one that is there, or one more.
 
     Which these are shows when the rules are asked again: supposing that all functions run per step, there may
-    be more findings; supposing that all are compiled, or run once, there may be fewer.
+    be more findings; supposing that all are compiled, or run once, there may be fewer, and more of rules about
+    compiled code.
     """
     if not outside.asked:
         return {}
@@ -237,6 +239,8 @@ def _open(
     if found:
         for caller in (_COMPILED, _ONCE):
             differ |= found - _supposing((caller,), model, rules, outside)
+    if compiled := [rule for rule in rules if rule.in_compiled_code]:
+        differ |= _supposing((_COMPILED,), model, compiled, outside) - found
     functions = model.calls.functions_outside(differ)
     named = {name_outside(function): function.owner for function in functions}
     offered = dict.fromkeys(model.offered.names_of(differ), ())

@@ -107,6 +107,9 @@ class Rule(ABC):
     # Whether a program that names no framework may have a finding, for what it runs of the files that it imports.
     through_imports: ClassVar[bool] = False
 
+    # Whether it is about compiled code, which a function may be that another file compiles.
+    in_compiled_code: ClassVar[bool] = False
+
     @abstractmethod
     def check(self, model: Model) -> Iterator[Report]:
         """Yield one report for each place where the rule applies."""
