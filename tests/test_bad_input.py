@@ -256,6 +256,22 @@ def test_what_may_not_be_read_is_a_line_and_the_run_goes_on(tflint_perf: Command
     assert ran.code == 2
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no modes by which to forbid reading")
+@pytest.mark.parametrize("path", ["locked", "locked/a.py", "secret.py"])
+def test_what_may_not_be_read_is_a_line_also_when_it_is_named(tflint_perf: CommandLine, path: str) -> None:
+    tflint_perf.write(GOOD, SLOW)
+    tflint_perf(GOOD)  # imports, which nobody may not be allowed
+    tflint_perf.write("secret.py", SLOW).chmod(0)
+    tflint_perf.write("locked/a.py", SLOW)
+    (tflint_perf.folder / "locked").chmod(0)
+    try:
+        with as_nobody(tflint_perf.folder):
+            ran = tflint_perf(path)
+    finally:
+        (tflint_perf.folder / "locked").chmod(0o755)
+    assert (ran.code, ran.out, ran.err) == (2, "", f"tflint-perf: {path}: permission denied\n")
+
+
 def test_a_circle_of_links_is_walked_once(tflint_perf: CommandLine) -> None:
     tflint_perf.write(GOOD, SLOW)
     (tflint_perf.folder / "again").symlink_to(".")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tflint_perf import baseline
+from tflint_perf.config import is_folder
 from tflint_perf.errors import SourceError
 from tflint_perf.files import reason, settings_for
 from tflint_perf.finding import Finding
@@ -120,7 +121,7 @@ def _gone(result: FileResult, settings: Settings) -> int:
 def _written(results: _Results, request: Request, path: Path) -> Adopted:
     """Write a baseline; files that could not be linted keep what it says of them."""
     found = {result.path: result.findings for result, _ in results if not result.failure}
-    folders = [Path(given) for given in request.paths or (".",) if Path(given).is_dir()]
+    folders = [Path(given) for given in request.paths or (".",) if is_folder(Path(given))]
     if len(found) < len(results):  # of a file that was not linted, nothing is known to have gone
         folders = []
     try:

@@ -181,6 +181,14 @@ def is_file(path: Path) -> bool:
         return False
 
 
+def is_folder(path: Path) -> bool:
+    """Whether there is a folder that can be asked about."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 def _bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()

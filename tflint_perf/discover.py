@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
+from tflint_perf.config import is_file, is_folder
 from tflint_perf.files import find_files
 from tflint_perf.problems import nearest
 from tflint_perf.resolve import Config, Configs
@@ -44,7 +45,7 @@ def discover(arguments: Sequence[str], configs: Configs, of_run: Config) -> tupl
                 settings = replace(own.settings, force_exclude=True, include_tests=True)
                 files = list(find_files([str(file) for file in files], settings).files)
             found.setdefault(own.path, (own, {}))[1].update(dict.fromkeys(files))
-    named = frozenset(str(Path(argument)) for argument in arguments if Path(argument).is_file())
+    named = frozenset(str(Path(argument)) for argument in arguments if is_file(Path(argument)))
     groups = [
         Group(replace(_for_run(config.settings, of_run), named=named), config.path, tuple(sorted(files)))
         for config, files in found.values()
@@ -54,7 +55,7 @@ def discover(arguments: Sequence[str], configs: Configs, of_run: Config) -> tupl
 
 def excluded_stdin(path: str, settings: Settings) -> bool:
     """Whether code from standard input belongs to a file that is to be left out also when it is named."""
-    return settings.force_exclude and Path(path).is_file() and not find_files([path], settings).files
+    return settings.force_exclude and is_file(Path(path)) and not find_files([path], settings).files
 
 
 def _hint(failure: str, arguments: Iterable[str]) -> str:
@@ -73,7 +74,7 @@ def _split(items: Iterable[tuple[Path, T]], configs: Configs) -> list[tuple[Conf
     for path, item in items:
         if path not in of_path:
             whole = (configs.folder / path).resolve()
-            of_path[path] = configs.of(whole if whole.is_dir() else whole.parent)
+            of_path[path] = configs.of(whole if is_folder(whole) else whole.parent)
         config = of_path[path]
         groups.setdefault(config.path, (config, []))[1].append(item)
     return list(groups.values())

@@ -32,7 +32,7 @@ def _switch(name: str, help: str) -> Callable[[F], F]:
 
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.argument("paths", nargs=-1, type=click.Path(path_type=str)),
+    click.argument("paths", nargs=-1, type=click.Path(path_type=str, readable=False)),
     _switch("fix", "Apply safe fixes."),
     _switch("unsafe-fixes", "Apply the other fixes too; without --fix, mark them as applicable."),
     click.option("--diff", is_flag=True, help="Print what --fix would change as a diff, and write nothing."),
