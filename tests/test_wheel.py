@@ -173,7 +173,7 @@ def test_a_stranger_s_five_minutes_go_as_the_page_says(installed: Installed, tmp
         "tflint-perf --fix --quiet",
         "tflint-perf --diff --unsafe-fixes --select TFP101",
     ], done.stdout + done.stderr
-    assert codes[-1] == ("0", "git commit --message Train faster")
+    assert codes[-2:] == [("0", "git commit --message Train faster"), ("0", "tflint-perf init")]
     assert re.search(r"tflint-perf\.+Passed", done.stdout + done.stderr)
     trained = (tmp_path / "train.py").read_text(encoding="utf-8")
     assert trained.startswith("import tensorflow as tf  # noqa: TFP404")
