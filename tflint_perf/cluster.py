@@ -6,6 +6,7 @@ depends on callers in other files is settled here, once, as it is with processes
 
 from __future__ import annotations
 
+import atexit
 import logging
 import pickle
 from collections import deque
@@ -28,9 +29,10 @@ from tflint_perf.settings import Settings
 from tflint_perf.surroundings import digest_of
 
 if TYPE_CHECKING:
-    from distributed import Client, Future
+    from distributed import Client, Future, LocalCluster
 
 _OPTION = "--engine dask"
+_HERE = "127.0.0.1"
 # Tasks that wait or run for each worker, and at least: enough that none is idle, few enough for the scheduler.
 _AHEAD = 4
 _LEAST_AHEAD = 64
@@ -86,23 +88,20 @@ class Dask:
         """Leave the cluster, and end it if it was started here."""
         while self._open:
             self._open.pop().close()
+        logging.disable(logging.NOTSET)
 
     @cached_property
     def _client(self) -> Client:
-        from distributed import Client, LocalCluster
+        from distributed import Client
+        from distributed.comm import resolve_address
 
         # What there is to say is said below, in one line.
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        logging.disable()
         try:
             if self._scheduler is None:
-                self._open.append(
-                    LocalCluster(
-                        n_workers=self._workers,
-                        threads_per_worker=1,
-                        dashboard_address=None,
-                        silence_logs=logging.CRITICAL,
-                    )
-                )
+                self._open.append(_cluster_here(self._workers))
+            else:
+                resolve_address(self._scheduler)  # a client that fails on it would not go in peace
             client = Client(
                 self._scheduler or self._open[0], timeout=_SECONDS_TO_CONNECT, set_as_default=False
             )
@@ -110,9 +109,9 @@ class Dask:
             where = f"--scheduler {self._scheduler}" if self._scheduler else _OPTION
             raise ConfigError(_line(error), where) from None
         self._open.append(client)
-        for worker, theirs in client.run(tool, on_error="return").items():
+        for who, theirs in _tools(client):
             if theirs != tool():
-                raise ConfigError(_other_tool(worker, theirs), _OPTION)
+                raise ConfigError(_other_tool(who, theirs, tool()), _OPTION)
         return client
 
     def lint(self, work: Sequence[Job], settings: Settings, neighbours: Neighbours) -> Iterator[FileResult]:
@@ -174,7 +173,7 @@ class Dask:
             except KilledWorker:
                 return None
             except (ImportError, AttributeError, RuntimeError) as error:
-                raise ConfigError(_other_tool("of the cluster", error), _OPTION) from None
+                raise ConfigError(_other_tool("a worker", error, tool()), _OPTION) from None
             except (OSError, CancelledError) as error:
                 raise ConfigError(f"the cluster is lost: {_line(error)}", _OPTION) from None
             else:
@@ -184,16 +183,38 @@ class Dask:
                 return done
 
 
+def _cluster_here(workers: int) -> LocalCluster:
+    from distributed import LocalCluster
+    from distributed.deploy.spec import close_clusters
+
+    try:
+        return LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            host=_HERE,
+            dashboard_address=f"{_HERE}:0",
+            silence_logs=logging.CRITICAL,
+        )
+    except KeyboardInterrupt:
+        atexit.unregister(close_clusters)  # it would stumble over what has only begun; processes end by themselves
+        raise
+
+
 def lint_there(version: str, errand: bytes) -> _Done | str:
     """On a worker: lint some files, unless this is another version than the one that asks for it."""
     from distributed import get_worker
 
     worker = get_worker().address
     if version != tool():
-        return _other_tool(worker, tool())
+        return _other_tool(f"worker {worker}", tool(), version)
     # Threads of one worker would only wait for each other in Python's interpreter.
     with _one_at_a_time:
-        return _lint(worker, pickle.loads(errand))
+        try:
+            return _lint(worker, pickle.loads(errand))
+        except Exception as error:  # which might not survive the way back
+            return (
+                f"worker {worker}: internal error: {type(error).__name__}: {_line(error)}; please report it"
+            )
 
 
 _one_at_a_time = Lock()
@@ -244,9 +265,19 @@ def _tool() -> str:
     return f"{__version__} ({digest_of(chr(0).join(digests).encode())[:8]})"
 
 
-def _other_tool(worker: str, theirs: object) -> str:
+def _tools(client: Client) -> Iterator[tuple[str, object]]:
+    """Who takes part in the cluster, and what `tool` is there, or why that can't be told."""
+    try:
+        yield "the scheduler", client.run_on_scheduler(tool)
+    except Exception as error:
+        yield "the scheduler", error
+    for address, theirs in client.run(tool, on_error="return").items():
+        yield f"worker {address}", theirs
+
+
+def _other_tool(who: str, theirs: object, ours: str) -> str:
     has = f"has no tflint-perf as here: {_line(theirs)}" if isinstance(theirs, Exception) else f"has {theirs}"
-    return f"worker {worker} {has}; this machine has {tool()}, and all must have the same"
+    return f"{who} {has}; this machine has {ours}, and all must have the same"
 
 
 def _digest(file: Path) -> str:
