@@ -19,7 +19,7 @@ from pathlib import Path
 _BLOCK = re.compile(r'(?ms)^```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<text>.*?)^```$')
 _COMMAND = re.compile(r"(?m)^\$ (.*)\n((?:(?!\$ ).*\n)*)")
 # Their output is too long to be shown, or is what the page is about.
-_UNSHOWN = ("rule", "config", "verify", "server")
+_UNSHOWN = ("rule", "config", "verify", "server", "init")
 
 
 def played(page: str, folder: Path) -> str:
