@@ -26,6 +26,11 @@ SILENT = {
             model.fit(images, labels)
             model.predict(images[:1])
         """,
+    "a call that makes the variables": """
+        for step in range(1000):
+            model.predict(tf.zeros((1, 3)))
+            model.train_on_batch(x, y)
+        """,
     "once": "model.predict(np.zeros((1, 3)))",
     "a whole dataset once an epoch": """
         for epoch in range(10):

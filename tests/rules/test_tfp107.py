@@ -182,6 +182,26 @@ SILENT = {
         for x in dataset:
             model(x)
         """,
+    "models that are the layers of one": """
+        class Block(tf.keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.net = tf.keras.Sequential()
+            def call(self, x):
+                return part(self.net, x)
+        def part(net, x):
+            return net(x)
+        class Net(tf.keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.blocks = [Block() for _ in range(6)]
+            def call(self, x):
+                for i in range(6):
+                    x = self.blocks[i](x)
+                return x
+        Net()(data)
+        part(model, data)
+        """,
     "a saved function": """
         import tensorflow_hub as hub
         encoder = hub.load(url)
@@ -251,6 +271,23 @@ FLAGGED = {
             state, reward, done, _ = env.step(agent.act(state))
         """,
         [6],
+    ),
+    "the call of a model, not a part of its own code that is called once besides": (
+        """
+        class Net(tf.keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.dense = tf.keras.layers.Dense(3)
+            def warm_up(self, x):
+                return self.dense(x)
+            def call(self, x):
+                return self.warm_up(x)
+        net = Net()
+        net.warm_up(data)
+        for x in dataset:
+            net(x)
+        """,
+        [13],
     ),
     "a picture of each result": ("for x in dataset:\n    plt.imshow(model(x)[0])\n", [2]),
     "as many pictures as there are": ("for i in range(25):\n    plt.imshow(model(noise)[i])\n", [2]),

@@ -52,6 +52,15 @@ SILENT = {
         critic = Critic()
         critic(tf.zeros((1, 2)))
         """,
+    "a head of its own for each task, that an inner loop trains": """
+        for task in range(100):
+            head = tf.keras.layers.Dense(5)
+            for i in range(50):
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(head(step(task)))
+                gradients = tape.gradient(loss, head.trainable_variables)
+                optimizer.apply_gradients(zip(gradients, head.trainable_variables))
+        """,
     "losses that are made for somebody else": """
         def losses():
             return {"a": keras.losses.MeanSquaredError(), "b": keras.losses.Huber()}

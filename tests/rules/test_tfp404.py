@@ -33,6 +33,8 @@ SILENT = {
     "a library module": TF + BUILD + STEP,
     "a library module whose functions train": TF + "def train(data):\n    model = tf.keras.Sequential()\n    model.fit(data)\n",
     "a library module with a demonstration": TF + BUILD + STEP + GUARD + "model.summary()\n",
+    "one step that tries out a model": TF + BUILD + "with tf.GradientTape() as tape:\n    loss = model(tf.zeros(9))\n"
+    "variables = model.trainable_variables\noptimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))\n",
     "a script that only infers": TF + "model = tf.keras.models.load_model('m')\nmodel.predict(tf.zeros((9, 9)))\n",
     "a minimizer of SciPy": TF + "import scipy.optimize\nscipy.optimize.minimize(f, x0=[0.0])\n",
     "a thread that is not started": TF + BUILD + STEP + "from threading import Thread\nclass Worker(Thread):\n    def run(self):\n"

@@ -10,6 +10,8 @@ from tflint_perf.rule import Refusal, Repair
 def compile_function(edit: Editor, function: Function) -> Repair | Refusal:
     """Decorate a function with `@tf.function`, unless tracing would change or break what it does."""
     model = edit.model
+    if any(model.infer.compiles(decorator.decorator) for decorator in function.decorators):
+        return Refusal("it is a `tf.function`, which the file has run in eager mode", function.node)
     obstacle = model.tracing.obstacle_in_function(function)
     if obstacle is not None:
         return Refusal(obstacle.reason, obstacle.node)

@@ -34,6 +34,8 @@ class Actions:
 
     def acts(self, call: cst.Call) -> bool:
         """Whether a call makes a gradient step or an inference call, or runs a function that does."""
+        if self._is_one_of_several(call.func):
+            return False
         for function in (call.func, self._calls.run_by_strategy(call)):
             outside = self._infer.value(function).outside if function is not None else ""
             if outside and self._infer.outside.acts(outside):
@@ -88,7 +90,7 @@ class Actions:
         callee = self._infer.value(func)
         if callee.kind == "compiled" and not callee.outside:
             return callee.function is None or self._counts(call) or not self._only_computes(callee.function)
-        return callee.kind == "model" and not self._is_one_of_several(func)
+        return callee.kind == "model"
 
     def _is_one_of_several(self, callee: cst.BaseExpression) -> bool:
         """Whether a loop goes through models: `for i in range(4): x = blocks[i](x)` is one pass through all of them."""

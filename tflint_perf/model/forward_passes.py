@@ -122,13 +122,22 @@ class ForwardPasses:
         return (
             model.is_eager(call)
             and model.is_per_step(call)
+            and self._is_reached_eagerly(call)
             and not self._is_seldom(call)
             and not self._builds_model(call)
-            and not self._makes_variables(call)
+            and not self.makes_variables(call)
             and not runs_over_files(model.infer, model.loops.innermost_loop(call))
             and not self.looks_at_few(model.loops.innermost_loop(call))
             and not self._is_bound_by_loop(call.func)
         )
+
+    def _is_reached_eagerly(self, call: cst.Call) -> bool:
+        """Whether a call runs per step by more than what a model's own code, or other compiled code, calls."""
+        model, function = self._model, self._model.function_at(call)
+        if function is None or model.loops.training_loop(call) is not None:
+            return True
+        sites = [site for site in model.calls.sites(function) if model.is_per_step(site)]
+        return not sites or any(map(model.is_eager, sites)) or bool(model.calls.callers_outside(function))
 
     def _is_seldom(self, node: cst.CSTNode) -> bool:
         """Whether something keeps `node` from running on each step, here or wherever a step loop calls it."""
@@ -184,7 +193,7 @@ class ForwardPasses:
         calls = function.calls if function is not None else []
         return any(self._model.qualified(other.func) in _BUILDING for other in calls)
 
-    def _makes_variables(self, call: cst.Call) -> bool:
+    def makes_variables(self, call: cst.Call) -> bool:
         """Whether a model is called on made-up numbers, and what it gives thrown away, so that it has its variables."""
         match self._walk.parents.get(call):
             case cst.Expr() | cst.Assign(targets=[cst.AssignTarget(target=cst.Name("_"))]):

@@ -49,6 +49,7 @@ _WITHOUT_WEIGHTS = ("Dropout", "Noise", "Random", "Lambda", "ActivityRegularizat
 # Functions that make the parts of something else, once for each of these.
 _MAKERS = frozenset({"__init__", "build", "__new__", "setup", "__post_init__", "from_config"})
 _LOSS = re.compile(r"loss|(^|_)(bce|mse|criterion)($|_)", re.I)
+_TRAINED = frozenset({"trainable_variables", "trainable_weights", "variables", "weights"})
 # Arguments of an SGD without momentum: nothing in it changes with its steps.
 _OF_PLAIN_SGD = frozenset({"learning_rate", "lr", "name", "clipnorm", "clipvalue", "global_clipnorm"})
 
@@ -203,12 +204,29 @@ class Making:
         if function is not None and not self._symbolic.is_eager(function):
             return None
         loop = self._training_loop(call)
-        if loop is not None and self._makes_model(loop.calls):
+        if loop is not None and (
+            self._makes_model(loop.calls) or (kind == "layer" and self._is_trained_inside(call, loop))
+        ):
             return None
         if self._loops.is_per_step(call):
             return "step"
         return (
             "epoch" if kind in _PER_EPOCH and loop is not None and self._is_epoch_loop(loop, call) else None
+        )
+
+    def _is_trained_inside(self, call: cst.Call, loop: Loop) -> bool:
+        """Whether a loop in `loop` trains a layer that is made in that: each is a trial's own."""
+        statement = self._walk.parents.get(call)
+        if not isinstance(statement, cst.Assign):
+            return False
+        names = {name.value for target in statement.targets for name in target_names(target.target)}
+        return any(
+            isinstance(node, cst.Attribute)
+            and node.attr.value in _TRAINED
+            and isinstance(node.value, cst.Name)
+            and node.value.value in names
+            for inner in loop.inner
+            for node in descendants(inner.node)
         )
 
     def _is_called_at_once(self, made: cst.Call) -> bool:

@@ -13,6 +13,7 @@ import libcst as cst
 
 from tflint_perf.model.names import canonical
 from tflint_perf.model.scopes import Function
+from tflint_perf.model.steps import GradientStep
 from tflint_perf.model.syntax import callee_name, descendants, dotted_name, names_read
 from tflint_perf.model.train_calls import TrainCalls
 from tflint_perf.model.values import Value
@@ -59,7 +60,7 @@ class Programs:
             return None
         reached = self._reached()
         for step in self._model.steps.all():
-            if (step.function is None or step.function in reached) and self._is_whole(step.tape):
+            if self._is_trained_with(step, reached) and self._is_whole(step.tape):
                 return step.tape
         calls = [*self._walk.module_calls, *(call for function in reached for call in function.calls)]
         runs_session = any(map(self._calls.runs_session, calls))
@@ -70,6 +71,12 @@ class Programs:
         return next(
             (call for call in calls if self._trains_elsewhere(call)), None
         ) or self._training_of_imports(calls)
+
+    def _is_trained_with(self, step: GradientStep, reached: set[Function]) -> bool:
+        """Whether the file runs a gradient step, more than the one that tries out a model below its definition."""
+        if step.function is None:
+            return self._model.loops.innermost_loop(step.tape) is not None
+        return step.function in reached
 
     def _training_of_imports(self, calls: list[cst.Call]) -> cst.CSTNode | None:
         """A call that, by its name, trains what other files of the project make, where their text trains something."""
