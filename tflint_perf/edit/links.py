@@ -65,9 +65,8 @@ def autotune(edit: Editor, node: cst.CSTNode) -> tuple[str, list[Edit]]:
                     return name, []
     uses = [model.names.dotted(use) or "" for use in model.walk.attributes.get("AUTOTUNE", ())]
     experimental = uses and all("experimental" in use for use in uses)
-    return edit.spell(
-        "data.experimental.AUTOTUNE" if experimental or model.programs.is_graph_code() else "data.AUTOTUNE"
-    )
+    old = experimental or model.programs.is_graph_code() or model.versions.is_version_1()
+    return edit.spell("data.experimental.AUTOTUNE" if old else "data.AUTOTUNE")
 
 
 def stages_of_name(model: Model, statement: cst.CSTNode) -> list[cst.Assign]:

@@ -68,6 +68,8 @@ class EightBits:
         None where they are not known to be of bytes. With `scaled`, a function divides them by 255, as is done to
         bytes alone.
         """
+        if not pipeline:  # it begins elsewhere
+            return None
         source = pipeline[0]
         if source.name == "tfds.load":
             return self._of_tfds(source.call, scaled)

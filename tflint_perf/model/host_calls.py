@@ -18,6 +18,8 @@ _HOST_METHODS = frozenset({"numpy", "item", "tolist", "fit", "predict", "evaluat
 _HOST_BUILTINS = frozenset(["print", "float", "int", "bool", "open", "input", "round", "id", "iter", "next"])
 # Functions of Keras and other libraries that work on lists and arrays.
 _HOST_FUNCTIONS = frozenset({"pad_sequences", "to_categorical", "img_to_array"})
+# Methods of arrays that tensors don't have, and whether they are given anything.
+_ARRAY_METHODS = {"reshape": True, "astype": True, "flatten": False, "ravel": False, "squeeze": False}
 _GROWING = frozenset({"append", "extend", "insert", "add", "update", "pop", "popleft", "appendleft", "remove", "clear",
                       "setdefault", "put", "push"})  # fmt: skip
 _STATE = frozenset({"variable", "model", "layer", "optimizer", "metric"})
@@ -52,6 +54,8 @@ class HostCalls:
         if isinstance(call.func, cst.Attribute):
             if last in _HOST_METHODS and not self._calls.targets(call):
                 return f"`.{last}()` runs on the host"
+            if self._is_of_arrays(call, call.func.value, function):
+                return f"`.{last}()` is a method of arrays, which compiled code gets as tensors"
             if not self._calls.targets(call) and (is_of_environment(call) or draws_batch(call)):
                 return f"`.{last}()` runs on the host"
             if last in _GROWING and is_outer(self._infer, call.func.value, function):
@@ -61,6 +65,21 @@ class HostCalls:
             if last not in ("float", "int", "bool", "round") or not _takes_constant(call):
                 return f"`{last}()` runs on the host"
         return ""
+
+    def _is_of_arrays(self, call: cst.Call, given: cst.BaseExpression, function: Function | None) -> bool:
+        """Whether something that is handed in is asked for what an array has and a tensor has not: `x.reshape(n, 28)`."""
+        last = callee_name(call)
+        if (
+            not isinstance(given, cst.Name)
+            or last not in _ARRAY_METHODS
+            or bool(call.args) != _ARRAY_METHODS[last]
+        ):
+            return False
+        found = self._infer.bindings_reaching(given)
+        if found is None or self._infer.value(given).kind not in ("array", "tensor", "unknown"):
+            return False
+        here = found[0].function is function
+        return all(b.kind == "for" or (b.kind == "param" and here) for b in found[1])
 
     def _imported(self, call: cst.Call, name: str) -> str:
         on_host = f"`{name}` runs on the host"

@@ -15,7 +15,7 @@ from tflint_perf.model.compiled import Compiled
 from tflint_perf.model.epochs import Epochs
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Function, Loop
-from tflint_perf.model.short_loops import is_part_of_one_iteration
+from tflint_perf.model.short_loops import is_part_of_one_iteration, shows_a_few
 from tflint_perf.model.size_of_calls import is_of_environment
 from tflint_perf.model.syntax import (
     COMPREHENSIONS,
@@ -77,7 +77,7 @@ class Loops:
             return "epoch"
         if loop.iterable is not None and self.takes_batches(loop.iterable):
             return "step"
-        if any(map(self.actions.acts, calls)):
+        if any(map(self.actions.acts, calls)) and not shows_a_few(self._calls, loop, calls):
             return "step"
         if loop.yields and loop.function is not None and self._is_driven(loop.function):
             return "step"

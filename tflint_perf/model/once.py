@@ -13,7 +13,7 @@ from tflint_perf.model.syntax import callee_name, descendants, last_name, names_
 from tflint_perf.model.walk import Walk
 
 _CACHING_DECORATORS = frozenset(
-    ["lru_cache", "cache", "cached_property", "memoize", "cached", "functools_cache"]
+    ["lru_cache", "cache", "cached_property", "memoize", "cached", "functools_cache", "once", "run_once"]
 )
 # Keras asks for these once and keeps what they give.
 _KERAS_FACTORIES = frozenset(["make_train_function", "make_test_function", "make_predict_function"])

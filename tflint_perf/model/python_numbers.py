@@ -11,10 +11,11 @@ from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.compiled import Compiled
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.invariance import Invariance
+from tflint_perf.model.iterations import FEW
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.named_calls import builtin_or_qualified
-from tflint_perf.model.scopes import Binding, Function
-from tflint_perf.model.syntax import argument, callee_name, names_read
+from tflint_perf.model.scopes import Binding, Function, Loop
+from tflint_perf.model.syntax import argument, callee_name, integer, names_read
 
 # "number" is an `int` or a `float`, and the code does not show which.
 NumberType = Literal["int", "float", "bool", "number"]
@@ -30,6 +31,8 @@ _FLOATS = frozenset(
 # Without a size these give a Python number; what NumPy computes otherwise is traced as a tensor.
 _NUMPY_DRAWS = {"rand": "float", "random": "float", "uniform": "float", "normal": "float", "randint": "int"}
 _BARS = frozenset(["tqdm", "trange", "list", "reversed", "sorted"])
+_WHOLE = frozenset(["tqdm", "enumerate", "list", "reversed", "sorted"])
+_COUNTING = frozenset(["range", "trange", "count"])
 _DEEPEST = 12
 
 
@@ -174,11 +177,11 @@ class Numbers:
 
     def changes(self, node: cst.BaseExpression, depth: int = 0) -> bool:
         """Whether a value differs between iterations of a loop around `node`, here or at a call site."""
-        loop = self._loops.innermost_loop(node)
-        while loop is not None:
+        loop, inner = self._loops.innermost_loop(node), None
+        while loop is not None and not self._runs_trainings(loop, inner):
             if self._invariance.varies(node, loop):
                 return True
-            loop = loop.parent
+            loop, inner = loop.parent, loop
         if depth > _DEEPEST:
             return False
         for name in names_read(node):
@@ -192,6 +195,20 @@ class Numbers:
                     if self.changes(binding.value, depth + 1):
                         return True
         return isinstance(node, cst.Attribute) and self._counts(node)
+
+    def _runs_trainings(self, loop: Loop, inner: Loop | None) -> bool:
+        """Whether a loop around epochs runs a few trainings, or phases of one, one after the other: over a list of
+        datasets or resolutions. What differs between them is traced once for each."""
+        if inner is None or self._loops.kind(inner) == "step" or loop.iterable is None:
+            return False
+        iterable = loop.iterable
+        while isinstance(iterable, cst.Call) and callee_name(iterable) in _WHOLE and iterable.args:
+            iterable = iterable.args[0].value
+        if not isinstance(iterable, cst.Call) or callee_name(iterable) not in _COUNTING:
+            return True
+        bounds = [integer(arg.value) for arg in iterable.args if arg.keyword is None]
+        numbers = [bound for bound in bounds if bound is not None]
+        return 0 < len(numbers) == len(bounds) < 3 and len(range(*numbers)) <= FEW
 
     def _counts(self, node: cst.Attribute) -> bool:
         """Whether an attribute is a counter: `self.step += 1` somewhere."""

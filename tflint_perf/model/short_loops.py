@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 import libcst as cst
 
+from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Loop
 from tflint_perf.model.size_of_calls import is_of_environment
@@ -42,6 +44,8 @@ _LISTS_OF_DEVICES_AND_FILES = frozenset(
         "tf.gfile.ListDirectory",
     ]
 )
+_SHOWING_PICTURES = frozenset({"imshow", "imsave", "display"})
+_TRAINING = frozenset({"gradient", "apply_gradients", "minimize", "train_on_batch", "fit", "run"})
 _LIKE_THEIR_FIRST = frozenset(["enumerate", "sorted", "list", "reversed", "tqdm"])
 _PARTS_OF_A_MODEL = frozenset(
     [
@@ -79,13 +83,33 @@ def is_part_of_one_iteration(infer: Inference, loop: Loop) -> bool:
                 return loop.parent is not None and bool(_STEPS_OF_CRITICS.search(_setting(stop)))
             return bound <= 1 or (bound <= _FEW and loop.parent is not None)
         if name == "take":
-            count = integer(argument(iterable, 0, "count"))
-            return count is not None and 0 <= count <= _FEW
+            return _takes_few(iterable)
         if infer.names.qualified(iterable.func) in _LISTS_OF_DEVICES_AND_FILES:
             return True
         if name in ("zip", "reversed", "list", "sorted") and iterable.args:
-            return any(_is_part_of_model(infer, arg.value) for arg in iterable.args)
+            return any(_is_part_of_model(infer, arg.value) or _takes_few(arg.value) for arg in iterable.args)
     return _is_part_of_model(infer, iterable)
+
+
+def shows_a_few(calls: CallGraph, loop: Loop, made: Collection[cst.Call]) -> bool:
+    """Whether a person looks at what a loop of a few iterations makes: `for _ in range(5): show_images(model(noise))`."""
+    iterable = loop.iterable
+    if not isinstance(iterable, cst.Call) or callee_name(iterable) != "range" or not iterable.args:
+        return False
+    bound = integer(iterable.args[min(1, len(iterable.args) - 1)].value)
+    if bound is None or bound > _FEW:
+        return False
+    names = {callee_name(call) for call in made}
+    names |= {callee_name(inner) for call in made for target in calls.targets(call) for inner in target.calls}
+    return not names.isdisjoint(_SHOWING_PICTURES) and names.isdisjoint(_TRAINING)
+
+
+def _takes_few(node: cst.BaseExpression) -> bool:
+    """`dataset.take(3)`."""
+    if not isinstance(node, cst.Call) or callee_name(node) != "take":
+        return False
+    count = integer(argument(node, 0, "count"))
+    return count is not None and 0 <= count <= _FEW
 
 
 def _setting(node: cst.BaseExpression) -> str:

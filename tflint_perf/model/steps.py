@@ -162,6 +162,11 @@ class GradientSteps:
         while waiting:
             call, around = waiting.pop()
             uses, returned = self._uses_of_gradient(call, around, _END)
+            recorded = tape_around(self._infer, call) if call is not gradient else None
+            if recorded is not None:
+                # Another tape records it: what is made of it there is a loss, whose own gradients are applied later.
+                uses = [use for use in uses if tape_around(self._infer, use) is recorded]
+                returned = False
             found += uses
             if not uses and returned and around is not None and around not in seen:
                 seen.add(around)
@@ -281,11 +286,16 @@ def _between(placed: list[tuple[int, T]], start: float, end: float) -> list[T]:
 
 def is_under_tape(infer: Inference, node: cst.CSTNode) -> bool:
     """Whether a gradient tape of the same function records what `node` does."""
+    return tape_around(infer, node) is not None
+
+
+def tape_around(infer: Inference, node: cst.CSTNode) -> cst.With | None:
+    """The innermost `with` around `node` whose gradient tape, of the same function, records it."""
     current: cst.CSTNode | None = node
     while current is not None and not isinstance(current, cst.FunctionDef):
         if isinstance(current, cst.With) and any(
             infer.value(item.item).kind == "tape" for item in current.items
         ):
-            return True
+            return current
         current = infer.walk.parents.get(current)
-    return False
+    return None

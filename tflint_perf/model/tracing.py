@@ -137,6 +137,8 @@ class Tracing:
     def _condition(self, node: cst.If, function: Function | None) -> str:
         """A condition on what a caller passes or an object counts, when it is no tensor and no switch."""
         for part in descendants(node.test):
+            if self._asks_rank(part):
+                return "a condition on the rank leaves it open what is traced"
             if isinstance(part, cst.BinaryOperation) and isinstance(part.operator, cst.Modulo):
                 if self._infer.value(part).kind not in ("tensor", "variable"):
                     return "a Python counter decides on the host"
@@ -152,6 +154,14 @@ class Tracing:
                 if not (function is not None and function.positional[:1] == [name.value] and function.owner):
                     return f"a condition on `{name.value}` decides on the host"
         return ""
+
+    def _asks_rank(self, node: cst.CSTNode) -> bool:
+        """Whether an expression is, or a name was given, what `tf.rank` says: a tensor, unlike `len(x.shape)`."""
+        if isinstance(node, cst.Name):
+            found = self._infer.bindings_reaching(node)
+            values = [b.value for b in found[1] if b.kind == "assign"] if found is not None else []
+            return any(self._asks_rank(part) for value in values if value for part in _calls_in(value))
+        return isinstance(node, cst.Call) and self._infer.names.qualified(node.func) == "tf.rank"
 
     def _compares_count(self, node: cst.Comparison) -> bool:
         """`self.memory.size < self.batch_size`: an object of unknown class is asked for a number."""
@@ -244,3 +254,7 @@ class Tracing:
             and found[1][0].kind in ("assign", "param")
             and (found[1][0].at.block.loop is None)
         )
+
+
+def _calls_in(node: cst.CSTNode) -> Iterator[cst.Call]:
+    return (part for part in descendants(node) if isinstance(part, cst.Call))

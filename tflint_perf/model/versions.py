@@ -29,6 +29,9 @@ _GRAPHS = (
     "tf.train.import_meta_graph", "tf.import_graph_def", "tf.GraphDef", "tf.ConfigProto", "tf.set_random_seed",
     "keras.backend.get_session", "keras.backend.set_session", "keras.backend.placeholder",
 )  # fmt: skip
+# What version 2 has under `compat.v1`, or not at all.
+_EAGER = "enable_eager_execution"
+_CONTRIB = "tensorflow.contrib"
 _MODULES_OF_VERSION_1 = ("tensorflow.compat.v1", "tensorflow.contrib", "tensorflow.python.framework.ops")
 
 
@@ -43,18 +46,27 @@ class Versions:
         """Whether the file uses what is of version 2, and nothing that builds a graph for a session."""
         return any(map(self._mentions, _VERSION_2)) and not self.builds_graphs()
 
+    def is_version_1(self) -> bool:
+        """Whether the file runs in version 1 alone, be it eager: it uses what version 2 does not have."""
+        asked = (*self._walk.names.get(_EAGER, ()), *self._walk.attributes.get(_EAGER, ()))
+        if any(self._names.dotted(node) == f"tensorflow.{_EAGER}" for node in asked):
+            return True
+        return self._imports((_CONTRIB,)) or any(
+            self._names.dotted(node) == _CONTRIB for node in self._walk.attributes.get("contrib", ())
+        )
+
     def builds_graphs(self) -> bool:
         """Whether the file uses what builds a graph for a session, or a module that is of version 1."""
-        return self._imports_version_1() or any(map(self._mentions, _GRAPHS))
+        return self._imports(_MODULES_OF_VERSION_1) or any(map(self._mentions, _GRAPHS))
 
     def _mentions(self, name: str) -> bool:
         last = name.rsplit(".", 1)[1]
         nodes = (*self._walk.names.get(last, ()), *self._walk.attributes.get(last, ()))
         return any(self._names.qualified(node) == name for node in nodes)
 
-    def _imports_version_1(self) -> bool:
+    def _imports(self, modules: tuple[str, ...]) -> bool:
         return any(
-            binding.imported.startswith(_MODULES_OF_VERSION_1)
+            binding.imported.startswith(modules)
             for scope in self._walk.scopes.values()
             for bindings in scope.bindings.values()
             for binding in bindings
