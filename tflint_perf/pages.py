@@ -102,7 +102,7 @@ def _facts(rule: RuleInfo, on_record: OnRecord) -> Iterator[str]:
     evidence = on_record.get(rule.code, ())
     of = "last quarter of the steps over the first" if rule.claim.kind == "growth" else "slow over fast"
     device = ", needs a GPU" if rule.claim.needs_gpu else ""
-    yield f"Claim: {rule.claim.metric}, {of}, at least {rule.claim.least:g}{device}; {status(rule, evidence)}."
+    yield f"Claim: {rule.claim.metric}, {of}, at least {rule.claim.least:g}×{device}; {status(rule, evidence)}."
     for record in evidence:
         if record.verdict == "refuted":
             effect = effect_of(record.record) or "no effect"
