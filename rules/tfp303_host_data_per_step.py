@@ -21,8 +21,8 @@ class HostDataPerStep(Rule):
 
     ## What it does
 
-    Reports, once for each training loop, the expression that gives a batch which is made per step on the host: drawn
-    by NumPy, stacked or filled sample by sample, or prepared sample by sample by eager ops. It may be a call, `next()`
+    Reports, once for each statement of a training loop, an expression that gives a batch which is made per step on the
+    host: drawn by NumPy, stacked or filled sample by sample, or prepared sample by sample by eager ops. It may be a call, `next()`
     or what the loop runs over; functions, generators and classes of all linted files are looked into. Also Keras's
     `ImageDataGenerator` and a `Sequence` or generator that does the same, where `fit` trains on them.
 

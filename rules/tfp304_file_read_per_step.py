@@ -56,11 +56,11 @@ class FileReadPerStep(Rule):
     code = "TFP304"
     name = "file-read-per-step"
     triggers = ("open(", "load(", "loadtxt(", "genfromtxt(", "fromfile(", "imread(", "read_", "load_img(", "loadmat(", "GFile(")  # fmt: skip
-    # A file with none of these has no step, and nothing that runs per step.
+    # A file with none of these has no step, and makes no batch for one of another file.
     needs = (
         "GradientTape", "_gradients", "_on_batch", "minimize(", "predict(", "fit(", "evaluate(", ".function", "function(",
         "@function", "function as", "defun", ".run(", "get_next", "next(", ".step(", "ataset", "Sequential", "Model",
-        "load_model", "clone_model", "model_from_json", "applications", "hub.load",
+        "load_model", "clone_model", "model_from_json", "applications", "hub.load", "sample", "batch",
     )  # fmt: skip
     fixes = "safe"
     claim = Claim("step time", least=1.2)
@@ -74,7 +74,7 @@ class FileReadPerStep(Rule):
             if loop is not None and _is_the_same(model, call, loop):
                 message = f"`{name}` reads the same file on each step; read it once, above the loop"
                 yield Report(call, message, partial(_read_once, call=call, loop=loop))
-            elif model.file_reads.training_loop(call) is not None:
+            elif model.file_reads.are_for_training(call):
                 yield Report(call, f"`{name}` reads a file on each step; read files in a `tf.data` pipeline")
 
 

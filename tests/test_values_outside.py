@@ -78,6 +78,13 @@ _FLOW = """
         def get(self):
             return self.train
 """
+_READING = """
+    import numpy as np
+    from tensorflow.keras.utils import Sequence
+    class Reader(Sequence):
+        def batch(self, n):
+            return np.stack([np.load(path) for path in np.random.choice(self.paths, n)])
+"""
 _FIT = """
     import tensorflow as tf
     def fit(model, batches, others=None):
@@ -110,9 +117,15 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def found(project: Path, code: str, program: str) -> list[str]:
     """Where the rule finds something: "train.py:7"."""
     head = "import numpy as np\nimport tensorflow as tf\nfrom steps import Trainer\ntrainer = Trainer()\n"
-    paths = write(
-        project, steps=_STEP, data=_DATA, flow=_FLOW, fitting=_FIT, memory=_MEMORY, train=head + program
-    )
+    modules = {
+        "steps": _STEP,
+        "data": _DATA,
+        "flow": _FLOW,
+        "fitting": _FIT,
+        "memory": _MEMORY,
+        "reading": _READING,
+    }
+    paths = write(project, **modules, train=head + program)
     results = lint_files(paths, Settings(root=Path(), rules=frozenset({code})), 1)
     assert not [result.failure for result in results if result.failure]
     return [f"{result.path}:{finding.start.row}" for result in results for finding in result.findings]
@@ -194,6 +207,31 @@ def test_copies_of_what_other_files_make_or_take_are_found(
 )
 def test_batches_that_other_files_make_are_found(project: Path, program: str, expected: list[str]) -> None:
     assert found(project, "TFP303", program) == expected
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        (
+            "from reading import Reader\nreader = Reader()\nfor i in range(9000):\n    trainer.train_step(reader.batch(9))\n"
+            "    optimizer.apply_gradients([])\n",
+            ["reading.py:6"],
+        ),
+        (
+            "from reading import Reader\nreader = Reader()\nmodel = tf.keras.Sequential()\nfor i in range(9000):\n"
+            "    model.predict_on_batch(reader.batch(9))\n",
+            [],
+        ),
+        (
+            "from reading import Reader\nx = Reader().batch(9)\nfor i in range(9):\n    trainer.train_step(x)\n",
+            [],
+        ),
+    ],
+)
+def test_files_that_another_file_s_training_loop_has_read_are_found(
+    project: Path, program: str, expected: list[str]
+) -> None:
+    assert found(project, "TFP304", program) == expected
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ class Caller:
     `fates` is what becomes there of what the call gives, `parts` what becomes of the parts of a tuple.
     "consume" is what takes the elements of a dataset that comes from this file: `which` part of a tuple, "[1]", or ""
     for what is none, or "*" for any. `given` are the arguments from which batches are taken that Python makes, and
-    `fed` says that what the call gives goes into a step.
+    `fed` says that what the call gives goes into a step, `trains` that a step loop around the call trains.
     """
 
     how: How
@@ -54,6 +54,7 @@ class Caller:
     given: tuple[Given, ...] = ()
     fed: bool = False
     guarded: bool = False
+    trains: bool = False
 
     def fates_of(self, path: tuple[int, ...]) -> frozenset[Fate]:
         """What becomes of the part that `path` leads to of what the call gives."""

@@ -199,6 +199,7 @@ class _Search:
             use.parts,
             given=use.given,
             fed=use.fed,
+            trains=use.trains or (outside_loops and any(caller.trains for caller in above)),
             guarded=use.guarded or (outside_loops and _are_guarded(above)),
         )
 

@@ -76,6 +76,15 @@ SILENT = {
             fake_z1 = np.random.normal(0, 1, (batch_size, 100))
             model.train_on_batch(noise, fake_z1)
             model.train_on_batch(np.random.normal(size=(batch_size, 100)), sample_noise(32))
+            code = np.random.normal(size=(batch_size, 1, 1, 100))
+            model.train_on_batch(code, code)
+        """,
+    "images of several sizes made of one batch": """
+        def pyramid(x):
+            levels = [tf.image.resize(x, (side, side)) for side in (32, 64, 128)]
+            return tf.concat([tf.reshape(level, (32, -1)) for level in levels], axis=1)
+        for x in dataset:
+            train_step(pyramid(x))
         """,
     "constants": """
         for x in dataset:
@@ -194,6 +203,54 @@ FLAGGED = {
         """,
         [4],
         "draw it with `tf.random`",
+    ),
+    "noise in the size of images": (
+        """
+        shape = (batch_size, 64, 64, 1)
+        for step in range(1000):
+            latent = np.random.normal(size=(batch_size, 100)).astype("f")
+            noise = np.random.uniform(0, 1, shape).astype("f")
+            train_step(latent, noise)
+        """,
+        [5],
+        "draw it with `tf.random`",
+    ),
+    "images and masks, a statement each": (
+        """
+        for paths in batches_of_paths:
+            x = np.array([cv2.imread(path) for path in paths])
+            y = np.array([cv2.imread(path.replace("image", "mask")) for path in paths])
+            model.train_on_batch(x, y)
+        """,
+        [3, 4],
+        "make it in `Dataset.map`",
+    ),
+    "images that are decoded one by one, and resized together": (
+        """
+        def read(path):
+            return tf.cast(tf.io.decode_png(open(path, "rb").read()), tf.float32)
+        def load(paths):
+            images = [read(path) for path in paths.numpy()]
+            return tf.image.resize(images, (128, 128))
+        for paths in dataset:
+            train_step(tf.convert_to_tensor(load(paths)))
+        """,
+        [8],
+        "prepare samples in `Dataset.map`",
+    ),
+    "images that a loop decodes and gathers": (
+        """
+        def load(paths):
+            images = []
+            for path in paths:
+                image = tf.image.decode_jpeg(tf.io.read_file(path))
+                images.append(image)
+            return tf.stack(images)
+        for start in range(0, len(paths), 32):
+            train_step(load(paths[start : start + 32]))
+        """,
+        [9],
+        "prepare samples in `Dataset.map`",
     ),
     "a batch that is stacked": (
         """

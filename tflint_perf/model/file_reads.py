@@ -47,6 +47,7 @@ class FileReads:
         self._calls = calls
         self._loops = loops
         self._walk = infer.walk
+        self._trained_in: dict[Loop, bool] = {}
 
     def all(self) -> Iterator[cst.Call]:
         """Every call that reads a file, by the names of what reads."""
@@ -79,7 +80,7 @@ class FileReads:
 
     def _training_loops(self, node: cst.CSTNode, seen: frozenset[Function]) -> Iterator[Loop]:
         loop = self._loops.step_loop(node)
-        if loop is not None and any(map(self.trains, self.calls_in(loop))):
+        if loop is not None and self.is_trained_in(loop):
             yield loop
         function = self._calls.function_at(node)
         if function is None or function in seen or (loop is not None and not loop.yields):
@@ -87,6 +88,19 @@ class FileReads:
         for site in self._drivers(function) if function.yields else self._calls.sites(function):
             if self._loops.is_per_step(site):
                 yield from self._training_loops(site, seen | {function})
+
+    def are_for_training(self, node: cst.CSTNode) -> bool:
+        """Whether a step loop that trains runs `node`: here, through calls, or in another file."""
+        return self.training_loop(node) is not None or self._is_called_in_training(node, set())
+
+    def _is_called_in_training(self, node: cst.CSTNode, seen: set[Function]) -> bool:
+        function = self._calls.function_at(node)
+        if function is None or function in seen:
+            return False
+        seen.add(function)
+        if any(caller.per_step and caller.trains for caller in self._calls.callers_outside(function)):
+            return True
+        return any(self._is_called_in_training(site, seen) for site in self._calls.sites(function))
 
     def _drivers(self, generator: Function) -> Iterator[cst.CSTNode]:
         """Where a step loop takes the next of what a generator yields."""
@@ -109,6 +123,13 @@ class FileReads:
                 reached[call] = None
                 waiting += [below for target in self._calls.targets(call) for below in target.calls]
         return list(reached)
+
+    def is_trained_in(self, loop: Loop) -> bool:
+        """Whether an iteration of a loop trains."""
+        known = self._trained_in.get(loop)
+        if known is None:
+            known = self._trained_in[loop] = any(map(self.trains, self.calls_in(loop)))
+        return known
 
     def trains(self, call: cst.Call) -> bool:
         """Whether a call, by its name, changes what is trained."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import libcst as cst
 
 from tflint_perf.caller import Batch
 from tflint_perf.model.batch_sources import BatchSources
+from tflint_perf.model.host_draws import HostDraws
 from tflint_perf.model.scopes import Class, Function, Loop
 from tflint_perf.model.size_of_calls import has_environment
 from tflint_perf.model.syntax import (
@@ -21,16 +22,12 @@ from tflint_perf.model.syntax import (
     is_constant,
     mentions,
     names_read,
-    target_names,
 )
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model
 
 
-_DRAWS = frozenset(
-    {"normal", "rand", "randn", "uniform", "random", "random_sample", "standard_normal", "truncnorm"}
-)
 _STACKS = frozenset(
     {"np.array", "np.asarray", "np.stack", "np.vstack", "np.hstack", "np.concatenate", "np.dstack"}
 )
@@ -38,12 +35,11 @@ _EMPTY = frozenset({"np.zeros", "np.empty", "np.ones", "np.zeros_like", "np.empt
 _WRAPPING = frozenset({"enumerate", "tqdm", "zip", "iter", "islice", "progress_bar", "track"})
 # Ops that prepare one sample.
 _PREPROCESSES = re.compile(r"tf\.(image|io\.decode|io\.read_file|audio\.decode|signal)\b.*")
+_DECODES = re.compile(r"tf\.(image|io|audio)\.(decode_\w+|read_file)|tf\.read_file")
 # What reinforcement learning remembers.
 _MEMORY = re.compile(
     r"memory|memor|buffer|replay|rollout|trajector|transition|experience|episode|history|(^|_)env", re.I
 )
-# The few numbers that a generator of images starts from are no data.
-_NOISE = re.compile(r"noise|latent|seed|code|(^|_)(z|eps(ilon)?)\d*($|_)", re.I)
 _FITS = ("fit", "fit_generator")
 _SPECIAL_METHODS = ("__iter__", "__next__", "__getitem__")
 _DEEPEST = 4
@@ -51,35 +47,43 @@ _DEEPEST = 4
 
 @dataclass(frozen=True, slots=True)
 class HostBatch:
-    """The expression that gives a batch to a step loop, and how the batch is made."""
+    """An expression that gives a batch to a step loop, and how the batch is made."""
 
     node: cst.BaseExpression
     how: Batch
 
 
 class HostBatches:
-    """Finds such batches: one for a loop."""
+    """Finds such batches: one for a statement."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
         self._infer = model.infer
         self._walk = model.walk
         self._made: dict[Function, Batch | None] = {}
+        self._draws = HostDraws(model)
         self.sources = BatchSources(model, self._of_function, self._of_class)
 
     def all(self) -> Iterator[HostBatch]:
-        """The first batch of each training loop that is made in this way, and generators of Keras's own that train."""
+        """The batches of training loops that are made in this way, and generators of Keras's own that train."""
         if has_environment(self._walk.calls):
             return  # what an agent does decides what the data are
         for loop in list(self._walk.loops.values()):
             node = loop.node
             if not isinstance(node, cst.CompFor) and self._trains(loop):
-                found = next(filter(self._is_data, self._in_loop(loop, node)), None)
-                if found is not None:
-                    yield found
+                yield from self._one_a_statement(filter(self._is_data, self._in_loop(loop, node)))
         for name in _FITS:
             for call in self._walk.calls.get(name, ()):
                 yield from self._given_to_fit(call)
+
+    def _one_a_statement(self, batches: Iterable[HostBatch]) -> Iterator[HostBatch]:
+        """The first batch of each statement: `x, y = np.array(…), np.array(…)` makes one. Draws make one together."""
+        seen: set[cst.CSTNode | str] = set()
+        for batch in batches:
+            at = batch.how if batch.how == "drawn" else self._model.statement_of(batch.node)
+            if at not in seen:
+                seen.add(at)
+                yield batch
 
     def _is_data(self, batch: HostBatch) -> bool:
         """Whether samples are put together; sessions are fed with what NumPy draws, and their ops run in the graph."""
@@ -90,7 +94,7 @@ class HostBatches:
         return (
             model.loops.kind(loop) == "step"
             and model.is_eager(loop.node)
-            and any(map(model.file_reads.trains, model.file_reads.calls_in(loop)))
+            and model.file_reads.is_trained_in(loop)
         )
 
     # In a loop
@@ -140,7 +144,7 @@ class HostBatches:
             return None
         if callee_name(node) == "next" and node.args:
             return self.sources.of(node.args[0].value)
-        if self._draws_data(node):
+        if self._draws.is_data(node):
             return "drawn"
         how = self._of_stack(node)
         if how is not None:
@@ -152,33 +156,6 @@ class HostBatches:
             return self._infer.outside.makes_batches(callee.outside) if callee.kind != "class" else None
         targets = [target for target in self._model.calls.targets(node) if not target.yields]
         return self._of_function(targets[0]) if len(targets) == 1 else None
-
-    def _draws_data(self, call: cst.Call) -> bool:
-        """Whether a call draws a batch that goes by a name of its own, unless that is a name for noise."""
-        if not self._draws(call) or self._model.loops.batches.size(call) != "batch":
-            return False
-        statement = self._model.statement_of(call)
-        function = self._model.function_at(call)
-        targets = [t.target for t in statement.targets] if isinstance(statement, cst.Assign) else []
-        names = [name.value for target in targets for name in target_names(target)]
-        if not names:
-            names = (
-                [function.name]
-                if function is not None and isinstance(statement, cst.Return | cst.Expr)
-                else []
-            )
-        return bool(names) and not any(map(_NOISE.search, names))
-
-    def _draws(self, call: cst.Call) -> bool:
-        """Whether a call has NumPy draw numbers that are data, rather than indices."""
-        if callee_name(call) not in _DRAWS:
-            return False
-        if self._infer.names.qualified(call.func).startswith("np.random."):
-            return True
-        return (
-            isinstance(call.func, cst.Attribute)
-            and self._infer.value(call.func.value).name == "np.random.Generator"
-        )
 
     def _of_stack(self, call: cst.Call) -> Batch | None:
         """`np.array([f(x) for x in …])`, `tf.stack([tf.image.resize(x, …) for x in …])`."""
@@ -196,15 +173,34 @@ class HostBatches:
             return "stacked"
         return "preprocessed" if self._preprocesses(given.elt, 0) else None
 
-    def _preprocesses(self, node: cst.CSTNode, depth: int) -> bool:
-        """Whether code, or a function of this file that it calls, prepares a sample by ops."""
+    def _of_samples(self, call: cst.Call, function: Function) -> Batch | None:
+        """`tf.image.resize(images, …)`, `tf.stack(images)`: of samples that a loop or comprehension decodes one by one."""
+        given = argument(call, 0)
+        if not isinstance(given, cst.Name) or not self._infer.names.qualified(call.func).startswith("tf."):
+            return None
+        found = self._infer.bindings_reaching(given)
+        made = [b.value for b in found[1] if isinstance(b.value, cst.ListComp)] if found is not None else []
+        added = [value for holder in self._holders(given) for value in self._added(holder, function)]
+        samples = [*(comprehension.elt for comprehension in made), *added]
+        decodes = any(self._preprocesses(sample, 0, _DECODES) for sample in self._sources_of(samples))
+        return "preprocessed" if decodes and self._model.is_eager(call) else None
+
+    def _sources_of(self, nodes: list[cst.BaseExpression]) -> Iterator[cst.BaseExpression]:
+        """Expressions, and what those that are names were assigned."""
+        for node in nodes:
+            yield node
+            found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+            yield from (b.value for b in found[1] if b.value is not None) if found is not None else ()
+
+    def _preprocesses(self, node: cst.CSTNode, depth: int, ops: re.Pattern[str] = _PREPROCESSES) -> bool:
+        """Whether code, or a function of this file that it calls, prepares a sample by `ops`."""
         for call in descendants(node):
             if isinstance(call, cst.Call):
-                if _PREPROCESSES.fullmatch(self._infer.names.qualified(call.func)):
+                if ops.fullmatch(self._infer.names.qualified(call.func)):
                     return True
                 for target in self._model.calls.targets(call) if depth < _DEEPEST else ():
                     if self._model.is_eager(target.node.body) and self._preprocesses(
-                        target.node.body, depth + 1
+                        target.node.body, depth + 1, ops
                     ):
                         return True
         return False
@@ -222,10 +218,10 @@ class HostBatches:
 
     def _look(self, function: Function, depth: int) -> Batch | None:
         for call in function.calls:
-            how = self._of_stack(call)
+            how = self._of_stack(call) or self._of_samples(call, function)
             if how is not None:
                 return how
-            if self._draws_data(call):
+            if self._draws.is_data(call):
                 return "drawn"
             if self._fills(call, function) or self._gathers(call, function):
                 return "stacked"

@@ -149,6 +149,9 @@ def _new_array(sizes: Sizes, call: cst.Call, name: str, qualified: str) -> Size 
         shape = argument(call, _SHAPE_AT[name], "size") or keyword_argument(call, "shape")
     else:
         return None
+    found = sizes.infer.bindings_reaching(shape) if isinstance(shape, cst.Name) else None
+    if found is not None and len(found[1]) == 1 and isinstance(found[1][0].value, cst.Tuple | cst.List):
+        shape = found[1][0].value
     if isinstance(shape, cst.Tuple | cst.List):
         shape = shape.elements[0].value if shape.elements else None
     return _by_first_axis(sizes, shape, call)

@@ -96,7 +96,7 @@ class Use:
 
     `function` is the function of this file around it, if other files can call that; `loop` is the kind of the
     innermost loop of steps or epochs around it. `always` says that no condition stands in front of it there, but for
-    those that hold on most steps. `fates`, `parts`, `which`, `given`, `fed` and `guarded` are as `Caller` has them.
+    those that hold on most steps. `fates`, `parts`, `which`, `given`, `fed`, `guarded` and `trains` are as `Caller` has them.
     """
 
     path: str
@@ -113,6 +113,7 @@ class Use:
     given: tuple[Given, ...] = ()
     fed: bool = False
     guarded: bool = False
+    trains: bool = False
 
 
 @dataclass(frozen=True, slots=True)

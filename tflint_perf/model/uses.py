@@ -91,6 +91,7 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
     kind = model.loops.training_loop(place)
     fates, parts = _fates(model, place) if how == "call" else (NEEDED, ())
     guarded = model.guards.guard_of(place) is not None
+    per_step = model.loops.is_per_step(place)
     return Use(
         path,
         how,
@@ -98,7 +99,7 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
         model.compiled.state(function),
         model.loops.kind(kind) if kind is not None else "none",
         loop is not None,
-        model.loops.is_per_step(place),
+        per_step,
         not guarded
         and all(
             map(
@@ -111,6 +112,7 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
         given=tuple(_given(model, place)) if how == "call" else (),
         fed=how == "call" and isinstance(place, cst.Call) and model.feeds.a_step(place),
         guarded=guarded or model.once.runs_seldom(place),
+        trains=how == "call" and per_step and model.file_reads.training_loop(place) is not None,
     )
 
 
