@@ -23,6 +23,7 @@ LOOP = "for i, x in enumerate(tf.data.Dataset.range(9).batch(2)):\n  f(x)\n  "
 EACH_STEP = [
     (LOOP + "here()", True),
     (LOOP + "if writer is not None: here()", True),
+    (LOOP + "if first is True:\n    here()\n    first = False", False),
     (LOOP + "if i in saves: here()", False),
     (LOOP + "if i % 10 == 0: here()", False),
     (LOOP + "if i < 3: continue\n  here()", False),

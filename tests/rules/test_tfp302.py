@@ -57,6 +57,14 @@ SILENT = {
             if time.time() - last > 10:
                 print(loss.numpy())
         """,
+    "a print behind a flag that the first step takes back": """
+        first = True
+        for x, y in dataset:
+            loss = train_step(x, y)
+            if first is True:
+                print(loss.numpy())
+                first = False
+        """,
     "a print behind a step that is skipped": """
         for step, (x, y) in enumerate(dataset):
             loss = train_step(x, y)

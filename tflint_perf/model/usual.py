@@ -9,7 +9,15 @@ import libcst as cst
 from tflint_perf.model.flow import loops_around
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Binding, Block
-from tflint_perf.model.syntax import callee_name, descendants, is_constant, last_name, mentions, names_read
+from tflint_perf.model.syntax import (
+    callee_name,
+    descendants,
+    is_constant,
+    is_name,
+    last_name,
+    mentions,
+    names_read,
+)
 
 _GREATER = (cst.GreaterThan, cst.GreaterThanEqual)
 _COUNTER = re.compile(
@@ -51,8 +59,10 @@ class Usual:
         self, left: cst.BaseExpression, operator: cst.BaseCompOp, right: cst.BaseExpression
     ) -> bool:
         match operator:
-            case cst.Is() | cst.IsNot():
+            case cst.Is() | cst.IsNot() if is_name(right, "None"):
                 return not self._is_told_each_time(left)
+            case cst.Is() | cst.IsNot():
+                return self._is_setting(left)
             case cst.GreaterThan() | cst.GreaterThanEqual() | cst.LessThan() | cst.LessThanEqual():
                 if _measures(left) or _measures(right):
                     return True

@@ -94,7 +94,10 @@ class Writes:
         """Whether a condition only asks if there is something: `if writer is not None`."""
         match condition:
             case cst.Comparison(
-                left=left, comparisons=[cst.ComparisonTarget(operator=cst.Is() | cst.IsNot())]
+                left=left,
+                comparisons=[
+                    cst.ComparisonTarget(operator=cst.Is() | cst.IsNot(), comparator=cst.Name("None"))
+                ],
             ):
                 return not self._is_told_each_time(left)
         return False
