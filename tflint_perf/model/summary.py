@@ -85,11 +85,11 @@ class Thing:
     takes: tuple[Take, ...] = ()
     batch: Batch | None = None
     source: Batch | None = None
-
-
     nature: str = ""
     elementwise: int = 0
     grows: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Use:
     """A place that calls what `path` leads to, or hands it to something.
@@ -235,8 +235,6 @@ def _function(model: Model, function: Function) -> Thing:
         takes=_takes(model, function),
         source=_source(model, function),
     )
-    returned = model.infer.returned(function)
-    if thing.compiled:
     if function.owner is None and function.positional and not function.yields:
         thing = replace(
             thing,
@@ -244,6 +242,8 @@ def _function(model: Model, function: Function) -> Thing:
             elementwise=model.pipelines.elementwise_arity(function),
             grows=model.growth.of_function(function),
         )
+    returned = model.infer.returned(function)
+    if thing.compiled:
         returned = traced(returned)
     made = thing.compiled or model.on_device.is_made_by(function)
     if returned.kind in ("tuple", "list", "dict"):
@@ -311,7 +311,6 @@ def _runs(model: Model, functions: set[Function]) -> Iterator[str]:
                 yield f"::{name}"
 
 
-def _path(value: Value) -> str:
 def _paths_called(model: Model, call: cst.Call) -> Iterator[str]:
     """The paths of what a call runs in other files, itself or by a strategy."""
     for function in (call.func, model.calls.run_by_strategy(call)):
@@ -319,6 +318,7 @@ def _paths_called(model: Model, call: cst.Call) -> Iterator[str]:
             yield path
 
 
+def _path(value: Value) -> str:
     """The way to a value: a call of the class that it is an instance of, or what leads there from outside."""
     if value.klass is None:
         return value.outside
