@@ -183,6 +183,7 @@ def test_a_folder_that_cannot_be_written_is_told(tflint_perf: CommandLine) -> No
             {"third_party/net/a.py": CLEAN, "src/_vendor/b.py": CLEAN},
             {"extend-exclude": ["src/_vendor/", "third_party/"]},
         ),
+        ({"a[1]/vendor/b.py": CLEAN}, {"extend-exclude": ["a\\[1\\]/vendor/"]}),
         ({"vendor/readme.txt": ""}, {}),
         (
             {".gitmodules": '[submodule "x"]\n\tpath = nets/x\n', "nets/x/a.py": CLEAN},
@@ -315,8 +316,14 @@ def test_a_file_that_cannot_be_read_is_told(tflint_perf: CommandLine) -> None:
     assert settings(tflint_perf) == PLAIN | {"include": ["*.py", "*.ipynb"]}
 
 
-def test_the_hook_that_it_tells_of_is_one_of_pre_commit(tflint_perf: CommandLine) -> None:
-    config = "repos:\n  - repo: meta\n    hooks:\n      - id: identity\n"
+@pytest.mark.parametrize(
+    "config",
+    [
+        "repos:\n  - repo: meta\n    hooks:\n      - id: identity\n",
+        "repos:\n-   repo: meta\n    hooks:\n    -   id: identity\n",
+    ],
+)
+def test_the_hook_that_it_tells_of_fits_into_the_configuration(tflint_perf: CommandLine, config: str) -> None:
     ran = init(tflint_perf, **{"train.py": CLEAN, HOOKS: config})
     _, hook = ran.out.split(f"Add the hook to {HOOKS}, below `repos:`\n\n")
     whole = tflint_perf.write(HOOKS, config + hook)

@@ -26,7 +26,7 @@ def rebase(pattern: str, base: Path, root: Path) -> str | None:
 
 def _moved(parts: list[str], base: Path, root: Path) -> list[str] | None:
     if base.is_relative_to(root):
-        return [*(_literal(name) for name in base.relative_to(root).parts), *parts]
+        return [*(literal(name) for name in base.relative_to(root).parts), *parts]
     if not root.is_relative_to(base):
         return None
     for name in root.relative_to(base).parts:
@@ -38,5 +38,6 @@ def _moved(parts: list[str], base: Path, root: Path) -> list[str] | None:
     return parts or ["**"]  # the pattern matches the root itself, or a folder around it
 
 
-def _literal(name: str) -> str:
+def literal(name: str) -> str:
+    """The pattern that fits this name alone."""
     return re.sub(r"([\\*?\[\]!#])", r"\\\1", name)

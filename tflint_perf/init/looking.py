@@ -28,6 +28,7 @@ _OF_OTHERS = re.compile(
     r"_?vendor(?:ed|s)?|(?:third|3rd)[-_]?party|externals|extern|submodules?", re.IGNORECASE
 )
 _SUBMODULE = re.compile(r"(?m)^\s*path\s*=\s*(\S.*?)\s*$")
+_HOOKS_OF_ONE = re.compile(r"(?m)^( *)- +repo:")
 _OUR_HOOK = re.compile(r"\bid:\s*['\"]?tflint-perf")
 
 
@@ -41,7 +42,11 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """What there is. `vendored` are folders with code of others, and how many files of it; `failures` are lines."""
+    """What there is.
+
+    `vendored` are folders with code of others, and how many files of it. `indent` is what stands before an entry of
+    the hooks' configuration. `failures` are lines.
+    """
 
     folder: Path
     scripts: Files
@@ -53,6 +58,7 @@ class Project:
     python: Sequence[Named]
     has_hooks: bool
     has_our_hook: bool
+    indent: str
     has_baseline: bool
     is_marked: bool
     failures: tuple[str, ...]
@@ -83,6 +89,7 @@ def look(folder: Path, settings: Settings) -> Project:
         python=python,
         has_hooks=(folder / HOOKS).is_file(),
         has_our_hook=_OUR_HOOK.search(hooks) is not None,
+        indent=entry[1] if (entry := _HOOKS_OF_ONE.search(hooks)) else "  ",
         has_baseline=_is_baseline(folder / BASELINE),
         is_marked=any(map(is_root, (folder.resolve(), *folder.resolve().parents))),
         failures=found.failures,

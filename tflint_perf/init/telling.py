@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import indent
 
 from tflint_perf.applicability import Applicability
 from tflint_perf.config import PYPROJECT
@@ -17,14 +18,14 @@ from tflint_perf.report.style import Style
 from tflint_perf.report.summary import counted
 
 _HOOK = """\
-  - repo: local
-    hooks:
-      - id: tflint-perf
-        name: tflint-perf
-        entry: tflint-perf check --force-exclude
-        language: system
-        types_or: [python, jupyter]
-        require_serial: true
+- repo: local
+  hooks:
+    - id: tflint-perf
+      name: tflint-perf
+      entry: tflint-perf check --force-exclude
+      language: system
+      types_or: [python, jupyter]
+      require_serial: true
 """
 _WIDTH = 12
 # What the tool itself needs; the project's code may be for another.
@@ -113,7 +114,7 @@ def next_steps(project: Project, linted: Linted, target: Target, style: Style) -
     if project.has_hooks and not project.has_our_hook:
         yield f"  Add the hook to {HOOKS}, below `repos:`"
         yield ""
-        yield from _HOOK.splitlines()
+        yield from indent(_HOOK, project.indent).splitlines()
 
 
 def _steps(linted: Linted, many: bool, target: Target) -> Iterator[tuple[str, str]]:

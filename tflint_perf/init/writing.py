@@ -11,6 +11,7 @@ from pathlib import Path
 from tflint_perf.config import OWN_FILE, PYPROJECT, is_file, nearest_config, toml_of
 from tflint_perf.files import reason
 from tflint_perf.init.looking import BASELINE, Project
+from tflint_perf.patterns import literal
 from tflint_perf.problems import ConfigError
 from tflint_perf.roots import is_root
 
@@ -102,7 +103,7 @@ def _settings(project: Project, findings: int, above: str | None) -> Iterator[st
     yield "ignore = []"
     if project.vendored:
         yield "# Other people's code."
-        yield f"extend-exclude = {_toml([*project.vendored])}"
+        yield f"extend-exclude = {_toml(list(map(literal, project.vendored)))}"
     if project.notebooks.all:
         yield "# Notebooks are linted like scripts; without their pattern they are not."
         yield 'include = ["*.py", "*.ipynb"]'
