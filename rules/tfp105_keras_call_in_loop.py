@@ -78,9 +78,7 @@ class KerasCallInLoop(Rule):
                 continue
             if not model.is_per_step(call) or model.is_compiled(call) or model.guard_of(call) is not None:
                 continue
-            if model.forward_passes.looks_at_few(model.loops.innermost_loop(call)):
-                continue
-            if model.forward_passes.makes_variables(call):
+            if model.forward_passes.is_for_few(call) or model.forward_passes.makes_variables(call):
                 continue
             name = callee_name(call)
             yield Report(

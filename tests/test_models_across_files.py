@@ -51,3 +51,21 @@ def test_only_the_predict_of_keras_sets_up_a_pipeline(
     )
     [result] = lint_files([user], Settings(root=Path(), rules=frozenset({"TFP105"})), 1)
     assert [finding.code for finding in result.findings] == ["TFP105"] * found
+
+
+def test_a_method_that_a_model_of_another_file_defines_anew_is_not_that_of_keras(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("ranker.py").write_text(
+        dedent("""
+            import tensorflow as tf
+            class Ranker(tf.keras.Model):
+                def summary(self):
+                    return tf.keras.Model(inputs=[x], outputs=[y])
+        """)
+    )
+    user = Path("user.py")
+    user.write_text("from ranker import Ranker\nmodel = Ranker().summary()\nmodel.fit([1], [2], epochs=3)\n")
+    [result] = lint_files([user], Settings(root=Path(), rules=frozenset({"TFP404"})), 1)
+    assert [finding.code for finding in result.findings] == ["TFP404"]

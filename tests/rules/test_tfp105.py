@@ -26,6 +26,26 @@ SILENT = {
             model.fit(images, labels)
             model.predict(images[:1])
         """,
+    "a few samples of a dataset, by a count that has a default": """
+        def show(dataset, count=2):
+            for x, y in dataset.take(count):
+                print(model.predict(x))
+        show(tf.data.Dataset.from_tensor_slices(data).batch(32))
+        """,
+    "a few pictures, by a function": """
+        def show():
+            return model.predict(np.random.random((1, 3)))
+        for _ in range(10):
+            print(show())
+        """,
+    "a model of another framework": """
+        from torch import nn
+        from elsewhere import Model
+        net = Model()
+        net.load_weights("weights")
+        for x in tf.data.Dataset.from_tensor_slices(data).batch(32):
+            net.predict(x)
+        """,
     "a call that makes the variables": """
         for step in range(1000):
             model.predict(tf.zeros((1, 3)))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.model.dataset_apis import DATASET_STAGES
+from tflint_perf.model.frameworks import imports_another
 from tflint_perf.model.syntax import keyword_argument, last_name
 from tflint_perf.model.values import NOWHERE, UNKNOWN, Value, dataset_from
 
@@ -51,7 +52,14 @@ class ByUse:
             known = self._names[home, name] = _MODEL if self._is_model(name, home) else UNKNOWN
         return known
 
+    @cached_property
+    def _may_be_of_keras(self) -> bool:
+        """Whether models need not be those of another framework, which has the same words."""
+        return not imports_another(self._walk)
+
     def _is_model(self, name: str, home: Scope) -> bool:
+        if not self._may_be_of_keras:
+            return False
         if home in self._homes.get(name, ()):
             return True
         if home.function is None or not _MODEL_NAMES.match(name) or home.bindings[name][0].kind != "param":
@@ -149,7 +157,7 @@ class ByUse:
         return known
 
     def _is_model_of(self, klass: Class, name: str) -> bool:
-        return any(
+        return self._may_be_of_keras and any(
             isinstance(use, cst.Attribute)
             and isinstance(use.value, cst.Name)
             and self._infer.value(use.value).klass is klass

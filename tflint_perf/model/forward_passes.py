@@ -18,7 +18,6 @@ from tflint_perf.model.syntax import (
     callee_name,
     descendants,
     has_stars,
-    integer,
     is_name,
     last_name,
     names_read,
@@ -127,7 +126,7 @@ class ForwardPasses:
             and not self._builds_model(call)
             and not self.makes_variables(call)
             and not runs_over_files(model.infer, model.loops.innermost_loop(call))
-            and not self.looks_at_few(model.loops.innermost_loop(call))
+            and not self.is_for_few(call)
             and not self._is_bound_by_loop(call.func)
         )
 
@@ -159,6 +158,16 @@ class ForwardPasses:
             )
         return known
 
+    def is_for_few(self, node: cst.CSTNode) -> bool:
+        """Whether only loops that look at a few results run `node`, here or where its function is called."""
+        model = self._model
+        loop = model.loops.innermost_loop(node)
+        function = model.function_at(node)
+        if loop is not None or function is None or model.calls.callers_outside(function):
+            return self.looks_at_few(loop)
+        sites = [model.loops.innermost_loop(s) for s in model.calls.sites(function) if model.is_per_step(s)]
+        return bool(sites) and all(map(self.looks_at_few, sites))
+
     def looks_at_few(self, loop: Loop | None) -> bool:
         """Whether a loop looks at a few results, or runs behind a flag. A counter of the loop around it guards none."""
         if loop is None:
@@ -177,7 +186,13 @@ class ForwardPasses:
         ):
             iterable = iterable.args[0].value
         pipelines = model.value(iterable).pipelines if iterable is not None else ()
-        return bool(pipelines) and all(map(_takes_few, pipelines))
+        return bool(pipelines) and all(map(self._takes_few, pipelines))
+
+    def _takes_few(self, pipeline: Pipeline) -> bool:
+        last = pipeline[-1]
+        given = argument(last.call, 0, "count") if last.name == "take" else None
+        count = self._model.iterations.number(given) if given is not None else None
+        return count is not None and 0 <= count <= _FEW
 
     def _is_bound_by_loop(self, callee: cst.BaseExpression) -> bool:
         """Whether a loop runs over models or layers: `for layer in layers: x = layer(x)`."""
@@ -273,9 +288,3 @@ class ForwardPasses:
                 }:
                     return True
         return False
-
-
-def _takes_few(pipeline: Pipeline) -> bool:
-    last = pipeline[-1]
-    count = integer(argument(last.call, 0, "count")) if last.name == "take" else None
-    return count is not None and 0 <= count <= _FEW

@@ -208,6 +208,8 @@ def _array_method(infer: Inference, call: cst.Call, base: Value, name: str) -> V
 def _model_method(infer: Inference, base: Value, name: str) -> Value | None:
     if base.klass is not None and _own_method(infer, base, name) is not None:
         return None
+    if base.outside and infer.outside.member(base.outside, name).outside:
+        return None
     if name in ("predict", "predict_on_batch"):
         return ARRAY
     if name in ("get_layer",):

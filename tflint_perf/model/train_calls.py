@@ -8,6 +8,7 @@ from functools import cached_property
 import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.frameworks import imports_another
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.syntax import argument, callee_name, descendants, keyword_argument, last_name
 
@@ -25,7 +26,6 @@ _TO_TRAIN = re.compile(
     r"_*(re|pre)?train(_(step|on_batch|epochs?|model|network|loop|agent|one_(step|epoch|batch)|and_\w+))?|"
     r"(run|start|do)_train(ing)?|learn|optimi[sz]e(_model)?"
 )
-_OTHER_FRAMEWORKS = frozenset({"torch", "mxnet", "paddle", "chainer", "jax", "mindspore"})
 # Functions that search for the parameters for which another function is least.
 _MINIMIZERS = re.compile(
     r"tensorflow_probability\.(\w+\.)*(optimizer\.\w+_minimize|math\.minimize|vi\.fit_surrogate_posterior\w*)"
@@ -102,13 +102,7 @@ class TrainCalls:
     @cached_property
     def is_of_another_framework(self) -> bool:
         """Whether the file imports a framework whose objects have methods of the same names."""
-        return any(
-            binding.imported.split(".", 1)[0] in _OTHER_FRAMEWORKS
-            for scope in self._walk.scopes.values()
-            for bindings in scope.bindings.values()
-            for binding in bindings
-            if binding.imported
-        )
+        return imports_another(self._walk)
 
     def may_train(self, call: cst.Call) -> bool:
         """Whether a call is, by its name, one of a step that it is given, or of a method that trains an object of which
