@@ -13,6 +13,8 @@ from tflint_perf.model.containers import Addition, additions
 from tflint_perf.model.values import Value
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
+_INPUTS = ("keras.Input", "keras.layers.Input", "keras.engine.input_layer.Input")
+
 
 class TensorAccumulation(Rule):
     """A list or dict that keeps a tensor of each step.
@@ -94,7 +96,7 @@ def _accumulates(model: Model, addition: Addition) -> bool:
         return model.containers.life(addition) == "run" and model.containers.is_store(addition)
     if model.guard_of(addition.node) is not None or model.kept.feeds_gradient(addition):
         return False
-    if model.containers.is_bounded(addition):
+    if model.containers.is_bounded(addition) or model.kept.is_asked_for(addition):
         return False
     match model.containers.life(addition):
         case "run":
@@ -113,8 +115,9 @@ def _is_tensor(value: Value) -> bool:
     if value.kind in ("list", "tuple"):
         parts = value.items or ((value.element,) if value.element is not None else ())
         return any(_is_tensor(part) for part in parts)
-    # An element of a dataset is host memory already, and its NumPy value the same memory.
-    return value.kind == "tensor" and not value.host
+    # An element of a dataset is host memory already, and its NumPy value the same memory. An input of a model that
+    # is being built holds nothing.
+    return value.kind == "tensor" and not value.host and value.name not in _INPUTS
 
 
 def _keep_numbers(edit: Editor, addition: Addition) -> Repair | Refusal:

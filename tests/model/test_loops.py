@@ -50,6 +50,7 @@ KINDS = {
     "over few items with a name": ("rates = [0.1, 0.01]\nfor rate in rates: train_step(rate)", ["none"]),
     "over items that are added to": ("xs = [0]\nxs.append(x)\nfor x in xs: train_step(x)", ["step"]),
     "over layers": ("for layer in model.layers: x = layer(x)", ["none"]),
+    "over layers by their number": ("for i in range(args.n_layers): parts.append(model(parts[-1]))", ["none"]),
     "over models by number": (
         "blocks = [keras.Sequential(), keras.Sequential()]\nfor i in range(n): x = blocks[i](x)",
         ["none"],

@@ -518,6 +518,18 @@ PLACES = {
         """,
         [5],
     ),
+    "the counter of an optimizer, which also ends the loop": (
+        """
+        for x, y in dataset:
+            train_step(x, y)
+            step = optimizer.iterations.numpy()
+            if step % 1000 == 0:
+                manager.save(checkpoint_number=step)
+            if step == last:
+                break
+        """,
+        [4],
+    ),
     "the text that a tensor goes into, on several lines": (
         """
         for step, (x, y) in enumerate(dataset):

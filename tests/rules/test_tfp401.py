@@ -57,6 +57,26 @@ SILENT = {
         for epoch in range(10):
             run_epoch()
         """,
+    "inputs and layers of a model that is being built": """
+        def build(n_layers):
+            inputs, styles = [], []
+            for i in range(n_layers):
+                inputs.append(tf.keras.layers.Input([512]))
+                styles.append(model(inputs[-1]))
+            for name in features:
+                inputs.append(tf.keras.Input([1]))
+                model(inputs[-1])
+            return tf.keras.Model(inputs, styles)
+        """,
+    "what a caller asks for": """
+        def sample(x, steps, return_all=False):
+            images = []
+            for _ in range(steps):
+                x = model(x)
+                if return_all:
+                    images.append(x)
+            return tf.stack(images) if return_all else x
+        """,
     "a list of one step": """
         for x, y in dataset:
             parts = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.conditions import conditions
 from tflint_perf.model.containers import Addition, Containers
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.steps import is_under_tape
@@ -46,6 +47,13 @@ class Kept:
                 return True
             current = self._walk.parents.get(current)
         return False
+
+    def is_asked_for(self, addition: Addition) -> bool:
+        """Whether who calls the function says by a flag that they want what is kept: `if return_all:`."""
+        tests = conditions(self._walk, addition.node, exits=False)
+        names = [test for test in tests if isinstance(test, cst.Name)]
+        found = filter(None, map(self._infer.bindings_reaching, names))
+        return any(binding.kind == "param" for _, bindings in found for binding in bindings)
 
     def use_as_tensor(self, addition: Addition) -> cst.CSTNode | None:
         """Where something asks of what is held what only a tensor can do."""

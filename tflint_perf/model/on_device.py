@@ -42,7 +42,7 @@ class OnDevice:
         value = self._infer.value(node)
         if value.host or value.dtype == "string":
             return False
-        if value.kind not in ("tensor", "variable") and not self._counts_steps(node):
+        if value.kind not in ("tensor", "variable") and not self.counts_steps(node):
             return False
         return not self._under_cpu(node) and self._ask(node, ()) is True
 
@@ -63,8 +63,8 @@ class OnDevice:
         bindings = [b for b in klass.attributes.get(name, ()) if b.kind in ("assign", "augment")]
         return _any(self._of_binding(binding, (), klass.scope) for binding in bindings) is True
 
-    def _counts_steps(self, node: cst.BaseExpression) -> bool:
-        """`optimizer.iterations`."""
+    def counts_steps(self, node: cst.BaseExpression) -> bool:
+        """Whether it is `optimizer.iterations`, by which an optimizer counts its steps."""
         return (
             isinstance(node, cst.Attribute)
             and node.attr.value == "iterations"
@@ -187,7 +187,7 @@ class OnDevice:
         return initial is not None and self._infer.value(initial).kind in ("tensor", "array")
 
     def _of_attribute(self, node: cst.Attribute, path: tuple[int, ...]) -> bool | None:
-        if self._counts_steps(node):
+        if self.counts_steps(node):
             return True
         base = self._infer.value(node.value)
         if base.kind == "tensor":

@@ -24,6 +24,8 @@ from tflint_perf.model.syntax import (
 
 # A loop over so few literal items, or a short constant count inside another loop, is part of one iteration.
 _FEW = 10
+# Settings that say how many layers a model has.
+_LAYERS = re.compile(r"(^|_)(layers|blocks)$", re.I)
 # Settings that say how often a critic is trained for each step of its generator.
 _STEPS_OF_CRITICS = re.compile(
     r"(^|_)(critics?|disc|dis|discriminators?)(_|$)|(^|_)d_(steps?|iters?|iterations?|updates?)$|^n_?d$", re.I
@@ -80,7 +82,10 @@ def is_part_of_one_iteration(infer: Inference, loop: Loop) -> bool:
             stop = iterable.args[min(1, len(iterable.args) - 1)].value
             bound = integer(stop)
             if bound is None:
-                return loop.parent is not None and bool(_STEPS_OF_CRITICS.search(_setting(stop)))
+                setting = _setting(stop)
+                return bool(
+                    _LAYERS.search(setting) or (loop.parent is not None and _STEPS_OF_CRITICS.search(setting))
+                )
             return bound <= 1 or (bound <= _FEW and loop.parent is not None)
         if name == "take":
             return _takes_few(iterable)

@@ -107,7 +107,9 @@ class Syncs:
             return {"counted"}
         if isinstance(node, cst.Call) and shows(self._infer, node):
             return {"shown"}
-        return self._values.fates(node)
+        fates = self._values.fates(node)
+        # A counter in Python does all that one of steps is asked for.
+        return {"counted"} if "counted" in fates and self._on_device.counts_steps(tensor) else fates
 
     def _copied(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
         """The tensors, or lists of them, that an expression itself copies to the host."""
