@@ -44,12 +44,25 @@ SILENT = {
     "gradients that nothing applies": (
         "for x, y in dataset:\n    with tf.GradientTape() as tape:\n        loss = model(x)\n    print(tape.gradient(loss, x))\n"
     ),
+    "gradients that a function only looks at": (
+        "def log(gradients, counter):\n    counter.assign_add(1)\n    print(gradients)\n"
+        "for x, y in dataset:\n    with tf.GradientTape() as tape:\n        loss = model(x)\n    log(tape.gradient(loss, x), counter)\n"
+    ),
     "a method whose base is elsewhere": "from base import Agent\nclass A(Agent):\n  def train(self, x, y):\n"
     + inline(4),
     "a function handed on": "def step(x, y):\n" + inline(4) + "trainer.register(step)\n",
     "everything compiled": "@tf.function\ndef train():\n  for x, y in dataset:\n" + inline(4) + "train()\n",
 }
 FLAGGED = {
+    "gradients that a function applies": (
+        "def update(gradients, weights):\n    for g, w in zip(gradients, weights):\n        w.assign_sub(0.1 * g)\n"
+        "for x, y in dataset:\n    with tf.GradientTape() as tape:\n        loss = loss_fn(y, model(x))\n"
+        "    gradients = tape.gradient(loss, model.weights)\n    update(gradients, model.weights)\n", 9),
+    "gradients that a method applies": (
+        "class Trainer:\n    def update(self, g, model):\n        optimizer.apply_gradients(zip(g, model.weights))\n"
+        "    def step(self, x):\n        with tf.GradientTape() as tape:\n            loss = model(x)\n"
+        "        self.update(tape.gradient(loss, model.weights), model)\n"
+        "trainer = Trainer()\nfor x, y in dataset:\n    trainer.step(x)\n", 9),
     "once an episode": (
         "for episode in range(100):\n    while not done:\n        state, reward, done, _ = env.step(0)\n" + inline(4), 8),
     "once an episode, in a function": (

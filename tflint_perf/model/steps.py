@@ -185,6 +185,9 @@ class GradientSteps:
             for call in _between(self._updates.get(function, []), order, end)
             if any(mentions(arg, names) for arg in call.args) or self._lies_in(gradient, call)
         ]
+        for call, given in _between(self._handed_on.get(function, []), order, end):
+            if mentions(given, names) or self._lies_in(gradient, given):
+                found.append(call)
         by_loop = self._updates_by_loop(function, names, order, end)
         return [*found, *(call for call in by_loop if call not in found)], returned
 
@@ -197,6 +200,25 @@ class GradientSteps:
             for call in calls:
                 if isinstance(call.func, cst.Attribute) and callee_name(call) in _CHANGING:
                     found.setdefault(function, []).append((self._infer.place(call).order, call))
+        return _in_order(found)
+
+    @cached_property
+    def _handed_on(self) -> dict[Function | None, list[tuple[int, tuple[cst.Call, cst.BaseExpression]]]]:
+        """The calls of functions that change variables by what they are given, `update(gradients, weights)`, with that
+        argument, by the function around them."""
+        found: dict[Function | None, list[tuple[int, tuple[cst.Call, cst.BaseExpression]]]] = {}
+        for function, updates in self._updates.items():
+            for parameter in function.parameters if function is not None else ():
+                name = {parameter.name.value}
+                if not any(mentions(arg, name) for _, call in updates for arg in call.args) and not any(
+                    self._updates_by_loop(function, name, 0, _END)
+                ):
+                    continue
+                for given in self._calls.arguments(function, parameter.name.value) if function else ():
+                    call = self._walk.parents.get(self._walk.parents.get(given, given))
+                    if isinstance(call, cst.Call):
+                        placed = self._infer.place(call).order, (call, given)
+                        found.setdefault(self._calls.function_at(call), []).append(placed)
         return _in_order(found)
 
     @cached_property
