@@ -49,7 +49,6 @@ COMMAND = (sys.executable, "-m", "tflint_perf", "check", "--isolated", "--no-cac
 OPTIONS = ("--no-respect-gitignore", "--include-tests", "--exit-zero")
 SAFE, UNSAFE = (), ("--unsafe-fixes",)
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
-_NO_LINE_END = "\\ No newline at end of file\n"
 _STYLES = [
     {"indent": indent, "ensure_ascii": ascii_only, "separators": separators}
     for indent, ascii_only, separators in product(
@@ -207,24 +206,24 @@ def patched(sources: Mapping[int, str], diff: Mapping[int, str]) -> dict[int, st
 
 
 def _patched(source: str, diff: str) -> str:
-    old, new, at, last = re.findall(r"[^\n]*\n|[^\n]+", source), [], 0, ""
+    """A source after a diff, in which the last line of a cell ends like all others."""
+    old: list[str] = re.findall(r"[^\n]*\n", source + "\n" * (not source.endswith("\n")))
+    new: list[str] = []
+    at = 0
     for row in re.findall(r"[^\n]*\n", diff):
         if hunk := _HUNK.match(row):
             first = int(hunk[1]) - (hunk[2] != "0")
             new += old[at:first]
             at = first
-        elif row == _NO_LINE_END:
-            if last in "+ ":
-                new[-1] = new[-1].removesuffix("\n")
         elif row[0] in " -":
-            if at >= len(old) or old[at].removesuffix("\n") != row[1:].removesuffix("\n"):
+            if at >= len(old) or old[at] != row[1:]:
                 raise NotebooksError("a hunk of the diff does not fit")
             new += [old[at]] * (row[0] == " ")
             at += 1
         elif row[0] == "+":
             new.append(row[1:])
-        last = row[0]
-    return "".join([*new, *old[at:]])
+    text = "".join([*new, *old[at:]])
+    return text if source.endswith("\n") else text.removesuffix("\n")
 
 
 def diffs_by_cell(out: str) -> dict[str, dict[int, str]]:

@@ -160,6 +160,14 @@ def test_the_only_statement_of_a_cell_can_be_taken_away(tflint_perf: CommandLine
         assert path.read_bytes() == notebook("import tensorflow as tf", cell(empty), rest)
 
 
+def test_the_last_line_of_a_cell_is_no_news_in_a_difference(tflint_perf: CommandLine) -> None:
+    for end in ("", "\n"):
+        tflint_perf.write("n.ipynb", notebook(cell(IMPORTS + end), cell(TRAIN.rstrip() + end)).decode())
+        diff = tflint_perf("--select", "TFP406", "--diff").out
+        assert re.findall(r"(?m)^[-+] .*", diff) == ["-        gc.collect()"]
+        assert "No newline" not in diff
+
+
 def test_an_import_that_a_fix_needs_goes_into_the_cell_of_the_imports(tflint_perf: CommandLine) -> None:
     train = "%%time\nmodel = keras.Sequential([keras.layers.Dense(1)])\nmodel.compile('sgd', 'mse')\nmodel.fit(x, y)\n"
     path = tflint_perf.write("n.ipynb", notebook("from tensorflow import keras", train).decode())

@@ -517,6 +517,41 @@ def test_a_cell_that_a_fix_empties_is_emptied(tmp_path: Path) -> None:
     in_editor(tmp_path, session)
 
 
+OF_NOTEBOOKS = [
+    ("markdown", "# Training\n```python\ngc.collect(\n```"),
+    ("python", '#@title Set-up { run: "auto" }\nbatch_size = 32 #@param {type:"integer"}\n' + CELLS[1][1]),
+    ("python", "!pip install -q x\n%tensorflow_version 2.x\n%cd data\ncd ..\nfiles = !ls *.py\nn, = !nproc"),
+    ("python", "%%bash\nls -l | grep x\nfor f in *; do echo $f; done"),
+    ("python", "%%writefile model.py\nfor x in y: gc.collect("),
+    ("python", "tf.data.Dataset?\n?model.fit\nmodel??"),
+    ("python", "# only a comment\n# and another"),
+    ("python", ""),
+    ("python", "   \n\n"),
+    ("python", "%%time\n" + CELLS[2][1]),
+    ("python", "model = # your code here"),
+]
+
+
+def test_what_notebooks_hold_beside_python_is_no_trouble(tmp_path: Path) -> None:
+    async def session(client: Editor) -> None:
+        uris = client.open_notebook("n.ipynb", OF_NOTEBOOKS)
+        *quiet, training, gap = uris
+        assert [await client.codes(uri) for uri in quiet] == [[]] * len(quiet)
+        assert await client.codes(training) == ["TFP101", "TFP406"]
+        assert await client.codes(gap) == ["invalid-syntax"]
+        (fix,) = filter(only("quickfix", "unsafe"), await client.actions(training))
+        edits = await client.edits(fix)
+        made = applied(OF_NOTEBOOKS[-2][1], edits[training])
+        assert list(edits) == [training]
+        assert made.startswith("%%time\n")
+        assert "@tf.function\n" in made
+        (fix,) = await client.actions(training, only=[FIX_ALL])
+        assert list(await client.edits(fix)) == [training]
+        assert client.logged == client.messages == []
+
+    in_editor(tmp_path, session)
+
+
 def test_the_first_findings_of_five_hundred_lines_are_there_in_half_a_second(tmp_path: Path) -> None:
     helpers = "".join(
         f"\n\ndef scaled_{n}(x):\n    y = tf.square(x) * {n}\n    return y\n" for n in range(98)

@@ -225,7 +225,7 @@ def test_every_page_of_the_documentation_is_in_the_navigation_once(site: Site) -
         assert links.count(f"{page.stem}.html") == 1, page.name
 
 
-@pytest.mark.parametrize("name", ["start.md", "fixing.md"])
+@pytest.mark.parametrize("name", ["start.md", "fixing.md", "notebooks.md"])
 def test_what_a_page_shows_of_the_command_line_is_what_it_prints(name: str, tmp_path: Path) -> None:
     page = tmp_path / name
     page.write_bytes((DOCS / name).read_bytes())

@@ -20,8 +20,13 @@ def unified_diff(before: Source, after: Source) -> str:
     return "".join(
         line
         for number, text in before.cells()
-        for line in _file_diff(text, new.get(number, ""), f"{before.path}:cell {number}")
+        for line in _file_diff(_closed(text), _closed(new.get(number, "")), f"{before.path}:cell {number}")
     )
+
+
+def _closed(cell: str) -> str:
+    """A cell's text with a line end at its end. Cells have none there, which is no news."""
+    return cell if not cell or cell.endswith(("\n", "\r")) else f"{cell}\n"
 
 
 def _file_diff(before: str, after: str, path: str) -> Iterator[str]:
