@@ -33,22 +33,24 @@ class DeviceSetup:
         self._infer = infer
         self._calls = calls
         self._walk = infer.walk
+        # What surely ran before all calls of a function.
+        self._known: dict[Function, cst.Call | None] = {}
 
     def before(self, node: cst.CSTNode) -> cst.Call | None:
         """A call that surely ran before `node` and made TensorFlow set up its devices: here, or in every caller."""
-        return self._before(node, frozenset())
-
-    def _before(self, node: cst.CSTNode, seen: frozenset[Function]) -> cst.Call | None:
         function = self._calls.function_at(node)
         here = self._first_in(function, node)
-        if here is not None or function is None or function in seen:
-            return here
-        sites = self._calls.sites(function)
-        if not sites:
+        return here if here is not None or function is None else self._before_calls(function)
+
+    def _before_calls(self, function: Function) -> cst.Call | None:
+        if function not in self._known:
+            self._known[function] = None  # functions that call each other
             # Whoever calls it does so once it is defined.
-            return self._first_in(None, function.node)
-        found = [self._before(site, seen | {function}) for site in sites]
-        return None if None in found else found[0]
+            found = [self.before(site) for site in self._calls.sites(function)] or [
+                self._first_in(None, function.node)
+            ]
+            self._known[function] = None if None in found else found[0]
+        return self._known[function]
 
     def _first_in(self, function: Function | None, node: cst.CSTNode) -> cst.Call | None:
         """The first such call that surely runs before `node`, in the text of `function` or of the module."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import libcst as cst
 
@@ -11,7 +12,7 @@ from tflint_perf.model.conditions import conditions
 from tflint_perf.model.guards import Guards
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
-from tflint_perf.model.scopes import Function
+from tflint_perf.model.reach import leads_to
 
 # Whether a condition holds in next to all steps.
 Holds = Callable[[cst.CSTNode], bool]
@@ -25,12 +26,14 @@ class EachStep:
         self._loops = loops
         self._guards = guards
         self._walk = infer.walk
+        self._known: dict[Holds, dict[cst.CSTNode, bool]] = {}
 
     def runs(self, node: cst.CSTNode, holds: Holds = lambda condition: False) -> bool:
         """Whether each iteration of a step loop runs `node`; conditions that `holds` lets pass stand in no way."""
-        return self._runs(node, holds, frozenset())
+        return leads_to(node, self._known.setdefault(holds, {}), partial(self._runs, holds=holds))
 
-    def _runs(self, node: cst.CSTNode, holds: Holds, seen: frozenset[Function]) -> bool:
+    def _runs(self, node: cst.CSTNode, holds: Holds) -> bool | list[cst.Call]:
+        """Whether that is so by the function around `node`, or else the calls of it, any of which may do it."""
         loop = self._loops.step_loop(node)
         end = loop.node if loop is not None else None
         if self._guards.guard_of(node) is not None:
@@ -40,8 +43,8 @@ class EachStep:
         if loop is not None:
             return True
         function = self._calls.function_at(node)
-        if function is None or function in seen or not self._loops.is_per_step(node):
+        if function is None or not self._loops.is_per_step(node):
             return False
         if any(caller.per_step and caller.always for caller in self._calls.callers_outside(function)):
             return True
-        return any(self._runs(site, holds, seen | {function}) for site in self._calls.sites(function))
+        return self._calls.sites(function)

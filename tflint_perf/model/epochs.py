@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -11,6 +12,7 @@ from tflint_perf.model.actions import Actions
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.compiled import Compiled
 from tflint_perf.model.infer import Inference
+from tflint_perf.model.reach import leads_to
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.short_loops import is_part_of_one_iteration
 from tflint_perf.model.size_of_calls import is_of_environment
@@ -38,6 +40,8 @@ class Epochs:
         self._loops = loops
         self._has_loop: dict[Function, bool] = {}
         self._learns: dict[Function, bool] = {}
+        # By whether acting in an environment counts.
+        self._may_learn: dict[bool, dict[Function, bool]] = {True: {}, False: {}}
 
     def is_epoch(self, loop: Loop, calls: list[cst.Call]) -> bool:
         """Whether a step loop lies inside; gathers in `calls` what one iteration calls otherwise."""
@@ -149,23 +153,26 @@ class Epochs:
 
     def _may_learn_by(self, call: cst.Call, *, acting: bool = True) -> bool:
         """Whether anything that a call runs makes gradient steps, acts in an environment, or can't be seen."""
-        waiting, seen = [call], set[Function]()
-        while waiting:
-            call = waiting.pop()
-            if (
-                self._is_gradient_step(call)
-                or is_of_environment(call)
-                or callee_name(call) in ("fit", "minimize")
-            ):
-                return True
-            value, targets = self._infer.value(call.func), self._calls.targets(call)
-            if not targets and (value.kind == "compiled" or self._acts_outside(value, acting)):
-                return True
-            for function in targets:
-                if function not in seen:
-                    seen.add(function)
-                    waiting += function.calls
-        return False
+        known, ask = self._may_learn[acting], partial(self._may_learn_in, acting=acting)
+        return self._may_learn_here(call, acting) or any(
+            leads_to(function, known, ask) for function in self._calls.targets(call)
+        )
+
+    def _may_learn_in(self, function: Function, *, acting: bool) -> bool | list[Function]:
+        """Whether a function itself does so, or else the functions that it calls."""
+        if any(self._may_learn_here(call, acting) for call in function.calls):
+            return True
+        return [target for call in function.calls for target in self._calls.targets(call)]
+
+    def _may_learn_here(self, call: cst.Call, acting: bool) -> bool:
+        if self._is_gradient_step(call) or is_of_environment(call):
+            return True
+        if callee_name(call) in ("fit", "minimize"):
+            return True
+        value = self._infer.value(call.func)
+        return not self._calls.targets(call) and (
+            value.kind == "compiled" or self._acts_outside(value, acting)
+        )
 
     def _acts_outside(self, value: Value, acting: bool) -> bool:
         """Whether what is called is of another file, and may do more there than compute, or than train."""

@@ -76,18 +76,19 @@ class FileReads:
 
     def training_loop(self, node: cst.CSTNode) -> Loop | None:
         """The step loop that runs `node`, here or through a call, and trains; None where there is none."""
-        return next(self._training_loops(node, frozenset()), None)
+        return next(self._training_loops(node, set()), None)
 
-    def _training_loops(self, node: cst.CSTNode, seen: frozenset[Function]) -> Iterator[Loop]:
+    def _training_loops(self, node: cst.CSTNode, seen: set[Function]) -> Iterator[Loop]:
         loop = self._loops.step_loop(node)
         if loop is not None and self.is_trained_in(loop):
             yield loop
         function = self._calls.function_at(node)
         if function is None or function in seen or (loop is not None and not loop.yields):
             return
+        seen.add(function)
         for site in self._drivers(function) if function.yields else self._calls.sites(function):
             if self._loops.is_per_step(site):
-                yield from self._training_loops(site, seen | {function})
+                yield from self._training_loops(site, seen)
 
     def are_for_training(self, node: cst.CSTNode) -> bool:
         """Whether a step loop that trains runs `node`: here, through calls, or in another file."""

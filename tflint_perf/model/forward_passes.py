@@ -51,6 +51,7 @@ class ForwardPasses:
         self._model = model
         self._walk = model.walk
         self._called_seldom: dict[Function, bool] = {}
+        self._of_steps: dict[Function, bool] = {}
 
     def all(self) -> Iterator[ForwardPass]:
         """The passes, in the order of the text."""
@@ -68,9 +69,7 @@ class ForwardPasses:
         for calls in self._walk.calls.values():
             for call in calls:
                 if self._is_inference(call) and self._runs_eagerly_per_step(call):
-                    if not self._belongs_to_step(call, set()) and not self._model.tracing.obstacle_in_call(
-                        call
-                    ):
+                    if not self._belongs_to_step(call) and not self._model.tracing.obstacle_in_call(call):
                         yield call
 
     def _is_inference(self, call: cst.Call) -> bool:
@@ -220,20 +219,24 @@ class ForwardPasses:
 
     # What belongs to gradient steps
 
-    def _belongs_to_step(self, node: cst.CSTNode, seen: set[Function]) -> bool:
+    def _belongs_to_step(self, node: cst.CSTNode) -> bool:
         """Whether a gradient step runs `node`: under its tape, beside it, or in a function that it calls."""
         if is_under_tape(self._model.infer, node) or self._is_in_step(node):
             return True
         function = self._model.function_at(node)
-        if function is None or function in seen:
+        if function is None:
             return False
         called = self._model.calls.sites(function)
         if called and all(is_under_tape(self._model.infer, site) for site in called):
             return True
         if self._model.loops.innermost_loop(node) is not None:
             return False
-        sites = [site for site in called if self._model.is_per_step(site) and not self._is_seldom(site)]
-        return bool(sites) and all(self._belongs_to_step(site, seen | {function}) for site in sites)
+        known = self._of_steps.get(function)
+        if known is None:
+            self._of_steps[function] = False  # functions that call each other
+            sites = [site for site in called if self._model.is_per_step(site) and not self._is_seldom(site)]
+            known = self._of_steps[function] = bool(sites) and all(map(self._belongs_to_step, sites))
+        return known
 
     def _is_in_step(self, node: cst.CSTNode) -> bool:
         function, order = self._model.function_at(node), self._model.infer.place(node).order

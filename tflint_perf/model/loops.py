@@ -14,6 +14,7 @@ from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.compiled import Compiled
 from tflint_perf.model.epochs import Epochs
 from tflint_perf.model.infer import Inference
+from tflint_perf.model.reach import leads_to
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.short_loops import is_part_of_one_iteration, shows_a_few
 from tflint_perf.model.size_of_calls import is_of_environment
@@ -55,6 +56,8 @@ class Loops:
         self._walk = infer.walk
         self._kinds: dict[Loop, LoopKind] = {}
         self._per_step: dict[Function, bool] = {}
+        self._repeated: dict[Function, bool] = {}
+        self._own_judges: dict[Function, bool] = {}
 
     # Kinds
 
@@ -191,15 +194,17 @@ class Loops:
 
     def is_repeated(self, node: cst.CSTNode) -> bool:
         """Whether a loop of steps or epochs runs `node`, here or through calls: once an episode, for instance."""
-        return self._is_repeated(node, set())
-
-    def _is_repeated(self, node: cst.CSTNode, seen: set[Function]) -> bool:
         if self.training_loop(node) is not None:
             return True
         function = self._calls.function_at(node)
-        if function is None or function in seen:
-            return False
-        return any(self._is_repeated(call, seen | {function}) for call in self._calls.sites(function))
+        return function is not None and leads_to(function, self._repeated, self._repeats)
+
+    def _repeats(self, function: Function) -> bool | list[Function]:
+        """Whether a loop of steps or epochs calls the function, or else the functions that call it."""
+        sites = self._calls.sites(function)
+        if any(self.training_loop(call) is not None for call in sites):
+            return True
+        return [caller for call in sites if (caller := self._calls.function_at(call)) is not None]
 
     def may_be_per_step(self, node: cst.CSTNode) -> bool:
         """Whether `node` runs per step, or in a function that nobody here calls and that is judged by itself."""
@@ -207,28 +212,27 @@ class Loops:
         if loop is not None:
             return self.kind(loop) == "step"
         function = self._calls.function_at(node)
-        return function is not None and self._is_own_judge(function, set())
+        return function is not None and leads_to(function, self._own_judges, self._is_own_judge)
 
-    def _is_own_judge(self, function: Function, seen: set[Function]) -> bool:
-        if function in seen:
-            return False
-        seen.add(function)
+    def _is_own_judge(self, function: Function) -> bool | list[Function]:
+        """Whether that is true of a function, or else of which of its callers it has to be."""
         sites = self._calls.sites(function)
         callers = self._calls.callers_outside(function)
         if any(caller.per_step or caller.may_be_per_step for caller in callers):
             return True
         if not sites and not callers:
             return function.name != "main"
+        left: list[Function] = []
         for call in sites:
-            loop = self.innermost_loop(call)
-            if loop is not None:
+            caller = self._calls.function_at(call)
+            if self.innermost_loop(call) is not None:
                 if self.is_per_step(call):
                     return True
-                continue
-            caller = self._calls.function_at(call)
-            if caller is not None and (self.is_function_per_step(caller) or self._is_own_judge(caller, seen)):
-                return True
-        return False
+            elif caller is not None:
+                if self.is_function_per_step(caller):
+                    return True
+                left.append(caller)
+        return left
 
 
 def _asks_person(loop: Loop) -> bool:

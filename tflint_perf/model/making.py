@@ -77,6 +77,7 @@ class Making:
         self._invariance = invariance
         self._symbolic = symbolic
         self._walk = infer.walk
+        self._of_loss: dict[Function, bool] = {}
 
     def made_again(self) -> Iterator[Made]:
         """Every object that is made per step, in compiled code that runs per step, or per epoch."""
@@ -198,7 +199,7 @@ class Making:
             kind == "loss"
             and function is not None
             and self._is_called_at_once(call)
-            and self._is_of_loss(function, set())
+            and self._is_of_loss(function)
         ):
             return "call"
         if function is not None and not self._symbolic.is_eager(function):
@@ -245,17 +246,21 @@ class Making:
             for call in (function.calls if function else ())
         )
 
-    def _is_of_loss(self, function: Function, seen: set[Function]) -> bool:
+    def _is_of_loss(self, function: Function) -> bool:
         """Whether a function is, or is only called by, one that computes a loss, and whose callers are not in sight:
         they call it on each step."""
         owner = function.owner.name if function.owner is not None else ""
-        if function in seen or not (_LOSS.search(function.name) or _LOSS.search(owner)):
+        if not (_LOSS.search(function.name) or _LOSS.search(owner)):
             return False
-        sites, around = self._calls.sites(function), seen | {function}
         if self._calls.callers_outside(function) or function.name in _MAKERS:
             return False
-        callers = [self._calls.function_at(site) for site in sites]
-        return all(caller is not None and self._is_of_loss(caller, around) for caller in callers)
+        if function not in self._of_loss:
+            self._of_loss[function] = False  # functions that call each other
+            callers = [self._calls.function_at(site) for site in self._calls.sites(function)]
+            self._of_loss[function] = all(
+                caller is not None and self._is_of_loss(caller) for caller in callers
+            )
+        return self._of_loss[function]
 
     def _is_compiled(self, call: cst.Call, kind_made: Kind, function: Function | None) -> bool:
         """Whether a call is compiled and runs more than once: reached per step, or Keras's to call. A compiled function

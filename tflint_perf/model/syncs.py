@@ -18,7 +18,8 @@ from tflint_perf.model.host_values import HostValues
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.on_device import OnDevice
-from tflint_perf.model.scopes import Function, Loop
+from tflint_perf.model.reach import leads_to
+from tflint_perf.model.scopes import Loop
 from tflint_perf.model.showing import effect_besides_showing, prints_tensors, shows
 from tflint_perf.model.syntax import (
     callee_name,
@@ -67,6 +68,7 @@ class Syncs:
         self._on_device = on_device
         self._values = host_values
         self._usual = Usual(infer)
+        self._on_each_step: dict[cst.CSTNode, bool] = {}
         self._asked_for: dict[cst.CSTNode | None, set[str]] = {}
 
     def statements(self) -> list[cst.CSTNode]:
@@ -167,9 +169,10 @@ class Syncs:
 
     def is_on_each_step(self, node: cst.CSTNode) -> bool:
         """Whether each step of a long loop runs `node`, behind no condition, in no loop that waits by its nature."""
-        return self._on_each_step(node, frozenset())
+        return leads_to(node, self._on_each_step, self._is_on_each_step)
 
-    def _on_each_step(self, node: cst.CSTNode, seen: frozenset[Function]) -> bool:
+    def _is_on_each_step(self, node: cst.CSTNode) -> bool | list[cst.Call]:
+        """Whether that is so by the function around `node`, or else the calls of it, any of which may do it."""
         loop = self.loop_of(node)
         if self._is_seldom(node, loop) or self._guards.guard_of(node) is not None:
             return False
@@ -177,12 +180,11 @@ class Syncs:
             return not self._is_short(loop)
         function = self._calls.function_at(node)
         around = loops_around(self._loops.innermost_loop(node))
-        if function is None or function in seen or any(self._loops.kind(other) != "none" for other in around):
+        if function is None or any(self._loops.kind(other) != "none" for other in around):
             return False
         if any(caller.per_step and caller.always for caller in self._calls.callers_outside(function)):
             return True
-        sites = [site for site in self._calls.sites(function) if self._loops.is_per_step(site)]
-        return any(self._on_each_step(site, seen | {function}) for site in sites)
+        return [site for site in self._calls.sites(function) if self._loops.is_per_step(site)]
 
     def _is_seldom(self, node: cst.CSTNode, loop: Loop | None) -> bool:
         """Whether most iterations of `loop`, or calls of the function, may leave `node` out."""

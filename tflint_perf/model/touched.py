@@ -8,7 +8,7 @@ import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
-from tflint_perf.model.invariance import name_of_place, places_changed
+from tflint_perf.model.invariance import CHANGING, name_of_place, places_changed
 from tflint_perf.model.named_calls import builtin_or_qualified
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.syntax import callee_name, descendants
@@ -62,6 +62,8 @@ class Touched:
 
     def _in_code(self, code: cst.CSTNode) -> Iterator[str]:
         for node in descendants(code):
+            if node.__class__ not in CHANGING:
+                continue
             for place in places_changed(node):
                 yield name_of_place(place)
             if isinstance(node, cst.AugAssign):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import libcst as cst
 
 from tflint_perf.model.conditions import conditions
-from tflint_perf.model.scopes import Function
+from tflint_perf.model.reach import leads_to
 from tflint_perf.model.syntax import keyword_argument
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class Writes:
         self._model = model
         self._infer = model.infer
         self._walk = model.walk
+        self._on_each_step: dict[cst.CSTNode, bool] = {}
 
     def all(self) -> list[Write]:
         """Every call that writes, in the order of the text."""
@@ -72,9 +73,10 @@ class Writes:
         """Whether `node` runs on each step: per step, with no guard or other condition in front of it."""
         if not self._model.loops.is_per_step(node) or self._model.guards.guard_of(node) is not None:
             return False
-        return not self._model.once.runs_seldom(node) and self._each_step(node, frozenset())
+        return not self._model.once.runs_seldom(node) and leads_to(node, self._on_each_step, self._each_step)
 
-    def _each_step(self, node: cst.CSTNode, seen: frozenset[Function]) -> bool:
+    def _each_step(self, node: cst.CSTNode) -> bool | list[cst.Call]:
+        """Whether that is so by the function around `node`, or else the calls of it, any of which may do it."""
         loop = self._model.loops.step_loop(node)
         end = loop.node if loop is not None else None
         if not all(map(self._asks_whether_there, conditions(self._walk, node, end))):
@@ -82,13 +84,13 @@ class Writes:
         if loop is not None:
             return True
         function = self._model.calls.function_at(node)
-        if function is None or function in seen:
+        if function is None:
             return False
         sites = [call for call in self._model.calls.sites(function) if self._model.loops.is_per_step(call)]
         callers = self._model.calls.callers_outside(function)
         if not sites:
             return not callers or any(caller.per_step and caller.always for caller in callers)
-        return any(self._each_step(call, seen | {function}) for call in sites)
+        return sites
 
     def _asks_whether_there(self, condition: cst.CSTNode) -> bool:
         """Whether a condition only asks if there is something: `if writer is not None`."""
