@@ -45,6 +45,7 @@ SILENT = {
     "a mapped function that runs Python": (
         "model.fit(source.map(lambda x, y: (tf.py_function(f, [x], tf.float32), y)))"
     ),
+    "a batch of one by a shape": "for x, y in source:\n    train_step(tf.reshape(x, (1, 28, 28)), y)",
     "a batch axis by a map": "model.fit(source.map(lambda x, y: (tf.expand_dims(x, 0), y)))",
     "a batch axis by a new axis": "model.fit(source.map(lambda x, y: (x[tf.newaxis, ...], y[None])))",
     "an axis in front of the data": "model.fit(tf.data.Dataset.from_tensor_slices((images[None], labels[None])))",

@@ -26,7 +26,7 @@ from tflint_perf.model.syntax import (
     names_written,
     target_names,
 )
-from tflint_perf.model.values import UNKNOWN, Pipeline, Stage, Value
+from tflint_perf.model.values import Pipeline, Stage, Value
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model
@@ -38,6 +38,8 @@ _STEP_NAME = re.compile(r"(^|_)(train|step|fit)")
 # What trains or infers goes by one of these.
 _CONSUMERS = {"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch", "GradientTape",
               "function", "Model", "Sequential", "load_model", "applications", "hub"}  # fmt: skip
+# So may functions of other files.
+_MAY_STEP = re.compile(r"train|step|generat|infer|learn|optimi|update|translate|test|valid|forward", re.I)
 # A loop that takes no more elements than this looks at them.
 _FEW = 10
 
@@ -79,17 +81,18 @@ class Pipelines:
         if self._consumptions is None:
             named = self._walk.calls.keys() | self._walk.attributes.keys() | self._walk.names.keys()
             # Nothing below this costs less than to see that a file has neither a model nor a step.
-            here = [*self._given_to_keras(), *self._iterated(), *self._drawn()] if named & _CONSUMERS else []
+            consumes = named & _CONSUMERS or any(map(_MAY_STEP.search, self._walk.calls))
+            here = [*self._given_to_keras(), *self._iterated(), *self._drawn()] if consumes else []
             in_graphs = self._model.graph_inputs.consumptions()
             self._consumptions = [*here, *in_graphs, *self._given_to_other_files()]
         return self._consumptions
 
     def _given_to_keras(self) -> Iterator[Consumption]:
-        for node, use in self._arguments_of_keras():
+        for node, use in self.arguments_of_keras():
             if self._infer.value(node).kind == "dataset":
                 yield Consumption(node, self._infer.value(node), use)
 
-    def _arguments_of_keras(self) -> Iterator[tuple[cst.BaseExpression, Use]]:
+    def arguments_of_keras(self) -> Iterator[tuple[cst.BaseExpression, Use]]:
         """What `fit`, `evaluate` and `predict` of models are given to take elements from."""
         for name in ("fit", "evaluate", "predict"):
             for call in self._walk.calls.get(name, ()):
@@ -111,17 +114,6 @@ class Pipelines:
                     node = argument(call, at if at >= 0 else None, name)
                     if node is not None and self._infer.value(node).kind == "dataset":
                         yield Consumption(node, self._infer.value(node), "train")
-
-    def taken(self) -> Iterator[cst.BaseExpression]:
-        """What loops and models take elements from to train or to infer, whatever it is known to be."""
-        yield from (node for node, _ in self._arguments_of_keras())
-        for node, loop in self._walk.loops.items():
-            if isinstance(node, cst.For) and not self.only_inspects(loop):
-                for given, target in iterated_with(node.iter, node.target):
-                    names = {name.value for name in target_names(target)} if target is not None else set()
-                    if names and isinstance(given, cst.Name | cst.Attribute) and self._use_in(node, names):
-                        if not self.makes_batches_itself(Consumption(given, UNKNOWN, "train", loop)):
-                            yield given
 
     def _is_keras_method(self, call: cst.Call) -> bool:
         """Whether a call runs a method of a Keras model, and not one that the file defines."""
@@ -149,7 +141,7 @@ class Pipelines:
             for dataset, target in iterated_with(node.iter, node.target):
                 value = self._infer.value(dataset)
                 if value.kind in ("dataset", "iterator") and target is not None:
-                    use = self._use_in(node, {name.value for name in target_names(target)})
+                    use = self.use_in(node, {name.value for name in target_names(target)})
                     if use is not None:
                         yield Consumption(dataset, value, use, loop)
 
@@ -161,21 +153,26 @@ class Pipelines:
             if not isinstance(node, cst.Name | cst.Attribute) or self._infer.value(node).kind != "iterator":
                 continue
             loop = self._model.loops.innermost_loop(call)
-            function = self._model.function_at(call)
-            holder = loop.node if loop is not None else function.node if function is not None else None
-            if isinstance(holder, cst.For | cst.While | cst.FunctionDef) and self._model.is_per_step(call):
-                use = self._use_of_drawn(call, holder)
-                if use is not None and not (loop is not None and self.only_inspects(loop)):
-                    yield Consumption(node, self._infer.value(node), use, loop)
+            use = self.use_of_drawn(call) if self._model.is_per_step(call) else None
+            if use is not None and not (loop is not None and self.only_inspects(loop)):
+                yield Consumption(node, self._infer.value(node), use, loop)
 
-    def _use_of_drawn(self, call: cst.Call, holder: cst.For | cst.While | cst.FunctionDef) -> Use | None:
+    def _holder(self, call: cst.Call) -> cst.CSTNode | None:
+        """The innermost loop around a call, or the function."""
+        loop, function = self._model.loops.innermost_loop(call), self._model.function_at(call)
+        return loop.node if loop is not None else function.node if function is not None else None
+
+    def use_of_drawn(self, call: cst.Call) -> Use | None:
         """What becomes of an element that a call gives: it gets a name, or goes into another call."""
+        holder = self._holder(call)
+        if not isinstance(holder, cst.For | cst.While | cst.FunctionDef):
+            return None
         parent = self._walk.parents.get(call)
         while isinstance(parent, cst.Arg | cst.Tuple | cst.Element):
             parent = self._walk.parents.get(parent)
         if isinstance(parent, cst.Call):
             return self._use_of_call(parent)
-        return self._use_in(holder, names_written([parent])) if isinstance(parent, cst.Assign) else None
+        return self.use_in(holder, names_written([parent])) if isinstance(parent, cst.Assign) else None
 
     def only_inspects(self, loop: Loop) -> bool:
         """Whether a loop ends in a `break`, or breaks after a few elements."""
@@ -190,7 +187,7 @@ class Pipelines:
 
     # What becomes of an element
 
-    def _use_in(self, holder: cst.For | cst.While | cst.FunctionDef, names: set[str]) -> Use | None:
+    def use_in(self, holder: cst.For | cst.While | cst.FunctionDef, names: set[str]) -> Use | None:
         """How the body of a loop or function uses what `names` hold: in a step, for inference, or in none of these."""
         for node in descendants_here(holder.body):
             if isinstance(node, cst.Assign) and mentions(node.value, names):

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.model.elements import iterated_with
+from tflint_perf.model.pipelines import Consumption
 from tflint_perf.model.scopes import Function
-from tflint_perf.model.syntax import has_stars
+from tflint_perf.model.syntax import argument, callee_name, has_stars, target_names
+from tflint_perf.model.values import UNKNOWN
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model
@@ -36,7 +39,7 @@ class Taken:
     @cached_property
     def _by_function(self) -> dict[Function, set[str]]:
         found: dict[Function, set[str]] = {}
-        for node in self._model.pipelines.taken():
+        for node in self._all():
             for function, name in self._parameters(node):
                 found.setdefault(function, set()).add(name)
         for _ in range(_ROUNDS):
@@ -46,6 +49,32 @@ class Taken:
             if not new:
                 break
         return found
+
+    def _all(self) -> Iterator[cst.BaseExpression]:
+        """What loops and models take elements from to train or to infer, whatever it is known to be."""
+        pipelines = self._model.pipelines
+        yield from (node for node, _ in pipelines.arguments_of_keras())
+        for node, loop in self._walk.loops.items():
+            if not isinstance(node, cst.For) or pipelines.only_inspects(loop):
+                continue
+            for given, target in iterated_with(node.iter, node.target):
+                names = {name.value for name in target_names(target)} if target is not None else set()
+                if names and isinstance(given, cst.Name | cst.Attribute) and pipelines.use_in(node, names):
+                    if not pipelines.makes_batches_itself(Consumption(given, UNKNOWN, "train", loop)):
+                        yield given
+        for call in self._walk.calls.get("next", ()):
+            drawn = self._iterator_made(call.args[0].value) if call.args else None
+            if drawn is not None and self._model.is_per_step(call) and pipelines.use_of_drawn(call):
+                yield drawn
+
+    def _iterator_made(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
+        """What an iterator with a name was made of: `data` for `batches = iter(data)`."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        for binding in found[1] if found is not None else ():
+            if isinstance(binding.value, cst.Call) and callee_name(binding.value) == "iter":
+                given = argument(binding.value, 0)
+                return given if isinstance(given, cst.Name | cst.Attribute) else None
+        return None
 
     def _handed_on(self, found: dict[Function, set[str]]) -> Iterator[tuple[Function, str]]:
         """The parameters that their functions give to functions which take them."""
