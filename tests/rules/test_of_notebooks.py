@@ -215,10 +215,17 @@ def test_fixes_of_what_runs_in_version_1_use_what_it_has(line: str) -> None:
     assert ".batch(32).prefetch(tf.data.experimental.AUTOTUNE)\n" in fixed("TFP502", source)
 
 
-def test_what_version_2_keeps_of_version_1_is_no_sign_of_it() -> None:
-    source = dedent("""\
+FOR_BOTH = {
+    "kept under another name": "tf.compat.v1.enable_eager_execution()",
+    "asked for": "if tf.__version__.startswith('1.'):\n            tf.enable_eager_execution()",
+}
+
+
+@pytest.mark.parametrize("line", FOR_BOTH.values(), ids=FOR_BOTH)
+def test_what_runs_in_version_2_too_is_no_sign_of_version_1(line: str) -> None:
+    source = dedent(f"""\
         import tensorflow as tf
-        tf.compat.v1.enable_eager_execution()
+        {line}
         model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
         model.fit(tf.data.Dataset.from_tensor_slices(data).batch(32))
         """)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import libcst as cst
+
 from tflint_perf.model.names import Names
 from tflint_perf.model.walk import Walk
 
@@ -49,11 +51,18 @@ class Versions:
     def is_version_1(self) -> bool:
         """Whether the file runs in version 1 alone, be it eager: it uses what version 2 does not have."""
         asked = (*self._walk.names.get(_EAGER, ()), *self._walk.attributes.get(_EAGER, ()))
-        if any(self._names.dotted(node) == f"tensorflow.{_EAGER}" for node in asked):
+        if any(self._names.dotted(node) == f"tensorflow.{_EAGER}" and self._is_sure(node) for node in asked):
             return True
         return self._imports((_CONTRIB,)) or any(
             self._names.dotted(node) == _CONTRIB for node in self._walk.attributes.get("contrib", ())
         )
+
+    def _is_sure(self, node: cst.CSTNode) -> bool:
+        """Whether nothing asks first, for the version for instance, whether to do what is done at `node`."""
+        current: cst.CSTNode | None = node
+        while current is not None and not isinstance(current, cst.If | cst.IfExp | cst.Try | cst.TryStar):
+            current = self._walk.parents.get(current)
+        return current is None
 
     def builds_graphs(self) -> bool:
         """Whether the file uses what builds a graph for a session, or a module that is of version 1."""
