@@ -71,6 +71,7 @@ NOT_RUN = MappingProxyType(
             "adding-a-rule.md",
             ".venv/bin/tflint-perf verify --record TFP612",
         ): "takes minutes, and writes evidence",
+        ("custom-rules.md", "tflint-perf verify ACM101"): "tests/test_plugins.py runs it with --quick",
         ("adding-a-rule.md", "make test"): "these tests are a part of it",
     }
 )
@@ -397,3 +398,11 @@ def test_every_option_in_the_text_is_one() -> None:
     }
     assert written
     assert {(page, option) for page, option in written if option not in options | FOREIGN_OPTIONS} == set()
+
+
+@pytest.mark.parametrize(
+    "command", sorted({code for page in PAGES for code in inline_code(page) if code.startswith("make ")})
+)
+def test_what_make_is_told_to_do_it_knows(command: str) -> None:
+    done = shell(command.replace("make ", "make --dry-run ", 1), ROOT)
+    assert done.returncode == 0, done.stderr
