@@ -8,6 +8,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -143,13 +144,14 @@ def test_it_touches_nothing_and_says_the_same_in_every_folder_and_process(tmp_pa
 
 
 def test_threads_do_not_disturb_each_other() -> None:
-    filters = warnings.filters[:]
+    filters, size = warnings.filters[:], threading.stack_size()
     texts = [*SCRIPTS, BROKEN]
     alone = [check_source(text, settings=ALL) for text in texts]
     with ThreadPoolExecutor(4) as threads:
         together = list(threads.map(lambda text: check_source(text, settings=ALL), texts * 2))
     assert together == alone * 2
     assert gc.isenabled()
+    assert threading.stack_size() == size
     assert warnings.filters == filters
 
 

@@ -44,7 +44,8 @@ def check_source(text: str | bytes, path: str = "source.py", settings: Settings 
     A pure function: the same text, path and settings give the same result, in every folder and on every machine that
     has the same rules. No file is read or written but those of the package itself, nothing of the text is imported or
     run, and nothing is raised for what stands in it: what could not be done is the result's `failure`. Who calls its
-    functions in other files is not known, nor what it imports of them.
+    functions in other files is not known, nor what it imports of them. For deeply nested code, the limit of Python's
+    recursion is raised where it is low.
 
     Args:
         text: bytes are decoded as Python decodes a file.

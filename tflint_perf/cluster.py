@@ -196,7 +196,8 @@ def _cluster_here(workers: int) -> LocalCluster:
             silence_logs=logging.CRITICAL,
         )
     except KeyboardInterrupt:
-        atexit.unregister(close_clusters)  # it would stumble over what has only begun; processes end by themselves
+        # It would stumble over what has only begun. The processes end with this one.
+        atexit.unregister(close_clusters)
         raise
 
 
