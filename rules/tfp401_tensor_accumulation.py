@@ -100,10 +100,18 @@ def _accumulates(model: Model, addition: Addition) -> bool:
         return False
     match model.containers.life(addition):
         case "run":
-            return True
+            return not _is_wanted(model, addition)
         case "round" if model.kept.use_as_tensor(addition) is None:
             return any(model.scalars.is_scalar(kept) is False for kept in _tensors(model, addition))
     return False
+
+
+def _is_wanted(model: Model, addition: Addition) -> bool:
+    """Whether what is kept are parts of a computation, or scalars for a number at its end."""
+    if not model.kept.is_used_up(addition):
+        return False
+    kept = _tensors(model, addition)
+    return model.kept.use_as_tensor(addition) is not None or all(map(model.scalars.may_be_scalar, kept))
 
 
 def _tensors(model: Model, addition: Addition) -> list[cst.BaseExpression]:

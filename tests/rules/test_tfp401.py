@@ -68,6 +68,34 @@ SILENT = {
                 model(inputs[-1])
             return tf.keras.Model(inputs, styles)
         """,
+    "parts that one op joins behind the loop": """
+        parts = []
+        for x, y in dataset:
+            parts.append(model(x))
+        whole = tf.concat(parts, axis=0)
+        def decode(start, steps):
+            tokens, token = [], start
+            for _ in range(steps):
+                token = model(token)
+                tokens.append(token)
+            return tf.stack(tokens)
+        """,
+    "scalars for a mean, in an evaluation": """
+        def evaluate(data):
+            losses, ratios = [], []
+            for x, y in dataset:
+                losses.append(train_step(x, y))
+                ratios.append(tf.image.psnr(x, model(x), 1.0)[0])
+            return np.mean(losses), tf.reduce_mean(ratios)
+        """,
+    "queues of a greatest length, in a list": """
+        class Memory:
+            def __init__(self, n):
+                self.queues = [collections.deque(maxlen=100) for _ in range(n)]
+            def fill(self):
+                for x, y in dataset:
+                    self.queues[0].append(model(x))
+        """,
     "what a caller asks for": """
         def sample(x, steps, return_all=False):
             images = []
@@ -191,6 +219,48 @@ FLAGGED = {
         for x, y in dataset:
             loss = train_step(x, y)
             losses.append(loss)
+        """,
+        [5],
+    ),
+    "scalars of all epochs for a mean in each": (
+        """
+        def train(epochs):
+            losses = []
+            for epoch in range(epochs):
+                for x, y in dataset:
+                    losses.append(train_step(x, y))
+                print(np.mean(losses))
+        """,
+        [6],
+    ),
+    "scalars for a mean, in training": (
+        """
+        def train(data):
+            losses = []
+            for x, y in dataset:
+                losses.append(train_step(x, y))
+            print(np.mean(losses))
+        """,
+        [5],
+    ),
+    "what NumPy joins": (
+        """
+        def features():
+            found = []
+            for x, y in dataset:
+                found.append(model(x))
+            return np.concatenate(found)
+        """,
+        [5],
+    ),
+    "scalars that are returned": (
+        """
+        def train(data):
+            losses = []
+            for x, y in dataset:
+                losses.append(train_step(x, y))
+            print(np.mean(losses))
+            return losses
         """,
         [5],
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeGuard
 
 import libcst as cst
 
@@ -112,6 +112,8 @@ class Containers:
                 if len(binding.path) == 1 and binding.path[0] < len(parts)
                 else None
             )
+        if isinstance(value, cst.ListComp) and isinstance(value.elt, cst.Call):
+            value = value.elt  # `[deque(maxlen=9) for _ in range(3)]`
         if isinstance(value, cst.Call):
             name = self._infer.names.qualified(value.func) or callee_name(value)
             bound = keyword_argument(value, "maxlen") or argument(value, 1)
@@ -133,9 +135,7 @@ class Containers:
                 found.append(parent)
             while isinstance(parent, cst.Subscript):
                 use, parent = parent, self._walk.parents.get(parent)
-                if isinstance(parent, cst.Del) or (
-                    isinstance(parent, cst.AssignTarget) and isinstance(use.slice[0].slice, cst.Slice)
-                ):
+                if _loses(use, parent):
                     found.append(parent)
         return found
 
@@ -234,6 +234,18 @@ def additions(walk: Walk) -> Iterator[Addition]:
             container = _base(statement.target)
             if container is not None and isinstance(statement.value, cst.List):
                 yield Addition(statement, container, _items(statement.value, "extend"))
+
+
+def _loses(part: cst.Subscript, parent: cst.CSTNode | None) -> TypeGuard[cst.CSTNode]:
+    """Whether what is done to a part of a container makes it smaller: `del c[:]`, `c[:] = []`, `c[i].pop()`."""
+    match parent:
+        case cst.Del():
+            return True
+        case cst.AssignTarget():
+            return isinstance(part.slice[0].slice, cst.Slice)
+        case cst.Attribute():
+            return parent.attr.value in _SHRINKING
+    return False
 
 
 def _base(node: cst.BaseExpression) -> cst.Name | cst.Attribute | None:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.conditions import conditions
 from tflint_perf.model.containers import Addition, Containers
 from tflint_perf.model.infer import Inference
+from tflint_perf.model.named_calls import builtin_or_qualified
 from tflint_perf.model.steps import is_under_tape
 from tflint_perf.model.syntax import callee_name, descendants, target_names
 
 _GRADIENT = ("gradient", "gradients", "apply_gradients")
+# Ops that make one tensor of several, and those that make one number of them.
+_COMBINES = re.compile(r"tf\.(stack|concat|convert_to_tensor|strings\.\w+|ragged\.\w+|data\.Dataset\.\w+)")
+_REDUCES = re.compile(
+    r"np\.(nan)?(mean|sum|average|std|var|median|max|min)|sum|max|min|len|statistics\.\w+|"
+    r"tf\.(math\.)?(add_n|reduce_\w+)"
+)
+# Functions that by their names train nothing.
+_EVALUATES = re.compile(r"eval|test|valid|(^|_)val(_|$)|infer|predict|accuracy|score|metric|measure", re.I)
+_IN_ARGUMENTS = (cst.Arg, cst.Element, cst.DictElement, cst.List, cst.Tuple, cst.Dict)
 _DEEPEST = 12
 
 
@@ -54,6 +66,37 @@ class Kept:
         names = [test for test in tests if isinstance(test, cst.Name)]
         found = filter(None, map(self._infer.bindings_reaching, names))
         return any(binding.kind == "param" for _, bindings in found for binding in bindings)
+
+    def is_used_up(self, addition: Addition) -> bool:
+        """Whether all that is held goes into ops, right behind the loop that fills a list and as often as that is made.
+
+        It is then parts of a computation: `tf.stack(outputs)`. In an evaluation, so are numbers for a mean.
+        """
+        container = addition.container
+        found = self._infer.bindings_reaching(container) if isinstance(container, cst.Name) else None
+        if found is None:
+            return False
+        loops = {binding.at.block.loop for binding in found[1]}
+        function = self._calls.function_at(addition.node)
+        reads = list(self._containers.reads(addition))
+        return bool(reads) and all(
+            self._infer.place(read).block.loop in loops
+            and self._calls.function_at(read) is function
+            and self._is_combined(
+                read, reduced=function is not None and bool(_EVALUATES.search(function.name))
+            )
+            for read in reads
+        )
+
+    def _is_combined(self, node: cst.CSTNode, *, reduced: bool) -> bool:
+        """Whether an op makes one tensor of what a list holds; where it may be `reduced`, also NumPy one number."""
+        parent = self._walk.parents.get(node)
+        while isinstance(parent, _IN_ARGUMENTS):
+            parent = self._walk.parents.get(parent)
+        if not isinstance(parent, cst.Call) or parent.func is node:
+            return False
+        name = builtin_or_qualified(self._infer, parent.func)
+        return bool(_COMBINES.fullmatch(name) or (reduced and _REDUCES.fullmatch(name)))
 
     def use_as_tensor(self, addition: Addition) -> cst.CSTNode | None:
         """Where something asks of what is held what only a tensor can do."""
