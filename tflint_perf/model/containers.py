@@ -135,7 +135,7 @@ class Containers:
                 found.append(parent)
             while isinstance(parent, cst.Subscript):
                 use, parent = parent, self._walk.parents.get(parent)
-                if _loses(use, parent):
+                if _loses(parent, use):
                     found.append(parent)
         return found
 
@@ -236,7 +236,7 @@ def additions(walk: Walk) -> Iterator[Addition]:
                 yield Addition(statement, container, _items(statement.value, "extend"))
 
 
-def _loses(part: cst.Subscript, parent: cst.CSTNode | None) -> TypeGuard[cst.CSTNode]:
+def _loses(parent: cst.CSTNode | None, part: cst.Subscript) -> TypeGuard[cst.CSTNode]:
     """Whether what is done to a part of a container makes it smaller: `del c[:]`, `c[:] = []`, `c[i].pop()`."""
     match parent:
         case cst.Del():
