@@ -143,6 +143,52 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a few batches that an agent replays": (
+        """
+        class Net:
+            def __init__(self):
+                self.model = tf.keras.Sequential()
+            def learn(self, x, y):
+                self.model.fit(x, y, epochs=1)
+        net = Net()
+        def replay(memory):
+            for _ in range(10):
+                states = memory.sample()
+                net.learn(states, model.predict(states))
+        """,
+        [6, 11],
+    ),
+    "what an agent has collected since the last update": (
+        """
+        state_batch = []
+        while not done:
+            state, reward, done, _ = env.step(action)
+            state_batch.append(state)
+            if len(state_batch) >= 32:
+                states = np.array([state.squeeze() for state in state_batch])
+                values = model.predict(states)
+                state_batch = []
+        """,
+        [8],
+    ),
+    "several inputs": (
+        """
+        while not done:
+            action = choose()
+            state, reward, done, _ = env.step(action)
+            value = model.predict([np.expand_dims(state, axis=0), action])
+        """,
+        [5],
+    ),
+    "the parts of one observation": (
+        """
+        state = env.reset()
+        while not done:
+            frames = np.array([np.array(s) for s in state])
+            state, reward, done, _ = env.step(model.predict(frames))
+        """,
+        [5],
+    ),
     "batches of a generator with a name": (
         """
         flow = datagen.flow_from_directory("images")

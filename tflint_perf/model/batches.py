@@ -47,7 +47,11 @@ class Batches:
             return False
         if any(keyword_argument(call, name) is not None for name in _OF_WHOLE_DATASETS):
             return False
-        if not (self.size(given) in ("sample", "batch") or self._is_generated(given)) or self._is_trial(call):
+        # The inputs of one model are as many.
+        inputs = [e.value for e in given.elements] if isinstance(given, cst.List) else [given]
+        if not any(self.size(part) in ("sample", "batch") or self._is_generated(part) for part in inputs):
+            return False
+        if self._is_trial(call):
             return False
         return callee_name(call) != "fit" or not self._is_cut_further(call, given)
 

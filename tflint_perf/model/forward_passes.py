@@ -32,6 +32,7 @@ _COMPILED_WHERE_SAVED = ("tf.hub.", "tensorflow_hub.", "tf.saved_model.")
 _JOINING = frozenset({"concat", "concatenate", "append", "vstack", "hstack", "stack", "pad"})
 _BUILDING = ("keras.Input", "keras.layers.Input", "keras.Model", "keras.models.Model")
 _MADE_UP = frozenset({"zeros", "ones", "random", "normal", "uniform", "rand", "randn", "Input"})
+_STEPPING = frozenset({"train_on_batch", "apply_gradients", "minimize"})
 _FEW = 10
 
 
@@ -177,7 +178,7 @@ class ForwardPasses:
             return True
         if isinstance(iterable, cst.Call) and callee_name(iterable) == "range" and iterable.args:
             count = model.iterations.number(iterable.args[min(1, len(iterable.args) - 1)].value)
-            return count is not None and count <= _FEW
+            return count is not None and count <= _FEW and not self._trains(loop)
         while (
             isinstance(iterable, cst.Call)
             and callee_name(iterable) in ("enumerate", "iter")
@@ -186,6 +187,24 @@ class ForwardPasses:
             iterable = iterable.args[0].value
         pipelines = model.value(iterable).pipelines if iterable is not None else ()
         return bool(pipelines) and all(map(self._takes_few, pipelines))
+
+    def _trains(self, loop: Loop) -> bool:
+        """Whether a loop makes gradient steps, in functions of this file or by Keras: then it looks at nothing."""
+        waiting, seen = [loop], set[Function]()
+        while waiting:
+            current = waiting.pop()
+            waiting += current.inner
+            calls = [*current.calls]
+            while calls:
+                call = calls.pop()
+                name = callee_name(call)
+                if name in _STEPPING or (name == "fit" and self._model.loops.batches.are_taken_by(call)):
+                    return True
+                for function in self._model.calls.targets(call):
+                    if function not in seen:
+                        seen.add(function)
+                        calls += function.calls
+        return False
 
     def _takes_few(self, pipeline: Pipeline) -> bool:
         last = pipeline[-1]

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Size = Literal["scalar", "sample", "batch", "unknown"]
 
 _DEEPEST = 12
+# A list that is filled with the samples of one batch.
+_COLLECTED = re.compile(r"(^|_)(mini)?batch(es)?(_|$)", re.I)
 # What an agent is asked about: one observation, or one of each environment.
 _OBSERVATION = re.compile(r"(^|_)(obs|state|observation)s?$", re.I)
 
@@ -77,8 +79,14 @@ class Sizes:
             case cst.List() | cst.Tuple() if node.elements:
                 return join(self.partial(element.value) for element in node.elements)
             case cst.ListComp() | cst.GeneratorExp():
-                return "batch" if self._runs_over_batch(node.for_in.iter) else "unknown"
+                return self._of_parts(node.for_in.iter)
         return "unknown"
+
+    def _of_parts(self, iterable: cst.BaseExpression) -> Size | None:
+        """The size of a list that is made of the parts of a batch or of a sample."""
+        if self._runs_over_batch(iterable):
+            return "batch"
+        return "sample" if self.partial(iterable) == "sample" else "unknown"
 
     def _runs_over_batch(self, iterable: cst.BaseExpression) -> bool:
         """Whether a loop runs over the samples of one batch."""
@@ -92,6 +100,8 @@ class Sizes:
         found = self.infer.bindings_reaching(node)
         if found is None or not found[1]:
             return "unknown"
+        if _COLLECTED.search(node.value) and all(map(_is_empty_list, found[1])):
+            return "batch"
         return join(self._binding(b) for b in found[1] if b.kind not in ("augment", "delete"))
 
     def _attribute(self, node: cst.Attribute) -> Size | None:
@@ -268,6 +278,14 @@ class Sizes:
             and depth < _DEEPEST
             and any(self.is_made_anew(site, depth + 1) for site in self.calls.sites(function))
         )
+
+
+def _is_empty_list(binding: Binding) -> bool:
+    value = binding.value
+    for index in binding.path or ():
+        parts = value.elements if isinstance(value, cst.Tuple | cst.List) else ()
+        value = parts[index].value if index < len(parts) else None
+    return binding.kind == "assign" and isinstance(value, cst.List) and not value.elements
 
 
 def _wider(left: Size | None, right: Size | None) -> Size | None:
