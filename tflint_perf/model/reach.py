@@ -25,7 +25,7 @@ def leads_to(start: T, known: dict[T, bool], ask: Callable[[T], bool | Iterable[
                 known[on_the_way] = True
                 on_the_way = came_from[on_the_way]
             return True
-        for following in answer or ():  # type: ignore[union-attr]
+        for following in answer or ():
             if following not in came_from:
                 came_from[following] = current
                 waiting.append(following)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import libcst as cst
 
@@ -64,7 +65,7 @@ _NO_CODE = frozenset(
 
 _fields: dict[type[cst.CSTNode], tuple[str, ...]] = {}
 # Asked for by their class, since `isinstance` and `issubclass` take long to say no of an abstract one.
-NODES = frozenset(
+NODES: frozenset[Any] = frozenset(
     kind for kind in vars(cst).values() if isinstance(kind, type) and cst.CSTNode in kind.__mro__
 )
 
