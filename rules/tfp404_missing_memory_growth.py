@@ -104,6 +104,9 @@ def _set_growth(edit: Editor, first: cst.Import | cst.ImportFrom) -> Repair | Re
     last = last_import_from(edit, first)
     if isinstance(last, Refusal):
         return last
+    chosen = edit.model.devices.chosen_below(last)
+    if chosen is not None:
+        return Refusal("the GPUs that TensorFlow sees are chosen further down", chosen)
     devices, imports = spell_below(edit, "config.list_physical_devices", last)
     setter, _ = spell_below(edit, "config.experimental.set_memory_growth", last)
     gpu = edit.fresh_name("gpu")

@@ -36,6 +36,12 @@ SILENT = {
         for i in range(0, 1000, 32):
             step(data[i : i + 32])
         """,
+    "images that are cut to one size before": """
+        def cut(x, y):
+            return tf.image.resize_with_crop_or_pad(x, SIZE, SIZE), y
+        for x, y in source.map(cut).padded_batch(32):
+            step(x, y)
+        """,
     "batches padded to one length": """
         for x, y in source.padded_batch(32, padded_shapes=([100], [])):
             step(x, y)

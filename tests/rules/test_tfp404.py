@@ -219,6 +219,10 @@ FIXES = {
         "import os\nos.environ['A'] = '1'\nimport tensorflow as tf\nimport sys\nsys.path.append('..')\nimport json\n"
         f"{GROWTH}\nmodel = tf.keras.Sequential()\n",
     ),
+    "behind the choice of GPUs": (
+        "import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '1'\nimport tensorflow as tf\n\nmodel = tf.keras.Sequential()\n",
+        f"import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '1'\nimport tensorflow as tf\n{GROWTH}\nmodel = tf.keras.Sequential()\n",
+    ),
     "in front of an op, even if imports follow": (
         "import tensorflow as tf\n\nseed = tf.zeros(3)\nimport json\nmodel = tf.keras.Sequential()\n",
         f"import tensorflow as tf\n{GROWTH}\nseed = tf.zeros(3)\nimport json\nmodel = tf.keras.Sequential()\n",
@@ -273,6 +277,14 @@ REFUSED = {
     "an import in a function": (
         "def main():\n    import tensorflow as tf\n    tf.keras.Sequential().fit(tf.zeros(3))\nmain()\n",
         "no fix: TensorFlow is not imported on a line of its own at the top of the file (line 2)",
+    ),
+    "the visible GPUs chosen below the imports": (
+        "import os\nimport tensorflow as tf\n\nos.environ['CUDA_VISIBLE_DEVICES'] = '1'\ntf.keras.Sequential().fit(tf.zeros(3))\n",
+        "no fix: the GPUs that TensorFlow sees are chosen further down (line 4)",
+    ),
+    "the visible GPUs chosen by a call": (
+        "import tensorflow as tf\ndef f():\n    tf.config.set_visible_devices(gpus[1:], 'GPU')\ntf.keras.Sequential().fit(tf.zeros(3))\n",
+        "no fix: the GPUs that TensorFlow sees are chosen further down (line 3)",
     ),
     "code on the same line": (
         "import tensorflow as tf; x = tf.zeros(3)\ntf.keras.Sequential().fit(x)\n",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -108,6 +109,21 @@ class Devices:
             for node in descendants(self._walk.module)
             if isinstance(node, cst.SimpleString)
         )
+
+    def chosen_below(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """A place further down that says which GPUs TensorFlow sees, which it can't any more once they are listed."""
+        order = self._infer.place(node.body[0] if isinstance(node, cst.SimpleStatementLine) else node).order
+        chosen = [*self._walk.calls.get("set_visible_devices", ()), *self._variables_of_cuda()]
+        return next((place for place in chosen if self._infer.place(place).order > order), None)
+
+    def _variables_of_cuda(self) -> Iterator[cst.CSTNode]:
+        """The strings that name an environment variable of CUDA's, or of TensorFlow's for GPUs."""
+        if "CUDA_" in self._model.text or "TF_GPU_" in self._model.text:
+            for node in descendants(self._walk.module):
+                if isinstance(node, cst.SimpleString) and (string(node) or "").startswith(
+                    ("CUDA_", "TF_GPU_")
+                ):
+                    yield node
 
     def _may_leave_it_to_another_file(self) -> bool:
         imported = {

@@ -29,6 +29,7 @@ Variation = Literal["padded", "grown", "sliced", "list"]
 _JOINING = frozenset({"concat", "concatenate", "append", "vstack", "hstack"})
 _CONVERTING = frozenset({"array", "asarray", "stack", "vstack", "hstack", "concatenate", "convert_to_tensor", "constant",
                          "concat"})  # fmt: skip
+_CUTTING = frozenset({"resize", "resize_with_crop_or_pad", "resize_with_pad", "random_crop", "resize_images"})
 _SHRINKING = frozenset({"pop", "popleft", "clear", "remove"})
 
 
@@ -97,8 +98,10 @@ class Varying:
             if stage.name == "padded_batch" and not any(
                 s.name == "padded_batch" for s in pipeline[index + 1 :]
             ):
-                return self._pads_to_longest(stage, path) and all(
-                    map(self._keeps_shape, pipeline[index + 1 :])
+                return (
+                    self._pads_to_longest(stage, path)
+                    and not any(map(self._cuts_to_size, pipeline[:index]))
+                    and all(map(self._keeps_shape, pipeline[index + 1 :]))
                 )
         return False
 
@@ -116,6 +119,15 @@ class Varying:
             if is_name(part, "None") or isinstance(part, cst.UnaryOperation)
         ]
         return bool(lengths)
+
+    def _cuts_to_size(self, stage: Stage) -> bool:
+        """Whether a stage makes all images as large as one another, so that nothing is padded."""
+        if stage.name != "map" or not stage.call.args:
+            return False
+        function = mapped_function(self._infer, stage.call.args[0].value)
+        return function is not None and any(
+            callee_name(call) in _CUTTING and not isinstance(call.func, cst.Name) for call in function.calls
+        )
 
     def _keeps_shape(self, stage: Stage) -> bool:
         """Whether a stage behind the batches leaves their shapes as they are."""
