@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from tflint_perf.model.reach import leads_to
+from tflint_perf.model.reach import leads_to, remembered
 
 GRAPH = {"a": ["b", "c"], "b": ["a", "d"], "c": ["c"], "d": [], "e": ["b", "goal"], "goal": []}
 
@@ -30,3 +30,19 @@ def test_each_place_is_asked_once_however_many_questions_there_are() -> None:
 
 def test_a_chain_of_any_length_can_be_followed() -> None:
     assert leads_to(0, {}, lambda number: number == 100_000 or [number + 1])
+
+
+def test_an_answer_is_kept_by_all_that_is_asked() -> None:
+    class Ways:
+        asked = 0
+
+        @remembered
+        def count(self, place: int, depth: int, *, both: bool = True) -> int:
+            self.asked += 1
+            return 1 if depth == 0 else (1 + both) * self.count(place + 1, depth - 1, both=both)
+
+    ways = Ways()
+    assert ways.count(0, 20) == 2**20
+    assert ways.count(0, 20, both=False) == 1
+    assert (ways.count(0, 20), ways.asked) == (2**20, 42)
+    assert Ways().count(0, 1) == 2

@@ -14,6 +14,7 @@ from tflint_perf.model.dataset_apis import BATCHING, DATASET_FUNCTIONS, NEUTRAL,
 from tflint_perf.model.elements import adds_batch_axis
 from tflint_perf.model.elementwise import mapped_function
 from tflint_perf.model.infer import Inference
+from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Block, Function, Scope
 from tflint_perf.model.syntax import argument, descendants, integer, names_read, string
 from tflint_perf.model.values import Pipeline, Stage, Value
@@ -78,6 +79,7 @@ class Batching:
             return "single"
         return "unknown"
 
+    @remembered
     def _holds_batches(self, node: cst.CSTNode, depth: int = 0) -> bool:
         """Whether what is sliced may have batches as its rows: by a name, an axis put in front, or its shape."""
         if adds_batch_axis(node) or any(_BATCHED_NAME.search(name) for name in _names_in(node)):

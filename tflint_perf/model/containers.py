@@ -11,6 +11,7 @@ import libcst as cst
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
+from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Binding, Loop
 from tflint_perf.model.syntax import (
     argument,
@@ -61,6 +62,7 @@ class Containers:
             return "unknown"
         return self._life(addition.container, addition.node, 0)
 
+    @remembered
     def _life(self, container: cst.BaseExpression, node: cst.CSTNode, depth: int) -> Life:
         bindings = self._bindings(container)
         if not bindings or depth > _DEEPEST:

@@ -11,6 +11,7 @@ from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.dataset_apis import DATASET_FUNCTIONS
 from tflint_perf.model.flow import encloses
 from tflint_perf.model.infer import Inference
+from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Block, Function
 from tflint_perf.model.syntax import COMPREHENSIONS, callee_name
 
@@ -61,6 +62,7 @@ class DeviceSetup:
             (call for call in before if self._surely_runs(call, at.block) and self.sets_up(call)), None
         )
 
+    @remembered
     def sets_up(self, call: cst.Call, depth: int = 0) -> bool:
         """Whether a call runs an op, makes something that lives on a device, or lists the logical ones."""
         name = self._infer.names.qualified(call.func)

@@ -11,6 +11,7 @@ import libcst as cst
 
 from tflint_perf.model.dataset_apis import BATCHING, NEUTRAL
 from tflint_perf.model.named_calls import GENERATOR
+from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Binding
 from tflint_perf.model.syntax import argument, callee_name, has_stars, keyword_argument
 from tflint_perf.model.values import Pipeline, Value
@@ -141,6 +142,7 @@ class Doubles:
         value = _part(binding)
         return value if value is not None and self._is_double(value, 0) else None
 
+    @remembered
     def _is_double(self, node: cst.BaseExpression, depth: int) -> bool:
         """Whether an expression is surely a float64 array."""
         if depth > _DEEPEST:
@@ -189,6 +191,7 @@ class Doubles:
     def _is_generator(self, call: cst.Call) -> bool:
         return isinstance(call.func, cst.Attribute) and self._model.value(call.func.value) == GENERATOR
 
+    @remembered
     def _is_whole(self, node: cst.BaseExpression, depth: int) -> bool:
         """Whether an expression is surely an array of integers, which a division makes float64."""
         if depth > _DEEPEST:

@@ -10,6 +10,7 @@ import libcst as cst
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.named_calls import dtype_name
+from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Binding, Function
 from tflint_perf.model.syntax import argument, callee_name, keyword_argument, string
 from tflint_perf.model.values import Pipeline
@@ -89,6 +90,7 @@ class EightBits:
             return _PIXELS[text]
         return _PHOTO if scaled or text in _OF_PHOTOS else None
 
+    @remembered
     def of_array(self, node: cst.BaseExpression, depth: int = 0) -> float | None:
         """How many pixels the images of an array have, if it is surely one of bytes."""
         if depth > _DEEPEST:

@@ -9,6 +9,7 @@ import libcst as cst
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
+from tflint_perf.model.reach import remembered
 from tflint_perf.model.steps import GradientSteps, is_under_tape
 from tflint_perf.model.syntax import descendants, target_names
 
@@ -52,6 +53,7 @@ class Feeds:
         run = (function for function in (made, *self._calls.targets(call)) if function is not None)
         return any(map(self._steps.of, run))
 
+    @remembered
     def _reaches(
         self, node: cst.CSTNode, is_step: Callable[[cst.Call], bool], depth: int, *, elsewhere: bool = False
     ) -> bool:

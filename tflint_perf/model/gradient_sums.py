@@ -10,6 +10,7 @@ import libcst as cst
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.flow import encloses, loops_around
 from tflint_perf.model.infer import Inference
+from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Binding, Loop
 from tflint_perf.model.syntax import argument, callee_name, is_name, mentions, target_names
 from tflint_perf.model.tapes import GRADIENTS
@@ -128,6 +129,7 @@ class GradientSums:
 
     # Gradients
 
+    @remembered
     def _is_one_gradient(self, node: cst.BaseExpression, depth: int) -> bool:
         """Whether a value is computed from one of the gradients that a tape gave."""
         if depth > _DEEPEST:
@@ -158,6 +160,7 @@ class GradientSums:
             node, path = inner, path[1:]
         return node is not None and not path and self._are_gradients(node, (), depth + 1)
 
+    @remembered
     def _are_gradients(self, node: cst.BaseExpression, path: tuple[int, ...], depth: int) -> bool:
         """Whether a value, or the part of it that `path` leads to, is what a tape gave for several variables."""
         if depth > _DEEPEST:

@@ -10,6 +10,7 @@ import libcst as cst
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.named_calls import builtin_or_qualified
+from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Binding, Loop
 from tflint_perf.model.syntax import callee_name, descendants, has_stars, integer, is_name, last_name, string
 
@@ -131,9 +132,12 @@ class Iterations:
         bindings = found[1] if found is not None else []
         if not bindings or self._counts_parts(node):
             return 0
-        return min(self._of_binding(binding, traced, depth) for binding in bindings)
+        return min(
+            self._of_binding(binding, traced, depth, frozenset(self._measuring)) for binding in bindings
+        )
 
-    def _of_binding(self, binding: Binding, traced: bool, depth: int) -> float:
+    @remembered  # apart for each set of lists that are being measured, of which nothing is known meanwhile
+    def _of_binding(self, binding: Binding, traced: bool, depth: int, _: frozenset[cst.Call]) -> float:
         if binding.kind == "param":
             given = self._given(binding)
             return max((self._most(value, traced, depth + 1) for value in given), default=0)
@@ -183,7 +187,7 @@ class Iterations:
             bindings = found[1] if found is not None else []
         elif isinstance(node, cst.Attribute):
             bindings = self._infer.classes.bindings_of(node)
-        numbers = [self._number_of(binding, depth) for binding in bindings]
+        numbers = [self._number_of(binding, depth, frozenset(self._measuring)) for binding in bindings]
         known = [number for number in numbers if number is not None]
         return max(known) if known and len(known) == len(numbers) else None
 
@@ -214,7 +218,8 @@ class Iterations:
                 return None if starred else len(items.elements)
         return None
 
-    def _number_of(self, binding: Binding, depth: int) -> int | None:
+    @remembered
+    def _number_of(self, binding: Binding, depth: int, _: frozenset[cst.Call]) -> int | None:
         if binding.path != ():
             return None
         if binding.kind == "assign" and binding.value is not None:

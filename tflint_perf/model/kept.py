@@ -11,6 +11,7 @@ from tflint_perf.model.conditions import conditions
 from tflint_perf.model.containers import Addition, Containers
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.named_calls import builtin_or_qualified
+from tflint_perf.model.reach import remembered
 from tflint_perf.model.steps import is_under_tape
 from tflint_perf.model.syntax import callee_name, descendants, target_names
 
@@ -42,6 +43,7 @@ class Kept:
             self._is_under_tape(place, 0) for place in (addition.node, *self._containers.reads(addition))
         )
 
+    @remembered
     def _is_under_tape(self, node: cst.CSTNode, depth: int) -> bool:
         if is_under_tape(self._infer, node) or self._is_given_to_gradient(node):
             return True

@@ -14,6 +14,7 @@ from tflint_perf.model.invariance import Invariance
 from tflint_perf.model.iterations import Iterations
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.named_calls import builtin_or_qualified
+from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Binding, Function, Loop, Scope
 from tflint_perf.model.syntax import (
     callee_name,
@@ -167,6 +168,7 @@ class OpLoops:
             return name in _LIST_METHODS
         return base == "string" and name in ("format", "join")
 
+    @remembered
     def _runs_ops(self, function: Function, depth: int, *, gradients: bool) -> bool:
         """Whether a function of the file does nothing but run ops."""
         if self._compiled.is_traced(function) or function.yields:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.model.elementwise import mapped_function
+from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Binding
 from tflint_perf.model.syntax import argument, callee_name, dotted_name, is_name
 from tflint_perf.model.values import Pipeline, Value
@@ -89,6 +90,7 @@ class Parallelism:
         ways = self._infer.returned(found).pipelines
         return bool(ways) and all(len(way) == 1 and way[0].name in READERS for way in ways)
 
+    @remembered
     def are_several_files(self, node: cst.BaseExpression, depth: int = 0) -> bool:
         """Whether an expression surely gives several file names: a list of them, a pattern's matches, a dataset."""
         match node:

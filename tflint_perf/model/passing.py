@@ -9,6 +9,7 @@ import libcst as cst
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.parameters import Parameters
+from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Binding, Function
 from tflint_perf.model.size_of_calls import is_of_environment
 from tflint_perf.model.syntax import callee_name, is_constant
@@ -60,6 +61,7 @@ class Passing:
             return value.kind == "tuple"
         return value.element.kind in _TENSORS or value.element.kind in ("model", "layer")
 
+    @remembered
     def _is_told_by_environment(self, node: cst.BaseExpression, depth: int) -> bool:
         """Whether a value is, or is made of, the reward or the end that a step of an environment tells."""
         if depth > _DEEPEST:

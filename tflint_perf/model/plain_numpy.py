@@ -11,6 +11,7 @@ from tflint_perf.model.apis import kind_of_call
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.named_calls import GENERATOR, builtin_or_qualified
+from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.syntax import (
     children,
@@ -184,6 +185,7 @@ class _Reader:
         self._kinds = _PLAIN + kinds
         self.ops: dict[str, None] = {}
 
+    @remembered
     def is_plain_function(self, function: Function, depth: int) -> bool:
         plain = not function.decorators and not function.yields and depth <= _DEEPEST
         return plain and self.is_plain(function.node.body, depth)

@@ -14,6 +14,7 @@ from tflint_perf.model.invariance import Invariance
 from tflint_perf.model.iterations import FEW
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.named_calls import builtin_or_qualified
+from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Binding, Function, Loop
 from tflint_perf.model.syntax import argument, callee_name, integer, names_read
 
@@ -175,6 +176,7 @@ class Numbers:
 
     # Change
 
+    @remembered
     def changes(self, node: cst.BaseExpression, depth: int = 0) -> bool:
         """Whether a value differs between iterations of a loop around `node`, here or at a call site."""
         loop, inner = self._loops.innermost_loop(node), None

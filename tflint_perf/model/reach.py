@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import TypeVar
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 T = TypeVar("T", bound=Hashable)
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def leads_to(start: T, known: dict[T, bool], ask: Callable[[T], bool | Iterable[T]]) -> bool:
@@ -31,3 +34,21 @@ def leads_to(start: T, known: dict[T, bool], ask: Callable[[T], bool | Iterable[
                 waiting.append(following)
     known.update(dict.fromkeys(came_from, False))
     return False
+
+
+def remembered(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+    """Keep what a method answers, by its arguments: in few steps, many ways may lead to one place.
+
+    How deep a question is has to be one of the arguments, where that decides on the answer.
+    """
+    name = f"_answers_of_{method.__name__}"
+
+    @wraps(method)
+    def ask(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        answers: dict[Hashable, R] = self.__dict__.setdefault(name, {})
+        question = (args, *kwargs.items())
+        if question not in answers:
+            answers[question] = method(self, *args, **kwargs)
+        return answers[question]
+
+    return ask

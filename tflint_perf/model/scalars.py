@@ -9,6 +9,7 @@ import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
+from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Binding, Function
 from tflint_perf.model.syntax import callee_name, keyword_argument, string
 
@@ -44,6 +45,7 @@ class Scalars:
             return known
         return bool(_USUAL_NAMES.search(_name(node)))
 
+    @remembered
     def _ask(self, node: cst.BaseExpression, path: tuple[int, ...], depth: int) -> bool | None:
         """Whether the part of `node` that `path` leads to is a scalar."""
         if depth > _DEEPEST:

@@ -12,6 +12,7 @@ import libcst as cst
 from tflint_perf.model import size_of_calls
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
+from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Binding, Function
 from tflint_perf.model.size_of_calls import BATCH_SIZE, is_flow, size_of_element
 from tflint_perf.model.syntax import callee_name, integer, last_name, names_read, string
@@ -248,6 +249,7 @@ class Sizes:
                 return "sample"
         return "batch" if self.varies(cut.lower) else kept
 
+    @remembered
     def varies(self, node: cst.BaseExpression, depth: int = 0) -> bool:
         """Whether an expression has another value in each iteration of a loop, here or at a call site."""
         for name in names_read(node):
@@ -268,6 +270,7 @@ class Sizes:
                 return self.varies(binding.value, depth + 1)
         return False
 
+    @remembered
     def is_made_anew(self, node: cst.CSTNode, depth: int = 0) -> bool:
         """Whether a loop runs `node`, here or through a call."""
         if self._loops.innermost_loop(node) is not None:

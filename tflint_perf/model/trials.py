@@ -11,6 +11,7 @@ from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.compiled import Compiled
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
+from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.short_loops import is_part_of_one_iteration
 from tflint_perf.model.syntax import callee_name, descendants, integer
@@ -151,6 +152,7 @@ class Trials:
         parent = self._walk.parents.get(mention)
         return isinstance(parent, cst.Attribute) and parent.attr.value == "fit"
 
+    @remembered
     def _trains(self, mention: cst.Name, depth: int) -> bool:
         """Whether the model is fitted here, or handed to a function of this file that trains it, compiled."""
         parent = self._walk.parents.get(mention)
@@ -166,6 +168,7 @@ class Trials:
                 return True
         return False
 
+    @remembered
     def _may_keep(self, mention: cst.Name, depth: int) -> bool:
         """Whether the model may outlive its iteration: kept, given back or handed to something unknown."""
         parent = self._walk.parents.get(mention)
