@@ -159,7 +159,7 @@ FIXED = {
         "step",
         "tf.constant(step)",
     ),
-    "the step of a summary": ("tf.summary.scalar('x', x, step=value)", "step", "tf.constant(step)"),
+    "the step of a summary": ("tf.summary.scalar('x', x, step=value)", "step", "tf.constant(step, tf.int64)"),
     "an integer that is passed on": ("return helper(x, value)", "step", "tf.constant(step, tf.float32)"),
     "nothing made of it": ("return x", "step", "tf.constant(step)"),
 }

@@ -125,7 +125,13 @@ class Parameters:
             yield Need(use, reason=_WANT_PYTHON[name])
         elif keyword in _SHAPES:
             yield Need(use, reason=f"it is the `{keyword}` of an op")
-        elif qualified in _CASTING or qualified.startswith("tf.summary.") or keyword == "step":
+        elif keyword == "step" or (qualified.startswith("tf.summary.") and call.args.index(arg) == 2):
+            yield (
+                Need(use, "int64")
+                if given == "int"
+                else Need(use, reason="it is a step, which is an integer")
+            )
+        elif qualified in _CASTING or qualified.startswith("tf.summary."):
             yield Need(use)
         elif qualified.startswith("tf."):
             yield from self._to_op(use, call, given)
