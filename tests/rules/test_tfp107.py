@@ -159,6 +159,14 @@ SILENT = {
     "a few results": "for x in dataset.take(5):\n    print(model(x))\n",
     "a few results by an iterator": "iterator = iter(dataset.take(5))\nfor x in iterator:\n    print(model(x))\n",
     "a few results by a count": "for i in range(5):\n    print(model(next(samples)))\n",
+    "a loop for the best score": """
+        for epoch in range(100):
+            score = sum(model.train_on_batch(x, y) for x, y in dataset)
+            if score > best_score:
+                best_score = score
+                for x in dataset:
+                    save(model(x))
+        """,
     "a loop behind a flag": "if args.visualize:\n    for x in dataset:\n        y = model(x)\n",
     "a model whose code runs on the host": """
         class M(tf.keras.Model):

@@ -169,12 +169,13 @@ class ForwardPasses:
         return bool(sites) and all(map(self.looks_at_few, sites))
 
     def looks_at_few(self, loop: Loop | None) -> bool:
-        """Whether a loop looks at a few results, or runs behind a flag. A counter of the loop around it guards none."""
+        """Whether a loop looks at a few results, or runs behind a flag or for the best score. A counter of the loop around
+        it guards none."""
         if loop is None:
             return False
         model, iterable = self._model, loop.iterable
         guard = model.guard_of(loop.node)
-        if guard is not None and isinstance(guard.node, cst.Name | cst.Attribute):
+        if guard is not None and isinstance(guard.node, cst.Name | cst.Attribute | cst.Comparison):
             return True
         if isinstance(iterable, cst.Call) and callee_name(iterable) == "range" and iterable.args:
             count = model.iterations.number(iterable.args[min(1, len(iterable.args) - 1)].value)
