@@ -33,6 +33,12 @@ SILENT = {
                 train_step(x)
             target.set_weights(model.get_weights())
         """,
+    "before a whole training of each task": """
+        for task in tasks:
+            target.set_weights(model.get_weights())
+            target.fit(task, epochs=5)
+            print(target.predict_on_batch(task))
+        """,
     "every so many steps": """
         for step, x in enumerate(dataset):
             train_step(x)

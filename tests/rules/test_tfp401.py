@@ -96,6 +96,15 @@ SILENT = {
                 for x, y in dataset:
                     self.queues[0].append(model(x))
         """,
+    "batches of each episode, given to what copies them": """
+        def replay(states, outputs):
+            return np.vstack([output.numpy() for output in outputs])
+        for episode in range(100):
+            outputs = []
+            for x, y in dataset:
+                outputs.append(model(x))
+            replay(y, outputs)
+        """,
     "what a caller asks for": """
         def sample(x, steps, return_all=False):
             images = []
@@ -242,6 +251,20 @@ FLAGGED = {
             print(np.mean(losses))
         """,
         [5],
+    ),
+    "batches of each episode, given to what copies something else": (
+        """
+        def replay(states, outputs):
+            outputs = np.vstack(outputs)
+            print(outputs.shape)
+            return train_step(states, states).numpy()
+        for episode in range(100):
+            outputs = []
+            for x, y in dataset:
+                outputs.append(model(x))
+            replay(y, outputs)
+        """,
+        [9],
     ),
     "what NumPy joins": (
         """

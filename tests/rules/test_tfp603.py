@@ -34,6 +34,13 @@ SILENT = {
                 tf.summary.histogram("x", x, step=step)
                 model.save_weights("w")
         """,
+    "behind a whole training of each of several models": """
+        for name in names:
+            encoder = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+            encoder(tf.zeros([1, 3]))
+            encoder.fit(dataset, epochs=epochs[name])
+            encoder.save_weights(name)
+        """,
     "where an episode has ended": """
         while True:
             score = agent.play(train_step(x))

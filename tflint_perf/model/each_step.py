@@ -13,6 +13,8 @@ from tflint_perf.model.guards import Guards
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.reach import leads_to
+from tflint_perf.model.scopes import Loop
+from tflint_perf.model.syntax import callee_name, integer, keyword_argument
 
 # Whether a condition holds in next to all steps.
 Holds = Callable[[cst.CSTNode], bool]
@@ -41,10 +43,20 @@ class EachStep:
         if not all(map(holds, conditions(self._walk, node, end, exits=False))):
             return False
         if loop is not None:
-            return True
+            return not trains_for_epochs(loop)
         function = self._calls.function_at(node)
         if function is None or not self._loops.is_per_step(node):
             return False
         if any(caller.per_step and caller.always for caller in self._calls.callers_outside(function)):
             return True
         return self._calls.sites(function)
+
+
+def trains_for_epochs(loop: Loop) -> bool:
+    """Whether each iteration of a loop trains by a `fit` of several epochs: it is a task then, and no step."""
+    return any(
+        callee_name(call) == "fit"
+        and (epochs := keyword_argument(call, "epochs")) is not None
+        and integer(epochs) != 1
+        for call in loop.calls
+    )

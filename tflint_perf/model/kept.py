@@ -12,8 +12,9 @@ from tflint_perf.model.containers import Addition, Containers
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.named_calls import builtin_or_qualified
 from tflint_perf.model.reach import remembered
+from tflint_perf.model.scopes import Function
 from tflint_perf.model.steps import is_under_tape
-from tflint_perf.model.syntax import callee_name, descendants, target_names
+from tflint_perf.model.syntax import callee_name, descendants, mentions, target_names
 
 _GRADIENT = ("gradient", "gradients", "apply_gradients")
 # Ops that make one tensor of several, and those that make one number of them.
@@ -130,12 +131,38 @@ class Kept:
                 if self._infer.value(parent.func).kind in ("model", "layer", "compiled", "loss", "metric"):
                     return parent
                 for target in self._calls.targets(parent):
-                    if any(
-                        getattr(n.attr, "value", "") == "numpy"
-                        for n in descendants(target.node)
-                        if isinstance(n, cst.Attribute)
-                    ):
+                    if _takes_values(target, _given_to(target, parent, node)):
                         return parent
             case cst.Return() if "numpy" in self._walk.attributes:
                 return parent
         return None
+
+
+def _given_to(function: Function, call: cst.Call, node: cst.CSTNode) -> str:
+    """The parameter by which a function gets an argument; "" where that does not show."""
+    names = function.positional
+    if function.owner is not None and not function.has_decorator("staticmethod"):
+        names = names[1:]
+    for at, arg in enumerate(call.args):
+        if arg.star:
+            return ""
+        if arg is node:
+            return arg.keyword.value if arg.keyword is not None else names[at] if at < len(names) else ""
+    return ""
+
+
+def _takes_values(function: Function, parameter: str) -> bool:
+    """Whether a function asks for `.numpy()` of what it gets, or of what it makes of that."""
+    names = {parameter}
+    for below in descendants(function.node) if parameter else ():
+        match below:
+            case cst.For() | cst.CompFor() if mentions(below.iter, names):
+                names |= {name.value for name in target_names(below.target)}
+            case cst.Assign() if mentions(below.value, names):
+                names |= {name.value for part in below.targets for name in target_names(part.target)}
+    return any(
+        isinstance(below, cst.Attribute)
+        and below.attr.value == "numpy"
+        and (not parameter or mentions(below.value, names))
+        for below in descendants(function.node)
+    )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import libcst as cst
 
 from tflint_perf.model.conditions import conditions
+from tflint_perf.model.each_step import trains_for_epochs
 from tflint_perf.model.reach import leads_to
 from tflint_perf.model.syntax import keyword_argument
 
@@ -82,7 +83,7 @@ class Writes:
         if not all(map(self._asks_whether_there, conditions(self._walk, node, end))):
             return False
         if loop is not None:
-            return True
+            return not trains_for_epochs(loop)
         function = self._model.calls.function_at(node)
         if function is None:
             return False
