@@ -17,7 +17,7 @@ TOOLS := $(VENV)/.tools-installed
 TENSORFLOW := $(VENV)/.tensorflow-installed
 MKDOCS := $(VENV)/.mkdocs-installed
 
-.PHONY: help demo test lint docs rule bench profile clean
+.PHONY: help demo test lint docs rule bench growth profile clean
 help:
 	@echo 'make demo      install into $(VENV), lint the slow fixtures, show what --fix would do to one'
 	@echo 'make test      install what the tests need, then run ruff, mypy and pytest'
@@ -25,6 +25,7 @@ help:
 	@echo 'make docs      build the site into build/site'
 	@echo 'make rule      begin a new rule: make rule CODE=TFP512 NAME=some-name (docs/adding-a-rule.md)'
 	@echo 'make bench     time the linter and its peers on six real packages (BENCH=--help for options)'
+	@echo 'make growth    what a line costs in files that are large or odd, against ordinary code'
 	@echo 'make profile   where the time of one process goes'
 	@echo 'make clean     remove what these made'
 
@@ -52,6 +53,9 @@ rule: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/bench.py --peers-venv $(PEERS) $(BENCH)
+
+growth: $(INSTALLED)
+	$(BIN)/python benchmarks/growth.py $(BENCH)
 
 profile: $(INSTALLED)
 	$(BIN)/python benchmarks/profile_check.py $(BENCH)
