@@ -72,6 +72,7 @@ class GcInLoop(Rule):
                     call,
                     f"{message} and walks all Python objects while the device waits; remove it",
                     partial(_remove, call=call),
+                    as_measured=guard is None,  # the experiment collects on each step
                 )
 
 
