@@ -310,60 +310,8 @@ def imports(size: int) -> Project:
     return {"imports.py": HEAD + "".join((*lines, *uses))}
 
 
-# Findings
-
-
-def findings(size: int) -> Project:
-    """As many findings with safe fixes, in one file."""
-    lines = []
-    for n in range(size):
-        lines.append(
-            f"\n\ndef train{n}(model, dataset):\n    for images, labels in dataset:\n"
-            "        model.train_on_batch(images, labels)\n        gc.collect()\n"
-        )
-    return {"findings.py": HEAD + "".join(lines)}
-
-
-def findings_in_a_loop(size: int) -> Project:
-    """As many findings in one loop."""
-    lines = ["def train(model, dataset):\n    for images, labels in dataset:\n"]
-    lines += ["        model.train_on_batch(images, labels)\n        gc.collect()\n" for _ in range(size)]
-    return {"findings.py": HEAD + "\n" + "".join(lines)}
-
-
-def unsafe_findings(size: int) -> Project:
-    """As many findings whose fixes move code into new functions, and add calls."""
-    lines = []
-    for n in range(size):
-        lines.append(
-            f"\n\ndef train{n}(model, dataset, optimizer):\n    for images, labels in dataset:\n"
-            "        with tf.GradientTape() as tape:\n"
-            "            loss = tf.reduce_mean(tf.square(model(images) - labels))\n"
-            "        gradients = tape.gradient(loss, model.trainable_variables)\n"
-            "        optimizer.apply_gradients(zip(gradients, model.trainable_variables))\n"
-        )
-    return {"findings.py": HEAD + "".join(lines)}
-
-
-def suppressions(size: int) -> Project:
-    """As many findings, each suppressed in one way or another, and as many suppressions of nothing."""
-    lines = []
-    for n in range(size):
-        lines.append(
-            f"\n\ndef train{n}(model, dataset):\n    for images, labels in dataset:\n"
-            "        model.train_on_batch(images, labels)\n"
-            + (
-                "        gc.collect()  # noqa: TFP406\n",
-                "        # tflint-perf: ignore[TFP406]\n        gc.collect()\n",
-                "        # tflint-perf: disable[TFP406]\n        gc.collect()\n        # tflint-perf: enable[TFP406]\n",
-                "        model.reset_states()  # noqa: TFP101\n",
-            )[n % 4]
-        )
-    return {"suppressed.py": HEAD + "".join(lines)}
-
-
 ONE_FILE: tuple[Callable[[int], Project], ...] = (
     one_file, chain, chain_backwards, ring, crowd, called_by_all, calls_all, methods, class_tree, class_chain,
     one_name, one_name_in_branches, one_name_everywhere, one_attribute, long_function, long_graph, elifs, long_elif,
-    nested, method_chain, stages, table, imports, findings, findings_in_a_loop, unsafe_findings, suppressions,
+    nested, method_chain, stages, table, imports,
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """What a line costs in code that is large or odd, against ordinary code: one table.
 
-Each kind of code is made in several sizes (`generated`, `generated_projects`), linted by one process with all rules on,
+Each kind of code is made in several sizes (`generated`, `generated_findings`, `generated_projects`), linted by one process with all rules on,
 and the time of the processor taken per line, that of the bare parse left out: libcst's own grows with nesting. The exit
 code is 1 when a line costs more than 1.5 times what one of ordinary code does.
 """
@@ -21,6 +21,7 @@ from time import process_time
 from typing import TYPE_CHECKING, Any, Literal
 
 from generated import ONE_FILE, Project, ordinary, scripts
+from generated_findings import FINDINGS
 from generated_projects import MANY_FILES
 from measure import all_rules_on
 from table import Table, ratio, seconds
@@ -60,7 +61,7 @@ SIZES: dict[str, tuple[int, ...]] = {
 }
 USUAL_SIZES = (500, 5_000)
 KINDS: dict[str, Callable[[int], Project]] = {
-    make.__name__: make for make in (*ONE_FILE, *MANY_FILES, ordinary)
+    make.__name__: make for make in (*ONE_FILE, *FINDINGS, *MANY_FILES, ordinary)
 }
 FIXED = ("findings", "findings_in_a_loop", "unsafe_findings", "suppressions", "one_file")
 FORMATS: tuple[Format, ...] = (

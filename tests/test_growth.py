@@ -59,8 +59,12 @@ def makers() -> Iterator[dict[str, Make]]:
     """What makes code that grows, by its name."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(BENCHMARKS)
-        one_file, many_files = import_module("generated"), import_module("generated_projects")
-        yield {make.__name__: make for make in (*one_file.ONE_FILE, *many_files.MANY_FILES)}
+        one_file, many_files = (
+            import_module("generated").ONE_FILE,
+            import_module("generated_projects").MANY_FILES,
+        )
+        findings = import_module("generated_findings").FINDINGS
+        yield {make.__name__: make for make in (*one_file, *findings, *many_files)}
 
 
 @pytest.fixture
