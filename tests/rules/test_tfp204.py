@@ -52,6 +52,31 @@ SILENT = {
         critic = Critic()
         critic(tf.zeros((1, 2)))
         """,
+    "the parts of a model, made by functions of its builder": """
+        def block(x):
+            return keras.layers.ReLU()(keras.layers.Conv2D(8, 3)(x))
+        def body(x):
+            return block(block(x))
+        def build(size):
+            inputs = keras.Input((size, size, 3))
+            return keras.Model(inputs, body(inputs))
+        for x in dataset:
+            step(build(32)(x))
+        """,
+    "layers of the file's own in a builder": """
+        class Block(keras.layers.Layer):
+            def __init__(self, n):
+                super().__init__()
+                self.net = keras.Sequential()
+            def call(self, x):
+                return self.net(x)
+        def build():
+            x = inputs = start()
+            for i in range(80):
+                x = Block(i)(x)
+            return wrap(inputs, x)
+        build()
+        """,
     "a head of its own for each task, that an inner loop trains": """
         for task in range(100):
             head = tf.keras.layers.Dense(5)

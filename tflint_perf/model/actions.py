@@ -34,7 +34,7 @@ class Actions:
 
     def acts(self, call: cst.Call) -> bool:
         """Whether a call makes a gradient step or an inference call, or runs a function that does."""
-        if self._is_one_of_several(call.func):
+        if self._is_one_of_several(call.func) or self._is_made_here(call.func):
             return False
         for function in (call.func, self._calls.run_by_strategy(call)):
             outside = self._infer.value(function).outside if function is not None else ""
@@ -100,6 +100,10 @@ class Actions:
             for name in names_read(part)
             for binding in (self._infer.bindings_reaching(name) or (None, ()))[1]
         )
+
+    def _is_made_here(self, callee: cst.BaseExpression) -> bool:
+        """Whether a layer is put into a model: `x = Block(filters)(x)`."""
+        return isinstance(callee, cst.Call) and self._infer.value(callee.func).kind == "class"
 
     def _counts(self, call: cst.Call) -> bool:
         """Whether the innermost loop around a call counts, rather than runs over things."""

@@ -77,6 +77,7 @@ class Making:
         self._invariance = invariance
         self._symbolic = symbolic
         self._walk = infer.walk
+        self._builders: dict[Function, bool] = {}
         self._of_loss: dict[Function, bool] = {}
 
     def made_again(self) -> Iterator[Made]:
@@ -140,7 +141,7 @@ class Making:
         if function is not None and function.name in _MAKERS:
             return True
         if function is not None and self._training_loop(call) is None:
-            if self._makes_model(function.calls) or self._is_returned(call, function):
+            if self._builds(function) or self._is_returned(call, function):
                 return True
         statement: cst.CSTNode = call
         while statement not in self._walk.at:
@@ -185,6 +186,21 @@ class Making:
             self._infer.value(call).kind == "model" and self._infer.value(call.func).kind != "model"
             for call in calls
         )
+
+    def _builds(self, function: Function) -> bool:
+        """Whether a function makes a model, or is called by such alone, so that what it makes are a model's parts."""
+        known = self._builders.get(function)
+        if known is None:
+            self._builders[function] = False  # functions that call each other
+            sites = self._calls.sites(function)
+            known = self._builders[function] = self._makes_model(function.calls) or (
+                bool(sites) and all(map(self._is_in_builder, sites))
+            )
+        return known
+
+    def _is_in_builder(self, site: cst.Call) -> bool:
+        function = self._calls.function_at(site)
+        return function is not None and self._training_loop(site) is None and self._builds(function)
 
     # When
 
