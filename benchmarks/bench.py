@@ -140,8 +140,8 @@ def tensorflow_files(files: Sequence[Path]) -> list[Path]:
     return [path for path in files if b"tensorflow" in path.read_bytes()]
 
 
-def show_cache(table: Table, files: Sequence[Path], root: Path) -> None:
-    """A first run and a second one, on a sample of TensorFlow files in a folder of their own and on the corpus."""
+def show_cache(table: Table, files: Sequence[Path], root: Path, *, whole: bool) -> None:
+    """A first run and a second one, on a sample of TensorFlow files in a folder of their own, and on the `whole` corpus."""
     chosen = random.Random(0).sample(tensorflow_files(files), SAMPLE)
     with tempfile.TemporaryDirectory() as scratch:
         folder = peers.copy_sample(chosen, root, Path(scratch) / "sample")["tensorflow"]
@@ -155,6 +155,8 @@ def show_cache(table: Table, files: Sequence[Path], root: Path) -> None:
             "cold / bare parse", cold.seconds / bare, MOST_COLD_PER_PARSE, ratio, seconds(cold.seconds)
         )
         table.limit("warm", warm.seconds, MOST_WARM, seconds, of_the_processors(warm))
+        if not whole:
+            return
         cold, warm = cold_and_warm(root, Path(scratch) / "whole")
         table.row("all files, cold", seconds(cold.seconds), of_the_processors(cold))
         table.limit("all files, warm", warm.seconds, MOST_WARM_CORPUS, seconds, of_the_processors(warm))
@@ -214,7 +216,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--peers-venv", type=Path, default=Path(".venv-bench"), help="the peers' environment")
     parser.add_argument("--without-peers", action="store_true")
     parser.add_argument("--all-files", action="store_true", help=f"peers on all files, not on {SAMPLE}")
-    parser.add_argument("--files", type=int, metavar="N", help="N files of the corpus, drawn by seed 0")
+    parser.add_argument(
+        "--files",
+        type=int,
+        metavar="N",
+        help=f"N files of the corpus, drawn by seed 0 ({2 * SAMPLE} or more)",
+    )
     return parser.parse_args()
 
 
@@ -240,8 +247,7 @@ def main() -> int:
     if options.files is None:
         show_commands(table, root)
     show_start_up(table, totals)
-    if options.files is None:
-        show_cache(table, files, root)
+    show_cache(table, files, root, whole=options.files is None)
     if not options.without_peers:
         show_peers(table, files, root, options.peers_venv, None if options.all_files else SAMPLE)
     print(f"\n{len(table.missed)} limits missed" + "".join(f"\n  {what}" for what in table.missed))

@@ -23,18 +23,25 @@ PYPROJECT = Path(__file__).parent.parent / "pyproject.toml"
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """How a linter is run. `dialect` is the framework that it knows: it does no work on files of another."""
+    """How a linter is run. `dialect` is the framework that it knows: it does no work on files of another.
+
+    Up to `most` an exit code says what it found.
+    """
 
     name: str
     package: str
     arguments: tuple[str, ...]
     dialect: str = "tensorflow"
+    most: int = 1
 
 
 PEERS = (
     Peer("ruff", "ruff", ("ruff", "check", "--isolated", "--no-cache", "--quiet")),
     Peer("Fixit", "fixit", ("fixit", "--quiet", "lint")),
     Peer("TorchFix", "torchfix", ("torchfix",), dialect="torch"),
+    Peer("flake8 with TorchFix", "flake8", ("flake8", "--isolated", "--select=TOR"), dialect="torch"),
+    # Its exit code adds up the kinds of what it found.
+    Peer("pylint", "pylint", ("pylint", "--jobs=0", "--recursive=y", "--score=n"), most=31),
 )
 
 
@@ -76,7 +83,7 @@ def measure(peer: Peer, venv: Path, folder: Path, problem: str) -> Run | NotMeas
         return NotMeasured(problem or f"{peer.package} is not in {venv}")
     command: list[str | Path] = [program, *peer.arguments[1:], folder]
     done = up_to_three(command)
-    if done.status not in (0, 1):  # 1: it found something
+    if not 0 <= done.status <= peer.most:
         return NotMeasured(f"exit {done.status}: {done.last_words}")
     return done
 
