@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 # Address space, of which only what is used is ever taken from memory.
@@ -15,8 +16,27 @@ _DEEPEST = 100_000
 
 # The size is that of all threads to come, so it must be put back before another one asks what is usual.
 _one_at_a_time = threading.Lock()
+# The usual limit, and one for each thread that goes deeper; empty while there is none.
+_limits: list[int] = []
 
 T = TypeVar("T")
+
+
+@contextmanager
+def _deeper() -> Iterator[None]:
+    """Let functions call each other so deep. The limit is that of all threads, so it stays until the last one is done."""
+    with _one_at_a_time:
+        if not _limits:
+            _limits.append(sys.getrecursionlimit())
+            sys.setrecursionlimit(max(_limits[0], _DEEPEST))
+        _limits.append(_DEEPEST)
+    try:
+        yield
+    finally:
+        with _one_at_a_time:
+            _limits.pop()
+            if len(_limits) == 1:
+                sys.setrecursionlimit(_limits.pop())
 
 
 def on_deep_stack(work: Callable[[], T]) -> T:
@@ -25,14 +45,11 @@ def on_deep_stack(work: Callable[[], T]) -> T:
     errors: list[BaseException] = []
 
     def run() -> None:
-        usual = sys.getrecursionlimit()
-        sys.setrecursionlimit(max(usual, _DEEPEST))
         try:
-            results.append(work())
+            with _deeper():
+                results.append(work())
         except BaseException as error:
             errors.append(error)
-        finally:
-            sys.setrecursionlimit(usual)
 
     thread = threading.Thread(target=run, daemon=True)
     try:
