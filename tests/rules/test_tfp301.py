@@ -92,6 +92,20 @@ SILENT = {
 }
 
 FLAGGED = {
+    "what a function that makes the step is given": (
+        """
+        def learn(states, returns, entropy_weight):
+            states = tf.constant(states, dtype=tf.float32)
+            weight = tf.constant(entropy_weight)
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(states) * weight)
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        for i in range(80):
+            index = np.random.permutation(len(states))[:64]
+            learn(states[index], returns[index], 0.01)
+        """,
+        [3],
+    ),
     "slices of whole arrays": (
         """
         for start in range(0, len(images), 32):

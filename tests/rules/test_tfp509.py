@@ -139,6 +139,12 @@ SILENT = {
     "batches that were shuffled before": "slices.shuffle(1000).batch(batch_size).shuffle(10)",
     "a buffer of one": "slices.batch(batch_size).shuffle(1)",
     "a dataset of unknown origin": "dataset.map(load).shuffle(1000)",
+    "one of a list of datasets": """
+        layers = [slices]
+        for n in range(1, 4):
+            layers.append(layers[n - 1].map(to_float))
+        layers[2].map(to_float).shuffle(1000)
+        """,
     "a generator of numbers": "tf.data.Dataset.from_generator(lambda: range(9), tf.int32).shuffle(9)",
     "np.random.shuffle": "np.random.shuffle(x_train)",
     "one way that decodes and one that does not": """
