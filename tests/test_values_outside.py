@@ -245,6 +245,39 @@ def test_conversions_of_what_another_file_gives_to_a_step_are_found(
     assert found(project, "TFP301", program) == expected
 
 
+def test_what_one_of_several_objects_of_other_files_gives_is_known(project: Path) -> None:
+    first = """
+        import tensorflow as tf
+        class First(tf.keras.Model):
+            @tf.function
+            def train_on_batch(self, x):
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(x ** 2)
+                self.optimizer.apply_gradients(zip(tape.gradient(loss, self.weights), self.weights))
+                return loss, 2.0 * loss
+    """
+    program = """
+        import tensorflow as tf
+        from first import First
+        from second import Second
+        if name == "first":
+            gan = First()
+        else:
+            gan = Second()
+        for x in tf.data.Dataset.from_tensor_slices(data).batch(32):
+            loss, other = gan.train_on_batch(x)
+            total += float(loss)
+            print(gan.predict_on_batch(x).shape)
+    """
+    paths = write(project, first=first, second=first.replace("First", "Second"), train=program)
+    settings = Settings(root=Path(), rules=frozenset({"TFP302"}))
+    found = {
+        result.path: [finding.start.row for finding in result.findings]
+        for result in lint_files(paths, settings, 1)
+    }
+    assert found["train.py"] == [11]
+
+
 def test_tensors_of_another_file_s_step_that_are_kept_are_found(project: Path) -> None:
     program = (
         "losses, others = [], []\nif resume:\n    losses, others = load(path)\n"

@@ -28,6 +28,7 @@ from tflint_perf.model.values import (
     Stage,
     Value,
     element,
+    join,
 )
 
 if TYPE_CHECKING:
@@ -46,11 +47,25 @@ def value_of_call(infer: Inference, call: cst.Call) -> Value:
         return _called(infer, call, callee) if callee.outside else known
     if isinstance(call.func, cst.Attribute):
         base = infer.value(call.func.value)
+        if base.kind in ("unknown", "model", "layer") and (ways := methods_of_several(infer, call.func)):
+            return join(infer.outside.called(way.outside) for way in ways)
         if base.klass is None or base.kind not in ("instance", "class"):
             result = _method(infer, call, base, call.func.attr.value)
             if result is not None:
                 return result
     return _called(infer, call, infer.value(call.func))
+
+
+def methods_of_several(infer: Inference, func: cst.Attribute) -> list[Value]:
+    """The methods of other files that `gan.step` may be, where `gan` is one of several objects from there."""
+    found = infer.bindings_reaching(func.value) if isinstance(func.value, cst.Name) else None
+    if found is None or len(found[1]) < 2 or any(binding.kind != "assign" for binding in found[1]):
+        return []
+    objects = [infer.value(binding.value) for binding in found[1] if binding.value is not None]
+    if not all(given.outside for given in objects) or len({given.outside for given in objects}) < 2:
+        return []
+    members = [infer.outside.member(given.outside, func.attr.value) for given in objects]
+    return members if all(member.outside for member in members) else []
 
 
 def _called(infer: Inference, call: cst.Call, callee: Value) -> Value:

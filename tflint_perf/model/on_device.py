@@ -9,6 +9,7 @@ import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
+from tflint_perf.model.methods import methods_of_several
 from tflint_perf.model.scopes import Binding, Class, Function, Scope
 from tflint_perf.model.syntax import argument, callee_name, dotted_name, keyword_argument, string
 from tflint_perf.model.values import join
@@ -205,6 +206,10 @@ class OnDevice:
             return callee.kind in _CALLEES or self._infer.outside.makes(callee.outside)
         if name:
             return self._of_op(call, name)
+        if not callee.known and isinstance(call.func, cst.Attribute):
+            ways = methods_of_several(self._infer, call.func)
+            if ways:
+                return all(self._infer.outside.makes(way.outside) for way in ways) or None
         if callee.kind in _CALLEES:
             return True
         if isinstance(call.func, cst.Name) and call.func.value in _OF_ELEMENTS and len(call.args) == 1:
