@@ -50,7 +50,10 @@ KINDS = {
     "over few items with a name": ("rates = [0.1, 0.01]\nfor rate in rates: train_step(rate)", ["none"]),
     "over items that are added to": ("xs = [0]\nxs.append(x)\nfor x in xs: train_step(x)", ["step"]),
     "over layers": ("for layer in model.layers: x = layer(x)", ["none"]),
-    "over layers by their number": ("for i in range(args.n_layers): parts.append(model(parts[-1]))", ["none"]),
+    "over layers by their number": (
+        "for i in range(args.n_layers): parts.append(model(parts[-1]))",
+        ["none"],
+    ),
     "over models by number": (
         "blocks = [keras.Sequential(), keras.Sequential()]\nfor i in range(n): x = blocks[i](x)",
         ["none"],
@@ -255,3 +258,20 @@ def test_one_unguarded_call_site_leaves_the_function_unguarded() -> None:
     source = "def f(): here()\nfor i, x in enumerate(dataset):\n  if i % 10 == 0: f()\n  f()\n"
     model = model_of(PREAMBLE + source)
     assert model.guard_of(here(model)) is None
+
+
+@pytest.mark.parametrize(("call", "kind"), [("Block(i)(x)", "none"), ("block(x)", "step")])
+def test_putting_layers_of_one_s_own_into_a_model_is_no_step(call: str, kind: str) -> None:
+    model = model_of(f"""
+        class Block(keras.layers.Layer):
+            def __init__(self, n):
+                super().__init__()
+                self.net = keras.Sequential()
+            def call(self, x):
+                return self.net(x)
+        block = Block(3)
+        for i in range(80):
+            x = {call}
+        """)
+    (loop,) = model.walk.loops.values()
+    assert model.loops.kind(loop) == kind

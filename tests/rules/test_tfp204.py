@@ -63,20 +63,6 @@ SILENT = {
         for x in dataset:
             step(build(32)(x))
         """,
-    "layers of the file's own in a builder": """
-        class Block(keras.layers.Layer):
-            def __init__(self, n):
-                super().__init__()
-                self.net = keras.Sequential()
-            def call(self, x):
-                return self.net(x)
-        def build():
-            x = inputs = start()
-            for i in range(80):
-                x = Block(i)(x)
-            return wrap(inputs, x)
-        build()
-        """,
     "a head of its own for each task, that an inner loop trains": """
         for task in range(100):
             head = tf.keras.layers.Dense(5)
