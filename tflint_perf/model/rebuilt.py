@@ -24,6 +24,8 @@ _SOURCES = ("tf.data.", "keras.utils.", "keras.preprocessing.", "tensorflow_data
 _CHEAP = frozenset({"range", "random"})
 # Calls through functions, no deeper than this.
 _DEEPEST = 4
+# Where many functions call each other, there are more ways to one of them than can be gone.
+_MOST_WAYS = 100
 # What a call, an argument or a structure around a dataset is made of.
 _INSIDE = (cst.Attribute, cst.Call, cst.Arg, cst.Tuple, cst.List, cst.Element)
 
@@ -120,7 +122,9 @@ class Rebuilt:
     def _places(self, node: cst.BaseExpression) -> Iterator[tuple[cst.BaseExpression, Loop, Entered]]:
         """The places in training loops that build a dataset, directly or through calls of functions."""
         waiting: list[tuple[cst.BaseExpression, Entered]] = [(node, {})]
-        while waiting:
+        for _ in range(_MOST_WAYS):
+            if not waiting:
+                return
             place, entered = waiting.pop()
             if self._is_guarded(place) or self._model.once.runs_seldom(place):
                 continue
