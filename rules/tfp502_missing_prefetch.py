@@ -24,7 +24,8 @@ class MissingPrefetch(Rule):
     ## What it does
 
     Reports a dataset that is given to `fit`, `evaluate` or `predict`, or iterated into a training or inference
-    step, with no `prefetch` behind its last `batch` or `map`.
+    step, with no `prefetch` behind its last `batch` or `map`; also one that an estimator's input function gives, or
+    that a graph of TensorFlow 1 trains on by an iterator.
 
     ## Why is this bad?
 
