@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import subprocess
 import sys
@@ -40,6 +41,17 @@ def test_the_example_is_fixed_as_the_readme_says() -> None:
     settings = Settings(root=ROOT, rules=rules, fixable=rules)
     fixed = fix_source(source, replace(settings, fix="apply", unsafe_fixes=True))
     assert fixed.source.text == AROUND.removeprefix("import gc\n\n") + after
+
+
+def test_the_picture_shows_what_is_printed() -> None:
+    tool = str(Path(sys.executable).with_name("tflint-perf"))
+    command = [tool, "--isolated", "--no-cache", "docs/example/train.py"]
+    ran = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    picture = (ROOT / "docs" / "terminal.svg").read_text(encoding="utf-8")
+    drawn = "".join(re.findall(r"<text [^>]*>([^<]*)</text>", picture))
+    shown = re.sub(r"\s", "", html.unescape(drawn).replace("\xa0", ""))
+    assert ran.returncode == 1
+    assert re.sub(r"\s", "", ran.stdout) in shown
 
 
 def test_every_format_is_named() -> None:
