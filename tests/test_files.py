@@ -67,9 +67,14 @@ def test_a_folder_excluded_by_default_is_linted_only_when_named(settings: Settin
 
 
 def test_an_environment_is_skipped_whatever_it_is_called(settings: Settings) -> None:
-    make("tf-env/pyvenv.cfg", "tf-env/a.py", "a.py")
+    make("tf-env/pyvenv.cfg", "tf-env/lib/b.txt", "tf-env/a.py", "a.py")
     assert found(settings) == ["a.py"]
     assert found(settings, "tf-env") == ["tf-env/a.py"]
+
+
+def test_a_project_that_holds_the_configuration_of_an_environment_alone_is_none(settings: Settings) -> None:
+    make("work/pyvenv.cfg", "work/a.py")
+    assert found(settings) == ["work/a.py"]
 
 
 EXCLUDES: list[tuple[tuple[str, ...], list[str]]] = [

@@ -126,7 +126,8 @@ class _Search:
             self.failures.append(f"{folder.shown.rstrip('/') or '.'}: {reason(error)}")
             return []
         names = {entry.name for entry in entries}
-        if "pyvenv.cfg" in names and not named:  # an environment, whatever it is called
+        # An environment, whatever it is called; without its packages, the configuration lies in a project by mistake.
+        if "pyvenv.cfg" in names and not names.isdisjoint(("lib", "Lib")) and not named:
             return []
         ignored = folder.ignored
         if self.settings.respect_gitignore:
