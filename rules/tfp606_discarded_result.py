@@ -98,7 +98,9 @@ def _only_computes(model: Model, call: cst.Call) -> bool:
     if not name:
         if not isinstance(call.func, cst.Attribute) or callee_name(call) not in DATASET_STAGES:
             return False
-        if model.value(call.func.value).kind != "dataset":
+        # What is a dataset only by the stages that it is asked for may be anything else here.
+        sources = [way[0] for way in model.value(call.func.value).pipelines]
+        if not any(source.origin is None or source.origin.path for source in sources):
             return False
     arguments = [below for arg in call.args for below in calls_below(arg.value)]
     return all(_is_harmless(model, below) for below in arguments)
