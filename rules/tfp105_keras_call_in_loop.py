@@ -9,7 +9,7 @@ import libcst as cst
 
 from tflint_perf.edit import Editor
 from tflint_perf.model import Model
-from tflint_perf.model.syntax import callee_name, has_stars
+from tflint_perf.model.syntax import callee_name, has_stars, target_names
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 _ON_BATCH = {"predict": "predict_on_batch", "evaluate": "test_on_batch", "fit": "train_on_batch"}
@@ -92,7 +92,21 @@ def _is_of_keras_model(model: Model, call: cst.Call) -> bool:
     if not isinstance(call.func, cst.Attribute) or model.calls.targets(call):
         return False
     own = model.value(call.func).outside  # a method that a class of another file defines
-    return not own and model.value(call.func.value).kind == "model"
+    return not own and model.value(call.func.value).kind == "model" and not _gives_tensors(model, call)
+
+
+def _gives_tensors(model: Model, call: cst.Call) -> bool:
+    """Whether what a call gives is asked for its NumPy values: it is no method of Keras's, then, which gives these."""
+    statement, function = model.statement_of(call), model.function_at(call)
+    if not isinstance(statement, cst.Assign) or statement.value is not call:
+        return False
+    names = {name.value for target in statement.targets for name in target_names(target.target)}
+    return any(
+        isinstance(asked.value, cst.Name)
+        and asked.value.value in names
+        and model.function_at(asked) is function
+        for asked in model.walk.attributes.get("numpy", ())
+    )
 
 
 def _call_on_batch(edit: Editor, call: cst.Call) -> Repair | Refusal:
