@@ -82,6 +82,11 @@ SILENT = {
             if step % 100 == 0:
                 model(tf.convert_to_tensor(np.random.normal(size=(16, 100))))
         """,
+    "the transitions of one batch of a replay memory": """
+        for state, value in replay_memory.get_batch(32):
+            x = tf.convert_to_tensor(state)
+            model.fit(x, value)
+        """,
     "once an epoch": """
         for epoch in range(10):
             for x, y in dataset:
@@ -121,6 +126,20 @@ FLAGGED = {
             with tf.device("/GPU:0"):
                 x_gpu = tf.convert_to_tensor(x, dtype=tf.float32)
                 model.train_on_batch(x_gpu, x_gpu)
+        """,
+        [5],
+    ),
+    "batches of a generator of another file, which is named for them": (
+        """
+        from reader import Reader
+        reader = Reader(lines, 32)
+        def learn(data):
+            words = tf.convert_to_tensor(data["words"], dtype=tf.int32)
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model({"words": words}))
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        for data in reader.get_batch_data():
+            learn(data)
         """,
         [5],
     ),

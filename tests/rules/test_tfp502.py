@@ -55,6 +55,13 @@ SILENT = {
     "a look at the first batches": "for x, y in batched.take(3):\n    train_step(x, y)",
     "a loop that ends in a break": "for x, y in batched:\n    train_step(x, y)\n    break",
     "a loop that breaks early": "for i, (x, y) in enumerate(batched):\n    if i == 3:\n        break\n    train_step(x, y)",
+    "a look at the first batches, with predictions": (
+        "for x, y in batched.take(3):\n    show(x, model.predict(x))"
+    ),
+    "predictions of another library": (
+        "from sklearn.svm import SVC\nsvm = SVC()\nfor x, y in batched:\n    show(svm.predict(x))"
+    ),
+    "a count of batches that are only printed": "for i, (x, y) in batched.enumerate():\n    print(i, x)",
     "printing": "for x, y in batched:\n    print(x)",
     "writing": "for x, y in batched:\n    writer.write(serialize(x))",
     "a dataset that nothing takes": "other = batched",
@@ -125,6 +132,15 @@ FLAGGED = {
         [4, 5],
     ),
     "with a count": ("ds = source.batch(9)\nfor i, (x, y) in ds.enumerate():\n    train_step(x, y)", [1]),
+    "a parameter with a count": (
+        "def run(ds):\n    for i, (x, y) in ds.enumerate(start=1):\n        train_step(x, y)\nrun(batched)",
+        [BATCHED],
+    ),
+    "a loop that predicts": (
+        "def show(image):\n    return model.predict(image[tf.newaxis])\n"
+        "for i, batch in enumerate(batched):\n    x, y = batch\n    save(i, [x, show(x[0])])",
+        [BATCHED],
+    ),
     "one in two ways, once": (
         "if small:\n    ds = source.batch(3)\nelse:\n    ds = source.batch(9)\nmodel.fit(ds)",
         [4],

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.model.syntax import argument, callee_name, descendants, integer, last_name
+from tflint_perf.model.syntax import argument, callee_name, descendants, integer, keyword_argument, last_name
 
 # Wrappers that hand on the elements of what they are given first.
 _WRAPPERS = frozenset({"enumerate", "iter", "tqdm", "trange", "as_numpy", "progress_bar", "track", "cycle",
@@ -17,10 +17,14 @@ def iterated_with(
     iterable: cst.BaseExpression, target: cst.BaseExpression | None
 ) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression | None]]:
     """The expressions that a loop takes elements from, each with the target that gets them."""
+    items = [element.value for element in target.elements] if isinstance(target, cst.Tuple) else []
+    counted = _enumerated(iterable)
+    if counted is not None:
+        yield from iterated_with(counted, items[1] if len(items) == 2 else None)
+        return
     if isinstance(iterable, cst.Call) and iterable.args:
         name = callee_name(iterable)
         first = iterable.args[0].value
-        items = [element.value for element in target.elements] if isinstance(target, cst.Tuple) else []
         if name == "zip" and isinstance(iterable.func, cst.Name):
             for index, arg in enumerate(iterable.args):
                 yield from iterated_with(arg.value, items[index] if index < len(items) else None)
@@ -33,6 +37,20 @@ def iterated_with(
         assert isinstance(iterable.func, cst.Attribute)
         iterable = iterable.func.value
     yield iterable, target
+
+
+def _enumerated(iterable: cst.BaseExpression) -> cst.BaseExpression | None:
+    """The dataset that `dataset.enumerate()` counts the elements of."""
+    if not isinstance(iterable, cst.Call) or not isinstance(iterable.func, cst.Attribute):
+        return None
+    counts = callee_name(iterable) == "enumerate" and (not iterable.args or _starts_at(iterable))
+    return iterable.func.value if counts else None
+
+
+def _starts_at(call: cst.Call) -> bool:
+    """Whether all that `enumerate` is given is the number to begin with."""
+    start = argument(call, 0, "start")
+    return len(call.args) == 1 and (integer(start) is not None or keyword_argument(call, "start") is not None)
 
 
 def adds_batch_axis(node: cst.CSTNode) -> bool:

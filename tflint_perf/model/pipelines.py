@@ -214,6 +214,8 @@ class Pipelines:
                 return "train"
             if name in ("test_on_batch", "predict_on_batch"):
                 return "infer"
+            if name == "predict" and self._is_keras_method(call):
+                return "infer"
         targets = self._model.calls.targets(call)
         found = [self._use_in_function(function) for function in targets]
         if "train" in found:

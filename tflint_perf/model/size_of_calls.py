@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 BATCH_SIZE = re.compile(r"batch|(^|_)bs$", re.I)
 _DRAWS_BATCH = re.compile(r"(^|_|mini)batch$|^(next|sample|get|load|generate|make|random|fetch)_(mini)?batch")
 _MEMORY = re.compile(r"memory|buffer|replay|batch", re.I)
+_IS_MEMORY = re.compile(r"memory|buffer|replay", re.I)
 _ENVIRONMENT = re.compile(r"^_*(train_|eval_|test_)?envs?(ironment)?$", re.I)
 # The position of a new array's shape.
 _SHAPE_AT = {
@@ -202,6 +203,19 @@ def draws_batch(call: cst.Call) -> bool:
     return bool(_DRAWS_BATCH.search(name)) or (
         name == "sample" and bool(_MEMORY.search(last_name(call.func.value)))
     )
+
+
+def gives_batches_by_name(sizes: Sizes, call: cst.Call) -> bool:
+    """Whether a loop over `data.get_batch_data()` gets one batch after the other: a generator of another file.
+
+    A memory of reinforcement learning is asked for one batch, whose transitions the loop goes through.
+    """
+    name = callee_name(call)
+    draws = _DRAWS_BATCH.search(name) is not None and not name.startswith("sample")
+    memory = isinstance(call.func, cst.Attribute) and _IS_MEMORY.search(last_name(call.func.value))
+    if not draws or memory or sizes.calls.targets(call):
+        return False
+    return not has_environment(sizes.infer.walk.calls)
 
 
 def has_environment(calls: Mapping[str, Sequence[cst.Call]]) -> bool:

@@ -202,6 +202,8 @@ class Sizes:
             return "batch"
         if value.kind == "generator" and value.function is not None:
             return self.of_function(value.function, path)
+        if isinstance(iterable, cst.Call) and size_of_calls.gives_batches_by_name(self, iterable):
+            return "batch"
         return "sample" if self.partial(iterable) == "batch" else "unknown"
 
     def _gives_batches(self, node: cst.BaseExpression) -> bool:
