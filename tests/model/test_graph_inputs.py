@@ -36,6 +36,12 @@ CONSUMED = {
         "def inputs(paths):\n    ds = tf.data.TFRecordDataset(paths).map(parse).shuffle(9).batch(3)\n"
         "    return ds.make_one_shot_iterator().get_next()\nrows = tf.placeholder(tf.float32)"
     ),
+    "a function that makes an iterator, which the file tries out when it is run by itself": (
+        "def inputs(paths):\n    ds = tf.data.TFRecordDataset(paths).map(parse).shuffle(9).batch(3)\n"
+        "    return ds.make_one_shot_iterator().get_next()\n"
+        "if __name__ == '__main__':\n    batch = inputs(paths)\n"
+        "    with tf.Session() as sess:\n        print(sess.run(batch))"
+    ),
     "an input function": f"{_INPUT}def inputs():\n    return make('a', 3)\nestimator.train(input_fn=inputs)",
     "an input function in place": f"{_INPUT}estimator.train(input_fn=lambda: make('a', 3), steps=100)",
     "an input function to evaluate with": f"{_INPUT}estimator.evaluate(input_fn=lambda: make('a', 3))",

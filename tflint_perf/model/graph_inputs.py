@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.model.conditions import conditions
 from tflint_perf.model.graphs import Graphs
+from tflint_perf.model.left_on import is_main_guard
 from tflint_perf.model.pipelines import Consumption, Use
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.syntax import argument, keyword_argument
@@ -67,7 +69,11 @@ class GraphInputs:
         """Whether the file trains, or has a function that makes an iterator for one that does, by its stages."""
         if self._trains:
             return True
-        runs = any(map(TrainCalls.runs_session, self._walk.calls.get("run", ())))
+        # What a file of functions does when it is run by itself is a trial of them.
+        runs = any(
+            TrainCalls.runs_session(call) and not any(map(is_main_guard, conditions(self._walk, call)))
+            for call in self._walk.calls.get("run", ())
+        )
         return (
             not runs and self._model.function_at(node) is not None and value.some_pipeline_has(*_FOR_TRAINING)
         )

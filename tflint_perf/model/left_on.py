@@ -33,7 +33,7 @@ class LeftOn:
         return self._always_runs(node, frozenset())
 
     def _always_runs(self, node: cst.CSTNode, seen: frozenset[Function]) -> bool:
-        if any(not _is_main_guard(condition) for condition in conditions(self._walk, node)):
+        if any(not is_main_guard(condition) for condition in conditions(self._walk, node)):
             return False
         function = self._calls.function_at(node)
         if function is None:
@@ -52,7 +52,8 @@ class LeftOn:
         return owner is not None and any(last_name(base.value) == "TestCase" for base in owner.node.bases)
 
 
-def _is_main_guard(test: cst.CSTNode) -> bool:
+def is_main_guard(test: cst.CSTNode) -> bool:
+    """Whether a condition is `__name__ == "__main__"`."""
     parts = list(descendants(test))
     return any(is_name(part, "__name__") for part in parts) and any(
         string(part) == "__main__" for part in parts
