@@ -58,8 +58,9 @@ class EagerTrainStep(Rule):
     ## What is left alone
 
     Compiled code, a step that is run once, gradients that nothing applies, and methods that may be compiled by
-    someone else: those that nothing here calls and whose class has a base in another file. The fix is refused,
-    and the finding says why, where tracing would change or break the program.
+    someone else: those that nothing here calls and whose class has a base in another file. Also a `tf.function` in a
+    program that runs all of them eagerly: `run_functions_eagerly(True)` is the cause, and TFP104 names it. The fix is
+    refused, and the finding says why, where tracing would change or break the program.
 
     ## Sources
 
@@ -80,6 +81,7 @@ class EagerTrainStep(Rule):
                 not model.is_eager(tape)
                 or not (model.loops.may_be_per_step(tape) or model.loops.is_repeated(tape))
                 or _lies_in_another(model, tape)
+                or _is_switched_off(model, tape)
             ):
                 continue
             yield Report(
@@ -96,6 +98,12 @@ def _lies_in_another(model: Model, tape: cst.CSTNode) -> bool:
             return True
         current = model.parent(current)
     return False
+
+
+def _is_switched_off(model: Model, tape: cst.CSTNode) -> bool:
+    """Whether the step is compiled once the switch is gone that turns eager mode on for everything."""
+    function = model.function_at(tape)
+    return function is not None and model.compiled.is_switched_off(function)
 
 
 def _compile(edit: Editor, steps: list[GradientStep], trained: set[str]) -> Repair | Refusal:

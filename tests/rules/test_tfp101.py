@@ -39,6 +39,16 @@ SILENT = {
     + "run = tf.function(step)\nfor x, y in dataset: run(x, y)\n",
     "Keras train_step": "class M(tf.keras.Model):\n  def train_step(self, data):\n    x, y = data\n"
     + inline(4),
+    "a compiled step where everything is turned eager": (
+        "tf.config.run_functions_eagerly(True)\n@tf.function\ndef step(x, y):\n"
+        + inline(4)
+        + "for x, y in dataset: step(x, y)\n"
+    ),
+    "a part of a compiled step where everything is turned eager": (
+        "tf.config.run_functions_eagerly(True)\ndef part(x, y):\n"
+        + inline(4)
+        + "@tf.function\ndef step(x, y):\n    part(x, y)\nfor x, y in dataset: step(x, y)\n"
+    ),
     "a step that is run once": STEP,
     "a step in a function that is run once": "def f(x, y):\n" + inline(4) + "f(a, b)\n",
     "gradients that nothing applies": (
@@ -94,9 +104,14 @@ FLAGGED = {
         "  gs = [tf.clip_by_norm(g, 1.0) for g in gs]\n  optimizer.apply_gradients(zip(gs, vs))\n",
         6,
     ),
-    "everything turned eager": (
-        "tf.config.run_functions_eagerly(True)\n@tf.function\ndef step(x, y):\n" + inline(4) + "for x, y in dataset: step(x, y)\n",
-        8,
+    "a step that also runs outside compiled code, where everything is turned eager": (
+        "tf.config.run_functions_eagerly(True)\ndef part(x, y):\n" + inline(4)
+        + "@tf.function\ndef step(x, y):\n    part(x, y)\nfor x, y in dataset: step(x, y) or part(x, y)\n",
+        7,
+    ),
+    "a step of its own where everything is turned eager": (
+        "tf.config.run_functions_eagerly(True)\ndef step(x, y):\n" + inline(4) + "for x, y in dataset: step(x, y)\n",
+        7,
     ),
 }  # fmt: skip
 FORMS = [

@@ -18,6 +18,14 @@ PREAMBLE = dedent("""\
 ROWS = PREAMBLE.count("\n")
 
 SILENT = {
+    "a compiled pass where everything is turned eager": """
+        tf.config.run_functions_eagerly(True)
+        @tf.function
+        def evaluate(x):
+            return model(x)
+        for x in dataset:
+            evaluate(x)
+        """,
     "an episode that a tape records": """
         def play(state):
             for t in range(1000):

@@ -8,6 +8,7 @@ from tflint_perf.caller import State
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.keras_classes import COMPILED_METHODS, STEPS_OF_MODELS
+from tflint_perf.model.reach import leads_to
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.syntax import argument, callee_name, descendants, is_name, is_super
 
@@ -79,6 +80,9 @@ class Compiled:
         # Methods that only Keras compiles, and that a program may call by itself.
         self._by_keras: set[Function] = set()
         self._traceable: set[Function] = set()
+        # Those that would be compiled, had the file not turned eager mode on for everything.
+        self._switched_off: set[Function] = set()
+        self._has_other_way: dict[Function, bool] = {}
         self._host: set[Function] = set()
         self._run: set[Function] = set()
         self._used: dict[Function, list[cst.CSTNode]] = {}
@@ -109,6 +113,22 @@ class Compiled:
         self.state(function)
         return function in self._traceable
 
+    def is_switched_off(self, function: Function) -> bool:
+        """Whether a function would be compiled, by itself or with all that call it, were it not for a switch that turns
+        eager mode on for everything."""
+        self.state(function)
+        return bool(self._switched_off) and not leads_to(function, self._has_other_way, self._callers_to_ask)
+
+    def _callers_to_ask(self, function: Function) -> bool | list[Function]:
+        """Whether anything but a function that is switched off may run `function`, or else what calls it."""
+        if function in self._switched_off:
+            return []
+        callers = [self._calls.function_at(site) for site in self._calls.sites(function)]
+        known = [caller for caller in callers if caller is not None]
+        if not callers or len(known) < len(callers) or self._calls.callers_outside(function):
+            return True
+        return known
+
     def _settle(self) -> dict[Function, State]:
         functions = list(self._walk.functions.values())
         self._traced.update(filter(self._is_traced_where_defined, functions))
@@ -121,6 +141,7 @@ class Compiled:
         self._traced.update(of_keras)
         self._traceable = set(self._traced)
         if self._everything_eager():
+            self._switched_off = self._traced.difference(of_keras)
             self._traced.clear()
         states: dict[Function, State] = dict.fromkeys(self._traced, "compiled")
         states.update(dict.fromkeys(self._host, "unknown"))

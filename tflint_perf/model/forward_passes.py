@@ -133,6 +133,8 @@ class ForwardPasses:
     def _is_reached_eagerly(self, call: cst.Call) -> bool:
         """Whether a call runs per step by more than what a model's own code, or other compiled code, calls."""
         model, function = self._model, self._model.function_at(call)
+        if function is not None and model.compiled.is_switched_off(function):
+            return False
         if function is None or model.loops.training_loop(call) is not None:
             return True
         sites = [site for site in model.calls.sites(function) if model.is_per_step(site)]
