@@ -254,6 +254,12 @@ def test_a_guard_at_the_call_of_a_function_guards_what_that_calls_twice() -> Non
     assert model.guard_of(here(model)) is not None
 
 
+def test_a_call_out_of_the_step_loop_needs_no_guard() -> None:
+    source = "def f(): here()\nf()\nfor i, x in enumerate(dataset):\n  if i % 10 == 0: f()\n"
+    model = model_of(PREAMBLE + source)
+    assert model.guard_of(here(model)) is not None
+
+
 def test_one_unguarded_call_site_leaves_the_function_unguarded() -> None:
     source = "def f(): here()\nfor i, x in enumerate(dataset):\n  if i % 10 == 0: f()\n  f()\n"
     model = model_of(PREAMBLE + source)

@@ -44,7 +44,7 @@ class Guards:
         self._at_sites: dict[Function, Guard | None] = {}
 
     def guard_of(self, node: cst.CSTNode) -> Guard | None:
-        """The guard in front of `node`, in its function or at every call site of it; None when there is none."""
+        """The guard in front of `node`, in its function or at each place that calls that per step; None when there is none."""
         here = self._guard_here(node)
         if here is not None:
             return here
@@ -53,7 +53,9 @@ class Guards:
             return None
         if function not in self._at_sites:
             self._at_sites[function] = None  # functions that call each other
-            guards = [self.guard_of(call) for call in self._calls.sites(function)]
+            # A call before the training, or once an epoch, needs none.
+            sites = [site for site in self._calls.sites(function) if self._loops.is_per_step(site)]
+            guards = [self.guard_of(call) for call in sites or self._calls.sites(function)]
             self._at_sites[function] = guards[0] if guards and None not in guards else None
         return self._at_sites[function]
 
