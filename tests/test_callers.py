@@ -452,6 +452,7 @@ def test_a_program_that_trains_by_what_it_is_given_or_in_a_session_is_found(
         "from agents import Agent\nfrom hooks import Base\nif __name__ == '__main__':\n    Base().evaluate()\n",
         "import agents\ndef main(data):\n    for x in data.train_batches():\n        agents.lost(x)\nmain([])\n",
         SESSION + "for x in images:\n    sess.run(model.images, {model.images: x})\n",
+        SESSION + "for x in images:\n    sess.run([model.train_accuracy, model.images], {model.images: x})\n",
         SESSION + "model.predict(1)\n",
     ],
 )  # fmt: skip

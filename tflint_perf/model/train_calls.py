@@ -32,6 +32,10 @@ _MINIMIZERS = re.compile(
 )
 _PLAIN_MINIMIZERS = frozenset({"scipy.optimize.minimize", "scipy.optimize.fmin_l_bfgs_b"})
 _TRAIN_OP = re.compile(r"train|optim|minimi|solver|update|apply_grad", re.I)
+# What is measured of the training data, not done: `model.train_accuracy`.
+_MEASURED = re.compile(
+    r"_*train(ing)?_(\w+_)?(acc(uracy)?|loss(es)?|cost|metrics?|errors?|scores?|summar(y|ies)|mse|auc|f1)(_op)?", re.I
+)
 
 
 class TrainCalls:
@@ -169,7 +173,7 @@ class TrainCalls:
             return False
         fetched = argument(call, 0, "fetches")
         return fetched is not None and any(
-            _TRAIN_OP.search(node.attr.value if isinstance(node, cst.Attribute) else node.value)
+            _TRAIN_OP.search(name := last_name(node)) and not _MEASURED.fullmatch(name)
             for node in descendants(fetched)
             if isinstance(node, cst.Name | cst.Attribute)
         )
