@@ -74,7 +74,7 @@ class FunctionCreatedInLoop(Rule):
 
     def check(self, model: Model) -> Iterator[Report]:
         for made in _functions_made(model):
-            if model.is_compiled(made) or not model.is_per_step(made):
+            if not model.eager_steps.run(made):
                 continue
             if model.once.runs_seldom(made) or model.guard_of(made) is not None:
                 continue

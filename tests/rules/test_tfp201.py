@@ -43,6 +43,21 @@ SILENT = {
         for x in dataset:
             step(x)
         """,
+    "a factory that each trace calls, and an evaluation once": """
+        def make_loss(model):
+            @tf.function
+            def loss(x):
+                return model(x)
+            return loss
+        def choose(model):
+            return make_loss(model)
+        @tf.function
+        def step(x):
+            return choose(net)(x)
+        choose(net)(data)
+        for x in dataset:
+            step(x)
+        """,
     "once an epoch": """
         for epoch in range(epochs):
             step = tf.function(double)
@@ -158,6 +173,19 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a factory that a trace and the loop call": """
+        def make_loss(model):
+            @tf.function  # <-
+            def loss(x):
+                return model(x)
+            return loss
+        @tf.function
+        def step(x):
+            return make_loss(net)(x)
+        for x in dataset:
+            step(x)
+            make_loss(net)(x)
+        """,
     "a decorated def": """
         for x in dataset:
             @tf.function  # <-

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tflint_perf.model.devices import Devices
     from tflint_perf.model.doubles import Doubles
     from tflint_perf.model.each_step import EachStep
+    from tflint_perf.model.eager_steps import EagerSteps
     from tflint_perf.model.feeds import Feeds
     from tflint_perf.model.file_reads import FileReads
     from tflint_perf.model.forward_passes import ForwardPasses
@@ -175,6 +176,8 @@ class Parts:
     weight_copies: WeightCopies = part("weight_copies.WeightCopies", "infer", "each_step")
     # What each step runs.
     each_step: EachStep = part("each_step.EachStep", "infer", "calls", "loops", "guards")
+    # What eager code runs per step, and compiled code, too.
+    eager_steps: EagerSteps = part("eager_steps.EagerSteps", "calls", "loops", "compiled")
     # Files that are read.
     file_reads: FileReads = part("file_reads.FileReads", "infer", "calls", "loops")
     # What may be changed in place.
