@@ -65,6 +65,11 @@ SILENT = {
     "a later map that makes it small": """
         files.map(load).map(lambda x: tf.reduce_mean(x)).shuffle(1000).batch(32)
         """,
+    "one of two maps that only parses": """
+        parse_one = decode if labeled else parse
+        records.map(parse_one).shuffle(1000).batch(32)
+        """,
+    "one of two maps that is not in sight": "records.map(decode if labeled else extract).shuffle(1000).batch(32)",
     "a later map that is not in sight": "files.map(load).map(extract).shuffle(1000).batch(32)",
     "a cached dataset": "files.map(load).cache().shuffle(1000).batch(32)",
     "cached batches": "files.map(load).batch(32).cache().shuffle(1000)",
@@ -171,6 +176,13 @@ FLAGGED = {
             ds = ds.map(load)
             ds = ds.shuffle(1000).batch(32)  # <-
             return ds.prefetch(1)
+        """,
+    "one of two maps that decode": """
+        def decode_only(record):
+            return tf.io.decode_png(parse(record)["image"])
+        parse_one = decode if labeled else decode_only
+        ds = records.map(parse_one).map(lambda image: tf.image.random_flip_left_right(image)).repeat()
+        ds = ds.shuffle(1000).batch(32)  # <-
         """,
     "decoded images with labels": """
         def f(path, label):

@@ -37,6 +37,8 @@ _WRITERS = re.compile(
 )
 _TRAINING = ("apply_gradients", "train_on_batch", "minimize", "fit", "fit_generator")
 _TRAIN_OP = re.compile(r"train|opt(im)?|solver|minimi[sz]e|update|step", re.I)
+# What is measured of the training data, not done: `model.train_accuracy`.
+_MEASURED = re.compile(r"_(acc(uracy)?|loss(es)?|cost|metrics?|errors?|scores?|summar(y|ies))$", re.I)
 
 
 class FileReads:
@@ -142,7 +144,8 @@ class FileReads:
             return bool(callee) and self._infer.outside.trains(callee)
         given = argument(call, 0, "fetches")
         fetched = [e.value for e in given.elements] if isinstance(given, cst.List | cst.Tuple) else [given]
-        return any(_TRAIN_OP.search(last_name(node)) for node in fetched)
+        names = [last_name(node) for node in fetched]
+        return any(_TRAIN_OP.search(name) and not _MEASURED.search(name) for name in names)
 
     def writes(self, loop: Loop) -> cst.Call | None:
         """A call in an iteration that may change a file."""

@@ -47,23 +47,8 @@ _REDUCING = (
     "tf.reduce_", "tf.math.reduce_", "tf.argmax", "tf.math.argmax", "tf.math.top_k", "tf.nn.top_k", "tf.histogram",
     "tf.strings.length", "tf.strings.to_hash", "tf.norm", "tf.linalg.norm", "tf.size", "tf.shape",
 )  # fmt: skip
-_BUILTINS = frozenset(
-    {
-        "len",
-        "int",
-        "float",
-        "str",
-        "bool",
-        "print",
-        "range",
-        "tuple",
-        "list",
-        "dict",
-        "isinstance",
-        "min",
-        "max",
-    }
-)
+_BUILTINS = frozenset({"len", "int", "float", "str", "bool", "print", "range", "tuple", "list", "dict", "isinstance",
+                       "min", "max"})  # fmt: skip
 _METHODS = frozenset({"set_shape", "get_shape", "as_list", "lookup", "format", "append"})
 # An image of fewer pixels may take less than its file.
 _SMALL = 128 * 128
@@ -97,11 +82,12 @@ class Growth:
         """How a stage behind `before` makes elements larger, or a source gives what is large: "decodes images"."""
         if stage.name not in ("map", "from_generator"):
             return ""
-        functions = self._functions(stage)
-        calls = self._calls_of(functions)
+        choices = self._choices(stage)
         if stage.name == "from_generator":
+            calls = [call for functions in choices for call in self._calls_of(functions)]
             return "gives whole images" if any(self._name(call) in _HOST_READERS for call in calls) else ""
-        return self._of_map(functions, calls, before) if functions else self._elsewhere(stage, before)
+        hows = [self._of_map(functions, self._calls_of(functions), before) for functions in choices]
+        return (hows[0] if all(hows) else "") if hows else self._elsewhere(stage, before)
 
     def of_function(self, function: Function) -> str:
         """How a function of this file makes elements larger, as other files need to know it."""
@@ -131,7 +117,7 @@ class Growth:
         """Whether a stage behind `before` surely does not make much smaller elements of large ones."""
         if stage.name != "map":
             return stage.name in NEUTRAL or stage.name in ("filter", "enumerate", "with_options", *BATCHING)
-        functions = self._functions(stage)
+        functions = [function for choice in self._choices(stage) for function in choice]
         calls = self._calls_of(functions)
         if not functions or not all(map(self._is_known, calls)) or self._reduces(functions):
             return False
@@ -171,11 +157,31 @@ class Growth:
 
     # What a mapped function does
 
-    def _functions(self, stage: Stage) -> list[Function]:
-        """The functions of this file that a stage runs; none where the one that it is given is not in sight."""
+    def _choices(self, stage: Stage) -> list[list[Function]]:
+        """The functions of this file that a stage runs, for each that it may be given; none where one of these is
+        not in sight."""
         given = argument(stage.call, 0, "map_func" if stage.name == "map" else "generator")
-        function = self._infer.value(given).function if given is not None else None
-        return list(self._reached(function, set())) if function is not None else []
+        made = (
+            [self._infer.value(node).function for node in self._options(given)] if given is not None else []
+        )
+        return [
+            list(self._reached(function, set()))
+            for function in made
+            if function is not None and None not in made
+        ]
+
+    def _options(self, given: cst.BaseExpression) -> list[cst.BaseExpression]:
+        """What an expression may stand for by a condition: `parse if labeled else parse_image`, or a name of that."""
+        if isinstance(given, cst.Name) and self._infer.value(given).function is None:
+            found = self._infer.bindings_reaching(given)
+            made = (
+                [b.value for b in found[1] if b.kind == "assign" and b.path == ()]
+                if found is not None
+                else []
+            )
+            if found is not None and len(found[1]) == 1 and isinstance(made[0] if made else None, cst.IfExp):
+                given = made[0]  # type: ignore[assignment]
+        return [given.body, given.orelse] if isinstance(given, cst.IfExp) else [given]
 
     def _reached(self, function: Function, seen: set[Function]) -> Iterator[Function]:
         """A function and those of this file that calling it runs."""
@@ -264,7 +270,7 @@ class Growth:
 
     def _keeps_bytes(self, stage: Stage) -> bool:
         """Whether a map surely gives images of bytes where it gets such."""
-        functions = self._functions(stage)
+        functions = [function for choice in self._choices(stage) for function in choice]
         calls = self._calls_of(functions)
         return (
             bool(functions)
