@@ -61,6 +61,27 @@ SILENT = {
             for step in range(1000):
                 train_step(x)
         """,
+    "a list that a loop in the step loop fills with what it picks": """
+        for i in range(1000):
+            picked = []
+            for j in range(32):
+                picked.append(images[i * 32 + j])
+            train_step(np.array(picked))
+        """,
+    "a list of results, which no step is fed": """
+        for x in dataset:
+            train_step(x)
+            sizes = []
+            for part in x:
+                sizes.append(measure(part))
+            print(np.array(sizes))
+        """,
+    "sessions that only measure": """
+        with tf.Session() as sess:
+            for i in range(1000):
+                batch = np.array([resize(path) for path in paths[i : i + 32]])
+                total += sess.run([net.train_accuracy], {x: batch})[0]
+        """,
     "behind a counter": """
         for step, x in enumerate(dataset):
             train_step(x)
@@ -214,6 +235,19 @@ FLAGGED = {
         """,
         [5],
         "draw it with `tf.random`",
+    ),
+    "a list that a loop in the step loop fills": (
+        """
+        for i in range(1000):
+            scaled, targets = [], []
+            for j in range(32):
+                image = images[i * 32 + j] / 255.0
+                scaled.append(image)
+                targets.append(labels[i * 32 + j])
+            train_step(np.array(scaled), np.array(targets))
+        """,
+        [8],
+        "make it in `Dataset.map`",
     ),
     "images and masks, a statement each": (
         """

@@ -11,6 +11,7 @@ import libcst as cst
 
 from tflint_perf.caller import Batch
 from tflint_perf.model.batch_sources import BatchSources
+from tflint_perf.model.filled_lists import MEMORY, STACKS, is_filled_within
 from tflint_perf.model.host_draws import HostDraws
 from tflint_perf.model.scopes import Class, Function, Loop
 from tflint_perf.model.size_of_calls import has_environment
@@ -28,18 +29,11 @@ if TYPE_CHECKING:
     from tflint_perf.model import Model
 
 
-_STACKS = frozenset(
-    {"np.array", "np.asarray", "np.stack", "np.vstack", "np.hstack", "np.concatenate", "np.dstack"}
-)
 _EMPTY = frozenset({"np.zeros", "np.empty", "np.ones", "np.zeros_like", "np.empty_like", "np.ndarray"})
 _WRAPPING = frozenset({"enumerate", "tqdm", "zip", "iter", "islice", "progress_bar", "track"})
 # Ops that prepare one sample.
 _PREPROCESSES = re.compile(r"tf\.(image|io\.decode|io\.read_file|audio\.decode|signal)\b.*")
 _DECODES = re.compile(r"tf\.(image|io|audio)\.(decode_\w+|read_file)|tf\.read_file")
-# What reinforcement learning remembers.
-_MEMORY = re.compile(
-    r"memory|memor|buffer|replay|rollout|trajector|transition|experience|episode|history|(^|_)env", re.I
-)
 _FITS = ("fit", "fit_generator")
 _SPECIAL_METHODS = ("__iter__", "__next__", "__getitem__")
 _DEEPEST = 4
@@ -105,7 +99,7 @@ class HostBatches:
         for node in descendants(holder.body):
             if not isinstance(node, cst.BaseExpression) or self._model.loops.step_loop(node) is not loop:
                 continue
-            how = self._how(node)
+            how = self._how(node) or ("stacked" if is_filled_within(self._infer, node, loop) else None)
             if how is not None and self._model.each_step.runs(node) and self._model.feeds.a_step(node):
                 yield HostBatch(node, how)
 
@@ -116,7 +110,7 @@ class HostBatches:
                 yield from self._iterated(arg.value)
             return
         how = self.sources.of(node)
-        if how is not None and not _MEMORY.search(dotted_name(node)):
+        if how is not None and not MEMORY.search(dotted_name(node)):
             yield HostBatch(node, how)
 
     def made_by(self, function: Function) -> Batch | None:
@@ -128,7 +122,7 @@ class HostBatches:
         return self._of_class(klass)
 
     def _of_class(self, klass: Class) -> Batch | None:
-        if _MEMORY.search(klass.name):
+        if MEMORY.search(klass.name):
             return None
         methods = [klass.methods[name] for name in _SPECIAL_METHODS if name in klass.methods]
         return next((how for method in methods if (how := self._of_function(method)) is not None), None)
@@ -149,7 +143,7 @@ class HostBatches:
         how = self._of_stack(node)
         if how is not None:
             return how
-        if _MEMORY.search(dotted_name(node.func)):
+        if MEMORY.search(dotted_name(node.func)):
             return None
         callee = self._infer.value(node.func)
         if callee.outside:
@@ -161,7 +155,7 @@ class HostBatches:
         """`np.array([f(x) for x in …])`, `tf.stack([tf.image.resize(x, …) for x in …])`."""
         name = self._infer.names.qualified(call.func)
         given = argument(call, 0)
-        if name not in _STACKS and name not in ("tf.stack", "tf.concat", "tf.convert_to_tensor"):
+        if name not in STACKS and name not in ("tf.stack", "tf.concat", "tf.convert_to_tensor"):
             return None
         if not isinstance(given, cst.ListComp) or isinstance(
             given.elt, cst.Name | cst.Attribute | cst.Subscript
@@ -169,7 +163,7 @@ class HostBatches:
             return None
         if is_constant(given.elt) or not any(isinstance(part, cst.Call) for part in descendants(given.elt)):
             return None
-        if name in _STACKS:
+        if name in STACKS:
             return "stacked"
         return "preprocessed" if self._preprocesses(given.elt, 0) else None
 
@@ -209,10 +203,10 @@ class HostBatches:
 
     def _of_function(self, function: Function, depth: int = 0) -> Batch | None:
         """How a function, or one that it calls, makes arrays sample by sample, or draws them."""
-        if function in self._made or depth > _DEEPEST or _MEMORY.search(function.name):
+        if function in self._made or depth > _DEEPEST or MEMORY.search(function.name):
             return self._made.get(function)
         self._made[function] = None
-        if function.owner is None or not _MEMORY.search(function.owner.name):
+        if function.owner is None or not MEMORY.search(function.owner.name):
             self._made[function] = self._look(function, depth)
         return self._made[function]
 
@@ -236,7 +230,7 @@ class HostBatches:
     def _fills(self, call: cst.Call, function: Function) -> bool:
         """Whether an array is made of a list that a loop fills, or is itself filled by a loop that computes."""
         name = self._infer.names.qualified(call.func)
-        if name in _STACKS:
+        if name in STACKS:
             given = argument(call, 0)
             return isinstance(given, cst.Name) and any(
                 next(self._added(holder, function), None) is not None for holder in self._holders(given)
