@@ -59,8 +59,9 @@ class EagerTrainStep(Rule):
 
     Compiled code, a step that is run once, gradients that nothing applies, and methods that may be compiled by
     someone else: those that nothing here calls and whose class has a base in another file. Also a `tf.function` in a
-    program that runs all of them eagerly: `run_functions_eagerly(True)` is the cause, and TFP104 names it. The fix is
-    refused, and the finding says why, where tracing would change or break the program.
+    program that runs all of them eagerly: `run_functions_eagerly(True)` is the cause, and TFP104 names it. And a
+    function that nothing names any more, in a program that trains by another step. The fix is refused, and the finding
+    says why, where tracing would change or break the program.
 
     ## Sources
 
@@ -82,6 +83,7 @@ class EagerTrainStep(Rule):
                 or not (model.loops.may_be_per_step(tape) or model.loops.is_repeated(tape))
                 or _lies_in_another(model, tape)
                 or _is_switched_off(model, tape)
+                or model.programs.leaves_out(model.function_at(tape))
             ):
                 continue
             yield Report(

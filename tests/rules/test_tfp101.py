@@ -49,6 +49,13 @@ SILENT = {
         + inline(4)
         + "@tf.function\ndef step(x, y):\n    part(x, y)\nfor x, y in dataset: step(x, y)\n"
     ),
+    "a function that a program no longer calls": (
+        "def old(x, y):\n"
+        + inline(4)
+        + "@tf.function\ndef step(x, y):\n"
+        + inline(4)
+        + "def train():\n  for x, y in dataset: step(x, y)\nif __name__ == '__main__':\n  train()\n"
+    ),
     "a step that is run once": STEP,
     "a step in a function that is run once": "def f(x, y):\n" + inline(4) + "f(a, b)\n",
     "gradients that nothing applies": (
@@ -108,6 +115,11 @@ FLAGGED = {
         "tf.config.run_functions_eagerly(True)\ndef part(x, y):\n" + inline(4)
         + "@tf.function\ndef step(x, y):\n    part(x, y)\nfor x, y in dataset: step(x, y) or part(x, y)\n",
         7,
+    ),
+    "a function that a module offers, which runs none of its steps itself": (
+        "def offered(x, y):\n" + inline(4) + "@tf.function\ndef step(x, y):\n" + inline(4)
+        + "def train():\n  for x, y in dataset: step(x, y)\n",
+        6,
     ),
     "a step of its own where everything is turned eager": (
         "tf.config.run_functions_eagerly(True)\ndef step(x, y):\n" + inline(4) + "for x, y in dataset: step(x, y)\n",

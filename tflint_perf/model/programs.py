@@ -78,6 +78,26 @@ class Programs:
             return self._model.loops.innermost_loop(step.tape) is not None
         return step.function in reached
 
+    def leaves_out(self, function: Function | None) -> bool:
+        """Whether running the file trains by a gradient step of its own, and nothing here or elsewhere names `function`.
+
+        Such a function is left over from an earlier version of the program.
+        """
+        bound = self._walk.top.bindings.get(function.name, []) if function is not None else []
+        if function is None or not any(binding.node is function.node for binding in bound):
+            return False
+        names = self._infer.names.mentions(function.name, self._walk.top)
+        if any(self._walk.parents.get(name) is not function.node for name in names):
+            return False
+        calls = self._model.calls
+        if function.decorators or calls.sites(function) or calls.callers_outside(function):
+            return False
+        reached = self._reached()
+        return any(
+            step.function is not function and self._is_trained_with(step, reached)
+            for step in self._model.steps.all()
+        )
+
     def _training_of_imports(self, calls: list[cst.Call]) -> cst.CSTNode | None:
         """A call that, by its name, trains what other files of the project make, where their text trains something."""
         if self._calls.is_of_another_framework:
