@@ -71,6 +71,8 @@ class CallGraph:
         self._sites: dict[Function, list[cst.Call]] = {}
         self._targets: dict[cst.Call, list[Function]] = {}
         self._methods_by_name: dict[str, list[Function]] = {}
+        # What is passed, by function and parameter, once all sites are known.
+        self._given: dict[tuple[Function, str], list[cst.BaseExpression]] | None = None
         self._local_names()
         # What a parameter is follows from the callers, and who calls a method from what a parameter is: so the
         # calls that stay open are asked again once the others are known.
@@ -85,6 +87,7 @@ class CallGraph:
                 break
             waiting = left
         infer.outside = self._outside = outside
+        self._given = {}
         infer.by_use = ByUse(infer)
 
     def with_callers(self, outside: Outside) -> CallGraph:
@@ -223,6 +226,14 @@ class CallGraph:
 
     def arguments(self, function: Function, parameter: str) -> list[cst.BaseExpression]:
         """What the calls in this file pass as `parameter`; empty when one of them hides it."""
+        if self._given is None:
+            return self._passed(function, parameter)
+        known = self._given.get((function, parameter))
+        if known is None:
+            known = self._given[function, parameter] = self._passed(function, parameter)
+        return known
+
+    def _passed(self, function: Function, parameter: str) -> list[cst.BaseExpression]:
         given: list[cst.BaseExpression] = []
         positional = function.positional
         offset = 1 if self._is_bound(function) else 0

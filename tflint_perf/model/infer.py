@@ -45,6 +45,7 @@ class Inference:
         self._cuts = 0
         self._settled: dict[Hashable, Value] = {}
         self._made_anew: dict[tuple[Scope, str], list[Binding]] = {}
+        self._reaching: dict[cst.Name, tuple[Scope, list[Binding]] | None] = {}
 
     def forget(self) -> None:
         """Drop what was worked out before all callers were known."""
@@ -163,6 +164,11 @@ class Inference:
 
     def bindings_reaching(self, node: cst.Name) -> tuple[Scope, list[Binding]] | None:
         """The bindings whose value the name may have where it stands, and the scope they are in."""
+        if node not in self._reaching:
+            self._reaching[node] = self._bindings_reaching(node)
+        return self._reaching[node]
+
+    def _bindings_reaching(self, node: cst.Name) -> tuple[Scope, list[Binding]] | None:
         scope = self.names.scope_of(node)
         found = self.names.lookup(node.value, scope)
         if found is None:

@@ -102,6 +102,7 @@ class Names:
             if canonical(binding.imported[:-2]).split(".")[0] in ("tf", "keras")
         ]
         self._scoped = {node.__class__ for node in walk.scopes}
+        self._scopes: dict[cst.CSTNode, Scope] = {}
         # Modules of other kinds that are imported whole; "." and ".." end in their dot.
         self.stars_outside = [
             binding.imported.removesuffix("*")
@@ -111,6 +112,12 @@ class Names:
 
     def scope_of(self, node: cst.CSTNode) -> Scope:
         """The innermost scope in which `node` stands (a default or decorator stands outside its function)."""
+        known = self._scopes.get(node)
+        if known is None:
+            known = self._scopes[node] = self._scope_around(node)
+        return known
+
+    def _scope_around(self, node: cst.CSTNode) -> Scope:
         parents, scopes = self._walk.parents, self._walk.scopes
         child: cst.CSTNode | None = None
         current: cst.CSTNode | None = node

@@ -49,6 +49,8 @@ class Rebuilt:
         self._model = model
         self._infer = model.infer
         self._walk = model.walk
+        self._rare: dict[cst.CSTNode, bool] = {}
+        self._trials: dict[Loop, bool] = {}
 
     @cached_property
     def _calls(self) -> CallGraph:
@@ -126,7 +128,7 @@ class Rebuilt:
             if not waiting:
                 return
             place, entered = waiting.pop()
-            if self._is_guarded(place) or self._model.once.runs_seldom(place):
+            if self._is_rare(place):
                 continue
             loop = self._training_loop(place)
             function = self._calls.function_at(place)
@@ -136,6 +138,13 @@ class Rebuilt:
                 if function not in entered and len(entered) < _DEEPEST and not function.yields:
                     sites = self._calls.sites(function)
                     waiting += [(call, {**entered, function: call}) for call in sites if not has_stars(call)]
+
+    def _is_rare(self, node: cst.CSTNode) -> bool:
+        """Whether something keeps `node` from running on each step."""
+        known = self._rare.get(node)
+        if known is None:
+            known = self._rare[node] = self._is_guarded(node) or self._model.once.runs_seldom(node)
+        return known
 
     def _is_guarded(self, node: cst.CSTNode) -> bool:
         # What a loop runs over stands outside that loop.
@@ -152,13 +161,20 @@ class Rebuilt:
 
     def _makes_trials(self, loop: Loop) -> bool:
         """Whether each iteration of a loop trains for several epochs."""
+        known = self._trials.get(loop)
+        if known is None:
+            known = self._trials[loop] = self._trains_for_epochs(loop)
+        return known
+
+    def _trains_for_epochs(self, loop: Loop) -> bool:
         inside = [loop, *loop.inner]
         while any(inner not in inside for outer in inside for inner in outer.inner):
             inside += [inner for outer in inside for inner in outer.inner if inner not in inside]
         if any(self._model.loops.kind(inner) == "epoch" for inner in inside[1:]):
             return True
         calls = [call for inner in inside for call in inner.calls]
-        return any(self._runs_epochs(target, set()) for call in calls for target in self._calls.targets(call))
+        seen: set[Function] = set()  # what runs no epochs at the first call runs none at the next one
+        return any(self._runs_epochs(target, seen) for call in calls for target in self._calls.targets(call))
 
     def _runs_epochs(self, function: Function, seen: set[Function]) -> bool:
         if function in seen:
