@@ -112,6 +112,7 @@ class EightBits:
         known = [size for size in sizes if size is not None]
         return max(known) if known and len(known) == len(sizes) else None
 
+    @remembered
     def _of_binding(self, binding: Binding, function: Function | None, depth: int) -> float | None:
         if binding.kind == "param":
             given = self._calls.arguments(function, binding.name) if function is not None else []

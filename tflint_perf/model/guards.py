@@ -23,6 +23,12 @@ _BEST = re.compile(r"(^|_)(best|lowest|highest|max|min|record|smallest|largest)(
 _EQUAL_OPS = frozenset({"tf.equal", "tf.math.equal"})
 _MODULO_OPS = frozenset({"tf.math.mod", "tf.math.floormod", "tf.mod", "tf.floormod"})
 
+_AROUND_CODE = frozenset([cst.FunctionDef, cst.Lambda, cst.ClassDef, cst.Module])
+# What may keep the code in it from running.
+_DECIDING = frozenset(
+    [cst.If, cst.IfExp, cst.BooleanOperation, cst.With, cst.IndentedBlock, cst.For, cst.While]
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Guard:
@@ -62,9 +68,10 @@ class Guards:
     def _guard_here(self, node: cst.CSTNode) -> Guard | None:
         parents = self._walk.parents
         child, current = node, parents.get(node)
-        while current is not None and not isinstance(
-            current, cst.FunctionDef | cst.Lambda | cst.ClassDef | cst.Module
-        ):
+        while current is not None and current.__class__ not in _AROUND_CODE:
+            if current.__class__ not in _DECIDING:
+                child, current = current, parents.get(current)
+                continue
             guard = None
             match current:
                 case cst.If() if child is current.body:

@@ -44,16 +44,19 @@ class Kept:
             self._is_under_tape(place, 0) for place in (addition.node, *self._containers.reads(addition))
         )
 
-    @remembered
     def _is_under_tape(self, node: cst.CSTNode, depth: int) -> bool:
-        if is_under_tape(self._infer, node) or self._is_given_to_gradient(node):
+        if self._is_recorded_here(node):
             return True
         function = self._calls.function_at(node)
-        return (
-            function is not None
-            and depth < _DEEPEST
-            and any(self._is_under_tape(site, depth + 1) for site in self._calls.sites(function))
-        )
+        return function is not None and depth < _DEEPEST and self._is_called_under_tape(function, depth)
+
+    @remembered
+    def _is_called_under_tape(self, function: Function, depth: int) -> bool:
+        return any(self._is_under_tape(site, depth + 1) for site in self._calls.sites(function))
+
+    @remembered
+    def _is_recorded_here(self, node: cst.CSTNode) -> bool:
+        return is_under_tape(self._infer, node) or self._is_given_to_gradient(node)
 
     def _is_given_to_gradient(self, node: cst.CSTNode) -> bool:
         current: cst.CSTNode | None = node
