@@ -10,7 +10,7 @@ import libcst as cst
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.names import Names
 from tflint_perf.model.outside import NOTHING, Outside
-from tflint_perf.model.parts import Parts
+from tflint_perf.model.parts import SAME_FOR_ALL_CALLERS, Parts
 from tflint_perf.model.scopes import Class, Function, Loop
 from tflint_perf.model.syntax import names_read
 from tflint_perf.model.walk import Walk
@@ -33,6 +33,8 @@ class Model(Parts):
         self.walk = Walk(module)
         self.names = Names(self.walk)
         self.infer = Inference(self.walk, self.names, outside)
+        # The parts that another model lent to this one.
+        self.lent: tuple[object, ...] = ()
         # The first question about a parameter has the calls looked through; most files never get one.
         self.infer.arguments_of = lambda function, name: self.calls.arguments(function, name)
 
@@ -42,6 +44,9 @@ class Model(Parts):
         other.module, other.text, other.walk, other.names = self.module, self.text, self.walk, self.names
         # Values are the same whoever calls.
         other.infer, other.calls = self.infer, self.calls.with_callers(outside)
+        lent = {name: self.__dict__[name] for name in SAME_FOR_ALL_CALLERS if name in self.__dict__}
+        other.__dict__.update(lent)
+        other.lent = tuple(lent.values())
         return other
 
     def release(self) -> None:
@@ -52,7 +57,7 @@ class Model(Parts):
 
     def forget(self) -> None:
         """Let go of what was worked out, and leave the tree and its values to the model that this one was made from."""
-        shared = (self.module, self.walk, self.names, self.infer)
+        shared = (self.module, self.walk, self.names, self.infer, *self.lent)
         for known in list(self.__dict__.values()):
             if hasattr(known, "__dict__") and all(known is not other for other in shared):
                 known.__dict__.clear()

@@ -58,6 +58,7 @@ class Loops:
         self._per_step: dict[Function, bool] = {}
         self._repeated: dict[Function, bool] = {}
         self._own_judges: dict[Function, bool] = {}
+        self._innermost: dict[cst.CSTNode, Loop | None] = {}
 
     # Kinds
 
@@ -100,6 +101,11 @@ class Loops:
 
     def innermost_loop(self, node: cst.CSTNode) -> Loop | None:
         """The innermost loop of the same function whose iterations run `node`."""
+        if node not in self._innermost:
+            self._innermost[node] = self._loop_around(node)
+        return self._innermost[node]
+
+    def _loop_around(self, node: cst.CSTNode) -> Loop | None:
         parents, loops = self._walk.parents, self._walk.loops
         child, current = node, parents.get(node)
         while current is not None:

@@ -77,6 +77,10 @@ if TYPE_CHECKING:
     from tflint_perf.model.writes import Writes
 
 
+# The parts that ask nothing about callers in other files: what they find out holds whoever calls.
+SAME_FOR_ALL_CALLERS = ("steps", "scalars", "batching", "iterations", "growth")
+
+
 def part(path: str, *needs: str) -> Any:
     """A part of a model, made of the parts that it needs, or of the model itself, when somebody first asks.
 
