@@ -7,8 +7,10 @@ from textwrap import dedent
 
 import pytest
 
-from tflint_perf.project import FileResult, lint_files
+from tflint_perf.check import check_source
+from tflint_perf.project import FileResult, Neighbours, lint_files
 from tflint_perf.settings import Settings
+from tflint_perf.source import Source
 
 RULES = frozenset({"TFP101", "TFP202", "TFP406"})
 STEP = """
@@ -692,3 +694,15 @@ def test_what_a_module_does_to_the_devices_in_its_main_guard_is_not_done_by_impo
     program = "import tensorflow as tf\nimport net\ntf.keras.Sequential().fit(tf.zeros(3))\n"
     files = write(project, net=net, program=program)
     assert ("program.py" in lint(files, frozenset({"TFP404"}))) is found
+
+
+@pytest.mark.parametrize("codes", [RULES, {"TFP101"}, {"TFP406"}, {"TFP101", "TFP406"}])
+def test_whose_callers_matter_does_not_depend_on_the_rules_that_are_selected(
+    project: Path, codes: set[str]
+) -> None:
+    (path,) = write(project, steps=STEP)
+    neighbours = Neighbours(project, None)
+    source = Source.from_bytes(path.read_bytes(), str(path))
+    settings = Settings(root=Path(), rules=frozenset(codes))
+    checked = check_source(source, settings, neighbours.outside(str(path), None), ask=True)
+    assert checked.open.keys() == {"train_step", "clean_up"}

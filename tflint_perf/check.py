@@ -195,7 +195,9 @@ def _check(
     try:
         problems: list[str] = []
         reports = _reports(model, rules, problems)
-        left_open = _open(model, rules, reports, outside) if ask and isinstance(outside, Linked) else {}
+        left_open: Mapping[str, tuple[str, ...]] = {}
+        if ask and isinstance(outside, Linked) and outside.asked:
+            left_open = _open_to_any(model, rules, reports, outside)
         checked = _findings(model, source, settings, reports, heed, left_open, problems)
         told = tuple(f"{problem}{ON_FILE}{source.path}" for problem in problems)
         return replace(checked, problems=told) if told else checked
@@ -223,6 +225,18 @@ def _tolerant(rule: type[Rule], work: Callable[[], T], problems: list[str]) -> T
         return None
 
 
+def _open_to_any(
+    model: Model, rules: list[type[Rule]], reports: _Reports, outside: Linked
+) -> Mapping[str, tuple[str, ...]]:
+    """The functions that are open by any rule: if only by those selected, a rule's findings would depend on the others."""
+    house = {code for code, info in catalogue().items() if info.plugin is None}
+    others = [rule for rule in rules_about(model.text, house) if rule not in rules]
+    try:
+        return _open(model, [*rules, *others], [*reports, *_reports(model, others, [])], outside)
+    except InternalError:
+        return _open(model, rules, reports, outside)  # a rule that is left out because it fails
+
+
 def _open(
     model: Model, rules: list[type[Rule]], reports: _Reports, outside: Linked
 ) -> Mapping[str, tuple[str, ...]]:
@@ -232,8 +246,6 @@ def _open(
     be more findings; supposing that all are compiled, or run once, there may be fewer, and more of rules about
     compiled code.
     """
-    if not outside.asked:
-        return {}
     found = {report.node for _, report in reports}
     differ = _supposing((_PER_STEP, _CONSUMING), model, rules, outside) ^ found
     if found:
