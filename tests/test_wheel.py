@@ -44,8 +44,12 @@ class Installed:
 
 
 def bare_environment() -> dict[str, str]:
-    """The environment without what would let the project itself be found."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    """The environment without what would let the project itself be found, or a make be known that runs the tests."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("PYTHON") and name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")
+    }
 
 
 def run(*command: str | Path) -> None:
