@@ -34,7 +34,8 @@ _PLAIN_MINIMIZERS = frozenset({"scipy.optimize.minimize", "scipy.optimize.fmin_l
 _TRAIN_OP = re.compile(r"train|optim|minimi|solver|update|apply_grad", re.I)
 # What is measured of the training data, not done: `model.train_accuracy`.
 _MEASURED = re.compile(
-    r"_*train(ing)?_(\w+_)?(acc(uracy)?|loss(es)?|cost|metrics?|errors?|scores?|summar(y|ies)|mse|auc|f1)(_op)?", re.I
+    r"_*train(ing)?_(\w+_)?(acc(uracy)?|loss(es)?|cost|metrics?|errors?|scores?|summar(y|ies)|mse|auc|f1)(_op)?",
+    re.I,
 )
 
 
