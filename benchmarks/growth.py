@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import process_time
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from generated import ONE_FILE, Project, ordinary, scripts
 from generated_findings import FINDINGS
@@ -27,8 +27,9 @@ from measure import all_rules_on
 from table import Table, ratio, seconds
 from timing import RSS_UNIT
 
+from tflint_perf.keys import Format
+
 if TYPE_CHECKING:
-    from tflint_perf.keys import Format
     from tflint_perf.project import FileResult
     from tflint_perf.settings import Settings
 
@@ -64,18 +65,7 @@ KINDS: dict[str, Callable[[int], Project]] = {
     make.__name__: make for make in (*ONE_FILE, *FINDINGS, *MANY_FILES, ordinary)
 }
 FIXED = ("findings", "findings_in_a_loop", "unsafe_findings", "suppressions", "one_file")
-FORMATS: tuple[Format, ...] = (
-    "full",
-    "concise",
-    "grouped",
-    "json",
-    "json-lines",
-    "sarif",
-    "github",
-    "gitlab",
-    "junit",
-    "rdjson",
-)
+FORMATS: tuple[Format, ...] = get_args(Format)
 
 
 @dataclass(frozen=True, slots=True)
