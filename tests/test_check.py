@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import libcst as cst
 import pytest
 
-from tflint_perf import check
-from tflint_perf.check import InternalError, check_source
+from tflint_perf import asking, check
+from tflint_perf.asking import InternalError
+from tflint_perf.check import check_source
+from tflint_perf.model import Model
 from tflint_perf.registry import all_rules
+from tflint_perf.rule import Report
 from tflint_perf.settings import Settings
 from tflint_perf.source import Source
 
@@ -31,20 +35,25 @@ def test_nothing_keeps_a_tree_once_its_file_is_checked(script: Path) -> None:
     check_source(source, settings())
     gc.collect()
     gc.disable()
+    # libcst keeps a few nodes of its own as the defaults of fields, and so do those who share operators.
+    kept_anyway = nodes_in_memory()
     try:
         check_source(source, settings())
-        kept = [thing for thing in gc.get_objects() if isinstance(thing, cst.CSTNode)]
+        assert nodes_in_memory() == kept_anyway
     finally:
         gc.enable()
-    # libcst keeps a few nodes of its own as the defaults of fields.
-    assert len(kept) < 20
+
+
+def nodes_in_memory() -> int:
+    """How many nodes of trees there are."""
+    return sum(isinstance(thing, cst.CSTNode) for thing in gc.get_objects())
 
 
 def test_a_rule_that_fails_is_named_with_what_went_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(rule: object, model: object) -> None:
         raise ValueError("no such thing")
 
-    monkeypatch.setattr(check, "_ask", broken)
+    monkeypatch.setattr(asking, "_ask", broken)
     source = Source.from_bytes((FIXTURES / "TFP406" / "slow.py").read_bytes(), "slow.py")
     with pytest.raises(InternalError, match=r"TFP406: ValueError: no such thing \(test_check.py:\d+\)"):
         check_source(source, settings("TFP406"))
@@ -52,11 +61,63 @@ def test_a_rule_that_fails_is_named_with_what_went_wrong(monkeypatch: pytest.Mon
 
 def test_a_rule_is_not_asked_about_a_file_without_its_triggers(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(check, "_ask", lambda rule, model: asked.append(rule.code) or [])
+    monkeypatch.setattr(asking, "_ask", lambda rule, model: asked.append(rule.code) or [])
     check_source(
         Source.from_bytes(b"import tensorflow\ngc.collect()\n", "a.py"), settings("TFP101", "TFP406")
     )
     assert asked == ["TFP406"]
+
+
+CLEAN = (
+    b"import tensorflow as tf\n\n\ndef f(x):\n    for i in range(3):\n        x = tf.abs(x)\n    return x\n"
+)
+
+
+def test_a_clean_file_is_not_parsed_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "whole_module", whole := Counted(check.whole_module))
+    assert check_source(Source.from_bytes(CLEAN, "a.py"), settings()).findings == ()
+    assert whole.times == 0
+    found = check_source(
+        Source.from_bytes((FIXTURES / "TFP406" / "slow.py").read_bytes(), "a.py"), settings()
+    )
+    assert found.findings
+    assert whole.times == 1
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [b"match x:\n    case 1:\n        pass\n", b"# tflint-perf: disable=TFP406\n"],
+    ids=["match", "comment"],
+)
+def test_what_takes_the_whole_tree_gets_it(monkeypatch: pytest.MonkeyPatch, odd: bytes) -> None:
+    monkeypatch.setattr(check, "whole_module", whole := Counted(check.whole_module))
+    check_source(Source.from_bytes(CLEAN + odd, "a.py"), settings())
+    assert whole.times == 1
+
+
+def test_a_rule_that_asks_for_white_space_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = all_rules()["TFP406"]
+
+    def check_rule(self: object, model: Model) -> Iterator[Report]:
+        if model.module.header is not None:
+            yield Report(model.module.body[0], "found with its white space")
+
+    monkeypatch.setattr(rule, "check", check_rule)
+    source = Source.from_bytes((FIXTURES / "TFP406" / "slow.py").read_bytes(), "slow.py")
+    (finding,) = check_source(source, settings("TFP406")).findings
+    assert finding.message.startswith("found with its white space")
+
+
+class Counted:
+    """A function that counts how often it is called."""
+
+    def __init__(self, function: Callable[[str], cst.Module]) -> None:
+        self._function = function
+        self.times = 0
+
+    def __call__(self, text: str) -> cst.Module:
+        self.times += 1
+        return self._function(text)
 
 
 def test_findings_come_in_the_order_of_the_text() -> None:

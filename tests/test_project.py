@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tflint_perf import check, pool, project
+from tflint_perf.asking import InternalError
 from tflint_perf.project import FileResult, Job, Neighbours, lint_files, lint_text
 from tflint_perf.settings import Settings
 
@@ -129,7 +130,7 @@ def test_a_rule_that_fails_is_a_line_and_the_rest_goes_on(
 
     def check_source(source: object, *rest: object, **also: object) -> check.Checked:
         if getattr(source, "path", "") == "b.py":
-            raise check.InternalError("TFP406: ValueError: no\nluck (rule.py:3)")
+            raise InternalError("TFP406: ValueError: no\nluck (rule.py:3)")
         if getattr(source, "path", "") == "c.py":
             raise RecursionError("maximum recursion depth exceeded")
         return real(source, *rest, **also)  # type: ignore[arg-type]

@@ -58,6 +58,9 @@ class _Search:
         self._bases = bases
         self._packages = frozenset(file for file in project if file.name == "__init__.py")
         self._texts: dict[Path, bytes] = {}
+        # The words that a file imports, and those that it uses, got from its text when first asked for.
+        self._imported: dict[Path, frozenset[bytes]] = {}
+        self._used: dict[Path, frozenset[bytes]] = {}
         self._read: set[Path] = set()
         self._uses: dict[_Place, list[tuple[Path, Use]]] = {}
         self._known: dict[_Place, tuple[Caller, ...]] = {}
@@ -86,13 +89,23 @@ class _Search:
         for file in self._project:
             if file in self._read:
                 continue
-            text = self._text(file)
-            imported = {
-                word for line in _IMPORT.findall(text) for word in _WORD.findall(line)
-            } & imported_ones
-            used = homes.keys() & _USED.findall(text) if imported else ()
+            imported = self._words_imported(file) & imported_ones
+            used = homes.keys() & self._words_used(file) if imported else ()
             if any(not imported.isdisjoint(homes[word]) for word in used):
                 self._read_once(file)
+
+    def _words_imported(self, file: Path) -> frozenset[bytes]:
+        known = self._imported.get(file)
+        if known is None:
+            lines = b" ".join(_IMPORT.findall(self._text(file)))
+            known = self._imported[file] = frozenset(_WORD.findall(lines))
+        return known
+
+    def _words_used(self, file: Path) -> frozenset[bytes]:
+        known = self._used.get(file)
+        if known is None:
+            known = self._used[file] = frozenset(_USED.findall(self._text(file)))
+        return known
 
     def _text(self, file: Path) -> bytes:
         known = self._texts.get(file)

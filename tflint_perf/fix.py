@@ -47,7 +47,7 @@ def fix_source(source: Source, settings: Settings, outside: Outside | None = Non
     """Make all fixes that the settings allow, in rounds: what a fix brings about may have one, too.
 
     Raises:
-        tflint_perf.check.InternalError: a rule failed.
+        tflint_perf.asking.InternalError: a rule failed.
     """
     from tflint_perf.check import check_source  # imports libcst
     from tflint_perf.model.outside import NOTHING

@@ -255,7 +255,7 @@ def _lint_bytes(
     except SourceError as error:
         return FileResult(path, failure=str(error)), data
     except Exception as error:
-        from tflint_perf.check import InternalError
+        from tflint_perf.asking import InternalError
 
         kind = "" if isinstance(error, InternalError) else f"{type(error).__name__}: "
         what = " ".join(f"{kind}{error}".split())

@@ -34,7 +34,10 @@ _NEAR = 2
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What a reader says of a place: "report" it with this code, or stay "silent"."""
+    """What a reader says of a place: "report" it with this code, or stay "silent".
+
+    In a notebook `line` counts in its `cell`, which counts from 1 over all cells.
+    """
 
     repository: str
     file: str
@@ -42,6 +45,18 @@ class Place:
     code: str
     verdict: Literal["report", "silent"]
     why: str
+    cell: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The place as a finding's is written."""
+        return (
+            f"{self.file}:{self.line}" if self.cell is None else f"{self.file}:cell {self.cell}:{self.line}"
+        )
+
+
+# File, cell, row and code of a finding.
+Found = tuple[str, int | None, int, str]
 
 
 def read_lists(folder: Path = LISTS) -> dict[str, list[Place]]:
@@ -53,19 +68,20 @@ def read_lists(folder: Path = LISTS) -> dict[str, list[Place]]:
             Place(
                 listed["repository"],
                 **{key: place[key] for key in ("file", "line", "code", "verdict", "why")},
+                cell=place.get("cell"),
             )
             for place in listed.get("place", ())
         ]
     return lists
 
 
-def found_in(checkout: Path, files: set[str]) -> set[tuple[str, int, str]]:
-    """File, row and code of each finding in the files, with all rules that are not opt-in."""
+def found_in(checkout: Path, files: set[str]) -> set[Found]:
+    """Each finding in the files, with all rules that are not opt-in."""
     rules = frozenset(code for code, rule in catalogue().items() if not rule.opt_in)
     settings = Settings(root=checkout, rules=rules, include_tests=True, project_root=checkout)
     paths = [path for path in find_files([str(checkout)], settings).files if _name(path, checkout) in files]
     return {
-        (_name(Path(result.path), checkout), finding.start.row, finding.code)
+        (_name(Path(result.path), checkout), finding.start.cell, finding.start.row, finding.code)
         for result in lint_files(paths, settings, 1)
         for finding in result.findings
     }
@@ -75,11 +91,11 @@ def _name(path: Path, checkout: Path) -> str:
     return path.absolute().relative_to(checkout.absolute()).as_posix()
 
 
-def score(places: list[Place], found: set[tuple[str, int, str]]) -> Iterator[tuple[Place, bool]]:
+def score(places: list[Place], found: set[Found]) -> Iterator[tuple[Place, bool]]:
     """Each place, and whether it is reported. A finding speaks of the nearest place of its code."""
     reported: set[Place] = set()
-    for file, row, code in found:
-        same = [place for place in places if (place.file, place.code) == (file, code)]
+    for file, cell, row, code in found:
+        same = [place for place in places if (place.file, place.cell, place.code) == (file, cell, code)]
         nearest = min(same, key=lambda place: abs(place.line - row), default=None)
         if nearest is not None and abs(nearest.line - row) <= _NEAR:
             reported.add(nearest)
@@ -104,7 +120,7 @@ def main() -> int:
             counts[place.code, place.verdict, reported] += 1
             if reported != (place.verdict == "report"):
                 what = "missed" if place.verdict == "report" else "false alarm"
-                print(f"{what}: {name}/{place.file}:{place.line} {place.code}: {place.why}")
+                print(f"{what}: {name}/{place.name} {place.code}: {place.why}")
     print(f"\n{'code':8}{'found':>12}{'false alarms':>16}")
     for code in sorted({code for code, _, _ in counts}):
         print(f"{code:8}{_of(counts, code, 'report'):>12}{_of(counts, code, 'silent'):>16}")

@@ -12,7 +12,7 @@ from tflint_perf.model.flow import encloses, loops_around
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Binding, Loop
-from tflint_perf.model.syntax import argument, callee_name, is_name, mentions, target_names
+from tflint_perf.model.syntax import argument, callee_name, is_name, mentions, same_code, target_names
 from tflint_perf.model.tapes import GRADIENTS
 
 _ADDITIONS = frozenset({"tf.add", "tf.math.add", "tf.add_n", "tf.math.add_n"})
@@ -90,17 +90,17 @@ class GradientSums:
             pairs = list(
                 zip(part.iter.args, (element.value for element in part.target.elements), strict=False)
             )
-            ours = [name for arg, name in pairs if arg.value.deep_equals(total)]
+            ours = [name for arg, name in pairs if same_code(arg.value, total)]
             gradients = {
                 name.value
                 for arg, target in pairs
-                if not arg.value.deep_equals(total) and self._are_gradients(arg.value, (), 0)
+                if not same_code(arg.value, total) and self._are_gradients(arg.value, (), 0)
                 for name in target_names(target)
             }
             gradient = self._added_to(added, ours[0]) if ours else None
             return gradient is not None and mentions(gradient, gradients)
         for place in _subscripts(added):
-            if place.value.deep_equals(total):
+            if same_code(place.value, total):
                 gradient = self._added_to(added, place)
                 return gradient is not None and self._is_one_gradient(gradient, 0)
         return False
@@ -118,7 +118,7 @@ class GradientSums:
                     sides = [element.value for element in sides[0].elements]
             case _:
                 return None
-        others = [side for side in sides if not side.deep_equals(to)]
+        others = [side for side in sides if not same_code(side, to)]
         return others[0] if len(others) == 1 and len(sides) == 2 else None
 
     def _is_list_of_tensors(self, total: Total) -> bool:

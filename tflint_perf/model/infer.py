@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import replace
+from typing import Any
 
 import libcst as cst
 
@@ -89,47 +90,26 @@ class Inference:
         return known
 
     def _evaluate(self, node: cst.CSTNode) -> Value:
-        match node:
-            case cst.Name():
-                return self._name(node)
-            case cst.Attribute():
-                return self._attribute(node)
-            case cst.Call():
-                return value_of_call(self, node)
-            case cst.Integer() | cst.Float():
-                return NUMBER
-            case cst.SimpleString() | cst.FormattedString() | cst.ConcatenatedString():
-                return STRING
-            case cst.BinaryOperation():
-                return arithmetic(self.value(node.left), self.value(node.right))
-            case cst.UnaryOperation():
-                return NUMBER if isinstance(node.operator, cst.Not) else self.value(node.expression)
-            case cst.Comparison():
-                parts = [self.value(node.left), *(self.value(part.comparator) for part in node.comparisons)]
-                return TENSOR if any(part.kind == "tensor" for part in parts) else NUMBER
-            case cst.BooleanOperation():
-                return join([self.value(node.left), self.value(node.right)])
-            case cst.IfExp():
-                return join([self.value(node.body), self.value(node.orelse)])
-            case cst.Tuple():
-                return self._sequence("tuple", node)
-            case cst.List():
-                return self._sequence("list", node)
-            case cst.Dict():
-                return self._dict(node)
-            case cst.DictComp():
-                return Value("dict", element=self.value(node.value))
-            case cst.ListComp() | cst.GeneratorExp() | cst.SetComp():
-                return Value("list", element=self.value(node.elt))
-            case cst.Subscript():
-                return self._subscript(node)
-            case cst.NamedExpr():
-                return self.value(node.value)
-            case cst.Lambda():
-                return Value("function", function=self.walk.functions.get(node))
-            case cst.StarredElement():
-                return UNKNOWN
-        return UNKNOWN
+        evaluator = _EVALUATORS.get(node.__class__)
+        return evaluator(self, node) if evaluator is not None else UNKNOWN
+
+    # Expressions of each kind
+
+    def _unary(self, node: cst.UnaryOperation) -> Value:
+        return NUMBER if isinstance(node.operator, cst.Not) else self.value(node.expression)
+
+    def _comparison(self, node: cst.Comparison) -> Value:
+        parts = [self.value(node.left), *(self.value(part.comparator) for part in node.comparisons)]
+        return TENSOR if any(part.kind == "tensor" for part in parts) else NUMBER
+
+    def _tuple(self, node: cst.Tuple) -> Value:
+        return self._sequence("tuple", node)
+
+    def _list(self, node: cst.List) -> Value:
+        return self._sequence("list", node)
+
+    def _comprehension(self, node: cst.ListComp | cst.SetComp | cst.GeneratorExp) -> Value:
+        return Value("list", element=self.value(node.elt))
 
     def _sequence(self, kind: str, node: cst.Tuple | cst.List) -> Value:
         if any(isinstance(element, cst.StarredElement) for element in node.elements):
@@ -304,3 +284,28 @@ def _values(infer: Inference, bindings: list[Binding], scope: Scope) -> list[Val
     if any(b.kind == "augment" and v.kind == "tensor" for b, v in zip(bindings, values, strict=True)):
         return [value for value in values if value.kind not in ("number", "array", "none")]
     return values
+
+
+# By the class of the node, since most questions are about names, and `isinstance` takes long to say no.
+_EVALUATORS: dict[type[cst.CSTNode], Callable[[Inference, Any], Value]] = {
+    cst.Name: Inference._name,
+    cst.Attribute: Inference._attribute,
+    cst.Call: value_of_call,
+    cst.Subscript: Inference._subscript,
+    **dict.fromkeys((cst.Integer, cst.Float), lambda _infer, _node: NUMBER),
+    **dict.fromkeys(
+        (cst.SimpleString, cst.FormattedString, cst.ConcatenatedString), lambda _infer, _node: STRING
+    ),
+    cst.BinaryOperation: lambda infer, node: arithmetic(infer.value(node.left), infer.value(node.right)),
+    cst.BooleanOperation: lambda infer, node: join([infer.value(node.left), infer.value(node.right)]),
+    cst.IfExp: lambda infer, node: join([infer.value(node.body), infer.value(node.orelse)]),
+    cst.UnaryOperation: Inference._unary,
+    cst.Comparison: Inference._comparison,
+    cst.Tuple: Inference._tuple,
+    cst.List: Inference._list,
+    cst.Dict: Inference._dict,
+    cst.DictComp: lambda infer, node: Value("dict", element=infer.value(node.value)),
+    **dict.fromkeys((cst.ListComp, cst.SetComp, cst.GeneratorExp), Inference._comprehension),
+    cst.NamedExpr: lambda infer, node: infer.value(node.value),
+    cst.Lambda: lambda infer, node: Value("function", function=infer.walk.functions.get(node)),
+}

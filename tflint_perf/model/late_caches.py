@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Literal
 import libcst as cst
 
 from tflint_perf.model.conditions import conditions
-from tflint_perf.model.syntax import argument, descendants, has_stars, integer, is_name, last_name
+from tflint_perf.model.syntax import (
+    argument,
+    descendants,
+    has_stars,
+    integer,
+    is_name,
+    last_name,
+    same_code,
+)
 from tflint_perf.model.values import Pipeline
 
 if TYPE_CHECKING:
@@ -69,7 +77,7 @@ class LateCaches:
         """Whether conditions in front of two stages ask different things of one value: both may never hold."""
         asked, also = (list(conditions(self._model.walk, call, exits=False)) for call in (one, other))
         return any(
-            here is not there and _names_in(here) & _names_in(there) and not here.deep_equals(there)
+            here is not there and _names_in(here) & _names_in(there) and not same_code(here, there)
             for here in asked
             for there in also
             if here not in also and there not in asked

@@ -15,7 +15,7 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Binding, Function
 from tflint_perf.model.size_of_calls import BATCH_SIZE, is_flow, size_of_element
-from tflint_perf.model.syntax import callee_name, integer, last_name, names_read, string
+from tflint_perf.model.syntax import callee_name, integer, last_name, names_read, same_code, string
 
 if TYPE_CHECKING:
     from tflint_perf.model.loops import Loops
@@ -247,7 +247,7 @@ class Sizes:
         if cut.lower is None or cut.upper is None or cut.step is not None:
             return kept
         if isinstance(cut.upper, cst.BinaryOperation) and isinstance(cut.upper.operator, cst.Add):
-            if integer(cut.upper.right) == 1 and cut.upper.left.deep_equals(cut.lower):
+            if integer(cut.upper.right) == 1 and same_code(cut.upper.left, cut.lower):
                 return "sample"
         return "batch" if self.varies(cut.lower) else kept
 

@@ -10,7 +10,7 @@ from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.invariance import Invariance
 from tflint_perf.model.scopes import Loop
-from tflint_perf.model.syntax import callee_name, descendants, integer
+from tflint_perf.model.syntax import callee_name, descendants, integer, same_code
 
 CONVERSIONS = ("tf.convert_to_tensor", "tf.constant")
 
@@ -111,9 +111,7 @@ class Slicing:
         if len(bounds) == 1:
             sizes = [_counted_size(cut, counter) if cut is not None else None for cut in cuts]
             size_of_first = sizes[0]
-            if size_of_first is None or not all(
-                s is not None and s.deep_equals(size_of_first) for s in sizes
-            ):
+            if size_of_first is None or not all(s is not None and same_code(s, size_of_first) for s in sizes):
                 return "the slices are not of one size"
             return SlicingLoop(node, size_of_first, tuple(slices), bounds[0])
         return "the loop does not count through the arrays"
@@ -122,9 +120,9 @@ class Slicing:
         """`len(x)`, `x.shape[0]`, or a name for one of those."""
         match node:
             case cst.Call(func=cst.Name("len"), args=[cst.Arg(value=given)]):
-                return given.deep_equals(array)
+                return same_code(given, array)
             case cst.Subscript(value=cst.Attribute(value=given, attr=cst.Name("shape"))):
-                return given.deep_equals(array)
+                return same_code(given, array)
             case cst.Name():
                 found = self._infer.bindings_reaching(node)
                 values = [b.value for b in found[1] if b.kind == "assign" and b.path == ()] if found else []
@@ -149,7 +147,7 @@ def _steps_by(cut: cst.Slice, counter: cst.BaseExpression, size: cst.BaseExpress
     match cut.upper:
         case cst.BinaryOperation(left=left, operator=cst.Add(), right=right):
             return cut.lower is not None and (
-                cut.lower.deep_equals(counter) and left.deep_equals(counter) and right.deep_equals(size)
+                same_code(cut.lower, counter) and same_code(left, counter) and same_code(right, size)
             )
     return False
 
@@ -164,6 +162,6 @@ def _counted_size(cut: cst.Slice, counter: cst.BaseExpression) -> cst.BaseExpres
                 operator=cst.Multiply(),
                 right=again,
             ),
-        ) if i.deep_equals(counter) and j.deep_equals(counter) and integer(one) == 1:
-            return size if again.deep_equals(size) else None
+        ) if same_code(i, counter) and same_code(j, counter) and integer(one) == 1:
+            return size if same_code(again, size) else None
     return None

@@ -63,6 +63,9 @@ _NO_CODE = frozenset(
     ]
 )
 
+# Those of them that make a difference to what an expression is.
+_TELLING = ("attr", "keyword", "operator", "star")
+
 _fields: dict[type[cst.CSTNode], tuple[str, ...]] = {}
 # Asked for by their class, since `isinstance` and `issubclass` take long to say no of an abstract one.
 NODES: frozenset[Any] = frozenset(
@@ -120,6 +123,24 @@ def descendants_here(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         if first or not isinstance(node, (cst.FunctionDef, cst.Lambda, cst.ClassDef)):
             stack.extend(reversed(list(children(node))))
         first = False
+
+
+def same_code(one: cst.CSTNode | None, other: cst.CSTNode | None) -> bool:
+    """Whether two expressions are the same but for white space, brackets and comments."""
+    if one is None or other is None or type(one) is not type(other):
+        return one is other
+    telling = (name for name in _TELLING if hasattr(type(one), name))
+    return all(
+        _same_value(getattr(one, name), getattr(other, name)) for name in (*fields_of(type(one)), *telling)
+    )
+
+
+def _same_value(one: object, other: object) -> bool:
+    if isinstance(one, cst.CSTNode) and isinstance(other, cst.CSTNode):
+        return same_code(one, other)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_same_value, one, other))
+    return one == other
 
 
 def calls_below(node: cst.CSTNode) -> Iterator[cst.Call]:

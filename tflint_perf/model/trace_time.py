@@ -14,7 +14,7 @@ from tflint_perf.model.named_calls import builtin_or_qualified
 from tflint_perf.model.once import Once
 from tflint_perf.model.scopes import Binding, Function
 from tflint_perf.model.symbolic import Symbolic
-from tflint_perf.model.syntax import callee_name, descendants, dotted_name, is_constant, string
+from tflint_perf.model.syntax import callee_name, descendants, dotted_name, is_constant, same_code, string
 
 Kind = Literal["value", "number", "print", "numpy", "random", "time", "append"]
 
@@ -216,7 +216,7 @@ def _is_cut(binding: Binding) -> bool:
     return (
         isinstance(value, cst.Subscript)
         and isinstance(binding.node, cst.BaseExpression)
-        and value.value.deep_equals(binding.node)
+        and same_code(value.value, binding.node)
         and isinstance(value.slice[0].slice, cst.Slice)
     )
 
