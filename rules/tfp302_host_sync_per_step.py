@@ -90,7 +90,7 @@ class HostSyncPerStep(Rule):
     def check(self, model: Model) -> Iterator[Report]:
         if model.programs.is_graph_code() or model.devices.uses_no_gpu():
             return
-        for statement in model.syncs.statements():
+        for statement in model.copying.statements:
             sync = _flagged(model, statement)
             if sync is not None:
                 yield Report(

@@ -64,6 +64,8 @@ def _open(
         compiled = _supposing((_COMPILED,), model, rules if found else of_compiled, outside)
         differ |= found - _nodes(compiled)
         differ |= _nodes(pair for pair in compiled if pair[0] in of_compiled) - found
+    if not differ:
+        return {}
     functions = model.calls.functions_outside(differ)
     named = {name_outside(function): function.owner for function in functions}
     offered = dict.fromkeys(model.offered.names_of(differ), ())

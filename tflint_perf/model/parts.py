@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tflint_perf.model.calls import CallGraph
     from tflint_perf.model.compiled import Compiled
     from tflint_perf.model.containers import Containers
+    from tflint_perf.model.copying import Copying
     from tflint_perf.model.counters import Counters
     from tflint_perf.model.crossing import Crossings
     from tflint_perf.model.device_setup import DeviceSetup
@@ -78,7 +79,11 @@ if TYPE_CHECKING:
 
 
 # The parts that ask nothing about callers in other files: what they find out holds whoever calls.
-SAME_FOR_ALL_CALLERS = ("steps", "scalars", "batching", "iterations", "growth")
+SAME_FOR_ALL_CALLERS = (
+    "steps", "scalars", "batching", "iterations", "growth", "copying", "on_device", "invariance", "slicing",
+    "statefulness", "augmentations", "plain_numpy", "counters", "in_place", "versions", "gradient_sums", "device_setup",
+    "tapes", "left_on", "precision",
+)  # fmt: skip
 
 
 def part(path: str, *needs: str) -> Any:
@@ -172,6 +177,8 @@ class Parts:
     on_device: OnDevice = part("on_device.OnDevice", "infer", "calls")
     # What becomes of values on the host.
     host_values: HostValues = part("host_values.HostValues", "infer", "calls", "loops")
+    # Where tensors may be copied to the host.
+    copying: Copying = part("copying.Copying", "infer")
     # Copies of a device's tensors to the host.
     syncs: Syncs = part("syncs.Syncs", "infer", "calls", "loops", "guards", "on_device", "host_values")
     # What counts a loop's iterations.

@@ -12,6 +12,7 @@ import libcst as cst
 from tflint_perf.caller import Fate
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.conditions import conditions
+from tflint_perf.model.copying import HOST_BUILTINS, HOST_METHODS
 from tflint_perf.model.flow import loops_around
 from tflint_perf.model.guards import Guards
 from tflint_perf.model.host_values import HostValues
@@ -31,9 +32,7 @@ from tflint_perf.model.syntax import (
 )
 from tflint_perf.model.usual import Usual
 
-_METHODS = ("numpy", "item")
 _EQUAL_OPS = ("tf.equal", "tf.math.equal", "tf.not_equal", "tf.math.not_equal")
-_BUILTINS = ("float", "int", "str")
 # A loop of so few iterations waits for next to nothing.
 _FEW = 10
 _BOUNDED = ("range", "trange", "take")
@@ -70,24 +69,6 @@ class Syncs:
         self._usual = Usual(infer)
         self._on_each_step: dict[cst.CSTNode, bool] = {}
         self._asked_for: dict[cst.CSTNode | None, set[str]] = {}
-
-    def statements(self) -> list[cst.CSTNode]:
-        """The statements that may copy a tensor to the host, in the order of the text."""
-        found: dict[cst.CSTNode, None] = {}
-        for calls in self._walk.calls.values():
-            for call in calls:
-                if self._may_copy(call):
-                    found[self._statement_of(call)] = None
-        for node in self._walk.parents:
-            if node.__class__ is cst.FormattedString or _counts_or_formats(node):
-                found[self._statement_of(node)] = None
-        return sorted(found, key=lambda statement: self._walk.at[statement].order)
-
-    def _may_copy(self, call: cst.Call) -> bool:
-        name = callee_name(call)
-        if name in _METHODS or name in _BUILTINS or name == "format" or shows(self._infer, call):
-            return True
-        return bool(call.args) and self._infer.names.qualified(call.func).startswith("np.")
 
     def _statement_of(self, node: cst.CSTNode) -> cst.CSTNode:
         while node not in self._walk.at:
@@ -128,9 +109,11 @@ class Syncs:
     def _taken(self, node: cst.BaseExpression) -> Iterable[cst.BaseExpression]:
         """What an expression makes a host value or text of."""
         match node:
-            case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(value=name))) if name in _METHODS:
+            case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(value=name))) if (
+                name in HOST_METHODS
+            ):
                 return [receiver]
-            case cst.Call(func=cst.Name(value=name)) if name in _BUILTINS:
+            case cst.Call(func=cst.Name(value=name)) if name in HOST_BUILTINS:
                 return [arg.value for arg in node.args[:1] if not arg.star]
             case cst.Call(func=cst.Attribute(attr=cst.Name(value="format"))):
                 return [arg.value for arg in node.args if not arg.star]
@@ -295,10 +278,6 @@ def _head(statement: cst.CSTNode) -> list[cst.CSTNode]:
         case cst.BaseSmallStatement():
             return [statement]
     return []
-
-
-def _counts_or_formats(node: cst.CSTNode) -> bool:
-    return node.__class__ is cst.BinaryOperation and isinstance(node.operator, cst.Modulo)
 
 
 def _counts(node: cst.CSTNode) -> TypeGuard[cst.BinaryOperation]:

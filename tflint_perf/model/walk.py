@@ -51,6 +51,8 @@ class Walk:
         self.loops: dict[cst.CSTNode, Loop] = {}
         self.scopes: dict[cst.CSTNode, Scope] = {}
         self.withs: list[cst.With] = []
+        # Strings with values in them, and what has a `%`, which makes another one or counts.
+        self.formats: list[cst.FormattedString | cst.BinaryOperation] = []
         # By the block, what in it may leave it; filled where somebody asks.
         self.exits: dict[cst.IndentedBlock, list[cst.If]] = {}
         # Assignments to attributes of anything but `self`: `agent.train = tf.function(agent.train)`.
@@ -130,6 +132,16 @@ class Walk:
         for arg in node.args:
             self.parents[arg] = node
             self.visit(arg.value, arg)
+
+    def _formatted(self, node: cst.FormattedString) -> None:
+        self.formats.append(node)
+        self._below(node)
+
+    def _binary(self, node: cst.BinaryOperation) -> None:
+        if node.operator.__class__ is cst.Modulo:
+            self.formats.append(node)
+        self.visit(node.left, node)
+        self.visit(node.right, node)
 
     def _named_expression(self, node: cst.NamedExpr) -> None:
         self.visit(node.value, node)
@@ -228,6 +240,8 @@ _HANDLERS: dict[type[cst.CSTNode], Callable[[Walk, Any], None]] = {
     cst.Name: Walk._name,
     cst.Attribute: Walk._attribute,
     cst.Call: Walk._call,
+    cst.FormattedString: Walk._formatted,
+    cst.BinaryOperation: Walk._binary,
     cst.NamedExpr: Walk._named_expression,
     cst.Yield: Walk._yield,
     cst.Lambda: walk_lambda,
