@@ -24,8 +24,9 @@ class GraphOpInSessionLoop(Rule):
     ## What it does
 
     Reports ops, `Saver`, `global_variables_initializer`, `merge_all`, `assign` and `minimize` in TensorFlow 1
-    style code that are made inside a loop that runs a session, or in a function that such a loop calls: one finding
-    for each statement of the loop, and for each function.
+    style code that are made inside a loop that runs a session, or in a function that such a loop calls, also in another
+    file: one finding for each statement of the loop, and for each function that makes ops and runs a session. A function
+    that makes ops and leaves it to the loop to run them is reported where the loop calls it.
 
     ## Why is this bad?
 
@@ -80,15 +81,15 @@ class GraphOpInSessionLoop(Rule):
             )
 
 
-def _by_cause(model: Model) -> dict[tuple[cst.CSTNode, Loop], list[cst.Call]]:
+def _by_cause(model: Model) -> dict[tuple[cst.CSTNode, Loop | None], list[cst.Call]]:
     """Ops in session loops by the statement of the loop that makes them, or by the function that the loop calls."""
-    causes: dict[tuple[cst.CSTNode, Loop], list[cst.Call]] = {}
+    causes: dict[tuple[cst.CSTNode, Loop | None], list[cst.Call]] = {}
     for call, loop in model.sessions.ops_in_loops():
         guard = model.guard_of(call)
-        if guard is not None and not isinstance(guard.node, cst.BinaryOperation):
+        if guard is not None and not guard.counts:
             continue  # behind `counter % n` the graph grows, too
         function = model.function_at(call)
-        is_called = function is not None and function is not loop.function
+        is_called = function is not None and (loop is None or function is not loop.function)
         holder = function.node if function is not None and is_called else model.statement_of(call)
         causes.setdefault((holder, loop), []).append(call)
     for calls in causes.values():
@@ -102,17 +103,20 @@ def _shown(model: Model, call: cst.Call) -> str:
     """What is called, as the file says it."""
     if model.qualified(call.func):
         return f"`{model.module.code_for_node(call.func)}`"
-    return f"`.{callee_name(call)}()`" if callee_name(call) else "a layer"
+    dot = "." if isinstance(call.func, cst.Attribute) else ""
+    return f"`{dot}{callee_name(call)}()`" if callee_name(call) else "a layer"
 
 
-def _make_one_once(calls: list[cst.Call], loop: Loop, edit: Editor) -> Repair | Refusal:
+def _make_one_once(calls: list[cst.Call], loop: Loop | None, edit: Editor) -> Repair | Refusal:
     """Move the first that can be moved: the others are found again. Where none can, say why the first stays."""
     found = [_make_once(call, loop, edit) for call in calls]
     return next((repair for repair in found if isinstance(repair, Repair)), found[0])
 
 
-def _make_once(call: cst.Call, loop: Loop, edit: Editor) -> Repair | Refusal:
+def _make_once(call: cst.Call, loop: Loop | None, edit: Editor) -> Repair | Refusal:
     model = edit.model
+    if loop is None:
+        return Refusal("it is made in a function that a loop of another file calls")
     if model.loops.innermost_loop(call) is None or model.function_at(call) is not loop.function:
         return Refusal("it is made in a function that the loop calls", loop.node)
     statement = model.statement_of(call)
@@ -150,7 +154,8 @@ def _stays(model: Model, call: cst.Call, statement: cst.CSTNode, loop: Loop) -> 
     if model.qualified(call.func) in ops.OF_COLLECTIONS:
         for other, other_loop in model.sessions.ops_in_loops():
             if (
-                loop in loops_around(other_loop)
+                other_loop is not None
+                and loop in loops_around(other_loop)
                 and model.statement_of(other) is not statement
                 and ops.adds_to_collections(model.infer, other)
             ):

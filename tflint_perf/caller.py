@@ -40,7 +40,8 @@ class Caller:
     `fates` is what becomes there of what the call gives, `parts` what becomes of the parts of a tuple.
     "consume" is what takes the elements of a dataset that comes from this file: `which` part of a tuple, "[1]", or ""
     for what is none, or "*" for any. `given` are the arguments from which batches are taken that Python makes, and
-    `fed` says that what the call gives goes into a step, `trains` that a step loop around the call trains.
+    `fed` says that what the call gives goes into a step, `trains` that a step loop around the call trains, and
+    `on_one_graph` that a loop makes the call again and again on the same graph of TensorFlow 1.
     """
 
     how: How
@@ -55,6 +56,7 @@ class Caller:
     fed: bool = False
     guarded: bool = False
     trains: bool = False
+    on_one_graph: bool = False
 
     def fates_of(self, path: tuple[int, ...]) -> frozenset[Fate]:
         """What becomes of the part that `path` leads to of what the call gives."""

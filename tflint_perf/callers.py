@@ -214,6 +214,7 @@ class _Search:
             fed=use.fed,
             trains=use.trains or (outside_loops and any(caller.trains for caller in above)),
             guarded=use.guarded or (outside_loops and _are_guarded(above)),
+            on_one_graph=use.on_one_graph or (outside_loops and any(caller.on_one_graph for caller in above)),
         )
 
 

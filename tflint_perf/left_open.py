@@ -25,6 +25,7 @@ _PER_STEP = Caller(
     given=(Given("*", -1, "stacked"),),
     fed=True,
     trains=True,
+    on_one_graph=True,
 )
 _COMPILED = Caller("compile", "compiled")
 _ONCE = Caller("call", "eager")

@@ -146,6 +146,14 @@ SILENT = {
             with tf.Session() as inner:
                 inner.run(values)
         """,
+    "a function that makes ops, called before the loop": """
+        def network(inputs):
+            return tf.nn.softmax(tf.tanh(inputs))
+        output = network(x)
+        for step in range(1000):
+            sess.run([train_op, output])
+        sess.run(network(x))
+        """,
     "after the loop has ended": """
         for step in range(1000):
             try:
@@ -326,6 +334,25 @@ FLAGGED = {
         """,
     "in a comprehension": """
         values = [sess.run(tf.constant(i)) for i in range(1000)]  # <-
+        """,
+    "a function that makes ops for the loop that runs them": """
+        def network(inputs):
+            hidden = tf.tanh(tf.matmul(inputs, w))
+            return tf.nn.softmax(hidden)
+        output = network(x)
+        for step in range(1000):
+            sess.run(train_op)
+            image = sess.run(network(x))  # <-
+        """,
+    "a method that makes ops for another that runs them": """
+        class Model:
+            def _accuracy(self):
+                return tf.reduce_mean(tf.cast(self.correct, tf.float32))
+            def test(self, session):
+                return session.run(self._accuracy())  # <-
+        model = Model()
+        for step in range(1000):
+            model.test(sess)
         """,
 }
 COMPAT = {

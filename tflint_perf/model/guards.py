@@ -37,6 +37,11 @@ class Guard:
     node: cst.BaseExpression
     every: int | None = None
 
+    @property
+    def counts(self) -> bool:
+        """Whether it is `counter % n`: what stands behind it runs again and again."""
+        return isinstance(self.node, cst.BinaryOperation)
+
 
 class Guards:
     """Answers behind which guard a place stands."""

@@ -57,6 +57,8 @@ _VARIABLES = frozenset(
         "tf.get_collection",
     }
 )
+# A loop, None for one of another file, and the call from which it leads to an op: None where that is the op itself.
+_Growing = tuple[cst.Call | None, Loop | None]
 # As many rounds, written out as a number, grow no graph worth speaking of.
 _FEW = 5
 
@@ -74,26 +76,33 @@ class Sessions:
         self._walk = infer.walk
         self._running: dict[Loop | Function, bool] = {}
         self._graphs = Graphs(infer, calls, compiled, loops)
-        self._ops: list[tuple[cst.Call, Loop]] | None = None
+        self._ops: list[tuple[cst.Call, Loop | None]] | None = None
+        self._calling: dict[tuple[Function, bool], list[_Growing]] = {}
 
-    def ops_in_loops(self) -> list[tuple[cst.Call, Loop]]:
-        """Calls that add to the graph in each iteration of a loop that runs a session, with that loop.
+    def ops_in_loops(self) -> list[tuple[cst.Call, Loop | None]]:
+        """Calls that add to the graph in each iteration of a loop that runs a session, with that loop; None for one
+        in another file.
 
-        Of calls inside one another the outermost is given.
+        Of calls inside one another the outermost is given. Of a function that only makes ops, for those who call it, the
+        calls are given.
         """
         if self._ops is None:
-            self._ops = list(self._find_ops())
+            self._ops = list(dict.fromkeys(self._find_ops()))
         return self._ops
 
-    def _find_ops(self) -> Iterator[tuple[cst.Call, Loop]]:
+    def _find_ops(self) -> Iterator[tuple[cst.Call, Loop | None]]:
         if not any(self.is_run(call) for name in ("run", "eval") for call in self._walk.calls.get(name, ())):
             return
         for calls in list(self._walk.calls.values()):
             for call in calls:
                 if adds_to_graph(self._infer, call) and not self._is_part_of_op(call):
-                    loop = self.growing_loop(call)
-                    if loop is not None and self._graphs.is_graph_code(call):
-                        yield call, loop
+                    found = self._growing(call, runs=False)
+                    if found and self._graphs.is_graph_code(call):
+                        yield from ((place or call, loop) for place, loop in found)
+
+    def runs_again(self, call: cst.CSTNode) -> bool:
+        """Whether a loop makes a call again and again on one graph, be it that what is called runs a session."""
+        return self._graphs.is_graph_code(call) and bool(self._growing(call, runs=True))
 
     def is_run(self, call: cst.Call) -> bool:
         """`sess.run(…)`, `tensor.eval()`, `op.run(session=…)`."""
@@ -119,31 +128,46 @@ class Sessions:
 
     # Loops
 
-    def growing_loop(self, node: cst.CSTNode) -> Loop | None:
-        """The innermost loop that runs a session, and `node`, in each iteration, all on one graph."""
-        return self._growing_loop(node, set())
+    def _growing(self, node: cst.CSTNode, *, runs: bool) -> list[_Growing]:
+        """The loops that run a session, and `node`, in each iteration, all on one graph; what they call stands by them where
+        `node` is in a function that only makes ops. `runs` says that `node` itself runs a session."""
+        where = self._loop_or_function(node, runs=runs)
+        if not isinstance(where, Function):
+            return [(None, where)] if where is not None else []
+        above = self._calling_loops(where, runs=runs)
+        return [(None, above[0][1])] if above and self._runs_session(where) else above
 
-    def _growing_loop(self, node: cst.CSTNode, seen: set[Function]) -> Loop | None:
-        if self._once.runs_seldom(node):
-            return None
-        loop = self._loops.innermost_loop(node)
-        function = self._calls.function_at(node)
-        if self._graphs.has_own_graph(node, extent(self._walk, loop) if loop is not None else None):
-            return None
-        if loop is not None:
-            if self._runs_session(loop) and not self._is_bounded(loop):
+    def _calling_loops(self, function: Function, *, runs: bool) -> list[_Growing]:
+        """The loops that call a function and run a session, with the calls from which they lead there."""
+        known = self._calling.get((function, runs))
+        if known is None:
+            self._calling[function, runs] = []  # functions that call each other
+            known = [
+                (place or site, loop)
+                for site in self._calls.sites(function)
+                for place, loop in self._growing(site, runs=runs)
+            ]
+            if not known and self._runs_session(function):
+                callers = self._calls.callers_outside(function)
+                known = [(None, None)] if any(caller.on_one_graph for caller in callers) else []
+            self._calling[function, runs] = known
+        return known
+
+    def _loop_or_function(self, node: cst.CSTNode, *, runs: bool) -> Loop | Function | None:
+        """The innermost loop that runs a session and `node` on one graph, or else the function that runs `node` as often
+        as it is called itself."""
+        while not self._once.runs_seldom(node):
+            loop = self._loops.innermost_loop(node)
+            if self._graphs.has_own_graph(node, extent(self._walk, loop) if loop is not None else None):
+                return None
+            if loop is None:
+                function = self._calls.function_at(node)
+                is_other = function is None or self._graphs.resets_graph(function.node) or _is_test(function)
+                return None if is_other else function
+            if (runs or self._runs_session(loop)) and not self._is_bounded(loop):
                 return None if self._graphs.resets_graph(loop.node) else loop
-            return self._growing_loop(loop.node, seen)
-        if (
-            function is None
-            or function in seen
-            or self._graphs.resets_graph(function.node)
-            or _is_test(function)
-        ):
-            return None
-        seen.add(function)
-        found = (self._growing_loop(call, seen) for call in self._calls.sites(function))
-        return next((loop for loop in found if loop is not None), None)
+            node = loop.node
+        return None
 
     def _is_bounded(self, loop: Loop) -> bool:
         """Loops of a bounded length, over variables for instance: they make one op for each."""

@@ -96,7 +96,7 @@ class Use:
 
     `function` is the function of this file around it, if other files can call that; `loop` is the kind of the
     innermost loop of steps or epochs around it. `always` says that no condition stands in front of it there, but for
-    those that hold on most steps. `fates`, `parts`, `which`, `given`, `fed`, `guarded` and `trains` are as `Caller` has them.
+    those that hold on most steps. The fields from `fates` on are as `Caller` has them.
     """
 
     path: str
@@ -114,6 +114,7 @@ class Use:
     fed: bool = False
     guarded: bool = False
     trains: bool = False
+    on_one_graph: bool = False
 
 
 @dataclass(frozen=True, slots=True)

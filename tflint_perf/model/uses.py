@@ -90,7 +90,8 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
         loop = loop.parent
     kind = model.loops.training_loop(place)
     fates, parts = _fates(model, place) if how == "call" else (NEEDED, ())
-    guarded = model.guards.guard_of(place) is not None
+    guard = model.guards.guard_of(place)
+    guarded = guard is not None
     per_step = model.loops.is_per_step(place)
     return Use(
         path,
@@ -113,6 +114,7 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
         fed=how == "call" and isinstance(place, cst.Call) and model.feeds.a_step(place),
         guarded=guarded or model.once.runs_seldom(place),
         trains=how == "call" and per_step and model.file_reads.training_loop(place) is not None,
+        on_one_graph=how == "call" and (guard is None or guard.counts) and model.sessions.runs_again(place),
     )
 
 
