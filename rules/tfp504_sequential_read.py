@@ -77,7 +77,7 @@ def _interleaves(model: Model) -> Iterator[Report]:
         if model.is_compiled(call) or _runs_python(model, given):
             continue
         yield Report(
-            given,
+            _place(call, given),
             "`interleave` reads its inputs in one thread; add `num_parallel_calls=tf.data.AUTOTUNE`",
             partial(_add, call=call, keyword="num_parallel_calls", safe=_keeps_order(model, call, given)),
         )
@@ -104,10 +104,16 @@ def _flat_maps(model: Model) -> Iterator[Report]:
         files = model.value(call.func.value)
         if model.parallelism.reads_each_file(given) and model.parallelism.is_dataset_of_files(files):
             yield Report(
-                given,
+                _place(call, given),
                 "`flat_map` reads the files one after the other; use `interleave` with `num_parallel_calls`",
                 partial(_interleave, call=call),
             )
+
+
+def _place(call: cst.Call, given: cst.BaseExpression) -> cst.CSTNode:
+    """What to point at: the call, or at the end of a chain its argument, since a chain begins lines above."""
+    begins_here = isinstance(call.func, cst.Attribute) and isinstance(call.func.value, cst.Name)
+    return call if begins_here else given
 
 
 def _runs_python(model: Model, given: cst.BaseExpression) -> bool:

@@ -50,6 +50,11 @@ SILENT = {
     "a batch axis by a new axis": "model.fit(source.map(lambda x, y: (x[tf.newaxis, ...], y[None])))",
     "an axis in front of the data": "model.fit(tf.data.Dataset.from_tensor_slices((images[None], labels[None])))",
     "data that is said to be batches": "model.fit(tf.data.Dataset.from_tensor_slices(batches))",
+    "lists that a loop fills with batches": (
+        "def make(count):\n    xs, ys = [], []\n    for _ in range(count):\n        x, y = draw_batch(32)\n"
+        "        xs.append(x)\n        ys.append(y)\n    return tf.data.Dataset.from_tensor_slices((xs, ys))\n"
+        "model.fit(make(10))"
+    ),
     "data whose shape has batches": (
         "x = tf.random.normal((steps, batch_size, 9))\ny = {'x': x}\nmodel.fit(tf.data.Dataset.from_tensor_slices(y))"
     ),
@@ -87,6 +92,11 @@ def test_a_dataset_that_is_batched_or_not_known_is_left_alone(source: str) -> No
 FLAGGED = {
     "fit": ("model.fit(source)", [1]),
     "fit by keyword": ("model.fit(x=source, epochs=3)", [1]),
+    "lists that a loop fills with samples": (
+        "def make(paths):\n    xs = []\n    for path in paths:\n        xs.append(read(path))\n"
+        "    return tf.data.Dataset.from_tensor_slices(xs)\nmodel.fit(make(paths))",
+        [6],
+    ),
     "validation data": ("model.fit(source.batch(32), validation_data=source)", [1]),
     "evaluate": ("model.evaluate(source)", [1]),
     "predict": ("model.predict(source.map(lambda x, y: x))", [1]),

@@ -57,6 +57,11 @@ SILENT = {
     "files read in parallel": "tf.data.TFRecordDataset(names, num_parallel_reads=4)",
     "by position too": "tf.data.TextLineDataset(names, None, None, 4)",
     "files of an interleave": "files.interleave(lambda f: tf.data.TextLineDataset(f), num_parallel_calls=4)",
+    "a list that is filled by hand": "picked = []\npicked.append('a')\ntf.data.TFRecordDataset(picked)",
+    "one file that a function gives": "def main_file():\n    return 'a'\ntf.data.TFRecordDataset(main_file())",
+    "a function that may give one file": (
+        "def pick(one):\n    if one:\n        return 'a'\n    return names\ntf.data.TFRecordDataset(pick(True))"
+    ),
     "a flat map of something else": "files.flat_map(lambda f: tf.data.Dataset.from_tensors(f))",
     "a flat map of windows": "tf.data.Dataset.range(9).window(3).flat_map(lambda w: w.batch(3))",
     "a flat map that skips each file's head": "files.flat_map(lambda f: tf.data.TextLineDataset(f).skip(1))",
@@ -77,6 +82,27 @@ FLAGGED = {
     "interleave of a function": ("files.shuffle(9).interleave(lambda f: tf.data.TextLineDataset(f).skip(1)).batch(3)", [1]),
     "interleave of a function from elsewhere": ("files.interleave(find)", [1]),
     "a list": ("tf.data.TFRecordDataset(['a', 'b'])", [1]),
+    "a list that a loop fills": (
+        "picked, others = [], []\nfor n in os.listdir('data'):\n    if 'train' in n:\n        picked.append('data/' + n)\n"
+        "    else:\n        others.append('data/' + n)\ntf.data.TFRecordDataset(picked)",
+        [7],
+    ),
+    "a list of what several patterns match": (
+        "picked = []\npicked.extend(glob.glob('a*'))\npicked += glob.glob('b*')\ntf.data.TFRecordDataset(picked)",
+        [4],
+    ),
+    "what a function gives": ("def find_all():\n    return sorted(names)\ntf.data.TFRecordDataset(find_all())", [3]),
+    "what an object keeps": (
+        "class Data:\n    def __init__(self, folder):\n        self.files = list()\n"
+        "        for root, _, found in os.walk(folder):\n            for name in found:\n"
+        "                self.files.append(os.path.join(root, name))\n"
+        "    def train_files(self):\n        return self.files\n"
+        "class Trainer:\n    def __init__(self, data):\n        self.data = data\n"
+        "    def build(self):\n        return tf.data.TFRecordDataset(self.data.train_files())\n"
+        "Trainer(Data('data')).build()",
+        [13],
+    ),
+    "interleave on the line of the name": ("files.interleave(\n    lambda f: tf.data.TextLineDataset(f).skip(1),\n)", [1]),
     "a pattern": ("tf.data.TFRecordDataset(names)", [1]),
     "a pattern, sorted": ("tf.data.TFRecordDataset(sorted(glob.glob('*')))", [1]),
     "TensorFlow's own glob": ("tf.data.TextLineDataset(tf.io.gfile.glob('*'))", [1]),

@@ -39,6 +39,13 @@ SILENT = {
     "in a test": "def test_load():\n    assertLen(list(train_ds), 10)\n    examples = list(train_ds)\nmodel.fit(train_ds)",
     "a list of something else": "n = len(list(frames))",
     "a dataset from elsewhere": "n = len(list(load()))",
+    "how many datasets there are": """
+        parts = tfds.load("mnist", split=[f"train[{k}%:{k + 20}%]" for k in range(0, 100, 20)])
+        names = ["train", "test"]
+        both = tfds.load("mnist", split=names)
+        shares = tfds.load("mnist", split=tfds.even_splits("train", n=3))
+        print(len(list(parts)), len(list(both)), len(list(shares)))
+        """,
     "a range": "print(list(tf.data.Dataset.range(9)))\nn = len(list(tf.data.Dataset.range(9).batch(2)))",
     "values that are written down": """
         d = tf.data.Dataset.from_tensor_slices([1, 2, 3])
@@ -87,6 +94,10 @@ FLAGGED = {
     "the length of a tuple of NumPy values": "n = len(tuple(train_ds.as_numpy_iterator()))  # <-",
     "the length of a dataset of unknown length": "n = len(list(records.batch(32)))  # <-",
     "the length of a library's dataset": "n = len(list(tfds.load('mnist', split='train')))  # <-",
+    "the length of one of several": """
+        parts = tfds.load("mnist", split=[f"train[{k}%:{k + 20}%]" for k in range(0, 100, 20)])
+        n = len(list(parts[0]))  # <-
+        """,
     "the length of the first many": "n = len(list(train_ds.take(50000)))  # <-",
     "a count": "n = sum(1 for _ in train_ds)  # <-",
     "a loop that counts": """

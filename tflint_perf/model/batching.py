@@ -15,7 +15,7 @@ from tflint_perf.model.elements import adds_batch_axis
 from tflint_perf.model.elementwise import mapped_function
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.reach import remembered
-from tflint_perf.model.scopes import Block, Function, Scope
+from tflint_perf.model.scopes import Binding, Block, Function, Scope
 from tflint_perf.model.syntax import argument, descendants, integer, names_read, string
 from tflint_perf.model.values import Pipeline, Stage, Value
 
@@ -92,6 +92,21 @@ class Batching:
                         return True
                 elif binding.value is not None and _has_batches_as_rows(binding.value):
                     return True
+                if found is not None and self._gets_batches(binding, found[0]):
+                    return True
+        return False
+
+    def _gets_batches(self, binding: Binding, scope: Scope) -> bool:
+        """Whether what is put into a list goes by the name of a batch, or comes from what does."""
+        if not self._infer.contents.holds(binding):
+            return False
+        for put in self._infer.contents.puts(binding, scope):
+            made = [put.value]
+            for name in names_read(put.value):
+                found = self._infer.bindings_reaching(name)
+                made += [b.value for b in found[1] if b.value is not None] if found is not None else []
+            if any(_BATCHED_NAME.search(name) for node in made for name in _names_in(node)):
+                return True
         return False
 
     def _after(self, stage: Stage, state: Elements) -> Elements:

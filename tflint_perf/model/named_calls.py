@@ -9,7 +9,7 @@ import libcst as cst
 
 from tflint_perf.model.apis import kind_of_call
 from tflint_perf.model.dataset_apis import DATASET_FUNCTIONS, DATASET_SOURCES
-from tflint_perf.model.syntax import argument, integer, keyword_argument, string
+from tflint_perf.model.syntax import argument, callee_name, integer, keyword_argument, string
 from tflint_perf.model.values import ARRAY, NUMBER, TENSOR, UNKNOWN, Stage, Value, element, join
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 TENSORS = Value("list", element=TENSOR)
 GENERATOR = Value("object", name="np.random.Generator")
+_SPLITTING = frozenset({"even_splits", "subsplit"})
 _PAIRS_OF_ARRAYS = Value("tuple", items=(Value("tuple", items=(ARRAY, ARRAY)),) * 2)
 _PROGRESS_BARS = frozenset({"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.std.tqdm", "tqdm.trange",
                             "fastprogress.progress_bar", "progressbar.progressbar", "rich.progress.track"})  # fmt: skip
@@ -180,8 +181,9 @@ def _tfds_load(infer: Inference, call: cst.Call) -> Value:
     source = "tfds.load(batch_size)" if batched is not None and integer(batched) != 1 else "tfds.load"
     one = Value("dataset", pipelines=((Stage(source, call),),))
     split = argument(call, 1, "split")
-    if isinstance(split, cst.List | cst.Tuple):
-        several = tuple(one for _ in split.elements)
+    splits = infer.value(split) if split is not None else UNKNOWN
+    if splits.kind in ("list", "tuple") or (split is not None and _gives_splits(infer, split)):
+        several = tuple(one for _ in splits.items) if splits.items is not None else None
         datasets = Value("list", items=several, element=one)
     elif split is None:
         datasets = Value("dict", element=one)
@@ -191,6 +193,15 @@ def _tfds_load(infer: Inference, call: cst.Call) -> Value:
     if isinstance(with_info, cst.Name) and with_info.value == "True":
         return Value("tuple", items=(datasets, Value("object", name="tfds.core.DatasetInfo")))
     return datasets if with_info is None or isinstance(with_info, cst.Name) else UNKNOWN
+
+
+def _gives_splits(infer: Inference, node: cst.BaseExpression) -> bool:
+    """Whether an expression, or what a name stands for, makes several splits of one."""
+    found = infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+    made = [b.value for b in found[1] if b.path == ()] if found is not None else [node]
+    return bool(made) and all(
+        isinstance(value, cst.Call) and callee_name(value) in _SPLITTING for value in made
+    )
 
 
 def _convert(infer: Inference, call: cst.Call) -> Value:

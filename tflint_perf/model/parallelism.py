@@ -9,7 +9,7 @@ import libcst as cst
 
 from tflint_perf.model.elementwise import mapped_function
 from tflint_perf.model.reach import remembered
-from tflint_perf.model.scopes import Binding
+from tflint_perf.model.scopes import Binding, Scope
 from tflint_perf.model.syntax import argument, callee_name, dotted_name, is_name
 from tflint_perf.model.values import Pipeline, Value
 
@@ -109,7 +109,8 @@ class Parallelism:
                 return self._call_gives_files(node, depth)
             case cst.Name() | cst.Attribute():
                 values = list(self._bound_to(node))
-                return bool(values) and all(self.are_several_files(value, depth + 1) for value in values)
+                named = bool(values) and all(self.are_several_files(value, depth + 1) for value in values)
+                return named or self._are_filled(node, depth)
         return False
 
     def _call_gives_files(self, call: cst.Call, depth: int) -> bool:
@@ -118,6 +119,11 @@ class Parallelism:
             return True
         if isinstance(call.func, cst.Name) and call.func.value in _KEEPING_LISTS and call.args:
             return self.are_several_files(call.args[0].value, depth + 1)
+        if targets := self._model.calls.targets(call):
+            given = [each.value for function in targets for each in function.returns]
+            return bool(given) and all(
+                node is not None and self.are_several_files(node, depth + 1) for node in given
+            )
         return self.is_dataset_of_files(self._infer.value(call), depth + 1)
 
     def is_dataset_of_files(self, value: Value, depth: int = 0) -> bool:
@@ -134,6 +140,27 @@ class Parallelism:
             way[0].name == "from_tensor_slices"
             and given is not None
             and self.are_several_files(given, depth + 1)
+        )
+
+    def _are_filled(self, node: cst.Name | cst.Attribute, depth: int) -> bool:
+        """Whether all lists that a name stands for are filled by a loop, or with all of several names."""
+        if isinstance(node, cst.Attribute):
+            scope, bindings = self._infer.names.scope_of(node), self._infer.classes.bindings_of(node)
+        elif (found := self._infer.bindings_reaching(node)) is not None:
+            scope, bindings = found
+        else:
+            return False
+        return bool(bindings) and all(self._is_filled(binding, scope, depth) for binding in bindings)
+
+    def _is_filled(self, binding: Binding, scope: Scope, depth: int) -> bool:
+        if binding.kind == "augment":
+            return binding.value is not None and self.are_several_files(binding.value, depth + 1)
+        return self._infer.contents.holds(binding) and any(
+            self.are_several_files(put.value, depth + 1)
+            if put.all
+            else self._model.loops.innermost_loop(put.value) is not None
+            for put in self._infer.contents.puts(binding, scope)
+            if put.key is None and not put.inner
         )
 
     def _bound_to(self, node: cst.Name | cst.Attribute) -> Iterator[cst.BaseExpression]:
