@@ -23,8 +23,9 @@ class HostDataPerStep(Rule):
 
     Reports, once for each statement of a training loop, an expression that gives a batch which is made per step on the
     host: drawn by NumPy, stacked or filled sample by sample, or prepared sample by sample by eager ops. It may be a call, `next()`
-    or what the loop runs over; functions, generators and classes of all linted files are looked into. Also Keras's
-    `ImageDataGenerator` and a `Sequence` or generator that does the same, where `fit` trains on them.
+    or what the loop runs over; functions, generators and classes of all linted files are looked into. Also a Keras
+    `Sequence` or generator that `fit` trains on, and each `ImageDataGenerator` behind what `fit` is given, where it is
+    made.
 
     ## Why is this bad?
 

@@ -34,6 +34,7 @@ def qualified(source: str) -> str:
         ("from tensorflow.keras.layers import Dense as D\nD(1)", "keras.layers.Dense"),
         ("import tensorflow.keras.backend as K\nK.clear_session()", "keras.backend.clear_session"),
         ("from tensorflow.python import keras\nkeras.Model()", "keras.Model"),
+        ("from tensorflow.python.keras.api._v2 import keras\nkeras.Model()", "keras.Model"),
         ("from tensorflow.python.eager import def_function\ndef_function.function(f)", "tf.function"),
         ("import tensorflow.contrib.eager as tfe\ntfe.defun(f)", "tf.function"),
         ("import tensorflow as tf\nds = tf.data.Dataset\nds.range(3)", "tf.data.Dataset.range"),

@@ -194,6 +194,14 @@ SILENT = {
         sizes, names = len(images), ImageDataGenerator().flow(x)
         model.fit(sizes)
         """,
+    "generators of Keras's that nothing trains on, or that a loop asks for batches": """
+        shown = ImageDataGenerator(rotation_range=20)
+        for x in shown.flow(images):
+            show(x)
+            break
+        tested = ImageDataGenerator()
+        model.evaluate(tested.flow(images))
+        """,
     "a parameter that is a dataset": """
         def train(batches):
             for x in batches:
@@ -375,7 +383,7 @@ FLAGGED = {
         augmented = ImageDataGenerator(rotation_range=20)
         model.fit(augmented.flow(x, y, batch_size=32), epochs=10)
         """,
-        [3],
+        [2, 3],
         "read and augment images in `Dataset.map`",
     ),
     "samples that are collated": (
@@ -437,8 +445,8 @@ FLAGGED = {
         model.fit(train, validation_data=test)
         model.fit(n)
         """,
-        [10],
-        "`train` makes a batch on the host on each step; read and augment images in `Dataset.map`",
+        [3, 10],
+        "makes a batch on the host on each step; read and augment images in `Dataset.map`",
     ),
     "a generator of Keras's that an object keeps": (
         """
@@ -451,7 +459,7 @@ FLAGGED = {
         trainer = Trainer()
         model.fit(trainer.train)
         """,
-        [7, 9],
+        [4, 7, 9],
         "read and augment images in `Dataset.map`",
     ),
     "a generator over those of Keras's": (
@@ -463,7 +471,7 @@ FLAGGED = {
                 yield image / 255, mask
         model.fit(pairs(), steps_per_epoch=10)
         """,
-        [7],
+        [3, 4, 7],
         "read and augment images in `Dataset.map`",
     ),
     "a generator of Keras's with a name": (
@@ -471,8 +479,26 @@ FLAGGED = {
         images = tf.keras.preprocessing.image.ImageDataGenerator().flow_from_directory("images")
         model.fit_generator(images)
         """,
-        [3],
-        "`images` makes a batch",
+        [2, 3],
+        "makes a batch",
+    ),
+    "each generator of Keras's behind what fit is given": (
+        """
+        def make_train():
+            augmented = ImageDataGenerator(rotation_range=20)
+            return augmented.flow_from_directory("train")
+        def make_test():
+            plain = ImageDataGenerator()
+            return plain.flow_from_directory("test")
+        class Trainer:
+            def start(self, net):
+                train, test = make_train(), make_test()
+                threading.Thread(target=self.work, args=(net, train, test)).start()
+            def work(self, net, train, test):
+                net.fit(train, validation_data=test)
+        """,
+        [3, 6],
+        "`ImageDataGenerator` makes a batch",
     ),
 }
 

@@ -13,6 +13,7 @@ from tflint_perf.caller import Batch
 from tflint_perf.model.batch_sources import BatchSources
 from tflint_perf.model.filled_lists import MEMORY, STACKS, is_filled_within
 from tflint_perf.model.host_draws import HostDraws
+from tflint_perf.model.made_for_fit import MadeForFit
 from tflint_perf.model.scopes import Class, Function, Loop
 from tflint_perf.model.size_of_calls import has_environment
 from tflint_perf.model.syntax import (
@@ -34,7 +35,6 @@ _WRAPPING = frozenset({"enumerate", "tqdm", "zip", "iter", "islice", "progress_b
 # Ops that prepare one sample.
 _PREPROCESSES = re.compile(r"tf\.(image|io\.decode|io\.read_file|audio\.decode|signal)\b.*")
 _DECODES = re.compile(r"tf\.(image|io|audio)\.(decode_\w+|read_file)|tf\.read_file")
-_FITS = ("fit", "fit_generator")
 _SPECIAL_METHODS = ("__iter__", "__next__", "__getitem__")
 _DEEPEST = 4
 
@@ -57,6 +57,7 @@ class HostBatches:
         self._made: dict[Function, Batch | None] = {}
         self._draws = HostDraws(model)
         self.sources = BatchSources(model, self._of_function, self._of_class)
+        self._for_fit = MadeForFit(model, self.sources)
 
     def all(self) -> Iterator[HostBatch]:
         """The batches of training loops that are made in this way, and generators of Keras's own that train."""
@@ -66,9 +67,7 @@ class HostBatches:
             node = loop.node
             if not isinstance(node, cst.CompFor) and self._trains(loop):
                 yield from self._one_a_statement(filter(self._is_data, self._in_loop(loop, node)))
-        for name in _FITS:
-            for call in self._walk.calls.get(name, ()):
-                yield from self._given_to_fit(call)
+        yield from self._one_a_statement(HostBatch(node, how) for node, how in self._for_fit.all())
 
     def _one_a_statement(self, batches: Iterable[HostBatch]) -> Iterator[HostBatch]:
         """The first batch of each statement: `x, y = np.array(…), np.array(…)` makes one. Draws make one together."""
@@ -317,15 +316,3 @@ class HostBatches:
         """Whether a loop runs `node` that is not the one in which a generator yields."""
         loop = self._model.loops.innermost_loop(node)
         return loop is not None and loop.function is function and not loop.yields
-
-    # Keras
-
-    def _given_to_fit(self, call: cst.Call) -> Iterator[HostBatch]:
-        given = argument(call, 0, "x") or argument(call, 0, "generator")
-        if given is None or not isinstance(call.func, cst.Attribute):
-            return
-        if self._infer.value(call.func.value).kind not in ("model", "unknown"):
-            return
-        how = self.sources.of(given)
-        if how is not None:
-            yield HostBatch(given, how)

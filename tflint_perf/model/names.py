@@ -46,6 +46,8 @@ _KERAS_OPTIMIZERS = frozenset(
 # What nobody calls otherwise, where a star import of another module may bring it.
 _USUAL_NAMES = {"tf": "tensorflow", "np": "numpy", "keras": "keras"}
 _BUILTINS = frozenset(dir(builtins))
+# `tensorflow.python.keras.api._v2.keras`: what `tensorflow.keras` is made of.
+_API_OF_VERSION = re.compile(r"^_v\d\.keras(\.|$)")
 
 
 @lru_cache(maxsize=4096)
@@ -59,6 +61,7 @@ def canonical(dotted: str) -> str:
     if head in ("keras", "tf_keras"):
         for inner in ("src.", "api.", "_tf_keras.keras.", "engine.", "training."):
             rest = rest.removeprefix(inner)
+        rest = _API_OF_VERSION.sub("", rest)
         return f"keras.{rest}" if rest else "keras"
     if head not in ("tensorflow", "tensorflow_core"):
         return "np" if dotted == "numpy" else f"np.{rest}" if head == "numpy" else dotted

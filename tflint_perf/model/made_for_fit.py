@@ -1,0 +1,64 @@
+"""Batches that Python makes for Keras's own training loop: what `fit` is given, and the generators of images behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from tflint_perf.caller import Batch
+from tflint_perf.model.batch_sources import BatchSources
+from tflint_perf.model.keras_flows import Makers
+from tflint_perf.model.outside import name_outside
+from tflint_perf.model.syntax import argument, keyword_argument
+
+if TYPE_CHECKING:
+    from tflint_perf.model import Model
+
+_FITS = ("fit", "fit_generator")
+
+
+class MadeForFit:
+    """Finds such batches, and who makes them."""
+
+    def __init__(self, model: Model, sources: BatchSources) -> None:
+        self._model = model
+        self._infer = model.infer
+        self._sources = sources
+        self._makers = Makers(model.infer, model.calls)
+
+    def all(self) -> Iterator[tuple[cst.BaseExpression, Batch]]:
+        """What `fit` is given to train on, and each generator of images behind what it is given."""
+        fits = [call for name in _FITS for call in self._model.walk.calls.get(name, ()) if self._trains(call)]
+        for call in fits:
+            given = _given(call)
+            how = self._sources.of(given) if given is not None else None
+            if given is not None and how is not None:
+                yield given, how
+        if self._sources.has_flows():
+            for maker in dict.fromkeys([*self._behind(fits), *self._for_others()]):
+                yield maker.func, "augmented"
+
+    def _trains(self, call: cst.Call) -> bool:
+        return isinstance(call.func, cst.Attribute) and self._infer.value(call.func.value).kind in (
+            "model",
+            "unknown",
+        )
+
+    def _behind(self, fits: list[cst.Call]) -> Iterator[cst.Call]:
+        for call in fits:
+            for given in (_given(call), keyword_argument(call, "validation_data")):
+                if given is not None:
+                    yield from self._makers.of(given)
+
+    def _for_others(self) -> Iterator[cst.Call]:
+        """The generators of images that functions give to other files, which train on them."""
+        for function in self._model.walk.functions.values():
+            makers = list(self._makers.given_by(function)) if name_outside(function) else []
+            if makers and any(caller.fed for caller in self._model.calls.callers_outside(function)):
+                yield from makers
+
+
+def _given(call: cst.Call) -> cst.BaseExpression | None:
+    return argument(call, 0, "x") or argument(call, 0, "generator")
