@@ -202,6 +202,48 @@ SILENT = {
         tested = ImageDataGenerator()
         model.evaluate(tested.flow(images))
         """,
+    "a sequence that only cuts its arrays": """
+        class Batches(tf.keras.utils.Sequence):
+            def __len__(self):
+                return len(self.x) // 32
+            def __getitem__(self, i):
+                start = i * 32
+                return self.x[start : start + 32], self.y[start : start + 32]
+        model.fit(Batches())
+        """,
+    "a list that is made before the loop, and an array of it": """
+        images = [cv2.imread(path) for path in paths]
+        for step in range(1000):
+            picked = np.array(images)
+            train_step(picked[step])
+        """,
+    "rows that are padded once": """
+        def pad(rows):
+            padded = np.zeros((len(rows), 20))
+            for i, row in enumerate(rows):
+                padded[i, : len(row)] = row
+            return padded
+        x = pad(sentences)
+        for step in range(1000):
+            train_step(x[step * 32 : step * 32 + 32])
+        """,
+    "a list of numbers": """
+        def lengths(rows):
+            return [len(row) for row in rows]
+        def widths(rows):
+            measured = np.zeros(2)
+            measured[0] = rows[0]
+            return measured, [max(row) for row in rows]
+        for step in range(1000):
+            train_step(lengths(rows[step]), widths(rows[step]))
+        """,
+    "samples that a generator of a pipeline decodes": """
+        def samples():
+            for path in paths:
+                yield tf.image.decode_png(tf.io.read_file(path))
+        for x in tf.data.Dataset.from_generator(samples, tf.uint8).batch(32):
+            train_step(x)
+        """,
     "a parameter that is a dataset": """
         def train(batches):
             for x in batches:
@@ -293,6 +335,118 @@ FLAGGED = {
         """,
         [9],
         "prepare samples in `Dataset.map`",
+    ),
+    "images that a generator decodes by eager ops": (
+        """
+        def read(path):
+            return tf.image.decode_jpeg(tf.io.read_file(path))
+        class Images:
+            def batches(self):
+                while True:
+                    yield tf.expand_dims(tf.image.random_flip_left_right(read(random.choice(self.paths))), 0)
+        source = Images().batches()
+        for step in range(1000):
+            train_step(next(source))
+        """,
+        [10],
+        "prepare samples in `Dataset.map`",
+    ),
+    "a list with a name that is stacked": (
+        """
+        for start in range(0, len(paths), 32):
+            images = [cv2.resize(cv2.imread(path), (32, 32)) for path in paths[start : start + 32]]
+            batch = np.array(images).astype(np.float32)
+            train_step(batch)
+        """,
+        [4],
+        "make it in `Dataset.map`",
+    ),
+    "an array that is filled at once with what was read one by one": (
+        """
+        class Faces:
+            def batches(self):
+                for start in range(0, len(self.names), 32):
+                    faces = [cv2.imread(name) for name in self.names[start : start + 32]]
+                    batch = np.zeros((32, 48, 48, 3))
+                    batch[:] = faces
+                    yield batch
+        for x in Faces().batches():
+            train_step(x)
+        """,
+        [9],
+        "make it in `Dataset.map`",
+    ),
+    "rows that are padded": (
+        """
+        def batch(rows):
+            padded = np.full((len(rows), max(map(len, rows))), 9)
+            for i, row in enumerate(rows): padded[i, : len(row)] = row
+            return padded
+        for step in range(1000):
+            train_step(batch(sentences[step * 32 : step * 32 + 32]))
+        """,
+        [7],
+        "make it in `Dataset.map`",
+    ),
+    "a list of masks": (
+        """
+        def mask(row):
+            ones = np.zeros((20, 100))
+            ones[: len(row)] = 1
+            return ones
+        def batches():
+            for start in range(0, len(sentences), 32):
+                rows = sentences[start : start + 32]
+                masks = [mask(row) for row in rows]
+                yield rows, masks
+        for x, y in batches():
+            train_step(x, y)
+        """,
+        [11],
+        "make it in `Dataset.map`",
+    ),
+    "a batch with one array for each place of its sentences": (
+        """
+        def batch(rows):
+            inputs = {}
+            for place in range(20):
+                inputs[place] = np.array([sentences[row][place] for row in rows])
+            return inputs
+        for step in range(1000):
+            train_step(batch(random.sample(range(9999), 32)))
+        """,
+        [8],
+        "make it in `Dataset.map`",
+    ),
+    "a sequence that works on one sample after the other": (
+        """
+        class Scans(tf.keras.utils.Sequence):
+            def __getitem__(self, i):
+                return self.__make(self.names[i : i + 1])
+            def __make(self, names):
+                for name in names:
+                    scan = np.reshape(read_scan(name), (64, 128, 128, 1))
+                return scan[:32]
+        model.fit_generator(Scans())
+        """,
+        [9],
+        "make it in `Dataset.map`",
+    ),
+    "samples that are asked for by their index": (
+        """
+        class Photos:
+            def __getitem__(self, i):
+                boxes = []
+                for box in self.boxes[i]:
+                    boxes.append([int(side) for side in box])
+                return cv2.imread(self.paths[i]), np.stack(boxes)
+        photos = Photos()
+        for i in range(len(photos)):
+            x, boxes = photos[i]
+            train_step(x, boxes)
+        """,
+        [10],
+        "make it in `Dataset.map`",
     ),
     "a batch that is stacked": (
         """

@@ -11,6 +11,7 @@ import libcst as cst
 
 from tflint_perf.caller import Batch
 from tflint_perf.model.batch_sources import BatchSources
+from tflint_perf.model.filled_arrays import FilledArrays
 from tflint_perf.model.filled_lists import MEMORY, STACKS, is_filled_within
 from tflint_perf.model.host_draws import HostDraws
 from tflint_perf.model.made_for_fit import MadeForFit
@@ -22,15 +23,13 @@ from tflint_perf.model.syntax import (
     descendants,
     dotted_name,
     is_constant,
-    mentions,
-    names_read,
 )
+from tflint_perf.model.values import Value
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model
 
 
-_EMPTY = frozenset({"np.zeros", "np.empty", "np.ones", "np.zeros_like", "np.empty_like", "np.ndarray"})
 _WRAPPING = frozenset({"enumerate", "tqdm", "zip", "iter", "islice", "progress_bar", "track"})
 # Ops that prepare one sample.
 _PREPROCESSES = re.compile(r"tf\.(image|io\.decode|io\.read_file|audio\.decode|signal)\b.*")
@@ -56,6 +55,7 @@ class HostBatches:
         self._walk = model.walk
         self._made: dict[Function, Batch | None] = {}
         self._draws = HostDraws(model)
+        self._filled = FilledArrays(model)
         self.sources = BatchSources(model, self._of_function, self._of_class)
         self._for_fit = MadeForFit(model, self.sources)
 
@@ -124,15 +124,23 @@ class HostBatches:
         if MEMORY.search(klass.name):
             return None
         methods = [klass.methods[name] for name in _SPECIAL_METHODS if name in klass.methods]
-        return next((how for method in methods if (how := self._of_function(method)) is not None), None)
+        how = next((how for method in methods if (how := self._of_function(method)) is not None), None)
+        if how is None and self._infer.classes.keras_kind(klass) == "sequence":
+            return "stacked" if any(map(self._works_on_samples, methods)) else None
+        return how
+
+    def _works_on_samples(self, function: Function, depth: int = 0) -> bool:
+        """Whether a function, or one that it calls, calls anything for one sample after the other."""
+        return any(self._model.loops.innermost_loop(call) is not None for call in function.calls) or any(
+            self._works_on_samples(target, depth + 1)
+            for call in function.calls
+            for target in (self._model.calls.targets(call) if depth < _DEEPEST else ())
+        )
 
     def _how(self, node: cst.BaseExpression) -> Batch | None:
         """How an expression makes a batch; None where it makes none."""
         if isinstance(node, cst.Subscript):
-            value = self._infer.value(node.value)
-            return (
-                self._of_class(value.klass) if value.kind == "instance" and value.klass is not None else None
-            )
+            return self._of_item(self._infer.value(node.value))
         if not isinstance(node, cst.Call):
             return None
         if callee_name(node) == "next" and node.args:
@@ -150,12 +158,22 @@ class HostBatches:
         targets = [target for target in self._model.calls.targets(node) if not target.yields]
         return self._of_function(targets[0]) if len(targets) == 1 else None
 
+    def _of_item(self, value: Value) -> Batch | None:
+        """How an object makes what it is asked for by an index: `batches[step]`."""
+        if value.kind != "instance":
+            return None
+        if value.klass is not None:
+            return self._of_class(value.klass)
+        return self._infer.outside.makes_batches(value.outside) if value.outside.endswith("()") else None
+
     def _of_stack(self, call: cst.Call) -> Batch | None:
         """`np.array([f(x) for x in …])`, `tf.stack([tf.image.resize(x, …) for x in …])`."""
         name = self._infer.names.qualified(call.func)
         given = argument(call, 0)
         if name not in STACKS and name not in ("tf.stack", "tf.concat", "tf.convert_to_tensor"):
             return None
+        if isinstance(given, cst.Name):
+            given = self._comprehension(given, call)
         if not isinstance(given, cst.ListComp) or isinstance(
             given.elt, cst.Name | cst.Attribute | cst.Subscript
         ):
@@ -166,6 +184,15 @@ class HostBatches:
             return "stacked"
         return "preprocessed" if self._preprocesses(given.elt, 0) else None
 
+    def _comprehension(self, name: cst.Name, call: cst.Call) -> cst.BaseExpression | None:
+        """The list that a name stands for where it is stacked: one made in the same loop or function, and the only one."""
+        found = self._infer.bindings_reaching(name)
+        made = [b for b in found[1] if b.kind == "assign" and b.path == ()] if found is not None else []
+        if found is None or len(made) != 1 or len(found[1]) != 1:
+            return None
+        loops = self._model.loops
+        return made[0].value if loops.innermost_loop(made[0].node) is loops.innermost_loop(call) else None
+
     def _of_samples(self, call: cst.Call, function: Function) -> Batch | None:
         """`tf.image.resize(images, …)`, `tf.stack(images)`: of samples that a loop or comprehension decodes one by one."""
         given = argument(call, 0)
@@ -173,7 +200,9 @@ class HostBatches:
             return None
         found = self._infer.bindings_reaching(given)
         made = [b.value for b in found[1] if isinstance(b.value, cst.ListComp)] if found is not None else []
-        added = [value for holder in self._holders(given) for value in self._added(holder, function)]
+        added = [
+            value for holder in self._filled.holders(given) for value in self._filled.added(holder, function)
+        ]
         samples = [*(comprehension.elt for comprehension in made), *added]
         decodes = any(self._preprocesses(sample, 0, _DECODES) for sample in self._sources_of(samples))
         return "preprocessed" if decodes and self._model.is_eager(call) else None
@@ -198,6 +227,10 @@ class HostBatches:
                         return True
         return False
 
+    def _decodes(self, call: cst.Call) -> bool:
+        """Whether a call reads or decodes a sample by an eager op."""
+        return bool(_DECODES.fullmatch(self._infer.names.qualified(call.func))) and self._model.is_eager(call)
+
     # Functions
 
     def _of_function(self, function: Function, depth: int = 0) -> Batch | None:
@@ -216,8 +249,12 @@ class HostBatches:
                 return how
             if self._draws.is_data(call):
                 return "drawn"
-            if self._fills(call, function) or self._gathers(call, function):
+            if self._filled.by(call, function):
                 return "stacked"
+        if self._filled.lists_arrays(function):
+            return "stacked"
+        if any(self._decodes(call) for call in function.calls):
+            return "preprocessed"
         for call in function.calls:
             for target in self._model.calls.targets(call):
                 if not target.yields and target.name != "__init__":
@@ -225,94 +262,3 @@ class HostBatches:
                     if how is not None:
                         return how
         return None
-
-    def _fills(self, call: cst.Call, function: Function) -> bool:
-        """Whether an array is made of a list that a loop fills, or is itself filled by a loop that computes."""
-        name = self._infer.names.qualified(call.func)
-        if name in STACKS:
-            given = argument(call, 0)
-            return isinstance(given, cst.Name) and any(
-                next(self._added(holder, function), None) is not None for holder in self._holders(given)
-            )
-        if name not in _EMPTY:
-            return False
-        statement = self._model.statement_of(call)
-        names = (
-            [t.target.value for t in statement.targets if isinstance(t.target, cst.Name)]
-            if isinstance(statement, cst.Assign)
-            else []
-        )
-        return any(
-            isinstance(node, cst.Assign)
-            and isinstance(node.targets[0].target, cst.Subscript)
-            and dotted_name(node.targets[0].target.value) in names
-            and (
-                any(isinstance(part, cst.Call) for part in descendants(node.value))
-                or self._is_computed(node.value, function, 0)
-            )
-            and self._is_in_own_loop(node, function)
-            for node in descendants(function.node.body)
-        )
-
-    def _holders(self, given: cst.Name) -> set[str]:
-        """The list that is stacked; for one of `zip(*rows)` the rows as well."""
-        found = self._infer.bindings_reaching(given)
-        over = (
-            [b.value for b in found[1] if b.kind == "comprehension" and b.value is not None] if found else []
-        )
-        return {given.value, *(name.value for iterable in over for name in names_read(iterable))}
-
-    def _added(self, holder: str, function: Function) -> Iterator[cst.BaseExpression]:
-        """What loops of a function add to a list."""
-        for call in function.calls:
-            if callee_name(call) == "append" and dotted_name(call.func) == f"{holder}.append" and call.args:
-                if self._is_in_own_loop(call, function):
-                    yield call.args[0].value
-
-    def _is_computed(self, node: cst.BaseExpression, function: Function, depth: int) -> bool:
-        """Whether a loop of a function computes a value, or a list that it picks it from, rather than only picks it."""
-        while isinstance(node, cst.Subscript):
-            node = node.value
-        if isinstance(node, cst.Call):
-            return True
-        found = (
-            self._infer.bindings_reaching(node) if isinstance(node, cst.Name) and depth < _DEEPEST else None
-        )
-        if found is None or not isinstance(node, cst.Name):
-            return False
-        made = [
-            b.value
-            for b in found[1]
-            if b.kind == "assign" and b.value is not None and self._is_in_own_loop(b.node, function)
-        ]
-        return any(
-            self._is_computed(value, function, depth + 1)
-            for value in (*made, *self._added(node.value, function))
-        )
-
-    def _gathers(self, call: cst.Call, function: Function) -> bool:
-        """Whether a loop adds an array, which it makes, to a list that the function gives back."""
-        match call:
-            case cst.Call(
-                func=cst.Attribute(value=cst.Name(value=holder), attr=cst.Name("append")),
-                args=[cst.Arg(value=cst.Name() as added)],
-            ):
-                found = self._infer.bindings_reaching(added)
-                makers = [binding.value for binding in found[1]] if found is not None else []
-                given = [r.value for r in function.returns]
-                return (
-                    self._is_in_own_loop(call, function)
-                    and any(isinstance(maker, cst.Call) for maker in makers)
-                    and self._infer.value(added).kind == "array"
-                    and any(
-                        mentions(value, {holder})
-                        for value in given
-                        if isinstance(value, cst.Name | cst.Tuple)
-                    )
-                )
-        return False
-
-    def _is_in_own_loop(self, node: cst.CSTNode, function: Function) -> bool:
-        """Whether a loop runs `node` that is not the one in which a generator yields."""
-        loop = self._model.loops.innermost_loop(node)
-        return loop is not None and loop.function is function and not loop.yields

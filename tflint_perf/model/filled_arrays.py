@@ -1,0 +1,196 @@
+"""Arrays that a function fills or stacks sample by sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from tflint_perf.model.filled_lists import STACKS
+from tflint_perf.model.scopes import Function
+from tflint_perf.model.syntax import (
+    argument,
+    callee_name,
+    descendants,
+    dotted_name,
+    mentions,
+    names_read,
+)
+
+if TYPE_CHECKING:
+    from tflint_perf.model import Model
+
+_EMPTY = frozenset(
+    {
+        "np.zeros",
+        "np.empty",
+        "np.ones",
+        "np.full",
+        "np.zeros_like",
+        "np.empty_like",
+        "np.full_like",
+        "np.ndarray",
+    }
+)
+_DEEPEST = 4
+
+
+class FilledArrays:
+    """Answers whether a function makes arrays in this way."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._infer = model.infer
+
+    def by(self, call: cst.Call, function: Function) -> bool:
+        """Whether a call of a function makes an array that its loops fill, or adds one to a list of them."""
+        return self._is_filled(call, function) or self._is_gathered(call, function)
+
+    def lists_arrays(self, function: Function) -> bool:
+        """Whether a function gives back a list of arrays that a comprehension makes: `[mask_of(x) for x in batch]`."""
+        given = [s.value for s in function.returns] + [s.value for s in function.yields]
+        return any(
+            isinstance(made, cst.ListComp)
+            and isinstance(made.elt, cst.Call)
+            and self._infer.value(made.elt).kind == "array"
+            for value in given
+            if isinstance(value, cst.Name | cst.Tuple | cst.ListComp)
+            for made in self._parts(value)
+        )
+
+    def _parts(self, value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+        """An expression, the parts of a tuple, and what those that are names were assigned."""
+        for part in [e.value for e in value.elements] if isinstance(value, cst.Tuple) else [value]:
+            yield part
+            found = self._infer.bindings_reaching(part) if isinstance(part, cst.Name) else None
+            yield from (b.value for b in found[1] if b.value is not None) if found is not None else ()
+
+    def _is_filled(self, call: cst.Call, function: Function) -> bool:
+        """Whether an array is made of a list that a loop fills, or is itself filled by a loop that computes."""
+        name = self._infer.names.qualified(call.func)
+        if name in STACKS:
+            given = argument(call, 0)
+            if isinstance(given, cst.ListComp):
+                return _picks_parts(given) and self._is_in_own_loop(call, function)
+            return isinstance(given, cst.Name) and any(
+                next(self.added(holder, function), None) is not None for holder in self.holders(given)
+            )
+        return name in _EMPTY and any(
+            (
+                (_is_padded(node.targets[0].target) or self._makes(node.value, function))
+                and self._is_in_own_loop(node, function)
+            )
+            or self._makes_many(node.value)
+            for node in self._filling(call, function)
+        )
+
+    def _filling(self, call: cst.Call, function: Function) -> Iterator[cst.Assign]:
+        """The assignments to parts of the array that a call makes."""
+        statement = self._model.statement_of(call)
+        targets = statement.targets if isinstance(statement, cst.Assign) else ()
+        names = [t.target.value for t in targets if isinstance(t.target, cst.Name)]
+        for node in descendants(function.node.body) if names else ():
+            if isinstance(node, cst.Assign) and isinstance(target := node.targets[0].target, cst.Subscript):
+                if dotted_name(target.value) in names:
+                    yield node
+
+    def _makes(self, node: cst.BaseExpression, function: Function) -> bool:
+        """Whether a value is worked out rather than only picked."""
+        return any(isinstance(part, cst.Call) for part in descendants(node)) or self._is_computed(
+            node, function, 0
+        )
+
+    def _makes_many(self, node: cst.BaseExpression) -> bool:
+        """Whether a value is a list that a comprehension makes by calls: `batch[:] = [load(name) for name in names]`."""
+        return any(
+            isinstance(made, cst.ListComp) and isinstance(made.elt, cst.Call) for made in self._parts(node)
+        )
+
+    def holders(self, given: cst.Name) -> set[str]:
+        """The list that is stacked; for one of `zip(*rows)` the rows as well."""
+        found = self._infer.bindings_reaching(given)
+        over = (
+            [b.value for b in found[1] if b.kind == "comprehension" and b.value is not None] if found else []
+        )
+        return {given.value, *(name.value for iterable in over for name in names_read(iterable))}
+
+    def added(self, holder: str, function: Function) -> Iterator[cst.BaseExpression]:
+        """What loops of a function add to a list."""
+        for call in function.calls:
+            if callee_name(call) == "append" and dotted_name(call.func) == f"{holder}.append" and call.args:
+                if self._is_in_own_loop(call, function):
+                    yield call.args[0].value
+
+    def _is_computed(self, node: cst.BaseExpression, function: Function, depth: int) -> bool:
+        """Whether a loop of a function computes a value, or a list that it picks it from, rather than only picks it."""
+        while isinstance(node, cst.Subscript):
+            node = node.value
+        if isinstance(node, cst.Call):
+            return True
+        found = (
+            self._infer.bindings_reaching(node) if isinstance(node, cst.Name) and depth < _DEEPEST else None
+        )
+        if found is None or not isinstance(node, cst.Name):
+            return False
+        made = [
+            b.value
+            for b in found[1]
+            if b.kind == "assign" and b.value is not None and self._is_in_own_loop(b.node, function)
+        ]
+        return any(
+            self._is_computed(value, function, depth + 1)
+            for value in (*made, *self.added(node.value, function))
+        )
+
+    def _is_gathered(self, call: cst.Call, function: Function) -> bool:
+        """Whether a loop adds an array, which it makes, to a list that the function gives back."""
+        match call:
+            case cst.Call(
+                func=cst.Attribute(value=cst.Name(value=holder), attr=cst.Name("append")),
+                args=[cst.Arg(value=cst.Name() as added)],
+            ):
+                found = self._infer.bindings_reaching(added)
+                makers = [binding.value for binding in found[1]] if found is not None else []
+                given = [r.value for r in function.returns]
+                return (
+                    self._is_in_own_loop(call, function)
+                    and any(isinstance(maker, cst.Call) for maker in makers)
+                    and self._infer.value(added).kind == "array"
+                    and any(
+                        mentions(value, {holder})
+                        for value in given
+                        if isinstance(value, cst.Name | cst.Tuple)
+                    )
+                )
+        return False
+
+    def _is_in_own_loop(self, node: cst.CSTNode, function: Function) -> bool:
+        """Whether a loop runs `node` that is not the one in which a generator yields."""
+        loop = self._model.loops.innermost_loop(node)
+        return loop is not None and loop.function is function and not loop.yields
+
+
+def _is_padded(target: cst.BaseAssignTargetExpression) -> bool:
+    """`x[row, : len(words)]`: a row of which as much is filled as there is."""
+    return isinstance(target, cst.Subscript) and any(
+        isinstance(part, cst.Slice) and any(isinstance(below, cst.Call) for below in descendants(part))
+        for part in (element.slice for element in target.slice)
+    )
+
+
+def _picks_parts(comprehension: cst.ListComp) -> bool:
+    """`[sentences[row][place] for row in rows]`: one part of each of several samples."""
+    picked = comprehension.elt
+    return (
+        isinstance(picked, cst.Subscript)
+        and isinstance(picked.value, cst.Subscript)
+        and all(_is_place(part) for part in (picked, picked.value))
+    )
+
+
+def _is_place(node: cst.Subscript) -> bool:
+    match node.slice:
+        case [cst.SubscriptElement(cst.Index(cst.Name() | cst.BinaryOperation()))]:
+            return True
+    return False
