@@ -22,7 +22,7 @@ class ShuffleAfterDecode(Rule):
     ## What it does
 
     Reports `shuffle` behind a `map` that reads and decodes files, decodes images or makes floats of bytes, behind a
-    generator that reads images, and behind `batch`.
+    generator of images, and behind `batch`.
 
     ## Why is this bad?
 
@@ -49,8 +49,9 @@ class ShuffleAfterDecode(Rule):
     ## What is left alone
 
     A `map` that keeps the size of elements or makes them smaller (images decoded from bytes and cut to less than 128
-    pixels, features, statistics), and one that is not all in sight. A `shuffle` behind `cache()`: what it holds is in
-    memory already. One behind a `batch` that makes sequences, which are batched again later.
+    pixels, or 96 in floats, features, statistics), and one that is not all in sight. A `shuffle` of samples behind
+    `cache()`: what it holds is in memory already. One behind a `batch` that makes sequences, which are batched again
+    later.
 
     ## Sources
 

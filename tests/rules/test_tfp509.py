@@ -82,11 +82,39 @@ SILENT = {
             return tf.image.resize(tf.io.decode_jpeg(record), (32, 32))
         records.map(f).shuffle(1000).batch(32)
         """,
-    "an image of unknown size": """
+    "a piece of unknown size": """
         def f(record):
-            return tf.image.resize(tf.io.decode_jpeg(record), size)
+            return tf.image.random_crop(tf.io.decode_jpeg(record), size)
         records.map(f).shuffle(1000).batch(32)
         """,
+    "a piece of unknown size that is resized before": """
+        def f(record):
+            image = tf.image.resize(tf.io.decode_jpeg(record), [224, 224])
+            image = tf.image.random_crop(image, size)
+            return image
+        records.map(f).shuffle(1000).batch(32)
+        """,
+    "another image that is resized later": """
+        def f(record, mask):
+            image = tf.image.random_crop(tf.io.decode_jpeg(record), size)
+            mask = tf.image.resize(mask, [224, 224])
+            return image, mask
+        records.map(f).shuffle(1000).batch(32)
+        """,
+    "a small image in floats": """
+        def f(record):
+            return tf.cast(tf.image.resize(tf.io.decode_jpeg(record), (64, 64)), tf.float32)
+        records.map(f).shuffle(1000).batch(32)
+        """,
+    "joined with images that were shuffled as names": """
+        images = files.shuffle(1000).map(load)
+        tf.data.Dataset.zip((images, slices)).shuffle(1000).batch(32)
+        """,
+    "joined with what is small": "tf.data.Dataset.zip((files, slices)).shuffle(1000).batch(32)",
+    "a generator of rows": (
+        "tf.data.Dataset.from_generator(draw, tf.float32, (tf.TensorShape([None, 3]), 1)).shuffle(99)"
+    ),
+    "a cached map in front of sequences": "slices.batch(batch_size).cache().shuffle(9).unbatch()",
     "a cast of numbers of unknown type": "slices.map(lambda x, y: (tf.cast(x, tf.float32), y)).shuffle(9)",
     "a cast of 8-bit numbers that makes no floats": """
         ds = tf.data.Dataset.from_tensor_slices(x_train).map(lambda x: tf.cast(x, tf.uint8)).shuffle(1000)
@@ -200,6 +228,59 @@ FLAGGED = {
         def f(record):
             return tf.image.resize(tf.io.decode_jpeg(record), [SIZE, SIZE])
         records.map(f).repeat().shuffle(1000)  # <-
+        """,
+    "a size that is a parameter": """
+        def prepare(record, size):
+            encoded = parse(record)["image"]
+            height, width, _ = tf.unstack(tf.io.extract_jpeg_shape(encoded))
+            image = tf.io.decode_and_crop_jpeg(encoded, tf.stack([0, 0, height, width]))
+            return tf.image.resize(image, size)
+        def build(size):
+            return records.map(lambda record: prepare(record, [size, size])).shuffle(1000)  # <-
+        """,
+    "an image of middle size in floats": """
+        def f(record):
+            return tf.image.resize(tf.io.decode_jpeg(record), (112, 112)) / 127.5 - 1.0
+        records.map(f).shuffle(1000)  # <-
+        """,
+    "a piece of unknown size that is resized later": """
+        def augment(image):
+            size = tf.cast(tf.random.uniform([]) * 224, tf.int32)
+            image = tf.image.random_crop(image, [size, size, 3])
+            image = tf.image.random_flip_left_right(image)
+            return tf.image.resize(image, [224, 224])
+        records.map(decode).map(augment).repeat().shuffle(1000)  # <-
+        """,
+    "a later map that asks for settings": """
+        def augment(image):
+            options = extract()
+            return tf.image.resize_with_crop_or_pad(image, options.height, options.width)
+        records.map(decode).map(augment).shuffle(1000)  # <-
+        """,
+    "joined with labels": """
+        images = files.map(load)
+        both = tf.data.Dataset.zip((images, slices))
+        train = both.take(count)
+        train = train.shuffle(1000)  # <-
+        """,
+    "a generator of images by their shape": """
+        ds = tf.data.Dataset.from_generator(
+            draw, (tf.uint8, tf.int64), ([height, width, 3], 1)
+        )
+        ds = ds.shuffle(1000)  # <-
+        """,
+    "a generator of images by its signature": """
+        ds = tf.data.Dataset.from_generator(draw, output_signature=(tf.TensorSpec((64, 64, 1)), tf.TensorSpec(())))
+        ds = ds.shuffle(1000)  # <-
+        """,
+    "batches that are kept in memory": """
+        ds = tf.keras.utils.timeseries_dataset_from_array(x, None, sequence_length=9, batch_size=32)
+        ds = ds.map(parse).cache()
+        ds = ds.shuffle(100)  # <-
+        """,
+    "records that an old version reads": """
+        ds = tf.contrib.data.TFRecordDataset(["a"]).map(decode)
+        ds = ds.shuffle(1000)  # <-
         """,
     "a lambda around a function": "files.map(lambda path: load(path)).shuffle(1000)  # <-",
     "sounds": """

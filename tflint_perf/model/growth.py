@@ -12,7 +12,7 @@ import libcst as cst
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.dataset_apis import BATCHING, NEUTRAL
 from tflint_perf.model.eight_bits import EightBits
-from tflint_perf.model.image_sizes import ImageSizes
+from tflint_perf.model.image_sizes import ImageSizes, gives_images, keeps_numbers
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.iterations import Iterations
 from tflint_perf.model.named_calls import builtin_or_qualified, dtype_name
@@ -52,6 +52,7 @@ _BUILTINS = frozenset({"len", "int", "float", "str", "bool", "print", "range", "
 _METHODS = frozenset({"set_shape", "get_shape", "as_list", "lookup", "format", "append"})
 # An image of fewer pixels may take less than its file.
 _SMALL = 128 * 128
+_SMALL_IN_FLOATS = 96 * 96
 _FLOATS = frozenset({"float32", "float64"})
 _MAKE_FLOATS = frozenset({"tf.image.per_image_standardization", "tf.to_float", "keras.layers.Rescaling"})
 # What leaves bytes what they are.
@@ -85,7 +86,8 @@ class Growth:
         choices = self._choices(stage)
         if stage.name == "from_generator":
             calls = [call for functions in choices for call in self._calls_of(functions)]
-            return "gives whole images" if any(self._name(call) in _HOST_READERS for call in calls) else ""
+            reads = any(self._name(call) in _HOST_READERS for call in calls)
+            return "gives whole images" if reads or gives_images(stage.call) else ""
         hows = [self._of_map(functions, self._calls_of(functions), before) for functions in choices]
         return (hows[0] if all(hows) else "") if hows else self._elsewhere(stage, before)
 
@@ -123,10 +125,12 @@ class Growth:
             return False
         least = self._least(calls)
         size = self._eight_bits.at_source(before, scaled=True)
-        return least >= _SMALL or (size is not None and _BYTES_OF_A_FLOAT * least > size)
+        return least >= (_SMALL_IN_FLOATS if any(map(self._makes_floats, calls)) else _SMALL) or (
+            size is not None and _BYTES_OF_A_FLOAT * least > size
+        )
 
     def _of_map(self, functions: list[Function], calls: list[cst.Call], before: Pipeline) -> str:
-        handed_on = {self._infer.value(call.func).outside for call in calls} - {""}
+        handed_on = {self._infer.value(call.func).outside for call in calls if call.args} - {""}
         if len(handed_on) == 1 and len(functions) == 1:
             others = [call for call in calls if not self._infer.value(call.func).outside]
             how = self._infer.outside.mapped(handed_on.pop()).grows
@@ -149,7 +153,9 @@ class Growth:
         if names & _READERS and names & _DECODERS:
             return "reads and decodes files"
         if names & _IMAGE_DECODERS:
-            return "decodes images" if self._least(calls) >= _SMALL else ""
+            resized = "tf.image.resize" in names and not any(map(keeps_numbers, calls))
+            small = _SMALL_IN_FLOATS if resized or any(map(self._makes_floats, calls)) else _SMALL
+            return "decodes images" if self._least(calls) >= small else ""
         return None
 
     def _makes_floats_of(self, functions: list[Function], calls: list[cst.Call]) -> bool:
@@ -206,6 +212,9 @@ class Growth:
         return name
 
     def _is_known(self, call: cst.Call) -> bool:
+        # What gets nothing of an element does nothing to it.
+        if isinstance(call.func, cst.Name) and not call.args:
+            return True
         name = self._name(call)
         if not name:
             return isinstance(call.func, cst.Attribute) and call.func.attr.value in _METHODS

@@ -9,8 +9,8 @@ import libcst as cst
 
 from tflint_perf.model.dataset_apis import BATCHING, DATASET_FUNCTIONS
 from tflint_perf.model.size_of_calls import BATCH_SIZE
-from tflint_perf.model.syntax import argument, integer, last_name
-from tflint_perf.model.values import Pipeline, Stage
+from tflint_perf.model.syntax import argument, integer, is_name, keyword_argument, last_name
+from tflint_perf.model.values import Pipeline, Stage, Value
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model
@@ -22,6 +22,8 @@ _OTHER_ELEMENTS = frozenset(
 )
 _FEW = 10
 _MAKES_BATCHES = frozenset((*BATCHING, *_OTHER_ELEMENTS, "rebatch"))
+# Stands for what comes behind a dataset.
+_END = Stage("end", cst.Call(cst.Name("end")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,8 @@ class LateShuffles:
             behind = pipeline[index + 1 : -1]
             if not how:
                 continue
-            if any(stage.name == "shuffle" or _is_in_memory(stage) for stage in behind):
+            # The order is not random enough wherever batches are kept.
+            if any(stage.name == "shuffle" or (how != BATCHES and _is_in_memory(stage)) for stage in behind):
                 return None
             stay_large = how == BATCHES or all(
                 self._model.growth.stays_large(stage, pipeline[:at])
@@ -79,13 +82,23 @@ class LateShuffles:
         stage = pipeline[index]
         if stage.name in BATCHING or DATASET_FUNCTIONS.get(stage.name):
             return BATCHES if self._makes_batches(stage, pipeline[-1].call) else ""
+        if stage.name == "zip":
+            return next(filter(None, map(self._at_end, stage.inputs)), "")
         return self._model.growth.of_stage(stage, pipeline[:index])
+
+    def _at_end(self, value: Value) -> str:
+        """How a dataset that is joined to others was made large, however it was built; "" where it was not."""
+        hows = {late.how if (late := self._along((*way, _END))) else "" for way in value.pipelines}
+        return hows.pop() if len(hows) == 1 and BATCHES not in hows else ""
 
     def _makes_batches(self, stage: Stage, shuffle: cst.Call) -> bool:
         """Whether a stage makes the batches that a step gets, and not sequences that are batched later."""
         later = {behind.name for behind in self._model.successors.behind(shuffle)}
         if later & _MAKES_BATCHES:
             return False
+        if DATASET_FUNCTIONS.get(stage.name):
+            size = keyword_argument(stage.call, "batch_size")
+            return not is_name(size, "None") and integer(size) != 1
         if self._model.successors.is_consumed(shuffle):
             return integer(argument(stage.call, 0, "batch_size")) != 1
         size = argument(stage.call, 0 if stage.name == "batch" else None, "batch_size")

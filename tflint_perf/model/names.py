@@ -22,6 +22,8 @@ _ALIASES = {
     "tf.python.eager.backprop.GradientTape": "tf.GradientTape",
     "tf.contrib.eager.Variable": "tf.Variable",
     "tf.contrib.data.Dataset": "tf.data.Dataset",
+    "tf.contrib.data.TFRecordDataset": "tf.data.TFRecordDataset",
+    "tf.contrib.data.TextLineDataset": "tf.data.TextLineDataset",
     "tf.python.data.ops.dataset_ops.Dataset": "tf.data.Dataset",
     "tf.python.data.ops.dataset_ops.DatasetV2": "tf.data.Dataset",
     "tf.config.experimental.list_physical_devices": "tf.config.list_physical_devices",
