@@ -211,6 +211,7 @@ class _Search:
             use.fates,
             use.parts,
             given=use.given,
+            files=use.files,
             fed=use.fed,
             trains=use.trains or (outside_loops and any(caller.trains for caller in above)),
             guarded=use.guarded or (outside_loops and _are_guarded(above)),

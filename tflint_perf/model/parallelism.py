@@ -107,6 +107,8 @@ class Parallelism:
                 return self.are_several_files(node.value, depth + 1)
             case cst.Call():
                 return self._call_gives_files(node, depth)
+            case cst.Name() if self._is_given_several(node, depth):
+                return True
             case cst.Name() | cst.Attribute():
                 values = list(self._bound_to(node))
                 named = bool(values) and all(self.are_several_files(value, depth + 1) for value in values)
@@ -172,18 +174,24 @@ class Parallelism:
         for binding in bindings:
             if binding.kind == "assign" and binding.value is not None and binding.path == ():
                 yield binding.value
-            elif binding.kind == "param" and (given := self._given(binding)):
-                yield from given
             else:
-                # A part of something, or a parameter of which nobody says what it gets: it may be one file.
+                # A part of something: it may be one file.
                 yield node
 
-    def _given(self, parameter: Binding) -> list[cst.BaseExpression]:
-        """What the file gives as a parameter, where nobody else can."""
-        function = self._model.infer.names.function_with.get(parameter.node)
-        if function is None or self._model.calls.callers_outside(function):
-            return []
-        return self._model.calls.arguments(function, parameter.name)
+    def _is_given_several(self, node: cst.Name, depth: int) -> bool:
+        """Whether a name is a parameter as which all callers, here and in other files, give several file names."""
+        found = self._infer.bindings_reaching(node)
+        if found is None or found[0].function is None or len(found[1]) != 1 or found[1][0].kind != "param":
+            return False
+        function, calls = found[0].function, self._model.calls
+        callers, given = calls.callers_outside(function), calls.arguments(function, node.value)
+        if not (callers or given) or (calls.sites(function) and not given):
+            return False
+        bound = function.owner is not None and not function.has_decorator("staticmethod")
+        at = function.positional.index(node.value) - bound if node.value in function.positional else None
+        return all(self.are_several_files(each, depth + 1) for each in given) and all(
+            caller.how == "call" and {node.value, at, "*"} & set(caller.files) for caller in callers
+        )
 
 
 def _assigned_to(node: cst.CSTNode, parents: dict[cst.CSTNode, cst.CSTNode]) -> cst.BaseExpression | None:

@@ -115,6 +115,7 @@ class Use:
     guarded: bool = False
     trains: bool = False
     on_one_graph: bool = False
+    files: tuple[str | int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,15 @@ def _given(model: Model, call: cst.CSTNode) -> Iterator[Given]:
                 )
 
 
+def _files(model: Model, call: cst.CSTNode) -> Iterator[str | int]:
+    """The arguments of a call that name several files, by their names or places."""
+    for at, arg in enumerate(call.args if isinstance(call, cst.Call) else ()):
+        if arg.star:
+            return
+        if model.parallelism.are_several_files(arg.value):
+            yield at if arg.keyword is None else arg.keyword.value
+
+
 def _calls_of_own_methods(model: Model, klass: Class) -> Iterator[Use]:
     """What the methods of a class call on `self`: a class derived from it elsewhere may define it anew."""
     for method in klass.methods.values() if klass.function is None else ():
@@ -111,6 +120,7 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
         fates,
         parts,
         given=tuple(_given(model, place)) if how == "call" else (),
+        files=tuple(_files(model, place)) if how == "call" else (),
         fed=how == "call" and isinstance(place, cst.Call) and model.feeds.a_step(place),
         guarded=guarded or model.once.runs_seldom(place),
         trains=how == "call" and per_step and model.file_reads.training_loop(place) is not None,
