@@ -16,6 +16,29 @@ model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 """
 
 SILENT = {
+    "lists of all that there is, filled in each round": """
+        for round in range(100):
+            xs, ys = [], []
+            for row in everything:
+                xs.append(row)
+                ys.append(row.sum())
+            model.fit(np.array(xs), np.array(ys))
+        """,
+    "a list that keeps what each step adds": """
+        xs = []
+        while not done:
+            state, reward, done, _ = env.step(action)
+            xs.append(state)
+            model.fit(np.array(xs), targets)
+        """,
+    "several epochs on one batch, by name": """
+        def learn(memory, epochs):
+            drawn = random.sample(memory, 30)
+            model.fit(np.array([old for old, _ in drawn]), targets, epochs=epochs)
+        while not done:
+            state, reward, done, _ = env.step(action)
+            learn(memory, epochs=4)
+        """,
     "a few samples that were cut off": """
         few = images[:2]
         for i in range(few.shape[0]):
@@ -151,6 +174,57 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a network that a method trains on lists made from a batch": (
+        """
+        class Agent:
+            def __init__(self):
+                self.net = tf.keras.Sequential()
+                self.memory = []
+            def train(self):
+                drawn = random.sample(self.memory, 64)
+                values = self.net.predict(np.array([old for old, _, _ in drawn]))
+                xs, ys = [], []
+                for at, (old, action, reward) in enumerate(drawn):
+                    values[at][action] = reward
+                    xs.append(old)
+                    ys.append(values[at])
+                self.net.fit(np.array(xs), np.array(ys), batch_size=64, verbose=0)
+        agent = Agent()
+        while not done:
+            state, reward, done, _ = env.step(action)
+            agent.train()
+        """,
+        [8, 14],
+    ),
+    "an array of rows that are taken apart and squeezed": (
+        """
+        def replay(memory):
+            rows = np.array(random.sample(memory, 30))
+            states = np.squeeze(np.array(rows[:, 0].tolist()))
+            model.fit(states, model.predict(states), verbose=0)
+        while not done:
+            state, reward, done, _ = env.step(action)
+            replay(memory)
+        """,
+        [5, 5],
+    ),
+    "arrays as long as a batch, and one epoch by name": (
+        """
+        def learn(memory, epochs):
+            drawn = random.sample(memory, 30)
+            count = len(drawn)
+            states = np.zeros((count, 4))
+            model.fit(states, targets, epochs=epochs)
+            answers = []
+            for at in range(count):
+                answers.append(drawn[at][1])
+            model.evaluate(np.array(answers))
+        while not done:
+            state, reward, done, _ = env.step(action)
+            learn(memory, epochs=1)
+        """,
+        [6, 10],
+    ),
     "a few batches that an agent replays": (
         """
         class Net:

@@ -10,6 +10,7 @@ import libcst as cst
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.flow import loops_around
 from tflint_perf.model.infer import Inference
+from tflint_perf.model.scopes import Binding
 from tflint_perf.model.sizes import Size, Sizes
 from tflint_perf.model.syntax import argument, callee_name, integer, keyword_argument, mentions, names_read
 
@@ -43,7 +44,7 @@ class Batches:
         if given is None or self._infer.value(given).kind in ("dataset", "iterator", "generator"):
             return False
         epochs = keyword_argument(call, "epochs") or keyword_argument(call, "nb_epoch")
-        if epochs is not None and integer(epochs) != 1:
+        if epochs is not None and not self._is_one(epochs):
             return False
         if any(keyword_argument(call, name) is not None for name in _OF_WHOLE_DATASETS):
             return False
@@ -54,6 +55,23 @@ class Batches:
         if self._is_trial(call):
             return False
         return callee_name(call) != "fit" or not self._is_cut_further(call, given)
+
+    def _is_one(self, number: cst.BaseExpression) -> bool:
+        """Whether a number is 1, here or by all that a name stands for."""
+        found = self._infer.bindings_reaching(number) if isinstance(number, cst.Name) else None
+        if found is None:
+            return integer(number) == 1
+        numbers = [self._numbers(binding) for binding in found[1]]
+        return bool(numbers) and all(
+            given and all(integer(value) == 1 for value in given) for given in numbers
+        )
+
+    def _numbers(self, binding: Binding) -> list[cst.BaseExpression]:
+        """What a name is bound to, or given as a parameter in this file."""
+        if binding.kind == "param":
+            return self._sizes.given(binding)
+        is_assigned = binding.kind == "assign" and binding.path == ()
+        return [binding.value] if is_assigned and binding.value is not None else []
 
     def _is_generated(self, given: cst.BaseExpression) -> bool:
         """Whether a loop takes something from what is called a generator: a sample or a batch."""

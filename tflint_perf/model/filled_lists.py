@@ -10,6 +10,7 @@ import libcst as cst
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Loop
 from tflint_perf.model.syntax import argument, callee_name, dotted_name
+from tflint_perf.model.walk import Walk
 
 STACKS = frozenset(
     {"np.array", "np.asarray", "np.stack", "np.vstack", "np.hstack", "np.concatenate", "np.dstack"}
@@ -32,6 +33,15 @@ def is_filled_within(infer: Inference, node: cst.BaseExpression, loop: Loop) -> 
     return any(
         _is_worked_out(source) for added in _added(given.value, loop) for source in _sources(infer, added)
     )
+
+
+def appends_by_name(walk: Walk) -> dict[str, list[cst.Call]]:
+    """The calls of `append` on a name, by the name."""
+    found: dict[str, list[cst.Call]] = {}
+    for call in walk.calls.get("append", ()):
+        if isinstance(call.func, cst.Attribute) and isinstance(call.func.value, cst.Name):
+            found.setdefault(call.func.value.value, []).append(call)
+    return found
 
 
 def _added(name: str, loop: Loop) -> Iterator[cst.BaseExpression]:

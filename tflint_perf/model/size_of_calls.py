@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -14,6 +14,7 @@ from tflint_perf.model.syntax import (
     callee_name,
     integer,
     is_constant,
+    is_name,
     keyword_argument,
     last_name,
     names_read,
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
     from tflint_perf.model.sizes import Size, Sizes
 
 BATCH_SIZE = re.compile(r"batch|(^|_)bs$", re.I)
-_DRAWS_BATCH = re.compile(r"(^|_|mini)batch$|^(next|sample|get|load|generate|make|random|fetch)_(mini)?batch")
+_DRAWS_BATCH = re.compile(
+    r"(^|_|mini)batch$|^(next|sample|get|load|generate|make|random|fetch)_(mini)?batch"
+    r"|^sample_(from_)?(memory|(replay_)?buffer|transitions?|experiences?)$"
+)
 _MEMORY = re.compile(r"memory|buffer|replay|batch", re.I)
 _IS_MEMORY = re.compile(r"memory|buffer|replay", re.I)
 _ENVIRONMENT = re.compile(r"^_*(train_|eval_|test_)?envs?(ironment)?$", re.I)
@@ -40,7 +44,7 @@ _FROM_LIST = frozenset(
 )
 _STACKS = frozenset(["stack", "vstack", "hstack", "concatenate", "concat"])
 _KEEPING_METHODS = frozenset(
-    ["astype", "copy", "numpy", "toarray", "reshape", "flatten", "to_numpy", "clip", "round"]
+    ["astype", "copy", "numpy", "toarray", "reshape", "flatten", "to_numpy", "clip", "round", "tolist"]
 )
 _REDUCTIONS = frozenset(["mean", "sum", "max", "min", "amax", "amin", "std", "var", "median", "argmax", "argmin", "prod", "squeeze", "any", "all", "dot", "reduce_mean", "reduce_sum", "reduce_max", "reduce_min", "shape", "size", "ndim", "len", "where"])  # fmt: skip
 
@@ -85,7 +89,9 @@ def size_of_call(sizes: Sizes, call: cst.Call) -> Size | None:
 def _passed_through(sizes: Sizes, call: cst.Call, name: str, qualified: str) -> Size | None:
     """Functions that keep their first argument's size: most of NumPy and TensorFlow, and models."""
     if not call.args or name in _REDUCTIONS:
-        return "unknown"
+        # What `squeeze` takes away of a batch is an axis within its samples; of one sample it is the batch's.
+        of_batch = name == "squeeze" and call.args and sizes.partial(call.args[0].value) == "batch"
+        return "batch" if of_batch else "unknown"
     first = call.args[0]
     if name == "map" and len(call.args) == 2:
         return sizes.partial(call.args[1].value)
@@ -167,9 +173,18 @@ def _by_first_axis(sizes: Sizes, length: cst.BaseExpression | None, call: cst.Ca
         return "sample"
     if any(BATCH_SIZE.search(last_name(part)) for part in (length, *names_read(length))):
         return "batch"
-    if any(sizes.size(name) == "batch" for name in names_read(length)):
+    if any(sizes.size(name) == "batch" for part in sizes.sources(length) for name in names_read(part)):
         return "batch"  # as long as another: `len(images)`
     return "batch" if number is not None and sizes.is_made_anew(call) else "unknown"
+
+
+def counted(numbers: Iterable[cst.BaseExpression]) -> list[cst.BaseExpression]:
+    """Of which things some numbers are the length: `len(batch)`."""
+    return [
+        number.args[0].value
+        for number in numbers
+        if isinstance(number, cst.Call) and is_name(number.func, "len") and number.args
+    ]
 
 
 def begins_with_one(shape: cst.BaseExpression | None) -> bool:

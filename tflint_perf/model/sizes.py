@@ -11,6 +11,8 @@ import libcst as cst
 
 from tflint_perf.model import size_of_calls
 from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.filled_lists import appends_by_name
+from tflint_perf.model.flow import loops_around
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Binding, Function
@@ -25,6 +27,8 @@ Size = Literal["scalar", "sample", "batch", "unknown"]
 _DEEPEST = 12
 # A list that is filled with the samples of one batch.
 _COLLECTED = re.compile(r"(^|_)(mini)?batch(es)?(_|$)", re.I)
+_MEASURE = re.compile(r"size|num|len|count|ind(ex|ic)|idx|shape|batches|(^|_)(n|i|id|ids)(_|$)", re.I)
+_LIKE_THEIR_ARGUMENTS = frozenset(["enumerate", "zip", "list", "reversed", "tqdm"])
 # What an agent is asked about: one observation, or one of each environment.
 _OBSERVATION = re.compile(r"(^|_)(obs|state|observation)s?$", re.I)
 
@@ -91,9 +95,22 @@ class Sizes:
 
     def _runs_over_batch(self, iterable: cst.BaseExpression) -> bool:
         """Whether a loop runs over the samples of one batch."""
-        if isinstance(iterable, cst.Call) and callee_name(iterable) == "range" and len(iterable.args) == 1:
-            return bool(BATCH_SIZE.search(last_name(iterable.args[0].value)))
+        if not isinstance(iterable, cst.Call):
+            return self.partial(iterable) == "batch"
+        name, args = callee_name(iterable), [arg.value for arg in iterable.args if not arg.star]
+        if name == "range" and len(args) == 1:
+            if BATCH_SIZE.search(last_name(args[0])):
+                return True
+            return any(map(self._runs_over_batch, size_of_calls.counted(self.sources(args[0]))))
+        if name in _LIKE_THEIR_ARGUMENTS and args:
+            return any(map(self._runs_over_batch, args))
         return self.partial(iterable) == "batch"
+
+    def sources(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
+        """`node`, and where it is a name the expressions that it is assigned."""
+        found = self.infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        assigned = [b for b in found[1] if b.kind == "assign" and b.path == ()] if found is not None else []
+        return [node, *(binding.value for binding in assigned if binding.value is not None)]
 
     # Names and attributes
 
@@ -101,9 +118,28 @@ class Sizes:
         found = self.infer.bindings_reaching(node)
         if found is None or not found[1]:
             return "unknown"
-        if _COLLECTED.search(node.value) and all(map(_is_empty_list, found[1])):
+        if all(map(_is_empty_list, found[1])) and (
+            _COLLECTED.search(node.value) or self._is_filled_from_batch(node, found[1])
+        ):
             return "batch"
         return join(self._binding(b) for b in found[1] if b.kind not in ("augment", "delete"))
+
+    def _is_filled_from_batch(self, node: cst.Name, made: list[Binding]) -> bool:
+        """Whether a loop over the samples of a batch adds to a list that is made outside it."""
+        scope = self.infer.names.scope_of(node)
+        filling = [
+            loop
+            for call in self._appends.get(node.value, ())
+            if self.infer.names.scope_of(call) is scope
+            and (loop := self._loops.innermost_loop(call)) is not None
+            and not any(loop in loops_around(binding.at.block.loop) for binding in made)
+        ]
+        return any(loop.iterable is not None and self._runs_over_batch(loop.iterable) for loop in filling)
+
+    @cached_property
+    def _appends(self) -> dict[str, list[cst.Call]]:
+        """The calls that add to a list, by its name."""
+        return appends_by_name(self.infer.walk)
 
     def _attribute(self, node: cst.Attribute) -> Size | None:
         if self.infer.names.dotted(node):
@@ -122,27 +158,30 @@ class Sizes:
             case "for" | "comprehension" if binding.value is not None:
                 return self.element(binding.value, binding.path)
             case "param":
-                given = self._given(binding)
-                if not given and self._is_observation(binding):
-                    return "sample"
+                given = self.given(binding)
+                if not given and (told := self._told_by_name(binding)) is not None:
+                    return told
                 sizes = {self.partial(value) for value in given}
                 # One caller that is known to pass a batch is enough.
                 return next((size for size in ("batch", "sample", "scalar") if size in sizes), "unknown")
         return "unknown"
 
-    def _given(self, parameter: Binding) -> list[cst.BaseExpression]:
+    def given(self, parameter: Binding) -> list[cst.BaseExpression]:
         """What callers in the file pass as a parameter."""
         function = self._functions.get(parameter.node)
         return self.calls.arguments(function, parameter.name) if function is not None else []
 
-    def _is_observation(self, parameter: Binding) -> bool:
-        """Whether a step loop of another file gives a parameter that is called as an observation is."""
+    def _told_by_name(self, parameter: Binding) -> Size | None:
+        """The size of a parameter that a step loop of another file gives, if it is called as an observation or batch is."""
         function = self._functions.get(parameter.node)
-        return (
-            function is not None
-            and bool(_OBSERVATION.search(parameter.name))
-            and any(caller.per_step for caller in self.calls.callers_outside(function))
-        )
+        by_name: Size | None = None
+        if _OBSERVATION.search(parameter.name):
+            by_name = "sample"
+        elif _COLLECTED.search(parameter.name) and not _MEASURE.search(parameter.name):
+            by_name = "batch"
+        if function is None or by_name is None:
+            return None
+        return by_name if any(c.per_step for c in self.calls.callers_outside(function)) else None
 
     @cached_property
     def _functions(self) -> dict[cst.CSTNode, Function]:
@@ -267,7 +306,7 @@ class Sizes:
             case "assign" | "augment" if binding.at.block.loop is not None:
                 return True
             case "param" if depth < _DEEPEST:
-                return any(self.varies(value, depth + 1) for value in self._given(binding))
+                return any(self.varies(value, depth + 1) for value in self.given(binding))
             case "assign" if binding.value is not None and binding.path == () and depth < _DEEPEST:
                 return self.varies(binding.value, depth + 1)
         return False
