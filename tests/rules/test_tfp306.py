@@ -26,6 +26,25 @@ def train_step(x):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "more seldom than what learns": """
+        def learn(step):
+            train_step(memory.sample(32))
+            if step % 500 == 0:
+                target.set_weights(model.get_weights())
+        for step in range(1000):
+            state, reward, done, _, _ = env.step(action)
+            if step % 4 == 0:
+                learn(step)
+        """,
+    "at the end of an episode, beside what learns from it": """
+        for episode in range(100):
+            done = False
+            while not done:
+                state, reward, done, _, _ = env.step(action)
+                train_step(state)
+            target.set_weights(model.get_weights())
+            train_step(state)
+        """,
     "once": "target.set_weights(model.get_weights())\nfor x in dataset:\n    train_step(x)\n",
     "once an epoch": """
         for epoch in range(10):
@@ -119,6 +138,40 @@ SILENT = {
 }
 
 FLAGGED = {
+    "with each gradient step of every fourth step": (
+        """
+        class Agent:
+            def learn(self, x):
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(model(x))
+                gradients = tape.gradient(loss, model.trainable_variables)
+                optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+                target.set_weights(
+                    0.99 * np.array(target.get_weights()) + 0.01 * np.array(model.get_weights())
+                )
+        agent = Agent()
+        for step in range(1000):
+            state, reward, done, _, _ = env.step(action)
+            if len(memory) > 100 and step % 4 == 0:
+                agent.learn(memory.sample(32))
+        """,
+        [8],
+    ),
+    "behind what learns, under the same conditions": (
+        """
+        def blend():
+            target.set_weights([0.1 * w + 0.9 * t for w, t in zip(model.get_weights(), target.get_weights())])
+        for step in range(1000):
+            state, reward, done, _, _ = env.step(action)
+            if step % 2 == 0:
+                if step % 8 == 0:
+                    train_step(memory.sample(32))
+                    blend()
+                else:
+                    print(step)
+        """,
+        [3],
+    ),
     "a copy": (
         """
         for x in dataset:

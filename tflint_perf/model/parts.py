@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from tflint_perf.model import Model
     from tflint_perf.model.augmentations import Augmentations
     from tflint_perf.model.batching import Batching
+    from tflint_perf.model.beside_gradients import BesideGradients
     from tflint_perf.model.calls import CallGraph
     from tflint_perf.model.compiled import Compiled
     from tflint_perf.model.containers import Containers
@@ -184,7 +185,11 @@ class Parts:
     # What counts a loop's iterations.
     counters: Counters = part("counters.Counters", "infer")
     # Weights that go through host arrays.
-    weight_copies: WeightCopies = part("weight_copies.WeightCopies", "infer", "each_step")
+    weight_copies: WeightCopies = part("weight_copies.WeightCopies", "infer", "each_step", "beside_gradients")
+    # What runs with each gradient step.
+    beside_gradients: BesideGradients = part(
+        "beside_gradients.BesideGradients", "infer", "calls", "loops", "steps"
+    )
     # What each step runs.
     each_step: EachStep = part("each_step.EachStep", "infer", "calls", "loops", "guards")
     # What eager code runs per step, and compiled code, too.

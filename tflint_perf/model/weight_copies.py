@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from tflint_perf.model.beside_gradients import BesideGradients
 from tflint_perf.model.each_step import EachStep
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.randomness import changes_by_itself, is_random_op
@@ -33,9 +34,10 @@ class WeightCopy:
 class WeightCopies:
     """Finds such copies, and asks how often they are made."""
 
-    def __init__(self, infer: Inference, each_step: EachStep) -> None:
+    def __init__(self, infer: Inference, each_step: EachStep, beside_gradients: BesideGradients) -> None:
         self._infer = infer
         self._each_step = each_step
+        self._beside_gradients = beside_gradients
         self._walk = infer.walk
 
     def all(self) -> Iterator[WeightCopy]:
@@ -114,8 +116,9 @@ class WeightCopies:
                     yield value
 
     def is_on_each_step(self, node: cst.CSTNode) -> bool:
-        """Whether a step loop runs `node` each time, but for the time in which it gathers its first samples."""
-        return self._each_step.runs(node, _waits_for_samples)
+        """Whether a step loop runs `node` each time, but for the time in which it gathers its first samples, or each time
+        that it makes a gradient step."""
+        return self._each_step.runs(node, _waits_for_samples) or self._beside_gradients.holds(node)
 
 
 def _asked_for_weights(place: cst.CSTNode) -> Iterator[cst.BaseExpression]:
