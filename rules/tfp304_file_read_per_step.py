@@ -44,7 +44,7 @@ class FileReadPerStep(Rule):
 
     ## What is left alone
 
-    Reads before the loop, once an epoch, behind a condition or a cache; writing; functions that a `tf.data` pipeline
+    Reads before the loop, once an epoch, behind a condition (but for settings) or a cache; writing; functions that a `tf.data` pipeline
     calls; different files in a loop that only predicts. A read is moved only where nothing in the loop writes files or
     may change what was read.
 
@@ -67,7 +67,9 @@ class FileReadPerStep(Rule):
 
     def check(self, model: Model) -> Iterator[Report]:
         for call in model.file_reads.all():
-            if not model.is_eager(call) or not model.each_step.runs(call) or model.once.runs_seldom(call):
+            if not model.is_eager(call) or model.once.runs_seldom(call):
+                continue
+            if not model.each_step.runs(call, model.file_reads.usually):
                 continue
             loop = model.loops.step_loop(call)
             name = model.module.code_for_node(call.func)
@@ -88,6 +90,8 @@ def _read_once(edit: Editor, call: cst.Call, loop: Loop) -> Repair | Refusal:
     if written is not None:
         return Refusal("the loop may write the file", written)
     statement = model.statement_of(call)
+    if not model.each_step.runs(call):
+        return Refusal("it is read under a condition", statement)
     if isinstance(statement, cst.With):
         return Refusal("it is read in a block of its own", statement)
     match statement:

@@ -90,6 +90,17 @@ SILENT = {
             image = cv2.imread(path)
             print(model.predict(image[None]))
         """,
+    "a read for some steps alone": """
+        class Loader:
+            def batch(self, path, again):
+                if again or self.count == 1:
+                    self.count += 1
+                    return np.load(path)
+                return self.last
+        loader = Loader()
+        for step in range(1000):
+            train_step(loader.batch(paths[step], step > 3))
+        """,
     "files in no training": """
         for path in paths:
             images.append(np.asarray(Image.open(path)))
@@ -159,6 +170,24 @@ PLACES = {
             model.train_on_batch(load(paths[start : start + 32]), labels[start : start + 32])
         """,
         [5],
+    ),
+    "reads that the settings choose": (
+        """
+        class Loader:
+            def __init__(self, gray):
+                self.gray = gray
+            def batch(self, paths):
+                for path in paths:
+                    if self.gray == 1:
+                        image = cv2.imread(path, 0)
+                    else:
+                        image = cv2.imread(path)
+                return image
+        loader = Loader(1)
+        for start in range(0, len(paths), 32):
+            train_step(loader.batch(paths[start : start + 32]))
+        """,
+        [8, 10],
     ),
     "a generator that the loop drives": (
         """
@@ -248,6 +277,10 @@ REFUSALS = {
     "a loop that writes": (
         "weights = np.load(path)\n    np.save(path, weights)",
         "the loop may write the file",
+    ),
+    "a read that a setting turns on": (
+        'weights = x * np.load("weights.npy") if args.weighted else x',
+        "it is read under a condition",
     ),
     "a part that is written to": (
         "weights = np.load(path)\n    weights[0] = 1",

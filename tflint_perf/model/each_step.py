@@ -38,7 +38,8 @@ class EachStep:
         """Whether that is so by the function around `node`, or else the calls of it, any of which may do it."""
         loop = self._loops.step_loop(node)
         end = loop.node if loop is not None else None
-        if self._guards.guard_of(node) is not None:
+        guard = self._guards.guard_of(node)
+        if guard is not None and not holds(guard.node):
             return False
         if not all(map(holds, conditions(self._walk, node, end, exits=False))):
             return False

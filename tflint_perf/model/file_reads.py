@@ -12,6 +12,7 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.syntax import argument, callee_name, keyword_argument, last_name, string
+from tflint_perf.model.usual import Usual
 
 # Readers by the last part of their names, to find them, and by their qualified names.
 _LAST = ("open", "load", "loadtxt", "genfromtxt", "fromfile", "imread", "read_file", "load_img", "loadmat", "GFile", "FastGFile",
@@ -50,6 +51,8 @@ class FileReads:
         self._loops = loops
         self._walk = infer.walk
         self._trained_in: dict[Loop, bool] = {}
+        # Whether a condition in front of a read lets it happen on nearly every step: what the settings say.
+        self.usually = Usual(infer).holds
 
     def all(self) -> Iterator[cst.Call]:
         """Every call that reads a file, by the names of what reads."""
