@@ -51,7 +51,7 @@ class ModelInLoop(Rule):
 
     ## What is left alone
 
-    Models that are kept, returned or handed to other files; loops of a few iterations; loaded models; eager training;
+    Models that are kept, returned or handed to other files; loops of two iterations; loaded models; eager training;
     loops that call `clear_session()`, `gc.collect()` or `del`, whose authors know of the matter.
 
     ## Sources

@@ -43,15 +43,17 @@ def test_knows_what_is_done_for_the_memory_of_a_trial(body: str, frees: bool) ->
 LENGTHS = {
     "an unknown number": ("x", True),
     "a long count": ("range(100)", True),
-    "a short count": ("range(3)", False),
-    "a short list": ("[1, 2, 3]", False),
+    "a short count": ("range(2)", False),
+    "three items": ("[1, 2, 3]", True),
+    "a short list": ("[1, 2]", False),
     "a short list by name": ("short", False),
     "a short list, counted": ("enumerate(short)", False),
-    "a count by name": ("range(FOLDS)", False),
+    "a count by name": ("range(RUNS)", False),
+    "folds by name": ("range(FOLDS)", True),
 }
 
 
 @pytest.mark.parametrize(("iterable", "is_long"), LENGTHS.values(), ids=LENGTHS.keys())
 def test_a_few_models_are_no_trials(iterable: str, is_long: bool) -> None:
-    source = "short = [1, 2]\nFOLDS = 5\n" + LOOP.replace("grid", iterable).format("net.fit(x)")
+    source = "short = [1, 2]\nRUNS = 2\nFOLDS = 5\n" + LOOP.replace("grid", iterable).format("net.fit(x)")
     assert bool(list(model_of(source).trials.all())) is is_long

@@ -21,8 +21,8 @@ _UPDATES = frozenset({"apply_gradients", "minimize"})
 # What people do between trials for the sake of memory.
 _FREES = frozenset({"clear_session", "collect", "reset_default_graph", "malloc_trim"})
 _LOADS = frozenset({"keras.models.load_model", "tf.hub.load"})
-# So few models are no matter.
-_FEW = 10
+# So few models make no search: two are compared.
+_FEW = 2
 _LIKE_ITS_FIRST = frozenset({"enumerate", "zip", "reversed", "sorted", "tqdm"})
 _DEEPEST = 4
 
@@ -80,12 +80,13 @@ class Trials:
 
     def _long(self, loop: Loop | None) -> Loop | None:
         """The loop, or the one around it that has more than a few iterations."""
-        while loop is not None and (self._is_short(loop) or is_part_of_one_iteration(self._infer, loop)):
+        while loop is not None and self._is_short(loop):
             loop = loop.parent
         return loop
 
     def _is_short(self, loop: Loop) -> bool:
-        """Whether a loop has a few iterations: `range(5)`, or `range(FOLDS)`, or over a list of a few items."""
+        """Whether a loop has a few iterations: `range(2)`, or `range(RUNS)`, or over a list of two items; where the code
+        does not show how many, one that is part of an iteration of the loop around it."""
         iterable = loop.iterable
         while isinstance(iterable, cst.Call) and callee_name(iterable) in _LIKE_ITS_FIRST and iterable.args:
             iterable = iterable.args[0].value
@@ -98,7 +99,10 @@ class Trials:
             counts = [
                 len(node.elements) if isinstance(node, cst.List | cst.Tuple) else None for node in lists
             ]
-        return bool(counts) and all(count is not None and count <= _FEW for count in counts)
+        known = [count for count in counts if count is not None]
+        if not known or len(known) < len(counts):
+            return is_part_of_one_iteration(self._infer, loop)
+        return max(known) <= _FEW
 
     def _literals(self, node: cst.BaseExpression) -> list[cst.BaseExpression | None]:
         """An expression, or what a name is bound to."""
