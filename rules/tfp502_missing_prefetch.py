@@ -72,10 +72,11 @@ class MissingPrefetch(Rule):
         seen: set[cst.CSTNode] = set()
         # Who consumes what this file makes for others is asked only where the answer counts.
         elsewhere = model.offered.consumptions(
-            lambda value: any(_end(ways[-1]) not in seen for ways in late_ways(model.infer, value))
+            lambda value: any(_end(ways[-1]) not in seen for ways in late_ways(model.infer, value, None))
         )
-        for consumption in chain(model.pipelines.consumptions(), elsewhere):
-            for ways in late_ways(model.infer, consumption.value):
+        here = ((each, model.names.scope_of(each.node)) for each in model.pipelines.consumptions())
+        for consumption, scope in chain(here, ((each, None) for each in elsewhere)):
+            for ways in late_ways(model.infer, consumption.value, scope):
                 end = _end(ways[-1])
                 # What another file makes is reported there.
                 if end is None or end in seen or model.pipelines.is_distributed(consumption.node):

@@ -34,6 +34,12 @@ DATA = """
         test = tf.data.Dataset.from_tensor_slices(load()).batch(9)  # make_two
         return train.batch(9).prefetch(1), test
 
+    def split(train):
+        files = tf.data.Dataset.from_tensor_slices(load())
+        if train:
+            return files.take(9).prefetch(1), files.skip(9).prefetch(1), len(load())
+        return files.batch(9), len(load())  # split
+
     def make_single():
         return tf.data.Dataset.from_tensor_slices(load()).prefetch(1)
 
@@ -80,6 +86,7 @@ SILENT = {
     "prefetched here": "from data import make\nmodel.fit(make(3).prefetch(1))",
     "a look at it": "from data import make\nfor x in make(3):\n    print(x)",
     "the first of it": "from data import make\nfor x in make(3).take(1):\n    model.train_on_batch(x)",
+    "another part of a tuple": "from data import split\na, b, size = split(True)\nmodel.fit(size)",
     "of another module": "from elsewhere import make\nmodel.fit(make(3))",
     "distributed": (
         "from data import make\nstrategy = tf.distribute.MirroredStrategy()\n"
@@ -88,6 +95,8 @@ SILENT = {
 }
 CONSUMED = {
     "what a function gives": ("from data import make\nmodel.fit(make(3))", "make"),
+    "as many as an epoch takes": ("from data import make\nmodel.fit(make(3).take(steps_per_epoch))", "make"),
+    "a part of a longer tuple": ("from data import split\na, b, size = split(True)\nmodel.fit(a)", "split"),
     "with a name": ("import data\nds = data.make(3)\nmodel.evaluate(ds)", "make"),
     "in a step loop": ("from data import make\nfor x in make(3):\n    train_step(x)", "make"),
     "drawn from": (

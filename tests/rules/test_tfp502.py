@@ -141,6 +141,11 @@ FLAGGED = {
         "for i, batch in enumerate(batched):\n    x, y = batch\n    save(i, [x, show(x[0])])",
         [BATCHED],
     ),
+    "two that a function builds by turns": (
+        "def build(small):\n    if small:\n        return source.batch(3)\n    return source.batch(9)\n"
+        "model.fit(build(True))\nmodel.evaluate(build(False))",
+        [3, 4],
+    ),
     "one in two ways, once": (
         "if small:\n    ds = source.batch(3)\nelse:\n    ds = source.batch(9)\nmodel.fit(ds)",
         [4],

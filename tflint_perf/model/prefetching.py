@@ -7,7 +7,7 @@ from typing import Literal
 
 from tflint_perf.model.dataset_apis import BATCHING, applied
 from tflint_perf.model.infer import Inference
-from tflint_perf.model.scopes import Block
+from tflint_perf.model.scopes import Block, Scope
 from tflint_perf.model.syntax import argument, integer
 from tflint_perf.model.values import NOWHERE, Pipeline, Stage, Value
 
@@ -35,17 +35,18 @@ def readiness(value: Value) -> Readiness:
     return found.pop() if len(found) == 1 else "unknown"
 
 
-def late_ways(infer: Inference, value: Value) -> list[list[Pipeline]]:
+def late_ways(infer: Inference, value: Value, scope: Scope | None) -> list[list[Pipeline]]:
     """The ways in which a dataset is built so that its elements come late; alternatives together, in their order.
 
-    Where it is an option to make them ahead, they are left out, and so are the beginnings of other ways.
+    Where it is an option to make them ahead, they are left out, and so are the beginnings of other ways. What `scope`
+    builds for itself by a condition is one dataset; what it gets from elsewhere is another for each caller.
     """
     going_on = {stage.call for way in value.pipelines for stage in way[:-1] if readiness_along(way) != "kept"}
     late = [way for way in value.pipelines if readiness_along(way) == "late" and way[-1].call not in going_on]
     late.sort(key=lambda way: infer.place(way[-1].call).order)
     groups: list[list[Pipeline]] = []
     for way in late:
-        group = next((group for group in groups if _are_alternatives(infer, group[0], way)), None)
+        group = next((group for group in groups if _are_alternatives(infer, group[0], way, scope)), None)
         if group is None:
             groups.append([way])
         else:
@@ -53,14 +54,18 @@ def late_ways(infer: Inference, value: Value) -> list[list[Pipeline]]:
     return groups
 
 
-def _are_alternatives(infer: Inference, one: Pipeline, other: Pipeline) -> bool:
-    """Whether two ways end in one statement, or in branches of which only one is taken."""
+def _are_alternatives(infer: Inference, one: Pipeline, other: Pipeline, scope: Scope | None) -> bool:
+    """Whether two ways end in one statement, or in branches of `scope` of which only one is taken."""
     here, there = (infer.place(way[-1].call) for way in (one, other))
+    if here.order == there.order:
+        return True
+    if infer.names.scope_of(one[-1].call) is not scope:
+        return False
     branches = {block.owner: block.branch for block in _around(here.block)}
     taken = [
         (branches[block.owner], block.branch) for block in _around(there.block) if block.owner in branches
     ]
-    return here.order == there.order or any(branch != another for branch, another in taken)
+    return any(branch != another for branch, another in taken)
 
 
 def _around(block: Block) -> Iterator[Block]:
@@ -103,13 +108,19 @@ def _after(stage: Stage, state: Readiness) -> Readiness:
         return "kept"
     if name in _WORKING:
         return "late"
-    if name == "take" and integer(argument(stage.call, 0, "count")) in range(_FEW + 1):
+    if name == "take" and not takes_many(stage):
         return "unknown"
     if name == "apply":
         return "unknown"
     if name in _JOINING:
         return _joined([state, *map(readiness, stage.inputs)] if stage.inputs else ["unknown"])
     return state
+
+
+def takes_many(stage: Stage) -> bool:
+    """Whether a stage takes some of the elements, and more of them than one looks at."""
+    few = integer(argument(stage.call, 0, "count")) in range(_FEW + 1) if stage.name == "take" else True
+    return not few
 
 
 def _joined(states: list[Readiness]) -> Readiness:

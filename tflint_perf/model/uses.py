@@ -11,6 +11,7 @@ import libcst as cst
 from tflint_perf.caller import NEEDED, Fate, Given, How
 from tflint_perf.model.conditions import conditions
 from tflint_perf.model.outside import name_outside
+from tflint_perf.model.prefetching import takes_many
 from tflint_perf.model.scopes import Class
 from tflint_perf.model.short_loops import is_part_of_one_iteration
 from tflint_perf.model.summary import Use
@@ -39,7 +40,8 @@ def _consumed(model: Model) -> Iterator[Use]:
     """The datasets of other files that this one takes elements from, with no stage of its own behind."""
     for consumption in model.pipelines.consumptions():
         for way in consumption.value.pipelines:
-            origin = way[-1].origin
+            # What takes some of the batches makes nothing.
+            origin = next((stage.origin for stage in reversed(way) if not takes_many(stage)), None)
             if origin is not None and origin.path and not model.pipelines.is_distributed(consumption.node):
                 path, which = _of_origin(origin.path)
                 yield replace(_use_of(model, consumption.node, path, "consume"), which=which)

@@ -147,12 +147,11 @@ def _join_two(one: Value, other: Value) -> Value:
             if not one.pipelines or not other.pipelines or len(pipelines) > _MOST_PIPELINES:
                 pipelines = ()
             return replace(one, pipelines=pipelines, element=_join_optional(one.element, other.element))
-        case "tuple" if (
-            one.items is not None and other.items is not None and len(one.items) == len(other.items)
-        ):
-            return Value(
-                "tuple", items=tuple(_join_two(a, b) for a, b in zip(one.items, other.items, strict=True))
-            )
+        case "tuple" if one.items is not None and other.items is not None:
+            # Whoever takes the third part has got the longer one.
+            shorter, longer = sorted((one.items, other.items), key=len)
+            joined = tuple(_join_two(a, b) for a, b in zip(shorter, longer, strict=False))
+            return Value("tuple", items=(*joined, *longer[len(shorter) :]))
         case "function" | "compiled" | "class" | "instance":
             same = (
                 one.function is other.function
