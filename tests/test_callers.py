@@ -54,8 +54,10 @@ AGENT = """
 """
 
 
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(params=[1, 1_000], ids=["imports known", "imports not known"])
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
+    """The folder of a project, linted as if it were of many files, and of few."""
+    monkeypatch.setattr("tflint_perf.project._MANY", request.param)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pyproject.toml").touch()
     return tmp_path
@@ -516,7 +518,15 @@ def test_a_model_of_another_file_that_a_rollout_asks_is_known(
 
 
 @pytest.mark.parametrize(
-    ("parameter", "found"), [("state", ["TFP105"]), ("obs", ["TFP105"]), ("data", []), ("states_file", [])]
+    ("parameter", "found"),
+    [
+        ("state", ["TFP105"]),
+        ("obs", ["TFP105"]),
+        ("state_batch", ["TFP105"]),
+        ("data", []),
+        ("states_file", []),
+        ("batch_indices", []),
+    ],
 )
 def test_what_a_rollout_of_another_file_asks_a_model_for_is_one_sample(
     project: Path, parameter: str, found: list[str]
@@ -706,3 +716,128 @@ def test_whose_callers_matter_does_not_depend_on_the_rules_that_are_selected(
     settings = Settings(root=Path(), rules=frozenset(codes))
     checked = check_source(source, settings, neighbours.outside(str(path), None), ask=True)
     assert checked.open.keys() == {"train_step", "clean_up"}
+
+
+@pytest.mark.parametrize(
+    "importing",
+    [
+        "from pack import (  # two modules\n    idle,\n    steps,\n)",
+        "from pack import idle, \\\n    steps",
+        "if True:\n    from pack import steps",
+        "import pack.idle, pack.steps\nfrom pack import steps",
+        "from pack import *\nfrom .pack import steps",
+    ],
+)
+def test_a_module_is_called_however_it_is_imported(project: Path, importing: str) -> None:
+    caller = f"{importing}\nfor x in range(9000):\n    steps.train_step(x, x)\n    steps.clean_up()"
+    paths = write(project, pack__init="", pack__idle="", pack__steps=STEP, train=caller)
+    (project / "pack" / "init.py").rename(project / "pack" / "__init__.py")
+    assert lint([path for path in paths if path.name != "init.py"])["pack/steps.py"] == ["TFP101", "TFP406"]
+
+
+def test_a_base_class_calls_what_imports_it(project: Path) -> None:
+    base = """
+        class Trainer:
+            def run(self):
+                for x in range(9000):
+                    self.tidy()
+    """
+    derived = """
+        import gc
+        import tensorflow as tf
+        from base import Trainer
+
+        class Mine(Trainer):
+            def tidy(self):
+                tf.keras.Model().train_on_batch(1, 2)
+                gc.collect()
+    """
+    assert lint(write(project, base=base, derived=derived)) == {"derived.py": ["TFP406"]}
+
+
+BASE = """
+    class Base:
+        def train(self):
+            for epoch in range(9):
+                self.train_epoch()
+        def train_epoch(self):
+            {body}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "trains", "found"),
+    [
+        ("raise NotImplementedError", "tf.train.AdamOptimizer().minimize(loss)", True),
+        ('"""Train once through the data."""', "tf.train.AdamOptimizer().minimize(loss)", True),
+        ("pass", "tf.reduce_mean(loss)", False),
+        ("print('nothing to do')", "tf.train.AdamOptimizer().minimize(loss)", False),
+    ],
+)
+def test_a_base_class_trains_by_what_it_leaves_to_others(
+    project: Path, body: str, trains: str, found: bool
+) -> None:
+    trainer = """
+        from base import Base
+        class Trainer(Base):
+            def train_epoch(self):
+                self.session.run([self.model.train_step, self.model.loss])
+        """
+    net = f"import tensorflow as tf\nclass Net:\n    def __init__(self, loss):\n        self.train_step = {trains}\n"
+    program = "import tensorflow as tf\nfrom net import Net\nfrom trainer import Trainer\nTrainer(tf.Session(), Net(1)).train()\n"
+    files = write(project, base=BASE.format(body=body), trainer=trainer, net=net, program=program)
+    assert ("program.py" in lint(files, frozenset({"TFP404"}))) is found
+
+
+@pytest.mark.parametrize(("method", "found"), [("explore", True), ("look", False)])
+def test_a_program_trains_by_whichever_object_it_chooses(project: Path, method: str, found: bool) -> None:
+    agents = """
+        import tensorflow as tf
+        class Deep:
+            def explore(self):
+                tf.keras.Sequential().fit(data, epochs=3)
+            def look(self):
+                print(1)
+        class Random:
+            def explore(self):
+                print(2)
+            def look(self):
+                print(3)
+        """
+    program = f"""
+        import tensorflow as tf
+        from agents import Deep, Random
+        if deep:
+            agent = Deep()
+        else:
+            agent = Random()
+        agent.{method}()
+        """
+    files = write(project, agents=agents, program=program)
+    assert ("program.py" in lint(files, frozenset({"TFP404"}))) is found
+
+
+def test_a_program_trains_by_a_step_whose_strategy_applies_the_gradients(project: Path) -> None:
+    trainer = """
+        import tensorflow as tf
+        class Trainer:
+            def __init__(self, strategy, optimizer, model):
+                self.strategy, self.optimizer, self.model = strategy, optimizer, model
+            @tf.function
+            def _apply(self, gradients):
+                self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
+            @tf.function
+            def step(self, batch):
+                with tf.GradientTape() as tape:
+                    loss = self.model(batch)
+                self.strategy.run(self._apply, args=(tape.gradient(loss, self.model.trainable_variables),))
+        """
+    program = """
+        import tensorflow as tf
+        from trainer import Trainer
+        trainer = Trainer(tf.distribute.MirroredStrategy(), tf.keras.optimizers.Adam(), tf.keras.Sequential())
+        for batch in batches:
+            trainer.step(batch)
+        """
+    files = write(project, trainer=trainer, program=program)
+    assert "program.py" in lint(files, frozenset({"TFP404"}))

@@ -36,6 +36,9 @@ SILENT = {
     "one step that tries out a model": TF + BUILD + "with tf.GradientTape() as tape:\n    loss = model(tf.zeros(9))\n"
     "variables = model.trainable_variables\noptimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))\n",
     "a script that only infers": TF + "model = tf.keras.models.load_model('m')\nmodel.predict(tf.zeros((9, 9)))\n",
+    "an op that applies gradients, which an estimator keeps": TF + "optimizer = tf.keras.optimizers.Adam()\ndef model_fn(pairs):\n"
+    "    op = optimizer.apply_gradients(pairs)\n    return op\ntf.estimator.Estimator(model_fn=model_fn).evaluate(feed)\n",
+    "gradients applied in a function that nothing runs": TF + BUILD + "def update(pairs):\n    optimizer.apply_gradients(pairs)\nprint(model)\n",
     "a minimizer of SciPy": TF + "import scipy.optimize\nscipy.optimize.minimize(f, x0=[0.0])\n",
     "a thread that is not started": TF + BUILD + STEP + "from threading import Thread\nclass Worker(Thread):\n    def run(self):\n"
     "        train_step(1, 2)\nWorker().join()\n",
@@ -107,6 +110,12 @@ FLAGGED = {
         "        variables = self.model.trainable_variables\n"
         "        optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))\n"
         + GUARD + "Trainer().run()\n",
+        [1],
+    ),
+    "gradients that other processes send": (
+        TF + "class Chief:\n    def __init__(self):\n        self.model = tf.keras.Sequential()\n        self.optimizer = tf.keras.optimizers.Adam()\n"
+        "    def update(self, gradients):\n        self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))\n"
+        "def learn(pipe):\n    chief = Chief()\n    for _ in range(1000):\n        chief.update(pipe.recv())\n" + GUARD + "learn(connect())\n",
         [1],
     ),
     "a step given to a strategy": (

@@ -68,15 +68,19 @@ class Programs:
             if self._calls.fits(call) or (runs_session and self._calls.makes_train_op(call)):
                 if self._is_whole(call.func):
                     return call
+            if self._calls.applies(call) and self._is_repeated(call) and self._is_whole(call.func):
+                return call
         return next(
             (call for call in calls if self._trains_elsewhere(call)), None
         ) or self._training_of_imports(calls)
 
     def _is_trained_with(self, step: GradientStep, reached: set[Function]) -> bool:
         """Whether the file runs a gradient step, more than the one that tries out a model below its definition."""
-        if step.function is None:
-            return self._model.loops.innermost_loop(step.tape) is not None
-        return step.function in reached
+        return self._is_repeated(step.tape) if step.function is None else step.function in reached
+
+    def _is_repeated(self, node: cst.CSTNode) -> bool:
+        """Whether `node` is in a function, or else in a loop."""
+        return self._model.function_at(node) is not None or self._model.loops.innermost_loop(node) is not None
 
     def leaves_out(self, function: Function | None) -> bool:
         """Whether running the file trains by a gradient step of its own, and nothing here or elsewhere names `function`.
@@ -124,7 +128,8 @@ class Programs:
         if any(step.function in functions for step in self._model.steps.all()):
             return True
         calls = [call for function in functions for call in function.calls]
-        return any(map(self._calls.fits, calls)) or self._calls.trains_in_session(calls)
+        trains = (self._calls.fits(call) or self._calls.applies(call) for call in calls)
+        return any(trains) or self._calls.trains_in_session(calls)
 
     def may_train_in(self, functions: Collection[Function]) -> bool:
         """Whether one of `functions` calls what, by its name, trains an object from elsewhere, or what gets a tape."""
@@ -157,7 +162,19 @@ class Programs:
             case cst.Subscript(value=table) | cst.Call(func=cst.Attribute(value=table, attr=cst.Name("get"))):
                 among = self._infer.value(table)
                 return among.items or () if among.kind == "dict" else ()
-        return (self._infer.value(call.func),)
+            case cst.Attribute(value=cst.Name() as chosen, attr=method):
+                return tuple(self._methods_of_chosen(chosen, method.value)) or (self._infer.value(func),)
+        return (self._infer.value(func),)
+
+    def _methods_of_chosen(self, chosen: cst.Name, method: str) -> Iterator[Value]:
+        """A method of each of the objects of other files that branches give a name: `if args.ppo: agent = PPO()`."""
+        found = self._infer.bindings_reaching(chosen)
+        if found is None or len(found[1]) < 2:
+            return
+        for binding in found[1]:
+            made = self._infer.value(binding.value) if binding.value is not None else None
+            if made is not None and made.outside:
+                yield self._infer.outside.member(made.outside, method)
 
     def _may_start(self, call: cst.Call) -> bool:
         """Whether a call at module level can run something of this file: a library module has none."""

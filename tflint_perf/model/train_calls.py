@@ -10,6 +10,7 @@ import libcst as cst
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.frameworks import imports_another
 from tflint_perf.model.infer import Inference
+from tflint_perf.model.scopes import Function
 from tflint_perf.model.syntax import argument, callee_name, descendants, keyword_argument, last_name
 
 _FIT_METHODS = frozenset({"fit", "fit_generator", "train_on_batch"})
@@ -115,6 +116,8 @@ class TrainCalls:
         if not _TO_TRAIN.fullmatch(callee_name(call)) or self.is_of_another_framework:
             return False
         called = self._infer.value(call.func)
+        if called.function is not None and _is_left_to_others(called.function):
+            return True
         if called.known or called.outside or self._infer.names.dotted(call.func) is not None:
             return False
         if isinstance(call.func, cst.Name):
@@ -145,6 +148,15 @@ class TrainCalls:
             isinstance(arg.value, cst.Name) and self._infer.value(arg.value).kind == "tape"
             for arg in call.args
         )
+
+    def applies(self, call: cst.Call) -> bool:
+        """Whether eager code hands gradients to an optimizer, wherever they are from: another process may send them."""
+        if callee_name(call) != "apply_gradients" or not isinstance(call.func, cst.Attribute):
+            return False
+        if not isinstance(self._walk.parents.get(call), cst.Expr):
+            return False  # graph code keeps the op
+        receiver = self._infer.value(call.func.value)
+        return (receiver.kind == "optimizer" or not receiver.known) and not self.is_graph_code()
 
     # TensorFlow 1
 
@@ -221,3 +233,22 @@ class TrainCalls:
                 call = self._walk.parents[around]
                 return isinstance(call, cst.Call) and callee_name(call) == "set_session"
         return False
+
+
+def _is_left_to_others(function: Function) -> bool:
+    """Whether a method does nothing: classes derived from its own define it anew."""
+    if function.owner is None or not isinstance(function.node, cst.FunctionDef):
+        return False
+    body = function.node.body
+    lines = [body] if isinstance(body, cst.SimpleStatementSuite) else body.body
+    return all(
+        isinstance(line, cst.SimpleStatementLine | cst.SimpleStatementSuite)
+        and all(map(_does_nothing, line.body))
+        for line in lines
+    )
+
+
+def _does_nothing(small: cst.CSTNode) -> bool:
+    if isinstance(small, cst.Expr):
+        return isinstance(small.value, cst.BaseString | cst.Ellipsis)
+    return isinstance(small, cst.Pass | cst.Raise)
