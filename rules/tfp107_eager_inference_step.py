@@ -18,7 +18,8 @@ class EagerInferenceStep(Rule):
     ## What it does
 
     Reports a model or layer that is called directly per step outside compiled code and outside a gradient tape: an
-    evaluation loop, an agent's `act`, a teacher that a student learns from. One finding a function or loop.
+    evaluation loop, an agent's `act`, a teacher that a student learns from. One finding a forward pass: what runs on
+    the results of a model belongs to its pass.
 
     ## Why is this bad?
 

@@ -409,6 +409,38 @@ FLAGGED = {
         """,
         [7],
     ),
+    "two passes of one function": (
+        """
+        critic = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        def act(state):
+            values = critic(state)
+            chances = model(state)
+            return tf.argmax(chances), values
+        while not done:
+            state, reward, done, _, _ = env.step(act(state))
+        """,
+        [4, 5],
+    ),
+    "several models in one pass": (
+        """
+        coder = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        head = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        for x in dataset:
+            code = tf.nn.relu(coder(x))
+            scaled = code / 2
+            keep(model(head(code)), model(scaled))
+        """,
+        [5],
+    ),
+    "the same model twice, in one loop": (
+        """
+        for x in dataset:
+            plain = model(x)
+            turned = model(tf.image.flip_left_right(x))
+            keep(plain + turned)
+        """,
+        [3, 4],
+    ),
     "several models of one function, once": (
         """
         critic = tf.keras.Sequential([tf.keras.layers.Dense(1)])

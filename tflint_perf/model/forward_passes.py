@@ -38,7 +38,8 @@ _FEW = 10
 
 @dataclass(frozen=True, slots=True)
 class ForwardPass:
-    """The models and layers that one function, or one loop of it, calls per step: `calls` in the order of the text."""
+    """The models and layers that one function, or one loop of it, calls per step, the later ones of `calls` on what the
+    first gives."""
 
     function: Function | None
     loop: Loop | None
@@ -63,8 +64,36 @@ class ForwardPasses:
             place = (self._model.function_at(call), self._model.loops.innermost_loop(call))
             found.setdefault(place, []).append(call)
         for (function, loop), calls in found.items():
-            calls.sort(key=lambda call: self._model.infer.place(call).order)
-            yield ForwardPass(function, loop, calls)
+            for one_pass in self._passes(calls):
+                yield ForwardPass(function, loop, one_pass)
+
+    def _passes(self, calls: list[cst.Call]) -> list[list[cst.Call]]:
+        """Calls of one place, those together that stand in one statement, or of which one takes what the other gives."""
+        place = self._model.infer.place
+        calls.sort(key=lambda call: place(call).order)
+        passes: list[list[cst.Call]] = []
+        for call in calls:
+            taken = self._taken_by(call) if passes else set()
+            for before in passes:
+                if place(before[-1]) is place(call) or not taken.isdisjoint(before):
+                    before.append(call)
+                    break
+            else:
+                passes.append([call])
+        return passes
+
+    def _taken_by(self, call: cst.Call) -> set[cst.CSTNode]:
+        """All that is computed on the way to what a call is given, by its function."""
+        found: set[cst.CSTNode] = set()
+        waiting: list[cst.BaseExpression] = [arg.value for arg in call.args]
+        while waiting:
+            for part in descendants(waiting.pop()):
+                if part in found or part is call:
+                    continue
+                found.add(part)
+                bound = self._model.infer.bindings_reaching(part) if isinstance(part, cst.Name) else None
+                waiting += [b.value for b in bound[1] if b.value is not None] if bound is not None else []
+        return found
 
     def _calls(self) -> Iterator[cst.Call]:
         for calls in self._walk.calls.values():
