@@ -74,8 +74,10 @@ IDLE = "import tensorflow as tf\n\n\ndef learn(batch):\n    return tf.shape(batc
 PLACE = Path(NAME)
 
 
-@pytest.fixture
-def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+@pytest.fixture(params=[1, 1_000], ids=["imports known", "imports not known"])
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Settings:
+    """The settings of a project, linted as if it were of many files, and of few."""
+    monkeypatch.setattr("tflint_perf.project._MANY", request.param)
     monkeypatch.chdir(tmp_path)
     Path("pyproject.toml").touch()
     return Settings(root=tmp_path, rules=CODES, fixable=CODES)
@@ -173,6 +175,16 @@ def test_callers_are_not_searched_for_again(settings: Settings, linted: list[str
 def test_a_new_file_may_be_a_caller(settings: Settings) -> None:
     paths = write(step=STEP)
     assert found(lint(paths, settings)) == [("step.py", [])]
+    write(loop=LOOP)
+    assert found(lint(paths, settings)) == [("step.py", ["TFP406"])]
+
+
+def test_a_file_of_many_that_nobody_called_is_asked_about_alone(
+    settings: Settings, linted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = write(step=STEP)
+    assert found(lint(paths, settings)) == [("step.py", [])]
+    monkeypatch.setattr("tflint_perf.project._MANY", 1_000)
     write(loop=LOOP)
     assert found(lint(paths, settings)) == [("step.py", ["TFP406"])]
 
@@ -291,7 +303,7 @@ def test_every_entry_may_be_anything(settings: Settings) -> None:
 def test_a_file_that_is_gone_is_forgotten(settings: Settings) -> None:
     paths = write(one=SLOW)
     lint(paths, settings)
-    (shard,) = (path for path in PLACE.rglob("*.json") if "one.py" in path.read_text())
+    (shard,) = (path for path in PLACE.rglob("*.json") if "one.py" in json.loads(path.read_bytes())["files"])
     data = json.loads(shard.read_text())
     data["files"]["gone.py"] = data["files"]["one.py"]
     shard.write_text(json.dumps(data))

@@ -9,6 +9,7 @@ from pathlib import Path
 from tflint_perf.caller import Caller, Callers
 from tflint_perf.errors import SourceError
 from tflint_perf.linked import Linked
+from tflint_perf.mentions import Mentions, words_for_callers
 from tflint_perf.model.summary import Thing, Use
 from tflint_perf.modules import Files, Found
 from tflint_perf.source import Source
@@ -17,21 +18,20 @@ from tflint_perf.source import Source
 _ROUNDS = 3
 _Place = tuple[Path, str]
 _OWN_METHOD = re.compile(r"::(\w+)\(\)\.(\w+)")
-_IMPORT = re.compile(rb"(?m)^[ \t]*(?:from|import)\b.*")
-_WORD = re.compile(rb"\w+")
-# What is only defined in a file is not called there.
-_USED = re.compile(rb"(?<!def )(?<!class )\b\w+")
 
 
 def callers_of(
-    asked: Mapping[Path, Mapping[str, tuple[str, ...]]], files: Files, project: Sequence[Path]
+    asked: Mapping[Path, Mapping[str, tuple[str, ...]]],
+    files: Files,
+    project: Sequence[Path],
+    mentions: Mentions | None = None,
 ) -> dict[Path, Callers]:
     """For each file, and each of its functions that is asked about and has callers elsewhere, those callers.
 
     A method is asked about with the paths of the bases of its class.
     """
     bases = {(file, name): paths for file, names in asked.items() for name, paths in names.items()}
-    search = _Search(files, project, bases)
+    search = _Search(files, project, bases, mentions or Mentions())
     wanted = set(bases)
     new = wanted
     for _ in range(_ROUNDS):
@@ -50,17 +50,18 @@ class _Search:
     """Goes through the files that mention what is wanted, and keeps who uses what."""
 
     def __init__(
-        self, files: Files, project: Sequence[Path], bases: Mapping[_Place, tuple[str, ...]]
+        self,
+        files: Files,
+        project: Sequence[Path],
+        bases: Mapping[_Place, tuple[str, ...]],
+        mentions: Mentions,
     ) -> None:
         self._files = files
         self._project = project
         # The bases of the classes of methods that are asked about: their files need not be summarised for it.
         self._bases = bases
         self._packages = frozenset(file for file in project if file.name == "__init__.py")
-        self._texts: dict[Path, bytes] = {}
-        # The words that a file imports, and those that it uses, got from its text when first asked for.
-        self._imported: dict[Path, frozenset[bytes]] = {}
-        self._used: dict[Path, frozenset[bytes]] = {}
+        self._mentions = mentions
         self._read: set[Path] = set()
         self._uses: dict[_Place, list[tuple[Path, Use]]] = {}
         self._known: dict[_Place, tuple[Caller, ...]] = {}
@@ -74,12 +75,9 @@ class _Search:
         for file, name in everywhere:
             owner, _, last = name.rpartition(".")
             last = owner if last in ("__init__", "__call__", "call") else last
-            home = file.parent.name if file.name == "__init__.py" else file.stem
             said = last.rpartition(".")[2]
-            words = {home, owner or home}
-            if file.parent / "__init__.py" in self._packages:  # which may give it on under its own name
-                words.add(file.parent.name)
-            homes.setdefault(said.encode(), set()).update(word.encode() for word in words)
+            words = words_for_callers(file, owner, self._packages)
+            homes.setdefault(said.encode(), set()).update(words)
         if homes:
             self._read_those_with(homes)
 
@@ -89,39 +87,16 @@ class _Search:
         for file in self._project:
             if file in self._read:
                 continue
-            imported = self._words_imported(file) & imported_ones
-            used = homes.keys() & self._words_used(file) if imported else ()
+            imported = self._mentions.imported(file) & imported_ones
+            used = homes.keys() & self._mentions.used(file) if imported else ()
             if any(not imported.isdisjoint(homes[word]) for word in used):
                 self._read_once(file)
-
-    def _words_imported(self, file: Path) -> frozenset[bytes]:
-        known = self._imported.get(file)
-        if known is None:
-            lines = b" ".join(_IMPORT.findall(self._text(file)))
-            known = self._imported[file] = frozenset(_WORD.findall(lines))
-        return known
-
-    def _words_used(self, file: Path) -> frozenset[bytes]:
-        known = self._used.get(file)
-        if known is None:
-            known = self._used[file] = frozenset(_USED.findall(self._text(file)))
-        return known
-
-    def _text(self, file: Path) -> bytes:
-        known = self._texts.get(file)
-        if known is None:
-            try:
-                known = file.read_bytes()
-            except OSError:
-                known = b""
-            self._texts[file] = known
-        return known
 
     def _read_once(self, file: Path) -> None:
         if file in self._read:
             return
         self._read.add(file)
-        for use in _uses(file, self._text(file), self._files):
+        for use in _uses(file, self._mentions.text(file), self._files):
             own = _OWN_METHOD.fullmatch(use.path)
             found = self._files.follow(file, use.path) if own is None else None
             found = self._function(found) if use.how != "consume" else found

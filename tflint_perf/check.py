@@ -38,14 +38,23 @@ class Checked:
     """The findings of a source, sorted by place, without the `suppressed` ones.
 
     `open` names the functions of which it matters to the findings who in other files calls them, methods with the
-    paths of their class's bases. `problems` are
-    lines about rules of plugins that failed; the other rules' findings are there.
+    paths of their class's bases; it is `unasked` where no other file calls any. `problems` are lines about rules of
+    plugins that failed; the other rules' findings are there.
     """
 
     findings: tuple[Finding, ...]
     suppressed: int = 0
     open: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
+    unasked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """What is open, and whether that was not asked, as in `Checked`."""
+
+    open: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unasked: bool = False
 
 
 def check_source(
@@ -121,13 +130,13 @@ def _only_suppressions(source: Source, settings: Settings) -> Checked:
 def _check(
     source: Source, settings: Settings, rules: list[type[Rule]], heed: bool, outside: Outside, ask: bool
 ) -> Checked:
-    opened: Mapping[str, tuple[str, ...]] | None = None
+    opened: _Opened | None = None
     if not (heed and names_us(source.text)):
         looked = _first_look(source, rules, outside, ask)
         if looked is not None:
             rules, opened = looked
             if not rules:
-                return Checked((), 0, opened)
+                return Checked((), 0, opened.open, (), opened.unasked)
     try:
         module = whole_module(source.text)
     except cst.ParserSyntaxError as error:
@@ -142,16 +151,16 @@ def _check(
         reports = reports_of(model, rules, problems)
         if opened is None:
             opened = _opened(model, rules, reports, outside, ask)
-        checked = _findings(model, source, settings, reports, heed, opened, problems)
+        findings, suppressed = _findings(model, source, settings, reports, heed, problems)
         told = tuple(f"{problem}{ON_FILE}{source.path}" for problem in problems)
-        return replace(checked, problems=told) if told else checked
+        return Checked(findings, suppressed, opened.open, told, opened.unasked)
     finally:
         model.release()
 
 
 def _first_look(
     source: Source, rules: list[type[Rule]], outside: Outside, ask: bool
-) -> tuple[list[type[Rule]], Mapping[str, tuple[str, ...]]] | None:
+) -> tuple[list[type[Rule]], _Opened] | None:
     """The rules that have something to report, by the code alone, and what is open; most files need no second look.
 
     None where that takes the whole tree.
@@ -174,15 +183,15 @@ def _first_look(
         return None  # a second look at the whole tree shows whether it was for want of white space
 
 
-def _opened(
-    model: Model, rules: list[type[Rule]], reports: Reports, outside: Outside, ask: bool
-) -> Mapping[str, tuple[str, ...]]:
+def _opened(model: Model, rules: list[type[Rule]], reports: Reports, outside: Outside, ask: bool) -> _Opened:
     """The functions that are open, where one asks, and anything depended on who calls them."""
     if not (ask and isinstance(outside, Linked) and outside.asked):
-        return {}
-    from tflint_perf.left_open import left_open
+        return _Opened()
+    from tflint_perf.left_open import is_called_by_none, left_open
 
-    return left_open(model, rules, reports, outside)
+    if guarded("callers", partial(is_called_by_none, model, outside)):
+        return _Opened(unasked=True)
+    return _Opened(left_open(model, rules, reports, outside))
 
 
 def _findings(
@@ -191,12 +200,12 @@ def _findings(
     settings: Settings,
     reports: Reports,
     heed: bool,
-    opened: Mapping[str, tuple[str, ...]],
     problems: list[str],
-) -> Checked:
+) -> tuple[tuple[Finding, ...], int]:
+    """The findings that remain, and how many are suppressed."""
     # A bare suppression comment with nothing to suppress is nobody's business.
     if not reports and not (heed and names_us(model.text)):
-        return Checked((), 0, opened)
+        return (), 0
     from tflint_perf.edit import Editor
     from tflint_perf.positions import Positions
 
@@ -213,10 +222,10 @@ def _findings(
     ]
     findings.sort(key=lambda finding: (finding.start.offset, finding.code))
     if not heed:
-        return Checked(tuple(findings), 0, opened)
+        return tuple(findings), 0
     statements = [positions.span(statement) for statement in model.walk.at]
     remaining, suppressed = suppress(source, findings, statements, settings, _known_codes())
-    return Checked(tuple(remaining), suppressed, opened)
+    return tuple(remaining), suppressed
 
 
 def _finding(

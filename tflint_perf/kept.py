@@ -22,11 +22,12 @@ _Found = dict[str, dict[str, tuple[Caller, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What linting a file gave. `open` is as in `FileResult`."""
+    """What linting a file gave. `open` and `unasked` are as in `FileResult`."""
 
     findings: tuple[Finding, ...]
     suppressed: int
     open: dict[str, tuple[str, ...]]
+    unasked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,27 @@ def keep_callers(
     """Keep the callers that were found; any file of the project may be one, so all of them have a say."""
     packed = {_inside(root, file): pack(dict(callers)) for file, callers in found.items()}
     cache.keep(f"{root}/", _asking(root, asked, project), {*map(str, project), *heard}, packed)
+
+
+def find_imported(cache: Cache, root: Path, project: Sequence[Path]) -> frozenset[Path] | None:
+    """Those of the same files that an earlier run found others to import."""
+    try:
+        found = unpack(frozenset[str], cache.find(f"{root}/", _importing(root, project)))
+    except UnpackError:
+        return None
+    return frozenset(root / file for file in found)
+
+
+def keep_imported(
+    cache: Cache, root: Path, project: Sequence[Path], heard: Iterable[str], imported: Iterable[Path]
+) -> None:
+    """Keep which files of a project others import; `heard` are the folders that were looked into."""
+    found = sorted(_inside(root, file) for file in imported)
+    cache.keep(f"{root}/", _importing(root, project), {*map(str, project), *heard}, found)
+
+
+def _importing(root: Path, project: Sequence[Path]) -> str:
+    return f"imported {_digest_of_json([_inside(root, file) for file in project])}"
 
 
 def _asking(root: Path, asked: Asked, project: Sequence[Path]) -> str:

@@ -33,6 +33,14 @@ _ONCE = Caller("call", "eager")
 _CONSUMING = Caller("consume", which="*")
 
 
+def is_called_by_none(model: Model, outside: Linked) -> bool:
+    """Whether it is known that no other file of the project runs anything of this one."""
+    infer = model.infer
+    return outside.is_called_by_none(
+        base for klass in model.walk.classes.values() for base in infer.classes.bases_outside(klass)
+    )
+
+
 def left_open(
     model: Model, rules: list[type[Rule]], reports: Reports, outside: Linked
 ) -> Mapping[str, tuple[str, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from tflint_perf.caller import Batch, Caller, Callers
@@ -17,13 +18,29 @@ _LONGEST = 12
 class Linked:
     """What the other files of a project say to one of them: an `Outside`."""
 
-    def __init__(self, files: Files, file: Path, callers: Callers | None = None) -> None:
+    def __init__(
+        self,
+        files: Files,
+        file: Path,
+        callers: Callers | None = None,
+        imported: frozenset[Path] | None = None,
+    ) -> None:
         self._files = files
         self._file = file
+        self._imported = imported
         self._callers = callers or {}
         self._supposed: tuple[Caller, ...] = ()
         # Whether any answer depended on who calls this file's functions.
         self.asked = False
+
+    def is_called_by_none(self, bases: Iterable[str]) -> bool:
+        """Whether it is known that no other file runs anything of this one, given the paths of its classes' bases.
+
+        To do so a file has to import it, or to define a class that one here is derived from.
+        """
+        if self._imported is None or self._file in self._imported:
+            return False
+        return all(base.file == self._file for base in self._files.classes_at(self._file, bases))
 
     def supposing(self, *callers: Caller) -> Linked:
         """The same, but that every function of the file has these callers, too."""

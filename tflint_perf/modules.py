@@ -62,6 +62,8 @@ class Files:
         self._may_train: _Answers[bool] = {}
         self._texts: dict[Path, tuple[bytes, tuple[str, ...]]] = {}
         self._added: dict[Path, tuple[Path, ...]] = {}
+        # By a folder, those in which its files find modules.
+        self._searched: dict[Path, tuple[Path, ...]] = {}
 
     def _known(self, answers: _Answers[T], key: tuple[Path, str], meanwhile: T, work: Callable[[], T]) -> T:
         """An answer that is worked out once, though it may be asked for on the way; whoever gets it hears who had
@@ -297,17 +299,23 @@ class Files:
     # Finding modules
 
     def _folders(self, file: Path, dots: int) -> Iterator[Path]:
+        """Where the module of a name is looked for, with so many dots in front of it."""
         if dots:
             folder = file.parent
             for _ in range(dots - 1):
                 folder = folder.parent
             yield folder
             return
-        folders = [file.parent, *file.parent.parents][:_FOLDERS_ABOVE]
-        inside = [folder for folder in folders if folder == self.root or self.root in folder.parents]
-        yield from inside or folders[:1]
-        yield self.root / "src"
+        yield from self._around_of(file.parent)
         yield from self._added_folders(file)
+
+    def _around_of(self, folder: Path) -> tuple[Path, ...]:
+        known = self._searched.get(folder)
+        if known is None:
+            folders = [folder, *folder.parents][:_FOLDERS_ABOVE]
+            inside = [above for above in folders if above == self.root or above.is_relative_to(self.root)]
+            known = self._searched[folder] = (*(inside or folders[:1]), self.root / "src")
+        return known
 
     def _added_folders(self, file: Path) -> tuple[Path, ...]:
         known = self._added.get(file)

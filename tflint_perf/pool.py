@@ -95,10 +95,11 @@ def _one_by_one(batch: _Batch, settings: Settings, neighbours: Neighbours) -> It
                 yield FileResult(str(job.path), failure=f"{job.path}: {why}")
 
 
-def _start(root: Path, place: Path | None) -> None:
+def _start(root: Path, place: Path | None, imported: frozenset[Path] | None) -> None:
     """In a new process: what is learned of the files around lasts as long as the process."""
     global _neighbours
     _neighbours = Neighbours(root, place)
+    _neighbours.imported = imported
 
 
 def _lint_batch(batch: _Batch, settings: Settings) -> _Linted:
@@ -114,5 +115,5 @@ def _pool(jobs: int, neighbours: Neighbours) -> ProcessPoolExecutor:
         jobs,
         multiprocessing.get_context("fork" if forks else "spawn"),
         _start,
-        (neighbours.root, neighbours.place),
+        (neighbours.root, neighbours.place, neighbours.imported),
     )

@@ -25,8 +25,13 @@ if TYPE_CHECKING:
     from tflint_perf.cache import Cache
     from tflint_perf.engine import Engine
     from tflint_perf.kept import Asked
+    from tflint_perf.mentions import Mentions
     from tflint_perf.model.outside import Outside
     from tflint_perf.modules import Files
+
+
+# So many files are worth finding out which of them others import: the rest is called by none.
+_MANY = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +40,8 @@ class FileResult:
 
     `findings` are those that remain; `fixed` those whose fix was made, or would be under `--diff`.
     `failure` is a line that says what could not be done, `problems` are lines about our own faults; both
-    begin with the path. `open` is as in `Checked`: until it is known who calls these functions, such a file is
-    not fixed.
+    begin with the path. `open` and `unasked` are as in `Checked`: until it is known who calls the functions that are
+    open, such a file is not fixed.
     """
 
     path: str
@@ -47,6 +52,7 @@ class FileResult:
     diff: str = ""
     suppressed: int = 0
     open: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unasked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +75,8 @@ class Neighbours:
         self.place = place
         self.here = here if here is not None else Path.cwd()
         self.around = Surroundings()
+        # The files that others of the project import; None where it does not pay to know them.
+        self.imported: frozenset[Path] | None = None
         self._files: Files | None = None
 
     @cached_property
@@ -89,6 +97,13 @@ class Neighbours:
             self._files = Files(self.root, self.around, self.cache)
         return self._files
 
+    @cached_property
+    def mentions(self) -> Mentions:
+        """Their words."""
+        from tflint_perf.mentions import Mentions
+
+        return Mentions()
+
     def at(self, path: Path | str) -> Path:
         """A path as it stands in a result, made absolute."""
         return self.here / path
@@ -97,7 +112,7 @@ class Neighbours:
         """What they say to the file at `path`."""
         from tflint_perf.linked import Linked
 
-        return Linked(self.files, self.at(path), callers)
+        return Linked(self.files, self.at(path), callers, self.imported)
 
     def bring_framework(self, path: str, data: bytes) -> bool:
         """Whether a file with these bytes at `path` imports some of them that name TensorFlow or Keras."""
@@ -122,10 +137,18 @@ def lint_files(
 
         engine = Local(jobs)
     neighbours = Neighbours(project_root(paths, settings), place)
+    project: list[Path] | None = None
+    if len(paths) >= _MANY:
+        project = files_of_project(neighbours.root, paths, settings)
+        from tflint_perf.imported import imported_files
+
+        neighbours.imported = imported_files(project, neighbours)
     results = _lint_all([Job(path) for path in paths], settings, neighbours, engine)
     left = {at: result.open for at, result in enumerate(results) if result.open}
     if left:
-        callers = _callers({paths[at]: names for at, names in left.items()}, paths, settings, neighbours)
+        if project is None:
+            project = files_of_project(neighbours.root, paths, settings)
+        callers = _callers({paths[at]: names for at, names in left.items()}, project, neighbours)
         again = [at for at in left if paths[at] in callers or settings.fix != "no"]
         settled = _lint_all(
             [Job(paths[at], callers.get(paths[at], {})) for at in again], settings, neighbours, engine
@@ -158,7 +181,11 @@ def _kept(job: Job, settings: Settings, neighbours: Neighbours) -> FileResult | 
     found = kept.find(neighbours.cache, str(at), question)
     if found is None:
         return None
-    return FileResult(str(job.path), found.findings, suppressed=found.suppressed, open=found.open)
+    if found.unasked and (neighbours.imported is None or at in neighbours.imported):
+        return None  # somebody may call its functions by now
+    return FileResult(
+        str(job.path), found.findings, suppressed=found.suppressed, open=found.open, unasked=found.unasked
+    )
 
 
 def _keep(job: Job, settings: Settings, neighbours: Neighbours, heard: set[str], result: FileResult) -> None:
@@ -169,14 +196,11 @@ def _keep(job: Job, settings: Settings, neighbours: Neighbours, heard: set[str],
 
     at = neighbours.at(job.path)
     question = kept.Question(str(job.path), settings_for(at, settings), job.callers)
-    found = kept.Kept(result.findings, result.suppressed, dict(result.open))
+    found = kept.Kept(result.findings, result.suppressed, dict(result.open), result.unasked)
     kept.keep(neighbours.cache, str(at), question, heard, found)
 
 
-def _callers(
-    asked: Asked, paths: Sequence[Path], settings: Settings, neighbours: Neighbours
-) -> dict[Path, Callers]:
-    project = files_of_project(neighbours.root, paths, settings)
+def _callers(asked: Asked, project: Sequence[Path], neighbours: Neighbours) -> dict[Path, Callers]:
     absolute = {path.absolute(): path for path in asked}
     names = {path: asked[shown] for path, shown in absolute.items()}
     if neighbours.cache is None:
@@ -197,7 +221,7 @@ def _search(asked: Asked, project: Sequence[Path], neighbours: Neighbours) -> di
     from tflint_perf.callers import callers_of
     from tflint_perf.stack import on_deep_stack
 
-    return on_deep_stack(lambda: callers_of(asked, neighbours.files, project))
+    return on_deep_stack(lambda: callers_of(asked, neighbours.files, project, neighbours.mentions))
 
 
 def lint_file(job: Job, settings: Settings, neighbours: Neighbours) -> FileResult:
@@ -242,7 +266,8 @@ def lint_beside(
     file = Path(path)
     result, new = _lint_bytes(data, path, settings, neighbours, None)
     if result.open:
-        callers = _callers({file: result.open}, [file], settings, neighbours)
+        project = files_of_project(neighbours.root, [file], settings)
+        callers = _callers({file: result.open}, project, neighbours)
         result, new = _lint_bytes(data, path, settings, neighbours, callers.get(file, {}))
     return result, new
 
@@ -304,6 +329,7 @@ def _lint(source: Source, settings: Settings, outside: Outside, ask: bool) -> tu
                 problems=problems,
                 suppressed=checked.suppressed,
                 open=dict(checked.open),
+                unasked=checked.unasked,
             ), source
     from tflint_perf.fix import fix_source
 

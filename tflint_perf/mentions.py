@@ -1,0 +1,79 @@
+"""What the files of a project import and use, by the words in their text alone: who names nothing of a file calls none of
+its functions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+_IMPORT = re.compile(rb"(?m)^[ \t]*(?:from|import)\b.*")
+_WORD = re.compile(rb"\w+")
+_DOTTED = re.compile(rb"[\w.]+")
+# The module and the names of a `from`, over as many lines as they take, or what a plain `import` names.
+_STATEMENT = re.compile(
+    rb"(?m)^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import\b[ \t]*(\([^)]*\)?|(?:\\\r?\n|[^\n#])*)"
+    rb"|import\b((?:\\\r?\n|[^\n#])*))"
+)
+# What is only defined in a file is not called there.
+_USED = re.compile(rb"(?<!def )(?<!class )\b\w+")
+
+
+class Mentions:
+    """The words of files, got from a text when first asked for."""
+
+    def __init__(self) -> None:
+        self._texts: dict[Path, bytes] = {}
+        self._imported: dict[Path, frozenset[bytes]] = {}
+        self._used: dict[Path, frozenset[bytes]] = {}
+
+    def text(self, file: Path) -> bytes:
+        """The bytes of a file; none where it can't be read."""
+        known = self._texts.get(file)
+        if known is None:
+            try:
+                known = file.read_bytes()
+            except OSError:
+                known = b""
+            self._texts[file] = known
+        return known
+
+    def imported(self, file: Path) -> frozenset[bytes]:
+        """The words in its import statements, as far as they stand on lines that begin with one."""
+        known = self._imported.get(file)
+        if known is None:
+            lines = b" ".join(_IMPORT.findall(self.text(file)))
+            known = self._imported[file] = frozenset(_WORD.findall(lines))
+        return known
+
+    def used(self, file: Path) -> frozenset[bytes]:
+        """The words that it uses."""
+        known = self._used.get(file)
+        if known is None:
+            known = self._used[file] = frozenset(_USED.findall(self.text(file)))
+        return known
+
+    def modules(self, file: Path) -> Iterator[str]:
+        """Every dotted name that it may import as a module, or from one; some of them are neither."""
+        for module, names, plain in _STATEMENT.findall(self.text(file)):
+            if module:
+                whole = module.decode()
+                separator = "" if whole.endswith(".") else "."
+                yield whole
+                yield from (f"{whole}{separator}{name.decode()}" for name in _WORD.findall(names))
+                continue
+            for name in _DOTTED.findall(plain):
+                parts = name.decode().split(".")
+                yield from (".".join(parts[:end]) for end in range(1, len(parts) + 1))
+
+
+def words_for_callers(file: Path, owner: str, packages: frozenset[Path]) -> set[bytes]:
+    """The words of which another file imports one if it calls a function of `file`, or a method of the class `owner`.
+
+    `packages` are the `__init__.py` of folders, which may give on under their own name what their modules define.
+    """
+    home = file.parent.name if file.name == "__init__.py" else file.stem
+    words = {home, owner or home}
+    if file.parent / "__init__.py" in packages:
+        words.add(file.parent.name)
+    return {word.encode() for word in words}
