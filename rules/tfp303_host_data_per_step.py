@@ -65,7 +65,8 @@ class HostDataPerStep(Rule):
     name = "host-data-per-step"
     triggers = (
         "random", "array(", "stack(", "concatenate(", "zeros(", "empty(", "ones(", "tf.image", "tf.io", "decode",
-        "ImageDataGenerator", "rand(", "normal(", "batch", "load", "Load", "next(", "gener", "noise", "fit(",
+        "ImageDataGenerator", "rand(", "normal(", "batch", "load", "Load", "next(", "gener", "noise", "fit(", "full(",
+        "ataset[", "data[", "_gen", "sample(",
     )  # fmt: skip
     needs = (
         "apply_gradients",

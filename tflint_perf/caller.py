@@ -22,12 +22,14 @@ NEEDED: frozenset[Fate] = frozenset({"needed"})
 class Given:
     """An argument from which batches are taken, by its name, or where that is "" by its place; "*" is any argument.
 
-    `how` says how these batches are made on the host.
+    `how` says how these batches are made on the host. Of an object, `path` leads to its class, which may make batches by
+    other ways than being run over: by a method, in an attribute.
     """
 
     name: str
     at: int
-    how: Batch
+    how: Batch | None
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)

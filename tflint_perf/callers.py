@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import replace
 from pathlib import Path
 
-from tflint_perf.caller import Caller, Callers
+from tflint_perf.caller import Caller, Callers, Given
 from tflint_perf.errors import SourceError
 from tflint_perf.linked import Linked
 from tflint_perf.mentions import Mentions, words_for_callers
@@ -182,16 +183,27 @@ class _Search:
             or (acts and use.in_loop and use.loop == "none")
             or (outside_loops and any(caller.per_step for caller in above)),
             outside_loops and (alone or any(caller.may_be_per_step for caller in above)),
-            use.always and (not above or use.loop != "none" or any(caller.always for caller in above)),
+            use.always and (not above or use.loop != "none" or _always(above)),
             use.fates,
             use.parts,
-            given=use.given,
+            given=tuple(_from_anywhere(given, file) for given in use.given),
             files=use.files,
             fed=use.fed,
             trains=use.trains or (outside_loops and any(caller.trains for caller in above)),
             guarded=use.guarded or (outside_loops and _are_guarded(above)),
             on_one_graph=use.on_one_graph or (outside_loops and any(caller.on_one_graph for caller in above)),
         )
+
+
+def _from_anywhere(given: Given, file: Path) -> Given:
+    """What a call in a file is given, with a path that leads there from all files."""
+    return replace(given, path=f"{file}{given.path}") if given.path.startswith("::") else given
+
+
+def _always(callers: Iterable[Caller]) -> bool:
+    """Whether one of those calls that a step loop makes is made each time; where none does, one of all."""
+    always = {caller.per_step: caller.always for caller in sorted(callers, key=lambda caller: caller.always)}
+    return always.get(True, always.get(False, False))
 
 
 def _are_guarded(callers: Iterable[Caller]) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.caller import Batch
+from tflint_perf.caller import Batch, Given
 from tflint_perf.model.keras_flows import FLOWS, is_flow
 from tflint_perf.model.scopes import Binding, Class, Function, Scope
 from tflint_perf.model.syntax import callee_name
@@ -98,6 +98,9 @@ class BatchSources:
         callee = self._infer.value(call.func)
         if callee.outside:
             return self._infer.outside.gives_batches(callee.outside, path)
+        if isinstance(call.func, cst.Attribute) and not self._model.calls.targets(call):
+            gives = self._infer.outside.gives_batches
+            return self._by_objects(call.func, lambda member: gives(member, path))
         return _first(self._returned(target, path) for target in self._model.calls.targets(call))
 
     def _returned(self, function: Function, path: tuple[int, ...]) -> Batch | None:
@@ -117,7 +120,9 @@ class BatchSources:
             return self._infer.outside.makes_batches(f"{base.outside}.{node.attr.value}")
         if base.klass is None:
             dotted = self._infer.names.dotted(node)
-            return self._infer.outside.makes_batches(dotted) if dotted and not path else None
+            if path or dotted:
+                return self._infer.outside.makes_batches(dotted) if dotted and not path else None
+            return self._by_objects(node, self._infer.outside.makes_batches)
         scope = base.klass.scope
         return _first(self._of_binding(b, scope, path) for b in self._infer.classes.bindings_of(node))
 
@@ -138,13 +143,50 @@ class BatchSources:
         """How the batches are made that callers, here or in other files, give as a parameter."""
         for given in self._model.calls.arguments(function, name):
             yield self._of(given, ())
+        for there in self._given_outside(function, name):
+            yield there.how
+
+    def _given_outside(self, function: Function, name: str) -> Iterator[Given]:
+        """What callers in other files give as a parameter."""
         bound = function.owner is not None and not function.has_decorator("staticmethod")
         places = function.positional[1:] if bound else function.positional
         for caller in self._model.calls.callers_outside(function):
-            for given_there in caller.given:
-                at = places[given_there.at] if 0 <= given_there.at < len(places) else given_there.name
+            for given in caller.given:
+                at = places[given.at] if 0 <= given.at < len(places) else given.name
                 if at in (name, "*"):
-                    yield given_there.how
+                    yield given
+
+    def by_method(self, func: cst.Attribute) -> Batch | None:
+        """How a method makes batches of an object that another file gives as a parameter: `loader.next_batch`."""
+        return self._by_objects(func, self._infer.outside.makes_batches)
+
+    def by_index(self, item: cst.Subscript) -> Batch | None:
+        """How an item is made of an object that another file gives as a parameter: `photos[step]`."""
+        found = self._infer.bindings_reaching(item.value) if isinstance(item.value, cst.Name) else None
+        if found is None or found[0].function is None or not isinstance(item.slice[0].slice, cst.Index):
+            return None
+        return _first(
+            there.how
+            for binding in found[1]
+            if binding.kind == "param"
+            for there in self._given_outside(found[0].function, binding.name)
+            if there.path or there.name == "*"
+        )
+
+    def _by_objects(self, member: cst.Attribute, ask: Callable[[str], Batch | None]) -> Batch | None:
+        """What there is to say of a member of an object that another file gives as a parameter, which `ask` is asked by
+        its path."""
+        found = self._infer.bindings_reaching(member.value) if isinstance(member.value, cst.Name) else None
+        return _first(
+            given.how
+            if given.name == "*"
+            else ask(f"{given.path}.{member.attr.value}")
+            if given.path
+            else None
+            for binding in (found[1] if found is not None else ())
+            if binding.kind == "param" and (function := found[0].function) is not None  # type: ignore[index]
+            for given in self._given_outside(function, binding.name)
+        )
 
 
 def _first(found: Iterable[Batch | None]) -> Batch | None:

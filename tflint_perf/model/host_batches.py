@@ -140,7 +140,7 @@ class HostBatches:
     def _how(self, node: cst.BaseExpression) -> Batch | None:
         """How an expression makes a batch; None where it makes none."""
         if isinstance(node, cst.Subscript):
-            return self._of_item(self._infer.value(node.value))
+            return self._of_item(self._infer.value(node.value)) or self.sources.by_index(node)
         if not isinstance(node, cst.Call):
             return None
         if callee_name(node) == "next" and node.args:
@@ -155,8 +155,11 @@ class HostBatches:
         callee = self._infer.value(node.func)
         if callee.outside:
             return self._infer.outside.makes_batches(callee.outside) if callee.kind != "class" else None
-        targets = [target for target in self._model.calls.targets(node) if not target.yields]
-        return self._of_function(targets[0]) if len(targets) == 1 else None
+        targets = self._model.calls.targets(node)
+        if not targets and isinstance(node.func, cst.Attribute):
+            return self.sources.by_method(node.func)
+        makers = [target for target in targets if not target.yields]
+        return self._of_function(makers[0]) if len(makers) == 1 else None
 
     def _of_item(self, value: Value) -> Batch | None:
         """How an object makes what it is asked for by an index: `batches[step]`."""

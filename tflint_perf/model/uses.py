@@ -66,10 +66,10 @@ def _given(model: Model, call: cst.CSTNode) -> Iterator[Given]:
             return
         if isinstance(arg.value, cst.Name | cst.Attribute | cst.Call):
             how = model.host_batches.sources.of(arg.value)
-            if how is not None:
-                yield Given(
-                    "" if arg.keyword is None else arg.keyword.value, at if arg.keyword is None else -1, how
-                )
+            path = _path_of_object(model, arg.value)
+            if how is not None or path:
+                name = "" if arg.keyword is None else arg.keyword.value
+                yield Given(name, at if arg.keyword is None else -1, how, path)
 
 
 def _files(model: Model, call: cst.CSTNode) -> Iterator[str | int]:
@@ -79,6 +79,16 @@ def _files(model: Model, call: cst.CSTNode) -> Iterator[str | int]:
             return
         if model.parallelism.are_several_files(arg.value):
             yield at if arg.keyword is None else arg.keyword.value
+
+
+def _path_of_object(model: Model, node: cst.BaseExpression) -> str:
+    """The path of the class of an object, and "()"; "" where a value is none of a class of the project."""
+    value = model.value(node)
+    if value.kind != "instance":
+        return ""
+    if value.klass is None:
+        return value.outside if value.outside.endswith("()") else ""
+    return f"::{value.klass.name}()" if value.klass.function is None else ""
 
 
 def _calls_of_own_methods(model: Model, klass: Class) -> Iterator[Use]:

@@ -1,0 +1,82 @@
+"""Batches that objects of one module make, for the loop of another, which a third gives them to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from tflint_perf.project import lint_files
+from tflint_perf.settings import Settings
+
+PHOTOS = """
+    import cv2
+    import numpy as np
+    import tensorflow as tf
+    from tensorflow.keras.preprocessing.image import ImageDataGenerator
+
+    class Photos:
+        def __init__(self, paths):
+            self.paths = paths
+            self.flow = ImageDataGenerator().flow(paths)
+        def next_batch(self, size):
+            return np.stack([cv2.imread(path) for path in self.paths[:size]])
+        def cut(self, start):
+            return self.paths[start : start + 32]
+        def __getitem__(self, i):
+            return self.next_batch(i)
+"""
+TRAIN = """
+    import tensorflow as tf
+
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile("adam", "mse")
+
+    def train(photos, steps):
+        for step in range(steps):
+            x = BATCH
+            model.train_on_batch(x, x)
+"""
+MAIN = "from photos import Photos\nfrom train import train\n"
+
+
+def rows(folder: Path, batch: str, main: str) -> list[int]:
+    """The rows of the loop's module that are flagged where it takes a batch by an expression."""
+    (folder / "pyproject.toml").touch()
+    texts = {"photos.py": PHOTOS, "train.py": TRAIN.replace("BATCH", batch), "main.py": MAIN + main}
+    for name, text in texts.items():
+        (folder / name).write_text(dedent(text).lstrip("\n"))
+    settings = Settings(root=folder, rules=frozenset({"TFP303"}), project_root=folder)
+    results = lint_files([folder / name for name in texts], settings, 1)
+    return [
+        finding.start.row
+        for result in results
+        for finding in result.findings
+        if Path(result.path).name == "train.py"
+    ]
+
+
+GIVEN = "photos = Photos(paths)\ntrain(photos, 1000)\n"
+SILENT = {
+    "a method that only cuts": ("photos.cut(step)", GIVEN),
+    "a method of no class in sight": ("photos.next_batch(32)", "train(load(paths), 1000)"),
+    "an object that nobody gives": ("photos.next_batch(32)", ""),
+    "an attribute that holds no batches": ("photos.paths[step]", GIVEN),
+}
+FLAGGED = {
+    "a method": ("photos.next_batch(32)", GIVEN),
+    "a method of what is given by name": ("photos.next_batch(32)", "train(steps=9, photos=Photos(paths))"),
+    "a generator of images that it keeps": ("next(photos.flow)", GIVEN),
+    "an item": ("photos[step]", GIVEN),
+}
+
+
+@pytest.mark.parametrize(("batch", "main"), SILENT.values(), ids=SILENT)
+def test_says_nothing_of(tmp_path: Path, batch: str, main: str) -> None:
+    assert rows(tmp_path, batch, main) == []
+
+
+@pytest.mark.parametrize(("batch", "main"), FLAGGED.values(), ids=FLAGGED)
+def test_flags_batches_of_an_object_that_another_file_gives(tmp_path: Path, batch: str, main: str) -> None:
+    assert rows(tmp_path, batch, main) == [8]
