@@ -28,6 +28,35 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "arrays side by side": """
+        for row, other in zip(array, array):
+            results.append(tf.minimum(row, other))
+        """,
+    "tensors side by side of which the host takes the rows": """
+        for row, at in zip(t, classes):
+            show(row.numpy(), int(at))
+        """,
+    "more names than tensors": """
+        for row, other in zip(t):
+            results.append(tf.minimum(row, other))
+        """,
+    "a loss that a compiled gradient step computes": """
+        def loss_of(rows):
+            parts = []
+            for row in rows:
+                parts.append(tf.reduce_sum(tf.square(row)))
+            return tf.stack(parts)
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        optimizer = tf.keras.optimizers.SGD()
+        @tf.function
+        def train_step(x):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(loss_of(model(x)))
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        for x in tf.data.Dataset.from_tensor_slices(array).batch(10):
+            train_step(x)
+        """,
     "a list of numbers of an array": "numbers = [int(i) for i in array[0]]",
     "numbers of a tensor that is on the host": "numbers = [int(i) for i in classes.numpy()]",
     "a size": "sizes = [int(i) for i in tf.shape(t)]",
@@ -130,6 +159,30 @@ SILENT = {
 }
 
 FLAGGED = {
+    "rows of several tensors side by side": """
+        results = []
+        for row, at, number in zip(t, classes, array):  # <-
+            results.append(tf.multiply(row[0], 2.0))
+        """,
+    "numbered rows side by side": """
+        results = []
+        for at, (row, other) in enumerate(zip(t, tf.square(t))):  # <-
+            results.append(tf.minimum(row, other))
+        """,
+    "a loss that an eager gradient step computes": """
+        def loss_of(rows):
+            parts = []
+            for row in rows:  # <-
+                parts.append(tf.reduce_sum(tf.square(row)))
+            return tf.stack(parts)
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        for x in tf.data.Dataset.from_tensor_slices(array).batch(10):
+            with tf.GradientTape() as tape:
+                answer = model(x)
+                loss = tf.reduce_mean(loss_of(answer))
+            gradients = tape.gradient(loss, model.trainable_variables)
+            tf.keras.optimizers.SGD().apply_gradients(zip(gradients, model.trainable_variables))
+        """,
     "a list of integers": "numbers = [int(i) for i in classes]  # <-",
     "a list of floats": "numbers = [float(i) for i in tf.reduce_sum(t, axis=1)]  # <-",
     "in a method": """

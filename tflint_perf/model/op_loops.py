@@ -269,16 +269,17 @@ class OpLoops:
 
     # Where a loop runs
 
-    def runs_in_eager_program(self, loop: Loop) -> bool:
-        """Whether the file shows the eager program that runs a loop: a script, or the loop of its training.
+    def runs_in_eager_program(self, loop: Loop, *, taped: bool = False) -> bool:
+        """Whether the file shows the eager program that runs a loop: a script, or the loop of its training; under a tape
+        only where `taped` says so.
 
         A function that nothing here calls may be compiled by someone else; so may what it calls.
         """
-        if not self._compiled.is_eager(loop.node) or self._is_under_tape(loop.node):
+        if not self._compiled.is_eager(loop.node) or (not taped and self._is_under_tape(loop.node)):
             return False
-        return self._is_in_program(self._calls.function_at(loop.node), set())
+        return self._is_in_program(self._calls.function_at(loop.node), set(), taped)
 
-    def _is_in_program(self, function: Function | None, seen: set[Function]) -> bool:
+    def _is_in_program(self, function: Function | None, seen: set[Function], taped: bool) -> bool:
         if function is None:
             return True
         if function in seen or self._compiled.state(function) != "eager":
@@ -287,7 +288,8 @@ class OpLoops:
         if function.name == "main" or any(self._loops.kind(loop) != "none" for loop in function.loops):
             return True
         return any(
-            self._is_in_program(self._calls.function_at(call), seen) and not self._is_under_tape(call)
+            self._is_in_program(self._calls.function_at(call), seen, taped)
+            and (taped or not self._is_under_tape(call))
             for call in self._calls.sites(function)
         )
 

@@ -15,7 +15,7 @@ from tflint_perf.model.loops import Loops
 from tflint_perf.model.named_calls import builtin_or_qualified
 from tflint_perf.model.op_loops import OpLoops, reads
 from tflint_perf.model.scopes import Binding, Loop
-from tflint_perf.model.syntax import argument, callee_name, descendants_here, integer
+from tflint_perf.model.syntax import argument, callee_name, descendants_here, has_stars, integer
 from tflint_perf.model.values import Value
 
 # "list": `[int(i) for i in t]`; "ops": ops on one row after the other; "stack": rows of host data made tensors one
@@ -70,7 +70,8 @@ class Rows:
             tensor = self._rows_of(loop, loop.node)
             if tensor is None or not self._computes_alone(loop):
                 return
-            if self._loops.kind(loop) == "none" and self._op_loops.runs_in_eager_program(loop):
+            # A loss that a tape records is computed row by row, too.
+            if self._loops.kind(loop) == "none" and self._op_loops.runs_in_eager_program(loop, taped=True):
                 yield RowLoop(loop.node, "ops", tensor)
 
     # `for` loops
@@ -79,14 +80,14 @@ class Rows:
         """The tensor of which a loop takes row after row and computes with it."""
         counter = self._iterations.counter(loop)
         if counter is None:
-            iterated, target = self._iterated(node)
-            if (
-                target is None
-                or not self._is_long_tensor(iterated)
-                or not self._is_computed(node, target.value)
-            ):
-                return None
-            return iterated
+            return next(
+                (
+                    iterated
+                    for iterated, target in self._iterated(node.iter, node.target)
+                    if self._is_long_tensor(iterated) and self._is_computed(node, target.value)
+                ),
+                None,
+            )
         if not self._iterations.are_many(loop, traced=False):
             return None
         for part in descendants_here(node.body):
@@ -104,19 +105,21 @@ class Rows:
             and self._is_reduction(loop)
         )
 
-    @staticmethod
-    def _iterated(node: cst.For) -> tuple[cst.BaseExpression, cst.Name | None]:
-        """What a `for` runs over, and the name that it gives each row: also behind `enumerate`."""
-        iterable, target = node.iter, node.target
-        if isinstance(iterable, cst.Call) and callee_name(iterable) == "enumerate" and iterable.args:
-            iterable = iterable.args[0].value
-            inner = (
-                target.elements[1].value
-                if isinstance(target, cst.Tuple) and len(target.elements) == 2
-                else None
-            )
-            return iterable, inner if isinstance(inner, cst.Name) else None
-        return iterable, target if isinstance(target, cst.Name) else None
+    def _iterated(
+        self, iterable: cst.BaseExpression, target: cst.BaseExpression
+    ) -> Iterator[tuple[cst.BaseExpression, cst.Name]]:
+        """What a `for` runs over, and the name that it gives each row: also behind `enumerate` and in `zip`."""
+        match target:
+            case cst.Name():
+                yield iterable, target
+            case cst.Tuple(elements=elements) if isinstance(iterable, cst.Call) and not has_stars(iterable):
+                parts = [element.value for element in elements]
+                name = builtin_or_qualified(self._infer, iterable.func)
+                if name == "enumerate" and len(parts) == 2 and iterable.args:
+                    yield from self._iterated(iterable.args[0].value, parts[1])
+                elif name == "zip" and len(parts) == len(iterable.args):
+                    for arg, part in zip(iterable.args, parts, strict=True):
+                        yield from self._iterated(arg.value, part)
 
     def _is_long_tensor(self, node: cst.BaseExpression) -> bool:
         """Whether iterating over `node` takes rows of a tensor, of which there may be many."""
@@ -186,7 +189,7 @@ class Rows:
         parent = self._walk.parents.get(node)
         while isinstance(
             parent, cst.Arg | cst.Element | cst.List | cst.Tuple | cst.ListComp | cst.UnaryOperation
-        ):
+        ) or (isinstance(parent, cst.Subscript) and parent.value is node):
             node, parent = parent, self._walk.parents.get(parent)
         match parent:
             case cst.Call():
