@@ -37,6 +37,8 @@ KINDS = {
     ),
     "train_on_batch": ("for i in range(n): model.train_on_batch(x, y)", ["step"]),
     "inference": ("for i in range(n): y = model(x)", ["step"]),
+    "inference, counted down": ("for i in range(n - 1, -1, -1): y = model(x)", ["step"]),
+    "counted down from one": ("for i in range(1, 0, -1): y = model(x)", ["none"]),
     "next of an iterator": ("it = iter(dataset)\nfor i in range(n): f(next(it))", ["step"]),
     "session runs": ("sess = tf.compat.v1.Session()\nfor i in range(n): sess.run(op)", ["step"]),
     "an environment": ("while not done: state = env.step(action)", ["step"]),

@@ -15,6 +15,7 @@ from tflint_perf.model.short_loops import runs_over_files
 from tflint_perf.model.steps import is_under_tape
 from tflint_perf.model.syntax import (
     argument,
+    bound_of_range,
     callee_name,
     descendants,
     has_stars,
@@ -209,7 +210,7 @@ class ForwardPasses:
         if guard is not None and isinstance(guard.node, cst.Name | cst.Attribute | cst.Comparison):
             return True
         if isinstance(iterable, cst.Call) and callee_name(iterable) == "range" and iterable.args:
-            count = model.iterations.number(iterable.args[min(1, len(iterable.args) - 1)].value)
+            count = model.iterations.number(bound_of_range(iterable))
             return count is not None and count <= _FEW and not self._trains(loop)
         while (
             isinstance(iterable, cst.Call)

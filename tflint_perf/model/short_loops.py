@@ -13,6 +13,7 @@ from tflint_perf.model.scopes import Loop
 from tflint_perf.model.size_of_calls import is_of_environment
 from tflint_perf.model.syntax import (
     argument,
+    bound_of_range,
     callee_name,
     descendants,
     integer,
@@ -79,7 +80,7 @@ def is_part_of_one_iteration(infer: Inference, loop: Loop) -> bool:
     if isinstance(iterable, cst.Call):
         name = callee_name(iterable)
         if name == "range" and iterable.args:
-            stop = iterable.args[min(1, len(iterable.args) - 1)].value
+            stop = bound_of_range(iterable)
             bound = integer(stop)
             if bound is None:
                 setting = _setting(stop)
@@ -101,7 +102,7 @@ def shows_a_few(calls: CallGraph, loop: Loop, made: Collection[cst.Call]) -> boo
     iterable = loop.iterable
     if not isinstance(iterable, cst.Call) or callee_name(iterable) != "range" or not iterable.args:
         return False
-    bound = integer(iterable.args[min(1, len(iterable.args) - 1)].value)
+    bound = integer(bound_of_range(iterable))
     if bound is None or bound > _FEW:
         return False
     names = {callee_name(call) for call in made}

@@ -255,6 +255,13 @@ def integer(node: cst.CSTNode | None) -> int | None:
     return None
 
 
+def bound_of_range(call: cst.Call) -> cst.BaseExpression:
+    """What says how far a call of `range` counts: its end, or where it counts down its beginning."""
+    if len(call.args) > 2 and (integer(call.args[2].value) or 0) < 0:
+        return call.args[0].value
+    return call.args[min(1, len(call.args) - 1)].value
+
+
 def string(node: cst.CSTNode | None) -> str | None:
     """The value of a plain string literal."""
     if isinstance(node, cst.SimpleString):

@@ -14,7 +14,7 @@ from tflint_perf.model.loops import Loops
 from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.short_loops import is_part_of_one_iteration
-from tflint_perf.model.syntax import callee_name, descendants, integer
+from tflint_perf.model.syntax import bound_of_range, callee_name, descendants, integer
 
 _TRAINS = frozenset({"fit", "fit_generator", "train_on_batch"})
 _UPDATES = frozenset({"apply_gradients", "minimize"})
@@ -91,9 +91,7 @@ class Trials:
         while isinstance(iterable, cst.Call) and callee_name(iterable) in _LIKE_ITS_FIRST and iterable.args:
             iterable = iterable.args[0].value
         if isinstance(iterable, cst.Call) and callee_name(iterable) == "range" and iterable.args:
-            counts = [
-                integer(node) for node in self._literals(iterable.args[min(1, len(iterable.args) - 1)].value)
-            ]
+            counts = [integer(node) for node in self._literals(bound_of_range(iterable))]
         else:
             lists = self._literals(iterable) if iterable is not None else []
             counts = [
