@@ -20,7 +20,8 @@ class PythonInPipeline(Rule):
     ## What it does
 
     Reports `tf.py_function` and `tf.numpy_function` in functions given to `Dataset.map`, and `from_generator`, in
-    pipelines that are trained on, where all that the Python code does has an op: NumPy, arithmetic, reading of images.
+    pipelines that are trained on, where all that the Python code does has an op: NumPy, arithmetic, reading of images,
+    numbers for words.
 
     ## Why is this bad?
 
@@ -69,9 +70,8 @@ class PythonInPipeline(Rule):
     claim = Claim("time per sample", least=2.0)
 
     def check(self, model: Model) -> Iterator[Report]:
-        for stage in model.python_stages.all():
-            if model.python_stages.is_trained_on(stage):
-                yield Report(stage.node, _message(model, stage))
+        for stage in model.python_stages.trained_on():
+            yield Report(stage.node, _message(model, stage))
 
 
 def _message(model: Model, stage: PythonStage) -> str:

@@ -93,6 +93,32 @@ SILENT = {
     "a generator of lists": generated(
         "data = [[1], [1, 2]]\ndef f():\n    for row in data:\n        yield row"
     ),
+    "a generator of rows to test on": """
+        def rows_of_test():
+            for row in np.zeros((9, 9)):
+                yield row
+        d = tf.data.Dataset.from_generator(rows_of_test, tf.float32)
+        d = d.shuffle(9).batch(3)
+        """,
+    "a generator of arguments that it reads files by": """
+        def f(paths):
+            for path in paths:
+                yield librosa.load(path)
+        d = tf.data.Dataset.from_generator(f, tf.float32, args=(a,)).shuffle(9).batch(3)
+        """,
+    "a generator of an object of one of two classes, one of which reads files": """
+        class One:
+            def rows(self):
+                for row in np.zeros((9, 9)):
+                    yield row
+        class Two:
+            def rows(self):
+                for path in paths:
+                    yield librosa.load(path)
+        def build(data):
+            return tf.data.Dataset.from_generator(data.rows, tf.float32).shuffle(9).batch(3)
+        """,
+    "words by another library's numbers": mapped("def f(text):\n    return tokenizer.encode(text)"),
     "a generator of an environment": generated(
         "def f():\n    while True:\n        yield env.step(policy(env.state))"
     ),
@@ -143,6 +169,54 @@ FLAGGED = {
         """,
     "TensorFlow 1's name": """
         train = ds.map(lambda x, y: tf.compat.v1.py_func(standardize, [x], tf.float32)).batch(32)  # <-
+        """,
+    "a function that is tried out first": """
+        def g(x, y):
+            return tf.numpy_function(standardize, [x], tf.float32), y  # <-
+        few = ds.take(3).map(g)
+        for x, y in few.take(1):
+            print(x)
+        train = ds.map(g).shuffle(9).batch(3)
+        """,
+    "words by their numbers": """
+        import tensorflow_datasets as tfds
+        from tensorflow.keras.preprocessing import sequence
+        encoder = tfds.features.text.TokenTextEncoder(words)
+        def encode(text):
+            return sequence.pad_sequences([encoder.encode(text.numpy())], maxlen=150)[0]
+        train = ds.map(lambda x, y: (tf.py_function(encode, [x], tf.int64), y)).batch(32)  # <-
+        """,
+    "a generator of what ops draw": generated(
+        "def f():\n    while True:\n        x = tf.random.uniform((9,))\n        yield x, tf.reduce_sum(x)"
+    ),
+    "a generator of lists of single values": generated(
+        "paths, labels = [], []\nfor p in sorted(names):\n    paths.append(str(p))\n    labels.append(0)\n"
+        "def f():\n    for p, y in zip(paths, labels):\n        yield p, y"
+    ),
+    "a generator of its arguments": """
+        def f(paths, labels):
+            for path, label in zip(paths, labels):
+                yield path, label
+        d = tf.data.Dataset.from_generator(f, (tf.string, tf.int32), args=(a, b)).shuffle(9).batch(3)  # <-
+        """,
+    "a generator of an object of one of two classes": """
+        class One:
+            def __init__(self):
+                self.images = np.zeros((9, 32, 32))
+            def rows(self):
+                for i in range(self.images.shape[0]):
+                    yield self.images[i]
+        class Two(One):
+            pass
+        class Three:
+            def __init__(self):
+                self.images = np.ones((9, 32, 32))
+            def rows(self):
+                for i in range(self.images.shape[0]):
+                    yield self.images[i]
+        def build(data):
+            d = tf.data.Dataset.from_generator(data.rows, tf.float32)  # <-
+            return d.shuffle(9).batch(3)
         """,
     "a generator of arrays in memory": generated(
         """

@@ -82,6 +82,9 @@ _TWINS = {
     "random.randint": "tf.random.uniform",
     "random.randrange": "tf.random.uniform",
     "random.gauss": "tf.random.normal",
+    "os.path.join": "tf.strings.join",
+    "keras.preprocessing.sequence.pad_sequences": "tf.pad",
+    "keras.utils.pad_sequences": "tf.pad",
     "cv2.imread": "tf.io.decode_image",
     "cv2.imdecode": "tf.io.decode_image",
     "cv2.resize": "tf.image.resize",
@@ -101,6 +104,15 @@ _CASTS = frozenset(
 _BUILTINS = frozenset(
     {"len", "int", "float", "abs", "min", "max", "sum", "range", "tuple", "bool", "round", "zip", "enumerate"}
 )
+# Objects that make numbers of words or letters, and what TensorFlow has for that.
+_ENCODERS = {
+    f"tensorflow_datasets.{space}.text.{name}": op
+    for space in ("features", "deprecated")
+    for name, op in (
+        ("TokenTextEncoder", "tf.keras.layers.TextVectorization"),
+        ("ByteTextEncoder", "tf.io.decode_raw"),
+    )
+}
 # Methods of `np.random.default_rng()` by the older functions that are named otherwise.
 _OF_GENERATOR = {"integers": "randint", "standard_normal": "randn"}
 _METHODS = frozenset(
@@ -151,9 +163,18 @@ class PlainNumpy:
         """Whether what a function takes parts of is neither one of its parameters nor an array in memory."""
         return last_name(node) not in function.positional and not self._is_in_memory(node)
 
-    def generator_ops(self, node: cst.BaseExpression) -> list[str] | None:
-        """The ops for a generator that is given to `from_generator`."""
+    def generator_ops(self, node: cst.BaseExpression, *, arguments: bool = False) -> list[str] | None:
+        """The ops for a generator that is given to `from_generator`, with `arguments` or without.
+
+        Of an object of unknown class, all generators of that name that the file has are meant.
+        """
         function = self._infer.value(node).function
+        if function is None and isinstance(node, cst.Attribute) and not self._infer.value(node).known:
+            choices = [
+                self._ops_of(method, arguments) for method in self._calls.methods_named(node.attr.value)
+            ]
+            found = dict.fromkeys(op for ops in choices for op in ops or ())
+            return list(found) if choices and None not in choices else None
         while function is not None and isinstance(function.node, cst.Lambda):
             body = function.node.body
             if not isinstance(body, cst.Call):
@@ -162,18 +183,26 @@ class PlainNumpy:
                 return [_SLICES] if all(self._is_in_memory(arg.value) for arg in body.args) else None
             targets = self._calls.targets(body)
             function = targets[0] if len(targets) == 1 else None
+        return self._ops_of(function, arguments) if function is not None else None
+
+    def _ops_of(self, function: Function, arguments: bool) -> list[str] | None:
+        """The ops for a generator; where it gets `arguments`, these have become arrays."""
         reader = _Reader(self._infer, self._calls, _IN_GENERATORS)
-        if function is None or not function.yields or not reader.is_plain(function.node.body, 0):
+        if not function.yields or not reader.is_plain(function.node.body, 0):
             return None
         data = list(_data_of(function.node.body))
         if data and _DECODER not in reader.ops:
-            if not all(map(self._is_in_memory, data)):
+            given = function.positional if arguments else []
+            if not all(last_name(each) in given or self._is_in_memory(each) for each in data):
                 return None
             reader.ops[_SLICES] = None
-        return list(reader.ops) or None
+        return list(reader.ops) if reader.ops or reader.runs_ops else None
 
     def _is_in_memory(self, node: cst.BaseExpression) -> bool:
-        return self._infer.value(node).kind in ("array", "tensor")
+        """Whether something is an array, or a list of single values, which makes one."""
+        value = self._infer.value(node)
+        held = value.element if value.kind == "list" else None
+        return value.kind in ("array", "tensor") or (held is not None and held.kind in ("number", "string"))
 
 
 class _Reader:
@@ -184,6 +213,8 @@ class _Reader:
         self._calls = calls
         self._kinds = _PLAIN + kinds
         self.ops: dict[str, None] = {}
+        # Whether ops of TensorFlow are in the code already.
+        self.runs_ops = False
 
     @remembered
     def is_plain_function(self, function: Function, depth: int) -> bool:
@@ -220,15 +251,28 @@ class _Reader:
         targets = self._calls.targets(call)
         if targets:
             return all(self.is_plain_function(target, depth + 1) for target in targets)
+        if encoding := self._encoding(call):
+            self.ops[encoding] = None
+            return True
         return isinstance(call.func, cst.Attribute) and call.func.attr.value in _METHODS
+
+    def _encoding(self, call: cst.Call) -> str:
+        """What TensorFlow has for `encoder.encode(text)`; "" for other calls."""
+        given = call.func.value if isinstance(call.func, cst.Attribute) else None
+        if not isinstance(given, cst.Name) or last_name(call.func) != "encode":
+            return ""
+        found = self._infer.bindings_reaching(given)
+        made = [binding.value for binding in found[1]] if found is not None else []
+        names = {self._infer.names.qualified(m.func) if isinstance(m, cst.Call) else "" for m in made}
+        return _ENCODERS.get(names.pop(), "") if len(names) == 1 else ""
 
     def _is_known(self, name: str) -> bool:
         twin = _twin(name)
         if twin:
             self.ops[twin] = None
-        return (
-            bool(twin) or name in _CASTS or name in _BUILTINS or kind_of_call(name) in ("tensor", "tensors")
-        )
+        of_tensorflow = kind_of_call(name) in ("tensor", "tensors")
+        self.runs_ops |= of_tensorflow
+        return bool(twin) or name in _CASTS or name in _BUILTINS or of_tensorflow
 
 
 def _twin(name: str) -> str:
@@ -251,8 +295,9 @@ def _data_of(body: cst.CSTNode) -> Iterator[cst.BaseExpression]:
     for node in descendants_here(body):
         if isinstance(node, cst.For):
             yield from (given for given in _looped_over(node.iter) if last_name(given) not in own)
-        elif isinstance(node, cst.Subscript) and last_name(node.value) not in own:
-            yield node.value
+        elif isinstance(node, cst.Subscript) and not isinstance(node.value, cst.Call):
+            if last_name(node.value) not in {*own, "shape"}:
+                yield node.value
 
 
 def _looped_over(iterable: cst.BaseExpression) -> Iterator[cst.BaseExpression]:

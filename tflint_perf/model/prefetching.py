@@ -119,8 +119,8 @@ def _after(stage: Stage, state: Readiness) -> Readiness:
 
 def takes_many(stage: Stage) -> bool:
     """Whether a stage takes some of the elements, and more of them than one looks at."""
-    few = integer(argument(stage.call, 0, "count")) in range(_FEW + 1) if stage.name == "take" else True
-    return not few
+    few = range(_FEW + 1)
+    return stage.name == "take" and integer(argument(stage.call, 0, "count")) not in few
 
 
 def _joined(states: list[Readiness]) -> Readiness:

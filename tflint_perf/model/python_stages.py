@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.model.scopes import Function
-from tflint_perf.model.syntax import argument, callee_name
+from tflint_perf.model.successors import is_name_of_evaluation
+from tflint_perf.model.syntax import argument, callee_name, last_name
 from tflint_perf.model.values import Pipeline
 
 if TYPE_CHECKING:
@@ -39,11 +40,11 @@ class PythonStages:
     def __init__(self, model: Model) -> None:
         self._model = model
 
-    def all(self) -> Iterator[PythonStage]:
-        """Each of them once, by what runs Python."""
+    def trained_on(self) -> Iterator[PythonStage]:
+        """Those whose elements are trained on, each once by what runs Python: several stages may run it."""
         seen: set[cst.Call] = set()
         for stage in self._all():
-            if stage.node not in seen:
+            if stage.node not in seen and self._is_trained_on(stage):
                 seen.add(stage.node)
                 yield stage
 
@@ -51,7 +52,8 @@ class PythonStages:
         model = self._model
         for call in model.calls_named("from_generator"):
             given = argument(call, 0, "generator")
-            ops = model.plain_numpy.generator_ops(given) if given is not None else None
+            arguments = argument(call, 3, "args") is not None
+            ops = model.plain_numpy.generator_ops(given, arguments=arguments) if given is not None else None
             if ops is not None and model.value(call).kind == "dataset":
                 yield PythonStage(call, call, tuple(ops))
         for call in model.calls_named("map"):
@@ -75,11 +77,13 @@ class PythonStages:
             for target in self._model.calls.targets(call):
                 yield from self._host_calls(target, seen)
 
-    def is_trained_on(self, stage: PythonStage) -> bool:
+    def _is_trained_on(self, stage: PythonStage) -> bool:
         """Whether a stage's elements go into a training step, as far as the file shows."""
         successors = self._model.successors
         behind = {other.name for other in successors.behind(stage.call)}
         if callee_name(stage.call) == "from_generator" and behind & _FOR_UNEQUAL:
+            return False
+        if is_name_of_evaluation(last_name(argument(stage.call, 0))):
             return False
         if successors.is_consumed(stage.call):
             return successors.is_for_training(stage.call)

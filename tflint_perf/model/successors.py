@@ -70,7 +70,7 @@ class Successors:
         if purposes:
             return "train" not in purposes
         calls = [call, *(stage.call for stage in self.behind(call))]
-        return any(_EVALUATION.search(name) for each in calls for name in self._names_of(each))
+        return any(is_name_of_evaluation(name) for each in calls for name in self._names_of(each))
 
     def is_consumed(self, call: cst.Call) -> bool:
         """Whether something in the file takes the elements of a stage."""
@@ -101,6 +101,11 @@ class Successors:
         function = self._model.function_at(call)
         if function is not None:
             yield function.name
+
+
+def is_name_of_evaluation(name: str) -> bool:
+    """Whether something goes by the name of data to evaluate or predict on: `val_ds`, `get_test_data`."""
+    return _EVALUATION.search(name) is not None
 
 
 def _neighbours(pipeline: Pipeline) -> Iterator[tuple[Stage, Stage]]:
