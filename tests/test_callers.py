@@ -841,3 +841,37 @@ def test_a_program_trains_by_a_step_whose_strategy_applies_the_gradients(project
         """
     files = write(project, trainer=trainer, program=program)
     assert "program.py" in lint(files, frozenset({"TFP404"}))
+
+
+@pytest.mark.parametrize(
+    ("saving", "found"),
+    [
+        ("if score >= best_score:\n        best_score = score\n        agent.store('best')", []),
+        ("agent.store('last')", ["TFP603"]),
+    ],
+)
+def test_a_call_after_the_training_does_not_make_one_behind_a_condition_one_of_each_step(
+    project: Path, saving: str, found: list[str]
+) -> None:
+    nets = """
+        import tensorflow as tf
+        class Net:
+            def __init__(self):
+                self.model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+            def store(self, path):
+                self.model.save_weights(path)
+        """
+    agent = """
+        from nets import Net
+        class Agent:
+            def __init__(self):
+                self.net = Net()
+            def store(self, path):
+                self.net.store(path)
+        """
+    program = (
+        "from agent import Agent\nagent = Agent()\nbest_score = 0\nfor step in range(1000):\n"
+        f"    state, score, done, info = env.step(1)\n    {saving}\nagent.store('end')\n"
+    )
+    paths = write(project, nets=nets, agent=agent, program=program)
+    assert lint(paths, frozenset({"TFP603"})).get("nets.py", []) == found

@@ -344,6 +344,14 @@ FLAGGED = {
             sess.run(train_op)
             image = sess.run(network(x))  # <-
         """,
+    "a function that needs its op itself": """
+        def save(session, path):
+            saver = tf.train.Saver()  # <-
+            saver.save(session, path)
+        for step in range(1000):
+            sess.run(train_op)
+            save(sess, "model")
+        """,
     "a method that makes ops for another that runs them": """
         class Model:
             def _accuracy(self):

@@ -41,6 +41,15 @@ SILENT = {
                 losses.append(train_step(x, y))
             print(np.mean(losses))
         """,
+    "one mean an epoch, of which the last is shown": """
+        means = []
+        for epoch in range(1, epochs + 1):
+            losses = []
+            for x, y in dataset:
+                losses.append(train_step(x, y))
+            means.append(tf.reduce_mean(losses))
+            print("mean %f" % means[-1])
+        """,
     "a list that each epoch empties": """
         losses = []
         for epoch in range(10):

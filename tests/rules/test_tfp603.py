@@ -145,6 +145,15 @@ SILENT = {
             tf.summary.histogram("x", x, step=0)
             sess.run(train_op)
         """,
+    "a flush of what writes no summaries": """
+        def log(stream, x):
+            with stream.as_default():
+                print(x)
+                stream.flush()
+            sink.flush()
+        for x in dataset:
+            log(open_stream(), train_step(x))
+        """,
     "other things that save and flush": """
         for x in dataset:
             train_step(x)
@@ -201,6 +210,14 @@ FLAGGED = {
             train_step(x)
             checkpoint.save("c")  # <-
             path = manager.save()  # <-
+        """,
+    "a flush of a writer that a function is given": """
+        def log(target, loss):
+            with target.as_default():
+                tf.summary.scalar("loss", loss, step=0)
+                target.flush()  # <-
+        for x in dataset:
+            log(make_writers()[0], train_step(x))
         """,
     "a flush": """
         for x in dataset:

@@ -198,6 +198,8 @@ class Containers:
         loop = self._loops.innermost_loop(addition.node)
         if loop is None or loop.parent is not None or not self._is_long(loop):
             return False
+        if self._loops.kind(loop) != "none":
+            return False  # one value an epoch is no store
         made = all(
             isinstance(value, cst.Call) and self._infer.names.qualified(value.func).startswith("tf.")
             for value in addition.added

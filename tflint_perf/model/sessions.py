@@ -130,12 +130,13 @@ class Sessions:
 
     def _growing(self, node: cst.CSTNode, *, runs: bool) -> list[_Growing]:
         """The loops that run a session, and `node`, in each iteration, all on one graph; what they call stands by them where
-        `node` is in a function that only makes ops. `runs` says that `node` itself runs a session."""
+        `node` is in a function that only makes ops, and gives something back. `runs` says that `node` itself runs a session."""
         where = self._loop_or_function(node, runs=runs)
         if not isinstance(where, Function):
             return [(None, where)] if where is not None else []
         above = self._calling_loops(where, runs=runs)
-        return [(None, above[0][1])] if above and self._runs_session(where) else above
+        gives = isinstance(where.node, cst.Lambda) or any(r.value is not None for r in where.returns)
+        return above if gives and not self._runs_session(where) else [(None, loop) for _, loop in above[:1]]
 
     def _calling_loops(self, function: Function, *, runs: bool) -> list[_Growing]:
         """The loops that call a function and run a session, with the calls from which they lead there."""

@@ -58,7 +58,7 @@ class Thing:
     it is an instance of a class or comes from another file. Of a function, `acts` and `has_step_loop` are what
     its file alone can tell; the paths that it `calls` outside its own loops tell more. So do those that it `runs`,
     in loops or not, of whether it `trains` a model, or `may_train` an object that it is given. `compiled` says that its
-    body is compiled code, `alone` that nothing in its file calls it. `ready` and `elements` tell of a dataset how far
+    body is compiled code, `alone` that nothing else in its file calls it. `ready` and `elements` tell of a dataset how far
     ahead its elements are made, and what they are. `takes` are the parameters of a
     function or class whose elements it takes into steps as they come, each with its place in a call. `nature`,
     `elementwise` and `grows` are as `Mapped` has them.
@@ -230,7 +230,7 @@ def _function(model: Model, function: Function) -> Thing:
         calls=tuple(dict.fromkeys(_calls(model, function))),
         batch=model.host_batches.made_by(function),
         compiled=compiled or model.compiled.state(function) == "compiled",
-        alone=not model.calls.sites(function),
+        alone=all(model.function_at(site) is function for site in model.calls.sites(function)),
         trains=model.programs.trains_in(reached),
         may_train=model.programs.may_train_in(reached),
         runs=tuple(dict.fromkeys(_runs(model, reached))),

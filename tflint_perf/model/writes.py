@@ -11,7 +11,7 @@ import libcst as cst
 from tflint_perf.model.conditions import conditions
 from tflint_perf.model.each_step import trains_for_epochs
 from tflint_perf.model.reach import leads_to
-from tflint_perf.model.syntax import keyword_argument
+from tflint_perf.model.syntax import calls_below, keyword_argument, same_code
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model
@@ -56,8 +56,30 @@ class Writes:
                 if isinstance(call.func, cst.Attribute) and self._saves(call, call.func.value):
                     yield Write(call, "weights")
         for call in self._walk.calls.get("flush", ()):
-            if isinstance(call.func, cst.Attribute) and self._infer.value(call.func.value).name == _WRITER:
+            if isinstance(call.func, cst.Attribute) and self._is_writer(call, call.func.value):
                 yield Write(call, "flush")
+
+    def _is_writer(self, call: cst.Call, receiver: cst.BaseExpression) -> bool:
+        """Whether what is flushed is a writer of summaries: it is made as one, or `with writer.as_default():` stands around
+        the call and a summary is written there."""
+        value = self._infer.value(receiver)
+        if value.known:
+            return value.name == _WRITER
+        around = self._walk.parents.get(call)
+        while around is not None and not isinstance(around, cst.FunctionDef):
+            if isinstance(around, cst.With) and any(
+                isinstance(item.item, cst.Call)
+                and isinstance(item.item.func, cst.Attribute)
+                and item.item.func.attr.value == "as_default"
+                and same_code(item.item.func.value, receiver)
+                for item in around.items
+            ):
+                return any(
+                    self._infer.names.qualified(below.func).startswith("tf.summary.")
+                    for below in calls_below(around)
+                )
+            around = self._walk.parents.get(around)
+        return False
 
     def _is_compat(self, func: cst.BaseExpression) -> bool:
         """Whether a summary is that of TensorFlow 1, which makes an op and writes nothing."""
