@@ -60,7 +60,7 @@ class FileReadPerStep(Rule):
     needs = (
         "GradientTape", "_gradients", "_on_batch", "minimize(", "predict(", "fit(", "evaluate(", ".function", "function(",
         "@function", "function as", "defun", ".run(", "get_next", "next(", ".step(", "ataset", "Sequential", "Model",
-        "load_model", "clone_model", "model_from_json", "applications", "hub.load", "sample", "batch",
+        "load_model", "clone_model", "model_from_json", "applications", "hub.load", "sample", "batch", "__getitem__", "yield",
     )  # fmt: skip
     fixes = "safe"
     claim = Claim("step time", least=1.2)

@@ -80,3 +80,51 @@ def test_says_nothing_of(tmp_path: Path, batch: str, main: str) -> None:
 @pytest.mark.parametrize(("batch", "main"), FLAGGED.values(), ids=FLAGGED)
 def test_flags_batches_of_an_object_that_another_file_gives(tmp_path: Path, batch: str, main: str) -> None:
     assert rows(tmp_path, batch, main) == [8]
+
+
+READING = """
+    import random
+    import tensorflow as tf
+
+    def read(path):
+        return tf.image.decode_jpeg(tf.io.read_file(path))
+
+    class Photos:
+        def __init__(self, paths):
+            self.paths = paths
+        def endless(self):
+            while True:
+                yield tf.expand_dims(read(random.choice(self.paths)), 0)
+        def __getitem__(self, i):
+            return read(self.paths[i])
+"""
+STEPS = """
+    import tensorflow as tf
+    from reading import Photos
+
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile("adam", "mse")
+    photos = Photos(paths)
+    endless = photos.endless()
+    for step in range(1000):
+        x = BATCH
+        model.train_on_batch(x, x)
+"""
+
+
+def reads(folder: Path, batch: str) -> list[int]:
+    """The rows of the module of readers that are flagged where the loop of another takes a batch by an expression."""
+    (folder / "pyproject.toml").touch()
+    (folder / "reading.py").write_text(dedent(READING).lstrip("\n"))
+    (folder / "steps.py").write_text(dedent(STEPS.replace("BATCH", batch)).lstrip("\n"))
+    settings = Settings(root=folder, rules=frozenset({"TFP304"}), project_root=folder)
+    results = lint_files([folder / "reading.py", folder / "steps.py"], settings, 1)
+    return [finding.start.row for result in results for finding in result.findings]
+
+
+@pytest.mark.parametrize(
+    ("batch", "expected"),
+    [("next(endless)", [5]), ("photos[step]", [5]), ("kept[step]", []), ("photos.paths[step]", [])],
+)
+def test_flags_reads_for_what_a_loop_takes(tmp_path: Path, batch: str, expected: list[int]) -> None:
+    assert reads(tmp_path, batch) == expected

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-How = Literal["call", "compile", "other", "consume"]
+How = Literal["call", "compile", "other", "consume", "drive"]
 # Whether TensorFlow traces a piece of code.
 State = Literal["compiled", "eager", "unknown"]
 # How a batch is made on the host.
@@ -40,6 +40,7 @@ class Caller:
     it is judged by itself; `always` of a call that is made whenever the code around it runs, behind no condition;
     `guarded` of one that a guard or a cache keeps from being made on each step.
     `fates` is what becomes there of what the call gives, `parts` what becomes of the parts of a tuple.
+    "drive" is what takes the next of what a generator of this file yields.
     "consume" is what takes the elements of a dataset that comes from this file: `which` part of a tuple, "[1]", or ""
     for what is none, or "*" for any. `given` are the arguments from which batches are taken that Python makes, and
     `fed` says that what the call gives goes into a step, `trains` that a step loop around the call trains, and

@@ -11,6 +11,7 @@ from tflint_perf.caller import Caller, Callers, Given
 from tflint_perf.errors import SourceError
 from tflint_perf.linked import Linked
 from tflint_perf.mentions import Mentions, words_for_callers
+from tflint_perf.model.outside import RUN_OVER
 from tflint_perf.model.summary import Thing, Use
 from tflint_perf.modules import Files, Found
 from tflint_perf.source import Source
@@ -75,7 +76,7 @@ class _Search:
             self._read_once(file)
         for file, name in everywhere:
             owner, _, last = name.rpartition(".")
-            last = owner if last in ("__init__", "__call__", "call") else last
+            last = owner if last in ("__init__", "__call__", "call", *RUN_OVER) else last
             said = last.rpartition(".")[2]
             words = words_for_callers(file, owner, self._packages)
             homes.setdefault(said.encode(), set()).update(words)

@@ -200,7 +200,9 @@ class Linked:
             return UNKNOWN
         if settled.what == "instance":
             kind = self.class_facts(settled.path.removesuffix("()")).keras_kind
-            return Value(_of_kind(kind).kind if kind else "instance", outside=settled.path)
+            # Sequences and callbacks are objects like others.
+            known = kind not in ("", "sequence", "callback")
+            return Value(_of_kind(kind).kind if known else "instance", outside=settled.path)
         if thing.kind in ("function", "compiled", "class"):
             return Value(thing.kind, outside=settled.path)  # type: ignore[arg-type]
         if thing.gives in ("list", "dict") and thing.parts:

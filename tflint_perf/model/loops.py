@@ -173,9 +173,13 @@ class Loops:
 
     def _is_driven(self, function: Function) -> bool:
         """Whether a generator is driven per step, by `next()` in a step loop or by a step loop over it."""
-        return any(map(self.is_per_step, self.nexts.get(function, ()))) or any(
-            loop.function is not function and self.kind(loop) == "step"
-            for loop in self.over_generators.get(function, ())
+        return (
+            any(map(self.is_per_step, self.nexts.get(function, ())))
+            or any(
+                loop.function is not function and self.kind(loop) == "step"
+                for loop in self.over_generators.get(function, ())
+            )
+            or any(caller.per_step for caller in self._calls.callers_outside(function))
         )
 
     @cached_property

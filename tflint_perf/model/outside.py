@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from tflint_perf.model.scopes import Function
 
 
+# What runs where a loop goes over an object, or asks it for an item.
+RUN_OVER = ("__getitem__", "__iter__", "__next__")
+
+
 @dataclass(frozen=True, slots=True)
 class ClassFacts:
     """Of a class of another file, what `Classes` knows of the file's own."""
@@ -157,9 +161,8 @@ NOTHING = Nothing()
 
 def name_outside(function: Function) -> str:
     """The name by which other files may reach a function: "f", "Class.method"; "" where they can't."""
-    if function.name.startswith(
-        "__"
-    ):  # whoever makes or calls an object runs these, and that is seldom per step
+    # Whoever makes or calls an object runs the others, and that is seldom per step.
+    if function.name.startswith("__") and function.name not in RUN_OVER:
         return ""
     if function.owner is not None:
         within_reach = function.owner.function is None and function.owner.scope.parent is not None

@@ -10,15 +10,18 @@ import libcst as cst
 
 from tflint_perf.caller import NEEDED, Fate, Given, How
 from tflint_perf.model.conditions import conditions
-from tflint_perf.model.outside import name_outside
+from tflint_perf.model.outside import RUN_OVER, name_outside
 from tflint_perf.model.prefetching import takes_many
 from tflint_perf.model.scopes import Class
 from tflint_perf.model.short_loops import is_part_of_one_iteration
 from tflint_perf.model.summary import Use
+from tflint_perf.model.syntax import callee_name, descendants
 from tflint_perf.model.usual import Usual
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model
+
+_WRAPPING = frozenset({"enumerate", "tqdm", "iter", "islice"})
 
 
 def uses(model: Model) -> Iterator[Use]:
@@ -34,6 +37,7 @@ def uses(model: Model) -> Iterator[Use]:
     for klass in model.walk.classes.values():
         yield from _calls_of_own_methods(model, klass)
     yield from _consumed(model)
+    yield from _driven(model)
 
 
 def _consumed(model: Model) -> Iterator[Use]:
@@ -45,6 +49,44 @@ def _consumed(model: Model) -> Iterator[Use]:
             if origin is not None and origin.path and not model.pipelines.is_distributed(consumption.node):
                 path, which = _of_origin(origin.path)
                 yield replace(_use_of(model, consumption.node, path, "consume"), which=which)
+
+
+def _driven(model: Model) -> Iterator[Use]:
+    """What step loops take from generators and objects of other files: by going over them, by `next()`, by an index."""
+    for loop in model.walk.loops.values():
+        if isinstance(loop.node, cst.CompFor) or model.loops.kind(loop) != "step":
+            continue
+        body = loop.node.body
+        if loop.iterable is not None:
+            yield from _drive(model, body, loop.iterable)
+        for node in descendants(body):
+            match node:
+                case cst.Call(func=cst.Name("next"), args=[cst.Arg(value=taken), *_]):
+                    yield from _drive(model, node, taken)
+                case cst.Subscript(value=base, slice=[cst.SubscriptElement(cst.Index())]):
+                    yield from _run_over(model, node, base, RUN_OVER[:1])
+
+
+def _drive(model: Model, place: cst.CSTNode, taken: cst.BaseExpression) -> Iterator[Use]:
+    """The use of a generator, or of an object that a loop goes over."""
+    while isinstance(taken, cst.Call) and callee_name(taken) in _WRAPPING and taken.args:
+        taken = taken.args[0].value
+    found = model.infer.bindings_reaching(taken) if isinstance(taken, cst.Name) else None
+    for made in [b.value for b in found[1] if b.path == ()] if found is not None else [taken]:
+        path = model.value(made.func).outside if isinstance(made, cst.Call) else ""
+        # Of functions, generators alone give what makes batches.
+        if path and model.infer.outside.gives_batches(path, ()) not in (None, "augmented"):
+            yield _use_of(model, place, path, "drive")
+    yield from _run_over(model, place, taken, RUN_OVER)
+
+
+def _run_over(
+    model: Model, place: cst.CSTNode, node: cst.BaseExpression, methods: tuple[str, ...]
+) -> Iterator[Use]:
+    value = model.value(node)
+    if value.kind == "instance" and value.outside.endswith("()"):
+        for name in methods:
+            yield _use_of(model, place, f"{value.outside}.{name}", "drive")
 
 
 def _of_origin(path: str) -> tuple[str, str]:
@@ -135,7 +177,7 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
         files=tuple(_files(model, place)) if how == "call" else (),
         fed=how == "call" and isinstance(place, cst.Call) and model.feeds.a_step(place),
         guarded=guarded or model.once.runs_seldom(place),
-        trains=how == "call" and per_step and model.file_reads.training_loop(place) is not None,
+        trains=how in ("call", "drive") and per_step and model.file_reads.training_loop(place) is not None,
         on_one_graph=how == "call" and (guard is None or guard.counts) and model.sessions.runs_again(place),
     )
 
