@@ -77,6 +77,7 @@ EAGER = {
     "a program's main function": "from absl import app\ndef f(): here()\ndef main(argv): f()\napp.run(main)",
     "a program's main function, TensorFlow 1": "def main(_): here()\ntf.compat.v1.app.run(main=main)",
     "a program's main function behind a lambda": "from absl import app\ndef f(): here()\napp.run(lambda _: f())",
+    "a process of some context": "def f(): here()\nstarted = [context.Process(target=f) for _ in range(4)]",
     "a thread": "import threading\ndef f(): here()\nthreading.Thread(target=f, args=(1,)).start()",
     "a plain class with a method named call": "class A:\n    def call(self): here()\nA().call()",
     "a plain class with a method named train_step": "class A:\n    def train_step(self): here()\nA().train_step()",

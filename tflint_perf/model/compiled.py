@@ -63,6 +63,7 @@ _RUNNERS = frozenset(
         "atexit.register",
     ]
 )
+_STARTERS = frozenset({"Thread", "Process", "submit", "apply_async"})
 # A function that asks in which mode it runs is written for both.
 _ASKS_THE_MODE = frozenset({"tf.executing_eagerly", "tf.inside_function"})
 
@@ -246,7 +247,7 @@ class Compiled:
         name = self._names.qualified(call.func)
         if name in _HOST:
             self._host.add(function)
-        elif name in _RUNNERS:
+        elif name in _RUNNERS or (not name and callee_name(call) in _STARTERS):
             self._run.add(function)
         elif name in _TRACERS:
             self._traced.add(function)
