@@ -7,7 +7,7 @@ import sys
 if sys.path and os.path.realpath(sys.path[0]) == os.path.realpath("."):
     del sys.path[0]
 
-from tflint_perf.cli import main
+from tflint_perf.start import main
 
 if __name__ == "__main__":
     main()
