@@ -79,12 +79,22 @@ class ConvertPerBatch(Rule):
             return
         for call in model.calls_to(*_CONVERSIONS):
             given = call.args[0].value if call.args else None
-            if given is None or is_constant(given) or not model.is_eager(call) or not model.is_per_step(call):
+            if (
+                given is None
+                or is_constant(given)
+                or not model.is_eager(call)
+                or not _is_per_step(model, call)
+            ):
                 continue
             unchanged = _is_unchanged_array(model, given)
             if not unchanged and not _is_host_batch(model, call, given):
                 continue
-            if model.guard_of(call) is None and model.feeds.a_step(call):
+            # A gradient step behind a guard is a step all the same, and takes this batch.
+            if (
+                model.feeds.a_step(call)
+                if model.guard_of(call) is None
+                else model.feeds.a_gradient_step(call)
+            ):
                 remedy = (
                     "convert it once, above the loop"
                     if unchanged
@@ -95,6 +105,11 @@ class ConvertPerBatch(Rule):
                     f"`{model.module.code_for_node(call.func)}` copies a batch of host data on each step; {remedy}",
                     partial(_repair, call=call, unchanged=unchanged),
                 )
+
+
+def _is_per_step(model: Model, call: cst.Call) -> bool:
+    """Whether a conversion runs per step, or beside a gradient step in a function that nobody in sight calls."""
+    return model.is_per_step(call) or (model.training_steps.hold(call) and model.loops.may_be_per_step(call))
 
 
 def _is_host_batch(model: Model, call: cst.Call, node: cst.BaseExpression) -> bool:

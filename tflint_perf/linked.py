@@ -104,6 +104,9 @@ class Linked:
     def _output(self, instance: Found) -> Value:
         """What calling a model, layer, loss or metric gives."""
         kind = self.class_facts(instance.path.removesuffix("()")).keras_kind
+        own = self._files.member(instance, "__call__")
+        if own is not None:
+            return self._given(own, 0)
         if kind in ("loss", "metric"):
             return TENSOR
         if kind not in ("model", "layer"):
@@ -114,6 +117,8 @@ class Linked:
     def makes(self, path: str) -> bool:
         """Whether it is, or calling it gives, tensors that the device made."""
         found = self._files.follow(self._file, path)
+        if found is not None and found.what == "instance":
+            found = self._files.member(found, "__call__")
         for _ in range(_LONGEST):
             if found is None or found.thing is None or found.thing.made:
                 return found is not None and found.thing is not None

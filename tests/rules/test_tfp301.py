@@ -20,6 +20,22 @@ def train_step(x, y):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "a batch for an evaluation behind a counter": """
+        for step in range(9000):
+            if step % 100 == 0:
+                index = np.random.randint(0, 900, size=64)
+                print(model(tf.convert_to_tensor(images[index])))
+        """,
+    "observations in a list, one by one": """
+        class Agent:
+            def act(self, observation):
+                states = []
+                states.append(tf.convert_to_tensor(observation[None]))
+                return model(states)
+        agent = Agent()
+        while True:
+            observation, reward, done, _ = env.step(agent.act(observation))
+        """,
     "once, before the loop": """
         x, y = tf.convert_to_tensor(images), tf.convert_to_tensor(labels)
         for epoch in range(100):
@@ -97,6 +113,68 @@ SILENT = {
 }
 
 FLAGGED = {
+    "the batch of a gradient step that is made every few steps": (
+        """
+        for step in range(9000):
+            state, reward, done, _ = env.step(action)
+            if step % 4 == 0:
+                states, weights = memory.sample(64)
+                weights = tf.convert_to_tensor(weights, dtype=tf.float32)
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(model(states) * weights)
+                optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        """,
+        [6],
+    ),
+    "columns of what a memory gives": (
+        """
+        import random
+        class Memory:
+            def sample(self, n):
+                batch = random.sample(self.memory, n)
+                states, returns = [tf.convert_to_tensor(np.array(x)) for x in zip(*batch)]
+                return states, returns
+            def draw(self, n):
+                batch = random.sample(self.memory, n)
+                states, returns = map(lambda x: tf.constant(np.array(x)), zip(*batch))
+                return states, returns
+        memory = Memory()
+        for step in range(9000):
+            train_step(*memory.sample(32))
+            x, y = memory.draw(32)
+            train_step(x, y)
+        """,
+        [6, 10],
+    ),
+    "what a memory draws, beside a gradient step that nobody in sight calls": (
+        """
+        class Agent:
+            def learn(self, count):
+                index = np.random.choice(self.size, BATCH)
+                states = tf.convert_to_tensor(self.states[index])
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(model(states))
+                optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        """,
+        [5],
+    ),
+    "batches in a list of inputs, and gradients sample by sample": (
+        """
+        while True:
+            env.step(action)
+            for agent in range(agents):
+                index = np.random.choice(900, batch_size)
+                states = tf.convert_to_tensor(all_states[index])
+                inputs = []
+                inputs.append(states)
+                for k in range(batch_size):
+                    with tf.GradientTape() as tape:
+                        loss = tf.reduce_mean(model(inputs))
+                    gradients = gradients + tape.gradient(loss, model.trainable_variables)
+                optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        """,
+        [6],
+    ),
     "what a function that makes the step is given": (
         """
         def learn(states, returns, entropy_weight):

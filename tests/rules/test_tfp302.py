@@ -32,6 +32,67 @@ def train_step(x, y):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "a print behind every second step": """
+        for step, (x, y) in enumerate(dataset):
+            loss = train_step(x, y)
+            if (step + 1) % 2 == 0:
+                print(float(loss))
+        """,
+    "a rate that may be a schedule": """
+        for x, y in dataset:
+            train_step(x, y)
+            print(optimizer.learning_rate)
+        """,
+    "a rate that a list keeps": """
+        for x, y in dataset:
+            train_step(x, y)
+            rates.append(tf.keras.backend.get_value(optimizer.lr))
+        """,
+    "an attribute by which the class goes on each step": """
+        class Trainer:
+            def step(self, x, y):
+                self.loss = float(train_step(x, y))
+            def run(self):
+                for x, y in dataset:
+                    self.step(x, y)
+                    if self.loss < 0.1:
+                        break
+        """,
+    "an attribute that is no number for a log": """
+        class Trainer:
+            def step(self, x, y):
+                self.state = train_step(x, y).numpy()
+            def run(self):
+                for x, y in dataset:
+                    self.step(x, y)
+        """,
+    "boxes that decide what is kept": """
+        for x, y in dataset:
+            boxes, scores = model(x).numpy(), model(y).numpy()
+            for box, score in zip(boxes, scores):
+                if score > 0.5:
+                    kept.append(box)
+        """,
+    "what makes a gradient step beside a counter of its own": """
+        def learn(x, y, step):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(x) - y)
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+            if step % 100 == 0:
+                print(float(loss))
+        """,
+    "a loss that nobody in sight takes": """
+        def learn(x, y):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(x) - y)
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+            return float(loss)
+        """,
+    "a row of whole numbers that were brought to the device": """
+        for x, y in dataset:
+            train_step(x, y)
+            print(tf.constant([1, 2])[0].numpy())
+        """,
     "a function that the loop calls steps the environment": """
         def play(action):
             return env.step(action)
@@ -401,6 +462,22 @@ FLAGGED = {
     ),
     "a picture in a file": ('cv2.imwrite("out.png", cv2.resize(loss.numpy(), (9, 9)))', "copy only"),
     "a tensor made of it": ("model(tf.constant(loss.numpy() * 2))", "compute with it on the device"),
+    "behind a remainder that is always none": (
+        "if (step + 1) % 1 == 0:\n        print(float(loss))",
+        "show it",
+    ),
+    "an optimizer's rate": ("print(step, optimizer.learning_rate.numpy(), float(optimizer.lr))", "show it"),
+    "a rate by Keras's function": ("print(tf.keras.backend.get_value(optimizer.lr))", "show it"),
+    "text beside a bar": ('bars.child.comment = f"loss {loss:.3f}"', "show it"),
+    "a number that meets a tensor": ("weight = loss.numpy()\n    model(x * 2.0 * weight)", "compute with it"),
+    "rows that are written": (
+        'for at, (row, z) in enumerate(zip(loss.numpy(), x)):\n        f.write("{}\\n".format(row))',
+        "copy only",
+    ),
+    "a part of what was brought to the device": (
+        "batch = tf.convert_to_tensor(np.array(memory))\n    model(np.array([batch[0]]))",
+        "compute with it",
+    ),
     "behind a setting": ("if args.use_gan:\n        print(float(loss))", "show it"),
     "once enough was gathered": ("if len(memory) > 1000:\n        print(float(loss))", "show it"),
     "after a warm-up": ("if step > args.warmup_steps:\n        print(float(loss))", "show it"),
@@ -426,6 +503,55 @@ def test_it_flags_once_a_statement(statements: str, remedy: str) -> None:
 
 
 PLACES = {
+    "an attribute that is read for a log at the end of an episode": (
+        """
+        class Agent:
+            def learn(self, x, y):
+                self.critic_loss = float(train_step(x, y))
+            def play(self):
+                while True:
+                    state, reward, done, _ = env.step(1)
+                    self.learn(state, reward)
+                    if done:
+                        print(self.critic_loss)
+        """,
+        [4],
+    ),
+    "what makes a gradient step, though nobody in sight calls it": (
+        """
+        class Agent:
+            def learn(self, x, y):
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(model(x) - y)
+                optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+                print(float(loss))
+        """,
+        [7],
+    ),
+    "what a process does": (
+        """
+        def work(remote):
+            while True:
+                state, reward, done, _ = env.step(1)
+                print(float(train_step(state, reward)))
+        context = torch.multiprocessing.get_context("spawn")
+        context.Process(target=work, args=(remote,)).start()
+        """,
+        [5],
+    ),
+    "sums of a validation": (
+        """
+        for epoch in range(100):
+            for x, y in dataset:
+                train_step(x, y)
+            mean = 0.0
+            for i, (x, y) in enumerate(dataset):
+                loss = tf.reduce_mean(model(x) - y)
+                mean = (mean * i + loss.numpy()) / (i + 1)
+            print(mean)
+        """,
+        [8],
+    ),
     "a loop that computes without training": (
         """
         def double(iterations):

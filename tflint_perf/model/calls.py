@@ -13,7 +13,7 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.keras_classes import COMPILED_METHODS
 from tflint_perf.model.outside import NOTHING, Outside, name_outside
 from tflint_perf.model.scopes import Function
-from tflint_perf.model.syntax import argument, callee_name, has_stars, is_super
+from tflint_perf.model.syntax import argument, callee_name, has_stars, is_name, is_super
 from tflint_perf.model.values import Value
 
 # Rounds of asking who is called.
@@ -109,7 +109,8 @@ class CallGraph:
             call
             for calls in self._walk.calls.values()
             for call in calls
-            if not self._names.dotted(call.func) and not self._is_builtin(call.func)
+            if not self._names.dotted(call.func)
+            and (not self._is_builtin(call.func) or callee_name(call) == "map")
         ]
 
     def _is_builtin(self, func: cst.BaseExpression) -> bool:
@@ -130,6 +131,8 @@ class CallGraph:
         name = callee_name(call)
         run = self.run_by_strategy(call)
         given = self._function_argument(run) if run is not None else None
+        if given is None and self.is_map(call):
+            given = self._function_argument(call.args[0].value)
         if given is not None:
             yield given
             return
@@ -185,6 +188,15 @@ class CallGraph:
         if self._infer.value(call.func.value).kind not in ("strategy", "unknown"):
             return None
         return call.args[0].value
+
+    def is_map(self, call: cst.Call) -> bool:
+        """Whether it is Python's own `map(f, values)`."""
+        return len(call.args) == 2 and is_name(call.func, "map") and self._is_builtin(call.func)
+
+    def mapped_over(self, function: Function | None) -> cst.BaseExpression | None:
+        """`values` in `map(f, values)` where nothing else calls the function."""
+        sites = self.sites(function) if function is not None else []
+        return sites[0].args[1].value if len(sites) == 1 and self.is_map(sites[0]) else None
 
     def methods_named(self, name: str) -> list[Function]:
         """The methods of that name, of all classes in this file."""
@@ -242,7 +254,7 @@ class CallGraph:
         for call in self.sites(function):
             if callee_name(call) in _RUNS and self._function_argument_of_run(call, function):
                 return self._run_arguments(call, position)
-            if has_stars(call):
+            if has_stars(call) or self.is_map(call):
                 return []
             found = (
                 argument(call, position if position is None or position >= 0 else None, parameter) or default

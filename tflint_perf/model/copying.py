@@ -12,7 +12,9 @@ from tflint_perf.model.syntax import callee_name
 
 HOST_METHODS = ("numpy", "item")
 HOST_BUILTINS = ("float", "int", "str")
-_COPYING = frozenset([*HOST_METHODS, *HOST_BUILTINS, "format"])
+# Keras's own way to ask a variable for its value.
+HOST_FUNCTIONS = frozenset({"keras.backend.get_value"})
+_COPYING = frozenset([*HOST_METHODS, *HOST_BUILTINS, "format", "get_value"])
 
 
 class Copying:

@@ -15,9 +15,9 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.reach import leads_to
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.short_loops import is_part_of_one_iteration
-from tflint_perf.model.size_of_calls import is_of_environment
+from tflint_perf.model.size_of_calls import BATCH_SIZE, is_of_environment
 from tflint_perf.model.steps import is_under_tape
-from tflint_perf.model.syntax import callee_name, integer, is_name
+from tflint_perf.model.syntax import callee_name, integer, is_name, last_name
 from tflint_perf.model.values import Value
 
 if TYPE_CHECKING:
@@ -87,9 +87,25 @@ class Epochs:
         learns = any(self._learns_by(call) for call in own if call not in inside)
         if not (learns or takes or any(map(self._takes_batch, own))):
             return all(self._is_under_tape(part) for part in inside)
+        applies = any(callee_name(call) == "apply_gradients" for call in own)
         return all(
-            self._is_seldom(part) or self._is_under_tape(part) or (learns and not self._is_work(part))
+            self._is_seldom(part)
+            or self._is_under_tape(part)
+            or (learns and not self._is_work(part))
+            or (applies and self._gathers_gradients(part))
             for part in inside
+        )
+
+    def _gathers_gradients(self, part: Inside) -> bool:
+        """Whether a loop only asks for gradients, sample by sample of one batch, which the loop around it applies."""
+        iterable = part.iterable if isinstance(part, Loop) else None
+        if not isinstance(part, Loop) or not isinstance(iterable, cst.Call) or not iterable.args:
+            return False
+        if not is_name(iterable.func, "range") or not BATCH_SIZE.search(last_name(iterable.args[-1].value)):
+            return False
+        calls = _calls_in(part)
+        return any(map(self._is_gradient_step, calls)) and not any(
+            self._may_learn_by(call) for call in calls if callee_name(call) != "gradient"
         )
 
     def _is_unrolled(self, part: Inside) -> bool:

@@ -86,9 +86,22 @@ class Feeds:
             case cst.AnnAssign():
                 for name in target_names(statement.target):
                     yield from self._reads(name)
+            case cst.Expr(
+                value=cst.Call(func=cst.Attribute(value=cst.Name() as holder, attr=cst.Name("append")))
+            ):
+                yield from self._reads_behind(holder)
             case cst.Return():
                 function = self._calls.function_at(statement)
                 yield from self._calls.sites(function) if function is not None else ()
+
+    def _reads_behind(self, holder: cst.Name) -> Iterator[cst.Name]:
+        """Where a list is read in the same function, behind a place that puts something into it."""
+        names, place = self._infer.names, self._infer.place(holder)
+        for node in names.mentions(holder.value, names.home(holder)):
+            if self._infer.place(node).order > place.order and self._calls.function_at(
+                node
+            ) is self._calls.function_at(holder):
+                yield node
 
     def _reads(self, target: cst.Name) -> Iterator[cst.Name]:
         names = self._infer.names

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tflint_perf.model.infer import Inference
-from tflint_perf.model.scopes import Loop
+from tflint_perf.model.scopes import Binding, Loop
 from tflint_perf.model.syntax import argument, callee_name, dotted_name
 from tflint_perf.model.walk import Walk
 
@@ -69,3 +69,12 @@ def _is_worked_out(node: cst.BaseExpression) -> bool:
         picked = isinstance(node.left, cst.Subscript | cst.Call | cst.Name)
         return picked and isinstance(node.operator, cst.Divide | cst.Subtract)
     return isinstance(node, cst.Call) and callee_name(node) not in _COUNTS
+
+
+def is_empty_list(binding: Binding) -> bool:
+    """Whether an assignment gives a name a list with nothing in it."""
+    value = binding.value
+    for index in binding.path or ():
+        parts = value.elements if isinstance(value, cst.Tuple | cst.List) else ()
+        value = parts[index].value if index < len(parts) else None
+    return binding.kind == "assign" and isinstance(value, cst.List) and not value.elements

@@ -9,6 +9,7 @@ import libcst as cst
 from tflint_perf.caller import Fate
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.conditions import conditions
+from tflint_perf.model.followed import is_written, names_over, reads_for_a_log
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.scopes import Binding, Function, Loop
@@ -47,6 +48,9 @@ class HostValues:
         seen |= {node}
         parent = self._walk.parents.get(node)
         match parent:
+            case cst.Arg() | cst.For() | cst.CompFor() if names := names_over(self._walk, node):
+                for name in names:
+                    yield from self._named(name, seen)
             case cst.Arg():
                 yield from self._given(node, parent, path, seen)
             case cst.Attribute():
@@ -200,6 +204,10 @@ class HostValues:
             if self._infer.value(parent.left).kind != "string":
                 yield "counted" if self._is_tested(parent) else "needed"
                 return
+        other = parent.right if parent.left is node else parent.left
+        if self._infer.value(other).kind in ("tensor", "variable") and not self._infer.value(other).host:
+            yield "returned"
+            return
         yield from self._follow(parent, (), seen)
 
     def _is_tested(self, node: cst.CSTNode) -> bool:
@@ -254,6 +262,12 @@ class HostValues:
         if is_place_of_text(target):
             yield "shown"
             return
+        reads = reads_for_a_log(self._infer, target)
+        if reads is not None:
+            yield "later"
+            for read_there in reads:
+                yield from self._follow(read_there, (), seen)
+            return
         held_in = self._local_dict(target)
         if held_in is not None:
             for read in held_in:
@@ -302,21 +316,8 @@ class HostValues:
         """Where the value that a binding gives to a name is read."""
         for node in self._infer.names.mentions_bound(binding):
             found = self._infer.bindings_reaching(node) if node is not binding.node else None
-            if found is not None and binding in found[1] and not self._is_written(node):
+            if found is not None and binding in found[1] and not is_written(self._walk, node):
                 yield node
-
-    def _is_written(self, node: cst.Name) -> bool:
-        """Whether a name stands where it gets a value."""
-        current: cst.CSTNode = node
-        parent = self._walk.parents.get(node)
-        while isinstance(parent, cst.Element | cst.Tuple | cst.List | cst.StarredElement):
-            current, parent = parent, self._walk.parents.get(parent)
-        match parent:
-            case cst.AssignTarget():
-                return True
-            case cst.AnnAssign() | cst.AugAssign() | cst.For() | cst.CompFor():
-                return parent.target is current
-        return False
 
     def _is_inside(self, node: cst.CSTNode, loop: Loop) -> bool:
         current = self._loops.innermost_loop(node)

@@ -13,6 +13,7 @@ from tflint_perf.model.methods import methods_of_several
 from tflint_perf.model.scopes import Binding, Class, Function, Scope
 from tflint_perf.model.syntax import argument, callee_name, dotted_name, keyword_argument, string
 from tflint_perf.model.values import join
+from tflint_perf.model.walk import Walk
 
 # Ops whose result is host memory wherever they run: shapes, files, strings, clocks.
 _HOST_OPS = re.compile(
@@ -26,6 +27,8 @@ _PYTHON = ("number", "string", "none")
 _HOLDERS = ("list", "tuple", "dict")
 # Builtins that make something of elements, or a list of them.
 _OF_ELEMENTS = frozenset({"sum", "max", "min", "list", "tuple", "sorted"})
+# What optimizers call their rates.
+_RATES = frozenset({"learning_rate", "lr"})
 _CPU = re.compile(r"cpu", re.I)
 
 
@@ -43,7 +46,7 @@ class OnDevice:
         value = self._infer.value(node)
         if value.host or value.dtype == "string":
             return False
-        if value.kind not in ("tensor", "variable") and not self.counts_steps(node):
+        if value.kind not in ("tensor", "variable") and not self._is_of_optimizer(node):
             return False
         return not self._under_cpu(node) and self._ask(node, ()) is True
 
@@ -71,6 +74,16 @@ class OnDevice:
             and node.attr.value == "iterations"
             and self._infer.value(node.value).kind == "optimizer"
         )
+
+    def _is_of_optimizer(self, node: cst.BaseExpression) -> bool:
+        """Whether it is a variable that an optimizer keeps: its count of steps, or its rate where that is asked for a
+        number."""
+        if self.counts_steps(node):
+            return True
+        if not isinstance(node, cst.Attribute) or node.attr.value not in _RATES:
+            return False
+        # A rate that is no variable, a schedule, has no such method.
+        return self._infer.value(node.value).kind == "optimizer" and _is_asked_for_a_number(self._walk, node)
 
     def _under_cpu(self, node: cst.CSTNode) -> bool:
         """Whether `node` stands in `with tf.device("/CPU:0")`."""
@@ -119,10 +132,17 @@ class OnDevice:
             case cst.UnaryOperation():
                 return self._of_operands([node.expression])
             case cst.Subscript():
-                return self._ask(node.value, ())
+                made = self._ask(node.value, ())
+                # A part of what was brought there is cut out there, unless it is of whole numbers.
+                return self._is_brought_there(node.value) or None if made is None else made
             case cst.IfExp():
                 return _any([self._ask(node.body, path), self._ask(node.orelse, path)])
         return None
+
+    def _is_brought_there(self, node: cst.BaseExpression) -> bool:
+        """Whether a tensor, not of whole numbers, holds host data that were converted."""
+        value = self._infer.value(node)
+        return value.kind == "tensor" and not value.host and value.name in ("tf.convert_to_tensor",)
 
     def _of_operands(self, operands: list[cst.BaseExpression]) -> bool | None:
         """What an op makes is made on the device, unless all that it gets is known to be in host memory."""
@@ -188,7 +208,7 @@ class OnDevice:
         return initial is not None and self._infer.value(initial).kind in ("tensor", "array")
 
     def _of_attribute(self, node: cst.Attribute, path: tuple[int, ...]) -> bool | None:
-        if self.counts_steps(node):
+        if self._is_of_optimizer(node):
             return True
         base = self._infer.value(node.value)
         if base.kind == "tensor":
@@ -237,6 +257,15 @@ class OnDevice:
         if isinstance(function.node, cst.Lambda):
             return self._ask(function.node.body, path)
         return _any(self._ask(r.value, path) for r in function.returns if r.value is not None)
+
+
+def _is_asked_for_a_number(walk: Walk, node: cst.CSTNode) -> bool:
+    """`rate.numpy()`, `float(rate)`."""
+    parent = walk.parents.get(node)
+    if isinstance(parent, cst.Arg):
+        call = walk.parents.get(parent)
+        return isinstance(call, cst.Call) and callee_name(call) in ("float", "get_value")
+    return isinstance(parent, cst.Attribute) and parent.value is node and parent.attr.value == "numpy"
 
 
 def _any(answers: Iterable[bool | None]) -> bool | None:

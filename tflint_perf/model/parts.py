@@ -181,7 +181,9 @@ class Parts:
     # Where tensors may be copied to the host.
     copying: Copying = part("copying.Copying", "infer")
     # Copies of a device's tensors to the host.
-    syncs: Syncs = part("syncs.Syncs", "infer", "calls", "loops", "guards", "on_device", "host_values")
+    syncs: Syncs = part(
+        "syncs.Syncs", "infer", "calls", "loops", "guards", "on_device", "host_values", "training_steps"
+    )
     # What counts a loop's iterations.
     counters: Counters = part("counters.Counters", "infer")
     # Weights that go through host arrays.

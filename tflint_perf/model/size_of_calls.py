@@ -39,6 +39,9 @@ _SHAPE_AT = {
 }  # fmt: skip
 _TF_SHAPE_AT = {"tf.random.normal": 0, "tf.random.uniform": 0, "tf.random.truncated_normal": 0, "tf.zeros": 0,
                 "tf.ones": 0, "tf.fill": 0}  # fmt: skip
+# What draws places of a memory at random, and methods that give what stands there.
+_DRAWS = frozenset(["choice", "randint", "integers"])
+_SAMPLES = re.compile(r"sample|batch|draw|replay", re.I)
 _FROM_LIST = frozenset(
     ["array", "asarray", "convert_to_tensor", "constant", "pad_sequences", "texts_to_sequences", "transform"]
 )
@@ -175,7 +178,20 @@ def _by_first_axis(sizes: Sizes, length: cst.BaseExpression | None, call: cst.Ca
         return "batch"
     if any(sizes.size(name) == "batch" for part in sizes.sources(length) for name in names_read(part)):
         return "batch"  # as long as another: `len(images)`
-    return "batch" if number is not None and sizes.is_made_anew(call) else "unknown"
+    if number is not None:
+        return "batch" if sizes.is_made_anew(call) else "unknown"
+    return "batch" if callee_name(call) in _DRAWS and _is_asked_for(sizes, call, length) else "unknown"
+
+
+def _is_asked_for(sizes: Sizes, call: cst.Call, length: cst.BaseExpression) -> bool:
+    """Whether who calls `sample(n)` says how many to draw."""
+    function = sizes.calls.function_at(call)
+    return (
+        function is not None
+        and isinstance(length, cst.Name)
+        and length.value in function.positional
+        and _SAMPLES.search(function.name) is not None
+    )
 
 
 def counted(numbers: Iterable[cst.BaseExpression]) -> list[cst.BaseExpression]:

@@ -11,7 +11,7 @@ import libcst as cst
 
 from tflint_perf.model import size_of_calls
 from tflint_perf.model.calls import CallGraph
-from tflint_perf.model.filled_lists import appends_by_name
+from tflint_perf.model.filled_lists import appends_by_name, is_empty_list
 from tflint_perf.model.flow import loops_around
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.reach import remembered
@@ -118,7 +118,7 @@ class Sizes:
         found = self.infer.bindings_reaching(node)
         if found is None or not found[1]:
             return "unknown"
-        if all(map(_is_empty_list, found[1])) and (
+        if all(map(is_empty_list, found[1])) and (
             _COLLECTED.search(node.value) or self._is_filled_from_batch(node, found[1])
         ):
             return "batch"
@@ -159,6 +159,9 @@ class Sizes:
                 return self.element(binding.value, binding.path)
             case "param":
                 given = self.given(binding)
+                mapped = self.calls.mapped_over(self._functions.get(binding.node)) if not given else None
+                if mapped is not None:
+                    return self.element(mapped, ())
                 if not given and (told := self._told_by_name(binding)) is not None:
                     return told
                 sizes = {self.partial(value) for value in given}
@@ -229,6 +232,9 @@ class Sizes:
             name, args = callee_name(iterable), [arg.value for arg in iterable.args if arg.keyword is None]
             if name == "enumerate" and args:
                 return "scalar" if path[:1] == (0,) else self.element(args[0], path[1:])
+            if name == "zip" and not path and iterable.args and iterable.args[0].star == "*":
+                # The columns of a batch of transitions.
+                return "batch" if self.partial(args[0]) == "batch" else "unknown"
             if name == "zip" and path and path[0] < len(args):
                 return self.element(args[path[0]], path[1:])
             if name in ("tqdm", "list", "reversed", "iter") and args:
@@ -322,14 +328,6 @@ class Sizes:
             and depth < _DEEPEST
             and any(self.is_made_anew(site, depth + 1) for site in self.calls.sites(function))
         )
-
-
-def _is_empty_list(binding: Binding) -> bool:
-    value = binding.value
-    for index in binding.path or ():
-        parts = value.elements if isinstance(value, cst.Tuple | cst.List) else ()
-        value = parts[index].value if index < len(parts) else None
-    return binding.kind == "assign" and isinstance(value, cst.List) and not value.elements
 
 
 def _wider(left: Size | None, right: Size | None) -> Size | None:

@@ -167,6 +167,9 @@ def _things(model: Model) -> Iterator[tuple[str, Thing]]:
                 yield from _named(model, name, model.infer.returned(function))
             else:
                 yield name, _function(model, function)
+        elif function.name == "__call__" and function.owner is not None and function.owner.function is None:
+            # What calling an object gives; that is no path by which others name it.
+            yield f"{function.owner.name}.__call__", _function(model, function)
         elif function.name == "main" and function.outer is None and function.owner is None:
             yield "main", _main(model, function)
 

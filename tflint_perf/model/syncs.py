@@ -12,7 +12,7 @@ import libcst as cst
 from tflint_perf.caller import Fate
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.conditions import conditions
-from tflint_perf.model.copying import HOST_BUILTINS, HOST_METHODS
+from tflint_perf.model.copying import HOST_BUILTINS, HOST_FUNCTIONS, HOST_METHODS
 from tflint_perf.model.flow import loops_around
 from tflint_perf.model.guards import Guards
 from tflint_perf.model.host_values import HostValues
@@ -30,6 +30,7 @@ from tflint_perf.model.syntax import (
     mentions,
     target_names,
 )
+from tflint_perf.model.training_steps import TrainingSteps
 from tflint_perf.model.usual import Usual
 
 _EQUAL_OPS = ("tf.equal", "tf.math.equal", "tf.not_equal", "tf.math.not_equal")
@@ -58,6 +59,7 @@ class Syncs:
         guards: Guards,
         on_device: OnDevice,
         host_values: HostValues,
+        training_steps: TrainingSteps,
     ) -> None:
         self._infer = infer
         self._calls = calls
@@ -66,6 +68,7 @@ class Syncs:
         self._walk = infer.walk
         self._on_device = on_device
         self._values = host_values
+        self._training_steps = training_steps
         self._usual = Usual(infer)
         self._on_each_step: dict[cst.CSTNode, bool] = {}
         self._asked_for: dict[cst.CSTNode | None, set[str]] = {}
@@ -118,8 +121,12 @@ class Syncs:
             case cst.Call(func=cst.Attribute(attr=cst.Name(value="format"))):
                 return [arg.value for arg in node.args if not arg.star]
             case cst.Call():
-                is_numpy = self._infer.names.qualified(node.func).startswith("np.")
-                if is_numpy or (shows(self._infer, node) and prints_tensors(self._infer, node)):
+                name = self._infer.names.qualified(node.func)
+                if (
+                    name.startswith("np.")
+                    or name in HOST_FUNCTIONS
+                    or (shows(self._infer, node) and prints_tensors(self._infer, node))
+                ):
                     return [arg.value for arg in node.args if not arg.star]
             case cst.FormattedString():
                 return [
@@ -165,8 +172,12 @@ class Syncs:
         around = loops_around(self._loops.innermost_loop(node))
         if function is None or any(self._loops.kind(other) != "none" for other in around):
             return False
-        if any(caller.per_step and caller.always for caller in self._calls.callers_outside(function)):
+        callers = self._calls.callers_outside(function)
+        if any(caller.per_step and caller.always for caller in callers):
             return True
+        if not callers and not self._calls.sites(function):
+            # Whoever calls what makes a gradient step does so again and again.
+            return self._loops.may_be_per_step(node) and self._training_steps.hold(node)
         return [site for site in self._calls.sites(function) if self._loops.is_per_step(site)]
 
     def _is_seldom(self, node: cst.CSTNode, loop: Loop | None) -> bool:

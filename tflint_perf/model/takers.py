@@ -59,7 +59,7 @@ _GIVEN_BACK = {("variable", "assign"), ("metric", "update_state")} | {
 _TAKES_TEXT = re.compile(
     r"(?i)log|print|write|report|show|display|message|msg|echo|notify|status|info|title|label|send|post|debug"
 )
-_PLACES_OF_TEXT = re.compile(r"postfix|suffix|desc|description|bar_format|caption")
+_PLACES_OF_TEXT = re.compile(r"postfix|suffix|desc|description|bar_format|caption|comment")
 # Classes that keep a running mean, and objects of them.
 _METER = re.compile(r"(?i)meter|average|avg|running_?mean|tracker")
 

@@ -12,6 +12,7 @@ from tflint_perf.model.scopes import Binding, Block
 from tflint_perf.model.syntax import (
     callee_name,
     descendants,
+    integer,
     is_constant,
     is_name,
     last_name,
@@ -68,6 +69,8 @@ class Usual:
                     return True
                 counter, bound = (left, right) if isinstance(operator, _GREATER) else (right, left)
                 return self._counts_up(counter) and (is_constant(bound) or self._is_bound(bound))
+            case cst.Equal() if _is_modulo_one(left) or _is_modulo_one(right):
+                return True
             case cst.Equal() | cst.NotEqual() | cst.In() | cst.NotIn():
                 sides = [side for side in (left, right) if not _is_literal(side)]
                 return len(sides) == 1 and (self._is_setting(sides[0]) or _is_rank(sides[0]))
@@ -161,6 +164,15 @@ def _measures(node: cst.BaseExpression) -> bool:
             r"size$|^(counter|cntr|ptr|mem_cntr|memory_counter|pointer|length|buffer_counter)$",
             last_name(node),
         )
+    )
+
+
+def _is_modulo_one(node: cst.BaseExpression) -> bool:
+    """`step % 1`, which is 0 on each step."""
+    return (
+        isinstance(node, cst.BinaryOperation)
+        and isinstance(node.operator, cst.Modulo)
+        and integer(node.right) == 1
     )
 
 

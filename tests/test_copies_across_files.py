@@ -1,0 +1,100 @@
+"""What other files make of values decides where tensors are copied to the host, and what is converted, on each step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.test_callers import project, write
+from tflint_perf.project import lint_files
+from tflint_perf.settings import Settings
+
+__all__ = ["project"]
+
+LOSS = """
+    import tensorflow as tf
+
+    class Distance:
+        def __init__(self, weight):
+            self.weight = weight
+
+        def __call__(self, y, p):
+            loss = tf.reduce_mean(tf.abs(y - p))
+            return loss, loss * self.weight
+"""
+EVALUATION = """
+    import tensorflow as tf
+    from losses import Distance
+
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    distance = Distance(2.0)
+    dataset = tf.data.Dataset.from_tensor_slices(data).batch(32)
+"""
+MEMORY = """
+    import numpy as np
+    import tensorflow as tf
+
+    class Memory:
+        def __init__(self):
+            self.states = np.zeros((900, 4))
+
+        def sample(self, count):
+            index = np.random.choice(900, count)
+            return tf.convert_to_tensor(self.states[index])
+"""
+LEARNING = """
+    import tensorflow as tf
+    from memories import Memory
+
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    optimizer = tf.keras.optimizers.Adam()
+    memory = Memory()
+
+    def learn(states):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(states))
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+
+
+def rows(code: str, paths: list[Path]) -> dict[str, list[int]]:
+    """The rows that a rule flags in each file that has any."""
+    results = lint_files(paths, Settings(root=Path(), rules=frozenset({code})), 1)
+    return {
+        result.path: [finding.start.row for finding in result.findings]
+        for result in results
+        if result.findings
+    }
+
+
+@pytest.mark.parametrize(
+    ("loop", "found"),
+    [
+        (
+            "for x, y in dataset:\n        _, loss = distance(y, model(x))\n        total += loss.numpy()",
+            {"train.py": [10]},
+        ),
+        ("_, loss = distance(labels, model(images))\n    print(loss.numpy())", {}),
+    ],
+    ids=["on each step", "once"],
+)
+def test_what_calling_an_object_of_another_file_gives_is_made_on_the_device(
+    project: Path, loop: str, found: dict[str, list[int]]
+) -> None:
+    assert rows("TFP302", write(project, losses=LOSS, train=f"{EVALUATION}    {loop}\n")) == found
+
+
+@pytest.mark.parametrize(
+    ("loop", "of_memory"),
+    [
+        ("for step in range(9000):\n        learn(memory.sample(64))", [11]),
+        ("print(model(memory.sample(64)))", []),
+    ],
+    ids=["on each step", "once"],
+)
+def test_what_a_memory_draws_for_a_step_of_another_file_is_a_batch(
+    project: Path, loop: str, of_memory: list[int]
+) -> None:
+    found = rows("TFP301", write(project, memories=MEMORY, train=f"{LEARNING}    {loop}\n"))
+    assert found.get("memories.py", []) == of_memory

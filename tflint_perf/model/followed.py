@@ -1,0 +1,70 @@
+"""Where a value turns up again: in the names that a loop gives its parts, and where an attribute that holds it is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.syntax import is_name, target_names
+from tflint_perf.model.walk import Walk
+
+# What an object keeps for people to look at: nothing goes by it on each step.
+_FOR_A_LOG = re.compile(r"(^|_)(loss|losses|grad_norm|entropy|kl|td_error|mse|mae)(_|$)|loss$", re.I)
+
+
+def is_written(walk: Walk, node: cst.CSTNode) -> bool:
+    """Whether a name or attribute stands where it gets a value."""
+    current = node
+    parent = walk.parents.get(node)
+    while isinstance(parent, cst.Element | cst.Tuple | cst.List | cst.StarredElement):
+        current, parent = parent, walk.parents.get(parent)
+    match parent:
+        case cst.AssignTarget():
+            return True
+        case cst.AnnAssign() | cst.AugAssign() | cst.For() | cst.CompFor():
+            return parent.target is current
+    return False
+
+
+def names_over(walk: Walk, node: cst.CSTNode) -> list[cst.Name]:
+    """The names that a loop over a value gives its parts: `for box in boxes`, `for box, score in zip(boxes, scores)`."""
+    path: list[int] = []
+    parent = walk.parents.get(node)
+    while isinstance(parent, cst.Arg) and isinstance(call := walk.parents.get(parent), cst.Call):
+        if is_name(call.func, "zip"):
+            path.insert(0, list(call.args).index(parent))
+        elif is_name(call.func, "enumerate"):
+            path.insert(0, 1)
+        else:
+            return []
+        node, parent = call, walk.parents.get(call)
+    if not isinstance(parent, cst.For | cst.CompFor) or parent.iter is not node:
+        return []
+    target: cst.BaseExpression = parent.target
+    for at in path:
+        if not isinstance(target, cst.Tuple) or at >= len(target.elements):
+            return []
+        target = target.elements[at].value
+    return list(target_names(target))
+
+
+def reads_for_a_log(infer: Inference, target: cst.BaseExpression) -> list[cst.Attribute] | None:
+    """Where the class reads `self.loss`, which one of its methods gives a value; None for other attributes."""
+    if not isinstance(target, cst.Attribute) or not _FOR_A_LOG.search(target.attr.value):
+        return None
+    value = infer.value(target.value)
+    if not is_name(target.value, "self") or value.kind == "unknown" or value.klass is None:
+        return None
+    return list(_reads(infer.walk, target.attr.value))
+
+
+def _reads(walk: Walk, name: str) -> Iterator[cst.Attribute]:
+    for node in walk.attributes.get(name, ()):
+        if isinstance(node, cst.Attribute) and not is_written(walk, node):
+            parent = walk.parents.get(node)
+            # A method of that name is no attribute.
+            if not (isinstance(parent, cst.Call) and parent.func is node):
+                yield node
