@@ -105,11 +105,16 @@ class CallGraph:
 
     def _candidates(self) -> list[cst.Call]:
         """The calls that may run a function of this file, in the order of the text by name."""
+        walk = self._walk
+        of_objects = _RUNS | {"start"} | self._methods_by_name.keys() | walk.attribute_writes.keys()
+        of_objects = of_objects.union(*(klass.attributes for klass in walk.classes.values()))
         return [
             call
-            for calls in self._walk.calls.values()
+            for name, calls in walk.calls.items()
             for call in calls
-            if not self._names.dotted(call.func)
+            # What no object of this file has runs nothing of it.
+            if (name in of_objects or not isinstance(call.func, cst.Attribute))
+            and not self._names.dotted(call.func)
             and (not self._is_builtin(call.func) or callee_name(call) == "map")
         ]
 

@@ -107,7 +107,7 @@ class Names:
             if canonical(binding.imported[:-2]).split(".")[0] in ("tf", "keras")
         ]
         self._scoped = {node.__class__ for node in walk.scopes}
-        self._scopes: dict[cst.CSTNode, Scope] = {}
+        self._scopes = dict(walk.scope_of)
         # Modules of other kinds that are imported whole; "." and ".." end in their dot.
         self.stars_outside = [
             binding.imported.removesuffix("*")

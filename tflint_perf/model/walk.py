@@ -50,6 +50,8 @@ class Walk:
         self.classes: dict[cst.CSTNode, Class] = {}
         self.loops: dict[cst.CSTNode, Loop] = {}
         self.scopes: dict[cst.CSTNode, Scope] = {}
+        # By a name, the innermost scope in which it stands.
+        self.scope_of: dict[cst.CSTNode, Scope] = {}
         self.withs: list[cst.With] = []
         # Strings with values in them, and what has a `%`, which makes another one or counts.
         self.formats: list[cst.FormattedString | cst.BinaryOperation] = []
@@ -113,6 +115,7 @@ class Walk:
 
     def _name(self, node: cst.Name) -> None:
         self.names.setdefault(node.value, []).append(node)
+        self.scope_of[node] = self.scope
 
     def _attribute(self, node: cst.Attribute) -> None:
         self.attributes.setdefault(node.attr.value, []).append(node)
