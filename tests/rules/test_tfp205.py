@@ -32,6 +32,28 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "draws of a layer that the file calls in eager mode": """
+        class Jitter(tf.keras.layers.Layer):
+            def call(self, images):
+                return images + np.random.normal(size=3)
+        jitter = Jitter()
+        print(jitter(images))
+        """,
+    "a model that may run in eager mode": """
+        class Noisy(tf.keras.Model):
+            def call(self, images):
+                return images + np.random.normal(size=3)
+        """,
+    "a layer's draws when it is made": """
+        class Jitter(tf.keras.layers.Layer):
+            def __init__(self):
+                super().__init__()
+                self.shift = random.random()
+            def build(self, shape):
+                self.scale = np.random.uniform(0, 1)
+            def call(self, images):
+                return images * self.scale + self.shift
+        """,
     "eager code": """
         loss = tf.reduce_sum(table)
         print(loss, loss.numpy(), np.exp(loss), time.time())
@@ -285,6 +307,25 @@ SILENT = {
 }
 
 FLAGGED = {
+    "draws of a layer that only Keras runs": """
+        class Jitter(tf.keras.layers.Layer):
+            def call(self, images, training=None):
+                if not training:
+                    return images
+                for change in random.sample(self.changes, 2): # <-
+                    images = change(images)
+                return self.shifted(images)
+            def shifted(self, images):
+                return images + np.random.normal(size=3) # <-
+        """,
+    "draws of a layer in a model that is built of its inputs": """
+        class Jitter(tf.keras.layers.Layer):
+            def call(self, images):
+                return images + np.random.normal(size=3) # <-
+        def build_model():
+            images = tf.keras.Input((32, 32, 3))
+            return tf.keras.Model(images, Jitter()(images))
+        """,
     "a print of what must be a tensor": """
         class Trainer:
             def __init__(self, model, loss_fn):

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tflint_perf.model.invariance import Invariance
     from tflint_perf.model.iterations import Iterations
     from tflint_perf.model.kept import Kept
+    from tflint_perf.model.keras_code import KerasCode
     from tflint_perf.model.late_caches import LateCaches
     from tflint_perf.model.late_shuffles import LateShuffles
     from tflint_perf.model.left_on import LeftOn
@@ -229,7 +230,8 @@ class Parts:
     # Objects that are made again and again.
     making: Making = part("making.Making", "infer", "calls", "loops", "invariance", "symbolic")
     # What compiled code asks of Python.
-    trace_time: TraceTime = part("trace_time.TraceTime", "infer", "symbolic", "once")
+    keras_code: KerasCode = part("keras_code.KerasCode", "infer", "calls", "compiled", "symbolic")
+    trace_time: TraceTime = part("trace_time.TraceTime", "infer", "symbolic", "once", "keras_code")
     # Switches that are thrown for good.
     left_on: LeftOn = part("left_on.LeftOn", "infer", "calls")
     # What the file says of the precision it computes in.

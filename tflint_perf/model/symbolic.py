@@ -20,9 +20,9 @@ from tflint_perf.model.syntax import callee_name, descendants, is_name, keyword_
 _DATASET_TRACERS = frozenset({"map", "filter", "flat_map", "interleave", "reduce", "scan", "take_while",
                               "group_by_window", "bucket_by_sequence_length"})  # fmt: skip
 # Code that asks for one of these knows that it may run in both modes.
-_ASKS_THE_MODE = frozenset({"executing_eagerly", "inside_function", "init_scope", "is_symbolic_tensor",
+ASKS_THE_MODE = frozenset({"executing_eagerly", "inside_function", "init_scope", "is_symbolic_tensor",
                             "executing_eagerly_outside_functions", "functions_run_eagerly"})  # fmt: skip
-_ASKS_FOR_THE_KIND = _ASKS_THE_MODE | {
+_ASKS_FOR_THE_KIND = ASKS_THE_MODE | {
     "isinstance",
     "hasattr",
     "is_tensor",
@@ -71,7 +71,7 @@ class Symbolic:
     def _is_traced(self, function: Function) -> bool:
         if self._compiled.state(function) != "compiled":
             return False
-        if any(callee_name(call) in _ASKS_THE_MODE for call in function.calls):
+        if any(callee_name(call) in ASKS_THE_MODE for call in function.calls):
             return False
         if any(self._infer.compiles(decorator.decorator) for decorator in function.decorators):
             return True

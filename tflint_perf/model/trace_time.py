@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import libcst as cst
 
 from tflint_perf.model.infer import Inference
+from tflint_perf.model.keras_code import KerasCode
 from tflint_perf.model.named_calls import builtin_or_qualified
 from tflint_perf.model.once import Once
 from tflint_perf.model.scopes import Binding, Function
@@ -61,25 +62,39 @@ class HostCall:
 class TraceTime:
     """Finds what compiled code asks of Python."""
 
-    def __init__(self, infer: Inference, symbolic: Symbolic, once: Once) -> None:
+    def __init__(self, infer: Inference, symbolic: Symbolic, once: Once, keras: KerasCode) -> None:
         self._infer = infer
+        self._keras = keras
         self._symbolic = symbolic
         self._once = once
 
     def host_calls(self) -> Iterator[HostCall]:
         """Calls of Python in surely compiled code, the outermost of each statement."""
         for function in self._symbolic.traced_functions():
-            if function.name in ("__init__", "build"):
+            yield from self._in_function(function, self._judge)
+        for function in self._keras.functions():
+            yield from self._in_function(function, self._constant)
+
+    def _in_function(
+        self, function: Function, judge: Callable[[cst.Call], HostCall | None]
+    ) -> Iterator[HostCall]:
+        if function.name in ("__init__", "build"):
+            return
+        seen: set[cst.CSTNode] = set()
+        for call in function.calls:
+            statement = self._statement(call)
+            if statement in seen:
                 continue
-            seen: set[cst.CSTNode] = set()
-            for call in function.calls:
-                statement = self._statement(call)
-                if statement in seen:
-                    continue
-                found = self._judge(call)
-                if found is not None and not self._symbolic.is_guarded(call):
-                    seen.add(statement)
-                    yield found
+            found = judge(call)
+            if found is not None and not self._symbolic.is_guarded(call):
+                seen.add(statement)
+                yield found
+
+    def _constant(self, call: cst.Call) -> HostCall | None:
+        """What a trace makes a constant of, and never fails: authors of layers see nothing of it."""
+        name = builtin_or_qualified(self._infer, call.func)
+        kind = self._by_name(name, call) if name in _DRAWS or name in _CLOCKS else None
+        return HostCall(call, kind, f"{dotted_name(call.func)}()") if kind is not None else None
 
     def _statement(self, node: cst.CSTNode) -> cst.CSTNode:
         while node not in self._infer.walk.at:
