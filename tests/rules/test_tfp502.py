@@ -49,6 +49,10 @@ SILENT = {
     "images from a folder, which prefetch themselves": "model.fit(tf.keras.utils.image_dataset_from_directory('a'))",
     "tfds, which prefetches itself": "model.fit(tfds.load('mnist', split='train', batch_size=32))",
     "a dataset from elsewhere": "model.fit(load_data())",
+    "a dozen that a function is given, made ahead": (
+        "def run(ds):\n    model.fit(ds)\n"
+        + "".join(f"run(source.batch({size}).prefetch(1))\n" for size in range(8, 20))
+    ),
     "a parameter": "def run(ds):\n    model.fit(ds)",
     "stages on a parameter": "def run(ds: tf.data.Dataset):\n    model.fit(ds.shuffle(9).batch(3))",
     "arrays": "model.fit(images, labels, batch_size=32)",
@@ -130,6 +134,10 @@ FLAGGED = {
     "two datasets that a function is given": (
         "def run(ds):\n    model.evaluate(ds)\nrun(ready)\nrun(source.batch(3))\nrun(source.batch(9).repeat())",
         [4, 5],
+    ),
+    "a dozen that a function is given, as where pipelines are compared": (
+        "def run(ds):\n    model.fit(ds)\n" + "".join(f"run(source.batch({size}))\n" for size in range(8, 20)),
+        list(range(3, 15)),
     ),
     "with a count": ("ds = source.batch(9)\nfor i, (x, y) in ds.enumerate():\n    train_step(x, y)", [1]),
     "a parameter with a count": (

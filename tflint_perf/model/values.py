@@ -17,7 +17,7 @@ Kind = Literal[
 ]  # fmt: skip
 
 # More alternatives than this in one place are too many to say anything about.
-_MOST_PIPELINES = 8
+_MOST_PIPELINES = 24
 
 
 @dataclass(frozen=True, slots=True)
