@@ -16,6 +16,10 @@ model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 """
 
 SILENT = {
+    "all but the first rows": """
+        for start in range(100):
+            model.predict(windows[-start:])
+        """,
     "lists of all that there is, filled in each round": """
         for round in range(100):
             xs, ys = [], []
@@ -174,6 +178,15 @@ SILENT = {
 }
 
 FLAGGED = {
+    "the last window of a forecast": (
+        """
+        z = windows[:1]
+        for i in range(total - length):
+            value = model.predict(z[-1:])
+            z = np.append(z, value)[1:].reshape(-1, length, 1)
+        """,
+        [4],
+    ),
     "a network that a method trains on lists made from a batch": (
         """
         class Agent:

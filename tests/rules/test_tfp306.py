@@ -26,6 +26,25 @@ def train_step(x):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "beside what learns in one of the branches only": """
+        class Agent:
+            def update(self, copy, online):
+                kept = copy.get_weights()
+                new = []
+                for i in range(len(kept)):
+                    new.append(0.9 * kept[i] + 0.1 * online.get_weights()[i])
+                copy.set_weights(new)
+            def train(self):
+                for t in range(1000):
+                    state, reward, done, _ = env.step(action)
+                    if not warming_up:
+                        if prioritized:
+                            train_step(memory.sample(32))
+                        elif step % 4 == 0:
+                            train_step(memory.sample(64))
+                        self.update(target, model)
+        Agent().train()
+        """,
     "more seldom than what learns": """
         def learn(step):
             train_step(memory.sample(32))
@@ -138,6 +157,28 @@ SILENT = {
 }
 
 FLAGGED = {
+    "beside what learns in each of the branches": (
+        """
+        class Agent:
+            def update(self, copy, online):
+                kept = copy.get_weights()
+                new = []
+                for i in range(len(kept)):
+                    new.append(0.9 * kept[i] + 0.1 * online.get_weights()[i])
+                copy.set_weights(new)
+            def train(self):
+                for t in range(1000):
+                    state, reward, done, _ = env.step(action)
+                    if not warming_up:
+                        if prioritized:
+                            train_step(memory.sample(32))
+                        else:
+                            train_step(memory.sample(64))
+                        self.update(target, model)
+        Agent().train()
+        """,
+        [8],
+    ),
     "with each gradient step of every fourth step": (
         """
         class Agent:

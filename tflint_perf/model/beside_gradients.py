@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
@@ -13,7 +15,7 @@ from tflint_perf.model.steps import GradientSteps
 from tflint_perf.model.syntax import callee_name, descendants
 
 # What decides by itself whether the statements in it run.
-_DECIDING = (cst.If, cst.For, cst.While, cst.Try, cst.Match, cst.FunctionDef, cst.ClassDef)
+_DECIDING = (cst.For, cst.While, cst.Try, cst.Match, cst.FunctionDef, cst.ClassDef)
 
 
 class BesideGradients:
@@ -46,7 +48,9 @@ class BesideGradients:
         return [site for site in self._calls.sites(function) if self._loops.is_per_step(site)]
 
     def _is_training(self, statement: cst.CSTNode) -> bool:
-        """Whether a statement makes a gradient step, or calls what makes one."""
+        """Whether a statement makes a gradient step, or calls what makes one; of an `if`, each of its branches."""
+        if isinstance(statement, cst.If):
+            return all(any(map(self._is_training, lines)) for lines in _branches(statement))
         if isinstance(statement, _DECIDING):
             return False
         return any(
@@ -61,3 +65,19 @@ class BesideGradients:
         if self._steps.of(function) or any(callee_name(call) == "train_on_batch" for call in function.calls):
             return True
         return [target for call in function.calls for target in self._calls.targets(call)]
+
+
+def _branches(node: cst.If) -> Iterator[list[cst.CSTNode]]:
+    """The statements of each way through an `if`; there are none in an `else` that is missing."""
+    branch: cst.If | cst.Else | None = node
+    while branch is not None:
+        lines = branch.body.body
+        yield [
+            statement
+            for line in lines
+            for statement in (line.body if isinstance(line, cst.SimpleStatementLine) else (line,))
+        ]
+        if isinstance(branch, cst.Else):
+            return
+        branch = branch.orelse
+    yield []

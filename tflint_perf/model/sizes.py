@@ -289,6 +289,8 @@ class Sizes:
         kept: Size | None = of_base if of_base in ("batch", "sample") else "unknown"
         if cut.step is None and integer(cut.upper) == 1 and (cut.lower is None or integer(cut.lower) == 0):
             return "sample"
+        if cut.lower is not None and integer(cut.lower) == -1 and cut.upper is None and cut.step is None:
+            return "sample"  # the last row
         if cut.lower is None or cut.upper is None or cut.step is not None:
             return kept
         if isinstance(cut.upper, cst.BinaryOperation) and isinstance(cut.upper.operator, cst.Add):
