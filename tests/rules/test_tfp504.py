@@ -53,6 +53,19 @@ SILENT = {
         "def load(filenames):\n    return tf.data.TFRecordDataset(filenames)\nload(names)\nload(*given)"
     ),
     "several on one way only": "picked = names if small else 'a'\ntf.data.TFRecordDataset(picked)",
+    "the branch for one file": (
+        "if len(names) > 1:\n    ds = files.interleave(tf.data.TFRecordDataset, num_parallel_calls=4)\n"
+        "else:\n    ds = tf.data.TFRecordDataset(names)"
+    ),
+    "where there is one file": "if len(names) == 1:\n    ds = tf.data.TFRecordDataset(names)",
+    "behind a return for several": (
+        "def load():\n    found = glob.glob('a*')\n    if len(found) >= 2:\n        return None\n"
+        "    return tf.data.TFRecordDataset(found)"
+    ),
+    "several or one, as an option says": (
+        "class Data:\n    def __init__(self, one):\n        self.names = names if one is None else [one]\n"
+        "    def load(self):\n        return tf.data.TFRecordDataset(self.names)"
+    ),
     "one of a loop": "for name in names:\n    tf.data.TFRecordDataset(name)",
     "files read in parallel": "tf.data.TFRecordDataset(names, num_parallel_reads=4)",
     "by position too": "tf.data.TextLineDataset(names, None, None, 4)",
@@ -116,6 +129,22 @@ FLAGGED = {
         "class Data:\n    def __init__(self):\n        self.names = glob.glob('*')\n"
         "    def load(self):\n        return tf.data.TFRecordDataset(self.names)",
         [5],
+    ),
+    "the branch for several": ("if len(names) > 1:\n    ds = tf.data.TFRecordDataset(names)", [2]),
+    "the other branch of another question": (
+        "if len(names) > 100:\n    print('many')\nelse:\n    ds = tf.data.TFRecordDataset(names)",
+        [4],
+    ),
+    "behind a return for none": (
+        "def load():\n    found = glob.glob('a*')\n    if not len(found):\n        return None\n"
+        "    return tf.data.TFRecordDataset(found)",
+        [5],
+    ),
+    "two lists that an object keeps, where they are asked for": (
+        "class Data:\n    def __init__(self, cats, dogs):\n        self.cats = glob.glob(cats) if cats != None else []\n"
+        "        self.dogs = glob.glob(dogs) if dogs != None else []\n"
+        "    def load(self):\n        both = self.cats + self.dogs\n        return tf.data.TFRecordDataset(both)",
+        [7],
     ),
     "a parameter": ("def load(files):\n    return tf.data.TFRecordDataset(files)\nload(names)\nload(['a', 'b'])", [2]),
     "a flat map": ("files.flat_map(tf.data.TFRecordDataset)", [1]),

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.model.conditions import exits_before
 from tflint_perf.model.elementwise import mapped_function
 from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Binding, Scope
-from tflint_perf.model.syntax import argument, callee_name, dotted_name, is_name
+from tflint_perf.model.syntax import argument, callee_name, dotted_name, integer, is_name, same_code
 from tflint_perf.model.values import Pipeline, Value
 
 if TYPE_CHECKING:
@@ -43,6 +44,17 @@ _KEEPING_LISTS = frozenset({"sorted", "list", "tuple", "reversed"})
 _KEEPING_FILES = frozenset(
     ["shuffle", "repeat", "shard", "cache", "prefetch", "take", "skip", "with_options"]
 )
+# `len(files) <= 1` and the like, and what they compare with.
+_ONE_IF: dict[type[cst.BaseCompOp], tuple[int, ...]] = {
+    cst.Equal: (0, 1),
+    cst.LessThan: (1, 2),
+    cst.LessThanEqual: (0, 1),
+}
+_ONE_UNLESS: dict[type[cst.BaseCompOp], tuple[int, ...]] = {
+    cst.NotEqual: (0, 1),
+    cst.GreaterThan: (0, 1),
+    cst.GreaterThanEqual: (1, 2),
+}
 # Names that stand for names, no deeper than this.
 _DEEPEST = 5
 
@@ -94,12 +106,16 @@ class Parallelism:
     def are_several_files(self, node: cst.BaseExpression, depth: int = 0) -> bool:
         """Whether an expression surely gives several file names: a list of them, a pattern's matches, a dataset."""
         match node:
-            case _ if depth > _DEEPEST:
+            case _ if depth > _DEEPEST or (not depth and self._are_told_to_be_one(node)):
                 return False
             case cst.List() | cst.Tuple():
                 return len(node.elements) > 1
             case cst.ListComp():
                 return True
+            case cst.IfExp():
+                # Of an empty list, nothing is read.
+                ways = [way for way in (node.body, node.orelse) if not _is_empty(way)]
+                return bool(ways) and all(self.are_several_files(way, depth + 1) for way in ways)
             case cst.BinaryOperation(operator=cst.Add()):
                 sides = (node.left, node.right)
                 return any(self.are_several_files(side, depth + 1) for side in sides)
@@ -113,6 +129,25 @@ class Parallelism:
                 values = list(self._bound_to(node))
                 named = bool(values) and all(self.are_several_files(value, depth + 1) for value in values)
                 return named or self._are_filled(node, depth)
+        return False
+
+    def _are_told_to_be_one(self, files: cst.BaseExpression) -> bool:
+        """Whether code is only run where there is no more than one file: in the other branch of `len(files) > 1`."""
+        if not isinstance(files, cst.Name | cst.Attribute):
+            return False
+        child: cst.CSTNode = files
+        current = self._walk.parents.get(files)
+        while current is not None and not isinstance(current, cst.FunctionDef | cst.Lambda | cst.ClassDef):
+            if isinstance(current, cst.If | cst.IfExp) and child is not current.test:
+                if _says_one(current.test, files, holds=child is current.body):
+                    return True
+            elif isinstance(current, cst.IndentedBlock):
+                if any(
+                    _says_one(other.test, files, holds=False)
+                    for other in exits_before(self._walk, child, current)
+                ):
+                    return True
+            child, current = current, self._walk.parents.get(current)
         return False
 
     def _call_gives_files(self, call: cst.Call, depth: int) -> bool:
@@ -192,6 +227,22 @@ class Parallelism:
         return all(self.are_several_files(each, depth + 1) for each in given) and all(
             caller.how == "call" and {node.value, at, "*"} & set(caller.files) for caller in callers
         )
+
+
+def _is_empty(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.List | cst.Tuple) and not node.elements
+
+
+def _says_one(test: cst.BaseExpression, files: cst.BaseExpression, *, holds: bool) -> bool:
+    """Whether `files` are no more than one where a comparison of their number holds, or does not."""
+    match test:
+        case cst.Comparison(
+            left=cst.Call(func=cst.Name("len"), args=[cst.Arg(value=measured)]),
+            comparisons=[cst.ComparisonTarget(operator=operator, comparator=comparator)],
+        ) if same_code(measured, files):
+            bounds = _ONE_IF if holds else _ONE_UNLESS
+            return integer(comparator) in bounds.get(type(operator), ())
+    return False
 
 
 def _assigned_to(node: cst.CSTNode, parents: dict[cst.CSTNode, cst.CSTNode]) -> cst.BaseExpression | None:
