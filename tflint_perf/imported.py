@@ -31,15 +31,7 @@ def imported_files(project: Sequence[Path], neighbours: Neighbours) -> frozenset
 
 def _imported_by(file: Path, names: Iterable[str], files: Files) -> Iterator[Path]:
     """The other modules of the project behind these dotted names."""
-    from tflint_perf.modules import ELSEWHERE  # needs the parser, which a run that finds all kept does not
-
-    elsewhere = set(ELSEWHERE)  # where no module of the project is behind the first part of a name
     for name in names:
-        first = name.split(".", 1)[0]
-        if first in elsewhere:
-            continue
         module = files.module_of(file, name)
-        if module is None and first:
-            elsewhere.add(first)
-        elif module is not None and module != file:
+        if module is not None and module != file:
             yield module

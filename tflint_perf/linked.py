@@ -9,7 +9,8 @@ from tflint_perf.caller import Batch, Caller, Callers
 from tflint_perf.model.outside import ClassFacts, Mapped
 from tflint_perf.model.summary import Part, Thing
 from tflint_perf.model.values import TENSOR, UNKNOWN, Origin, Value, dataset_from
-from tflint_perf.modules import ELSEWHERE, Files, Found
+from tflint_perf.module_search import ELSEWHERE
+from tflint_perf.modules import Files, Found
 
 # A chain of bases that is longer leads in a circle.
 _LONGEST = 12

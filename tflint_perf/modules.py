@@ -1,13 +1,11 @@
 """The modules of a project: which file a name leads to, and what it stands for there.
 
 Each file is summarised by itself, and only when somebody asks; names are followed here. Nothing is imported or
-run: a module is found where Python would find it, beside the file that imports it, in the folders above, in `src`,
-or in a folder that the file adds to `sys.path`.
+run.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +13,10 @@ from typing import Literal, TypeVar
 
 from tflint_perf.cache import Cache
 from tflint_perf.model.summary import Summary, Thing
+from tflint_perf.module_search import ModuleSearch, tokens_of
 from tflint_perf.packed import UnpackError, pack, unpack
-from tflint_perf.search_path import added_folders
 from tflint_perf.summaries import imported_anywhere, names_framework, summary_of
-from tflint_perf.surroundings import Listing, Surroundings
+from tflint_perf.surroundings import Surroundings
 
 T = TypeVar("T")
 # What is known of a name in a file, with the files and folders that had a say.
@@ -26,12 +24,6 @@ _Answers = dict[tuple[Path, str], tuple[T, frozenset[str]]]
 
 # A chain of imports or bases that is longer leads in a circle.
 _LONGEST = 12
-_FOLDERS_ABOVE = 6
-_TOKEN = re.compile(r"\(\)|[^.()]+")
-# What the rest of the world imports under these names is none of the project's files.
-ELSEWHERE = frozenset(
-    ["tensorflow", "keras", "tf_keras", "numpy", "tensorflow_datasets", "tensorflow_probability"]
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +53,7 @@ class Files:
         self._trains: _Answers[bool] = {}
         self._may_train: _Answers[bool] = {}
         self._texts: dict[Path, tuple[bytes, tuple[str, ...]]] = {}
-        self._added: dict[Path, tuple[Path, ...]] = {}
-        # By a folder, those in which its files find modules.
-        self._searched: dict[Path, tuple[Path, ...]] = {}
+        self._search = ModuleSearch(root, around, lambda file: self._read(file)[0])
 
     def _known(self, answers: _Answers[T], key: tuple[Path, str], meanwhile: T, work: Callable[[], T]) -> T:
         """An answer that is worked out once, though it may be asked for on the way; whoever gets it hears who had
@@ -196,24 +186,13 @@ class Files:
             return None
         home, separator, rest = path.rpartition("::")
         if separator:
-            return self._walk(Found(Path(home) if home else file), _TOKEN.findall(rest), depth)
-        tokens = _TOKEN.findall(path)
-        module, used = self._module_of(file, path, tokens)
-        return self._walk(Found(module), tokens[used:], depth) if module is not None else None
+            return self._walk(Found(Path(home) if home else file), tokens_of(rest), depth)
+        module, rest_of_name = self._search.module_of(file, path)
+        return self._walk(Found(module), rest_of_name, depth) if module is not None else None
 
     def module_of(self, file: Path, dotted: str) -> Path | None:
         """The module that an imported name is in, as far as the name tells; None where that is not in the project."""
-        module, _ = self._module_of(file, dotted, _TOKEN.findall(dotted))
-        return module
-
-    def _module_of(self, file: Path, path: str, tokens: Sequence[str]) -> tuple[Path | None, int]:
-        dots = len(path) - len(path.lstrip("."))
-        if tokens and (dots or tokens[0] not in ELSEWHERE):
-            for folder in self._folders(file, dots):
-                module, used = self._module(folder, tokens)
-                if module is not None:
-                    return module, used
-        return None, 0
+        return self._search.module_of(file, dotted)[0]
 
     def _walk(self, start: Found, tokens: Sequence[str], depth: int) -> Found | None:
         current: Found | None = start
@@ -266,7 +245,7 @@ class Files:
         if name in summary.imports:
             return self._follow(file, summary.imports[name], depth + 1)
         if file.name == "__init__.py":
-            module, _ = self._module(file.parent, [name])
+            module, _ = self._search.below(file.parent, [name])
             if module is not None:
                 return Found(module)
         for star in summary.stars:
@@ -295,51 +274,3 @@ class Files:
         ):
             return self._follow(found.file, found.thing.path, depth + 1)
         return found
-
-    # Finding modules
-
-    def _folders(self, file: Path, dots: int) -> Iterator[Path]:
-        """Where the module of a name is looked for, with so many dots in front of it."""
-        if dots:
-            folder = file.parent
-            for _ in range(dots - 1):
-                folder = folder.parent
-            yield folder
-            return
-        yield from self._around_of(file.parent)
-        yield from self._added_folders(file)
-
-    def _around_of(self, folder: Path) -> tuple[Path, ...]:
-        known = self._searched.get(folder)
-        if known is None:
-            folders = [folder, *folder.parents][:_FOLDERS_ABOVE]
-            inside = [above for above in folders if above == self.root or above.is_relative_to(self.root)]
-            known = self._searched[folder] = (*(inside or folders[:1]), self.root / "src")
-        return known
-
-    def _added_folders(self, file: Path) -> tuple[Path, ...]:
-        known = self._added.get(file)
-        if known is None:
-            text, _ = self._read(file)
-            known = self._added[file] = added_folders(file, text, self.root)
-        return known
-
-    def _module(self, folder: Path, tokens: Sequence[str]) -> tuple[Path | None, int]:
-        """The module that dotted names lead to from a folder, and how many of them it took."""
-        package: Path | None = None
-        for used, token in enumerate(tokens):
-            if token == "()":
-                return package, used
-            inside = self._listing(folder)
-            if f"{token}.py" in inside.files:
-                return folder / f"{token}.py", used + 1
-            if token not in inside.folders:
-                return package, used
-            folder = folder / token
-            package = folder / "__init__.py"
-        return package, len(tokens)
-
-    def _listing(self, folder: Path) -> Listing:
-        name = f"{folder}/"
-        self._around.hear({name})
-        return self._around.listing(name)
