@@ -20,6 +20,14 @@ PHOTOS = """
         def __init__(self, paths):
             self.paths = paths
             self.flow = ImageDataGenerator().flow(paths)
+            self.endless = self.read()
+            self.cuts = self.pieces()
+        def read(self):
+            while True:
+                yield np.stack([cv2.imread(path) for path in self.paths])
+        def pieces(self):
+            while True:
+                yield self.paths[:32]
         def next_batch(self, size):
             return np.stack([cv2.imread(path) for path in self.paths[:size]])
         def cut(self, start):
@@ -62,12 +70,15 @@ SILENT = {
     "a method that only cuts": ("photos.cut(step)", GIVEN),
     "a method of no class in sight": ("photos.next_batch(32)", "train(load(paths), 1000)"),
     "an object that nobody gives": ("photos.next_batch(32)", ""),
+    "a generator that only cuts": ("next(photos.cuts)", GIVEN),
     "an attribute that holds no batches": ("photos.paths[step]", GIVEN),
 }
 FLAGGED = {
     "a method": ("photos.next_batch(32)", GIVEN),
     "a method of what is given by name": ("photos.next_batch(32)", "train(steps=9, photos=Photos(paths))"),
     "a generator of images that it keeps": ("next(photos.flow)", GIVEN),
+    "a generator that it keeps": ("next(photos.endless)", GIVEN),
+    "a generator that it keeps, by its method": ("photos.endless.__next__()", GIVEN),
     "an item": ("photos[step]", GIVEN),
 }
 

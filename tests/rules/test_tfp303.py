@@ -29,6 +29,26 @@ def train_step(x, *rest):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "slices that a generator keeps in an array of its own": """
+        def batches(images):
+            order = np.zeros(len(images), int)
+            order[0] = 1
+            while True:
+                yield images[order[:32]]
+        for x in batches(images):
+            train_step(x)
+        """,
+    "outputs of a model that a generator stacks": """
+        def batches(parts):
+            while True:
+                outputs = []
+                for part in parts:
+                    output = model(part)
+                    outputs.append(output)
+                yield tf.stack(outputs)
+        for x in batches(parts):
+            train_step(x)
+        """,
     "a dataset": """
         for x in dataset:
             train_step(x)
@@ -264,6 +284,58 @@ SILENT = {
 }
 
 FLAGGED = {
+    "targets that a generator shifts by one step": (
+        """
+        def batches(tokens, steps):
+            while True:
+                for start in range(0, tokens.shape[1], steps):
+                    x = tokens[:, start : start + steps]
+                    y = np.zeros_like(x)
+                    y[:, :-1], y[:, -1] = x[:, 1:], x[:, 0]
+                    yield x, y
+        for x, y in batches(tokens, 32):
+            train_step(x, y)
+        """,
+        [9],
+        "makes a batch",
+    ),
+    "a generator that scales images into an array, which an object keeps": (
+        """
+        class Photos:
+            def __init__(self, paths):
+                self.paths = paths
+                self.endless = self.scaled()
+            def scaled(self):
+                batch = np.empty((32, 64, 64, 3))
+                while True:
+                    for row, path in enumerate(random.sample(self.paths, 32)):
+                        photo = cv2.imread(path)
+                        batch[row] = photo / 127.5 - 1
+                    yield batch
+        photos = Photos(paths)
+        for step in range(1000):
+            train_step(photos.endless.__next__())
+        """,
+        [15],
+        "makes a batch",
+    ),
+    "arrays that a generator stacks by an op": (
+        """
+        def sample(path):
+            return np.array(Image.open(path)) / 255.0, 1
+        def batches(paths):
+            while True:
+                images = []
+                for path in random.sample(paths, 8):
+                    image, label = sample(path)
+                    images.append(image)
+                yield tf.stack(images, axis=0)
+        for x in batches(paths):
+            train_step(x)
+        """,
+        [11],
+        "makes a batch",
+    ),
     "numbers drawn, once a loop": (
         """
         for epoch in range(10):

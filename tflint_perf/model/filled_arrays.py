@@ -33,6 +33,8 @@ _EMPTY = frozenset(
         "np.ndarray",
     }
 )
+# Ops that make a batch of host arrays.
+_TENSORS = frozenset({"tf.stack", "tf.concat", "tf.constant", "tf.convert_to_tensor"})
 _DEEPEST = 4
 
 
@@ -76,14 +78,37 @@ class FilledArrays:
             return isinstance(given, cst.Name) and any(
                 next(self.added(holder, function), None) is not None for holder in self.holders(given)
             )
+        if name in _TENSORS:
+            given = argument(call, 0)
+            return isinstance(given, cst.Name) and any(
+                self._is_host_sample(sample, function) for sample in self.added(given.value, function)
+            )
         return name in _EMPTY and any(
             (
                 (_is_padded(node.targets[0].target) or self._makes(node.value, function))
                 and self._is_in_own_loop(node, function)
             )
             or self._makes_many(node.value)
+            or self._is_for_yield(call, node)
             for node in self._filling(call, function)
         )
+
+    def _is_host_sample(self, sample: cst.BaseExpression, function: Function) -> bool:
+        """Whether a sample is an array, or a generator takes it from a call of which nothing else is known."""
+        kind = self._infer.value(sample).kind
+        if kind != "unknown" or not function.yields:
+            return kind == "array"
+        found = self._infer.bindings_reaching(sample) if isinstance(sample, cst.Name) else None
+        made = [b.value for b in found[1]] if found is not None else []
+        return bool(made) and all(
+            isinstance(value, cst.Call) and self._infer.value(value.func).kind in ("unknown", "function")
+            for value in made
+        )
+
+    def _is_for_yield(self, call: cst.Call, filling: cst.Assign) -> bool:
+        """Whether a generator makes an array for each batch and fills it by slices: targets moved by one step."""
+        loop = self._model.loops.innermost_loop(call)
+        return loop is not None and loop.yields and self._model.loops.innermost_loop(filling) is loop
 
     def _filling(self, call: cst.Call, function: Function) -> Iterator[cst.Assign]:
         """The assignments to parts of the array that a call makes."""
@@ -91,14 +116,16 @@ class FilledArrays:
         targets = statement.targets if isinstance(statement, cst.Assign) else ()
         names = [t.target.value for t in targets if isinstance(t.target, cst.Name)]
         for node in descendants(function.node.body) if names else ():
-            if isinstance(node, cst.Assign) and isinstance(target := node.targets[0].target, cst.Subscript):
-                if dotted_name(target.value) in names:
-                    yield node
+            if isinstance(node, cst.Assign) and any(
+                isinstance(part, cst.Subscript) and dotted_name(part.value) in names
+                for part in _targets(node.targets[0].target)
+            ):
+                yield node
 
     def _makes(self, node: cst.BaseExpression, function: Function) -> bool:
         """Whether a value is worked out rather than only picked."""
-        return any(isinstance(part, cst.Call) for part in descendants(node)) or self._is_computed(
-            node, function, 0
+        return any(isinstance(part, cst.Call | cst.BinaryOperation) for part in descendants(node)) or (
+            self._is_computed(node, function, 0)
         )
 
     def _makes_many(self, node: cst.BaseExpression) -> bool:
@@ -169,6 +196,11 @@ class FilledArrays:
         """Whether a loop runs `node` that is not the one in which a generator yields."""
         loop = self._model.loops.innermost_loop(node)
         return loop is not None and loop.function is function and not loop.yields
+
+
+def _targets(target: cst.BaseAssignTargetExpression) -> list[cst.BaseExpression]:
+    """What an assignment gives a value: `y[:, :-1], y[:, -1] = …` two parts."""
+    return [e.value for e in target.elements] if isinstance(target, cst.Tuple) else [target]
 
 
 def _is_padded(target: cst.BaseAssignTargetExpression) -> bool:

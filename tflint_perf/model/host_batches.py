@@ -145,6 +145,8 @@ class HostBatches:
             return None
         if callee_name(node) == "next" and node.args:
             return self.sources.of(node.args[0].value)
+        if callee_name(node) == "__next__" and isinstance(node.func, cst.Attribute):
+            return self.sources.of(node.func.value)
         if self._draws.is_data(node):
             return "drawn"
         how = self._of_stack(node)
@@ -259,9 +261,19 @@ class HostBatches:
         if any(self._decodes(call) for call in function.calls):
             return "preprocessed"
         for call in function.calls:
-            for target in self._model.calls.targets(call):
-                if not target.yields and target.name != "__init__":
-                    how = self._of_function(target, depth + 1)
-                    if how is not None:
-                        return how
+            how = self._of_called(call, depth + 1)
+            if how is not None:
+                return how
         return None
+
+    def _of_called(self, call: cst.Call, depth: int) -> Batch | None:
+        """How a function, of this file or another, makes arrays that a function calls for them."""
+        for target in self._model.calls.targets(call):
+            if not target.yields and target.name != "__init__":
+                how = self._of_function(target, depth)
+                if how is not None:
+                    return how
+        callee = self._infer.value(call.func)
+        if callee.kind != "function" or not callee.outside or MEMORY.search(callee.outside):
+            return None
+        return self._infer.outside.makes_batches(callee.outside)

@@ -149,15 +149,15 @@ def _things(model: Model) -> Iterator[tuple[str, Thing]]:
         kinds = {binding.kind for binding in bindings}
         if kinds <= {"assign", "with"}:
             values = [value_of_binding(model.infer, binding, model.walk.top) for binding in bindings]
-            if _is_flow(model, bindings, model.walk.top):
-                yield name, Thing("value", batch="augmented")
+            if (how := _batches(model, bindings, model.walk.top)) is not None:
+                yield name, Thing("value", batch=how)
             yield from _named(model, name, values[-1] if values else UNKNOWN)
     for klass in model.walk.classes.values():
         if klass.function is None:
             yield klass.name, _class(model, klass)
             for name, given in klass.attributes.items():
-                if _is_flow(model, given, klass.scope):
-                    yield f"{klass.name}.{name}", Thing("value", batch="augmented")
+                if (how := _batches(model, given, klass.scope)) is not None:
+                    yield f"{klass.name}.{name}", Thing("value", batch=how)
                 value = model.infer.classes.member(model.infer.classes.instance_of(klass), name)
                 made = model.on_device.is_attribute_made_there(klass, name)
                 yield from _named(model, f"{klass.name}.{name}", value or UNKNOWN, made=made)
@@ -174,10 +174,17 @@ def _things(model: Model) -> Iterator[tuple[str, Thing]]:
             yield "main", _main(model, function)
 
 
-def _is_flow(model: Model, bindings: list[Binding], scope: Scope) -> bool:
-    """Whether a name stands for a flow of Keras's."""
+def _batches(model: Model, bindings: list[Binding], scope: Scope) -> Batch | None:
+    """How the batches are made of a flow of Keras's or a generator that a name stands for."""
     sources = model.host_batches.sources
-    return sources.has_flows() and any(sources.of_binding(b, scope) == "augmented" for b in bindings)
+    for binding in bindings:
+        how = sources.of_binding(binding, scope) if sources.has_flows() else None
+        if how == "augmented":
+            return how
+        if binding.kind == "assign" and binding.path == () and isinstance(binding.value, cst.Call):
+            if model.infer.value(binding.value).kind == "generator":
+                return sources.of_binding(binding, scope)
+    return None
 
 
 def _named(model: Model, name: str, value: Value, *, made: bool = False) -> Iterator[tuple[str, Thing]]:
