@@ -132,6 +132,16 @@ SILENT = {
                 yield row
         tf.data.Dataset.from_generator(f, tf.float32).padded_batch(32)
         """,
+    "batches of another library's generator": (
+        "d = tf.data.Dataset.from_generator(lambda: loader.flow_from_directory('a'), tf.float32).shuffle(9)"
+    ),
+    "batches of Keras's own generator that are only evaluated on": """
+        from tensorflow.keras.preprocessing.image import ImageDataGenerator
+        generator = ImageDataGenerator(rescale=1 / 255.0)
+        model = tf.keras.Sequential()
+        d = tf.data.Dataset.from_generator(lambda: generator.flow_from_directory("a"), tf.float32)
+        model.evaluate(d)
+        """,
     "an object's generator": "d = tf.data.Dataset.from_generator(loader.rows, tf.float32).shuffle(9)",
     "a method that is no dataset's": "d = factory.from_generator(lambda: zip(np.ones(3))).shuffle(9)",
     "a lambda of nothing known": "tf.data.Dataset.from_generator(lambda: rows, tf.int32).batch(2)",
@@ -177,6 +187,20 @@ FLAGGED = {
         for x, y in few.take(1):
             print(x)
         train = ds.map(g).shuffle(9).batch(3)
+        """,
+    "batches of Keras's own generator": """
+        from tensorflow.keras.preprocessing.image import ImageDataGenerator
+        generator = ImageDataGenerator(rescale=1 / 255.0)
+        model = tf.keras.Sequential()
+        model.fit(tf.data.Dataset.from_generator(lambda: generator.flow_from_directory("a"), tf.float32))  # <-
+        """,
+    "what gives batches of Keras's own generator": """
+        from tensorflow.keras.preprocessing.image import ImageDataGenerator
+        generator = ImageDataGenerator(rescale=1 / 255.0)
+        model = tf.keras.Sequential()
+        def batches():
+            return generator.flow(x, y, batch_size=32)
+        model.fit(tf.data.Dataset.from_generator(batches, (tf.float32, tf.float32)))  # <-
         """,
     "words by their numbers": """
         import tensorflow_datasets as tfds

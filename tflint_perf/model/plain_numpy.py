@@ -10,6 +10,7 @@ import libcst as cst
 from tflint_perf.model.apis import kind_of_call
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
+from tflint_perf.model.keras_flows import is_flow
 from tflint_perf.model.named_calls import GENERATOR, builtin_or_qualified
 from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Function
@@ -131,6 +132,12 @@ _PLAIN = (
 _IN_GENERATORS = (cst.For, cst.While, cst.Yield, cst.Break, cst.Continue)
 _DECODER = "tf.io.decode_image"
 _SLICES = "tf.data.Dataset.from_tensor_slices"
+# What makes the batches that an `ImageDataGenerator` makes.
+_FLOWS = {
+    "flow": _SLICES,
+    "flow_from_directory": "tf.keras.utils.image_dataset_from_directory",
+    "flow_from_dataframe": _DECODER,
+}
 # Functions that call functions, no deeper than this.
 _DEEPEST = 4
 
@@ -175,6 +182,11 @@ class PlainNumpy:
             ]
             found = dict.fromkeys(op for ops in choices for op in ops or ())
             return list(found) if choices and None not in choices else None
+        given = function.returns[0].value if function is not None and len(function.returns) == 1 else None
+        if function is not None and isinstance(function.node, cst.Lambda):
+            given = function.node.body
+        if isinstance(given, cst.Call) and is_flow(self._infer, given):
+            return [_FLOWS[last_name(given.func)]]
         while function is not None and isinstance(function.node, cst.Lambda):
             body = function.node.body
             if not isinstance(body, cst.Call):
