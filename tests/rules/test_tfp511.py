@@ -65,6 +65,16 @@ SILENT = {
             labels.append(y.numpy())
         """,
     "elements of a test set": "xs = [x for x, y in test_ds]",
+    "elements to test on, of what a function builds for training too": """
+        def build(x, shuffle):
+            d = tf.data.Dataset.from_tensor_slices(x).batch(32)
+            return d.map(lambda x: (x[:, 1:], x[:, 0]))
+        train, test = build(a, True), build(b, False)
+        model.fit(train)
+        for x, y in test:
+            xs.append(x)
+            ys.append(y)
+        """,
     "what is computed of the elements": "means = [tf.reduce_mean(x) for x, y in train_ds]",
     "some of the elements": "big = [x for x, y in train_ds if tf.size(x) > 9]",
     "a generator, which holds nothing": "f(x for x, y in train_ds)",
@@ -121,6 +131,16 @@ FLAGGED = {
         """,
     "a comprehension": "data = np.concatenate([x for x, y in train_ds])  # <-",
     "a comprehension of NumPy values": "data = np.stack([x.numpy() for x in records])  # <-\nmodel.fit(records)",
+    "elements to train on, of what a function builds": """
+        def build(x, shuffle):
+            d = tf.data.Dataset.from_tensor_slices(x).batch(32)
+            return d.map(lambda x: (x[:, 1:], x[:, 0]))
+        first, test = build(a, True), build(b, False)
+        model.fit(first)
+        for x, y in first:  # <-
+            xs.append(x)
+            ys.append(y)
+        """,
     "a loop that keeps": """
         xs, ys = [], []
         for x, y in train_ds:  # <-

@@ -11,6 +11,7 @@ import libcst as cst
 
 from tflint_perf.model.named_calls import builtin_or_qualified
 from tflint_perf.model.scopes import Loop
+from tflint_perf.model.successors import is_name_of_evaluation
 from tflint_perf.model.syntax import (
     argument,
     callee_name,
@@ -149,7 +150,11 @@ class Materializations:
         return any(self._model.successors.is_for_training(pipeline[-1].call) for pipeline in value.pipelines)
 
     def _is_named_for_training(self, found: tuple[cst.BaseExpression, Value]) -> bool:
-        return _TRAINING.search(last_name(found[0])) is not None or self._ends_in_training(found[1])
+        name = last_name(found[0])
+        if _TRAINING.search(name) is not None:
+            return True
+        # One function may build what is trained on and what is tested on.
+        return not is_name_of_evaluation(name) and self._ends_in_training(found[1])
 
     def unknown_size(self, value: Value) -> Stage | None:
         """The stage that keeps TensorFlow from knowing how many elements a dataset has."""
