@@ -28,6 +28,16 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "what may be a list": """
+        if type(t) is list:
+            for row in t:
+                results.append(tf.reduce_mean(row))
+        """,
+    "what may be a list, asked by isinstance": """
+        if isinstance(t, (list, tuple)):
+            for row in t:
+                results.append(tf.reduce_mean(row))
+        """,
     "arrays side by side": """
         for row, other in zip(array, array):
             results.append(tf.minimum(row, other))

@@ -31,6 +31,11 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "strings that are made of bytes": """
+        for step in range(1000):
+            value = sess.run(train_op)
+            name = tf.compat.as_str(value)
+        """,
     "each variable assigned once": """
         for name in weights:
             with tf.variable_scope(name, reuse=True):

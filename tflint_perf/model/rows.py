@@ -15,7 +15,16 @@ from tflint_perf.model.loops import Loops
 from tflint_perf.model.named_calls import builtin_or_qualified
 from tflint_perf.model.op_loops import OpLoops, reads
 from tflint_perf.model.scopes import Binding, Loop
-from tflint_perf.model.syntax import argument, callee_name, descendants_here, has_stars, integer
+from tflint_perf.model.syntax import (
+    argument,
+    callee_name,
+    calls_below,
+    descendants_here,
+    has_stars,
+    integer,
+    mentions,
+    names_read,
+)
 from tflint_perf.model.values import Value
 
 # "list": `[int(i) for i in t]`; "ops": ops on one row after the other; "stack": rows of host data made tensors one
@@ -26,6 +35,7 @@ _CONVERSIONS = frozenset(["tf.constant", "tf.convert_to_tensor"])
 _JOINS = frozenset(["tf.stack", "tf.convert_to_tensor", "tf.constant"])
 # Tensors of which each row is a size, or which only count.
 _FEW_ROWS = frozenset(["tf.shape", "tf.range", "tf.linspace", "tf.unravel_index"])
+_KIND_QUESTIONS = frozenset({"isinstance", "type", "is_tensor", "hasattr"})
 _INTEGERS = frozenset(["tf.argmax", "tf.argmin", "tf.argsort", "tf.math.argmax", "tf.math.argmin", "tf.where",
                        "tf.random.categorical", "tf.searchsorted", "tf.math.bincount"])  # fmt: skip
 
@@ -124,7 +134,21 @@ class Rows:
     def _is_long_tensor(self, node: cst.BaseExpression) -> bool:
         """Whether iterating over `node` takes rows of a tensor, of which there may be many."""
         value = self._infer.value(node)
-        return value.kind == "tensor" and not self._is_short(node, value)
+        return (
+            value.kind == "tensor" and not self._is_short(node, value) and not self._is_asked_for_kind(node)
+        )
+
+    def _is_asked_for_kind(self, node: cst.BaseExpression) -> bool:
+        """Whether it stands below a question whether it is a list: `if isinstance(outputs, list):`."""
+        names = {name.value for name in names_read(node)}
+        current = self._walk.parents.get(node)
+        while current is not None and not isinstance(current, cst.FunctionDef):
+            if isinstance(current, cst.If):
+                for call in calls_below(current.test):
+                    if callee_name(call) in _KIND_QUESTIONS and mentions(call, names):
+                        return True
+            current = self._walk.parents.get(current)
+        return False
 
     def _is_short(self, node: cst.BaseExpression, value: Value) -> bool:
         """Whether a tensor counts, holds sizes, has few rows in sight, or is a row itself."""
