@@ -29,6 +29,14 @@ def train_step(x, *rest):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "batches that are made where a step asks for them": """
+        def train(parts):
+            for rows in parts:
+                bad = check(rows)
+                if bad is not None:
+                    train_step(np.array([mend(row) for row in bad]))
+                train_step(rows)
+        """,
     "slices that a generator keeps in an array of its own": """
         def batches(images):
             order = np.zeros(len(images), int)
@@ -284,6 +292,21 @@ SILENT = {
 }
 
 FLAGGED = {
+    "batches that are made where the settings want them": (
+        """
+        def encoded(rows, tokenizer):
+            return np.array([tokenizer.encode(row) for row in rows])
+        def train(parts, tokenizer):
+            for rows in parts:
+                if tokenizer is not None:
+                    x = encoded(rows, tokenizer)
+                    train_step(x)
+                else:
+                    train_step(rows)
+        """,
+        [7],
+        "makes a batch",
+    ),
     "targets that a generator shifts by one step": (
         """
         def batches(tokens, steps):

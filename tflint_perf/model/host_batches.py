@@ -99,8 +99,12 @@ class HostBatches:
             if not isinstance(node, cst.BaseExpression) or self._model.loops.step_loop(node) is not loop:
                 continue
             how = self._how(node) or ("stacked" if is_filled_within(self._infer, node, loop) else None)
-            if how is not None and self._model.each_step.runs(node) and self._model.feeds.a_step(node):
+            if how is not None and self._runs_each_step(node) and self._model.feeds.a_step(node):
                 yield HostBatch(node, how)
+
+    def _runs_each_step(self, node: cst.CSTNode) -> bool:
+        """Whether each step runs `node`, where the settings say so: `if tokenizer is not None`."""
+        return self._model.each_step.runs(node, self._model.file_reads.usually)
 
     def _iterated(self, node: cst.BaseExpression) -> Iterator[HostBatch]:
         """What a loop over a generator, or over an object that makes batches, gets."""
