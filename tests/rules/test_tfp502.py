@@ -59,6 +59,10 @@ SILENT = {
     "a look at the first batches": "for x, y in batched.take(3):\n    train_step(x, y)",
     "a loop that ends in a break": "for x, y in batched:\n    train_step(x, y)\n    break",
     "a loop that breaks early": "for i, (x, y) in enumerate(batched):\n    if i == 3:\n        break\n    train_step(x, y)",
+    "a look at as many batches as callers say": (
+        "def show(ds, count):\n    for x, y in ds.take(count):\n        draw(x, model.predict(x))\n"
+        "show(batched, 1)\nshow(batched, count=3)"
+    ),
     "a look at the first batches, with predictions": (
         "for x, y in batched.take(3):\n    show(x, model.predict(x))"
     ),
@@ -138,6 +142,11 @@ FLAGGED = {
     "a dozen that a function is given, as where pipelines are compared": (
         "def run(ds):\n    model.fit(ds)\n" + "".join(f"run(source.batch({size}))\n" for size in range(8, 20)),
         list(range(3, 15)),
+    ),
+    "as many batches as callers say": (
+        "def test(ds, count):\n    for x, y in ds.take(count):\n        draw(x, model.predict(x))\n"
+        "test(batched, 1)\ntest(batched, 300)",
+        [BATCHED],
     ),
     "with a count": ("ds = source.batch(9)\nfor i, (x, y) in ds.enumerate():\n    train_step(x, y)", [1]),
     "a parameter with a count": (

@@ -140,10 +140,16 @@ class Pipelines:
                 continue
             for dataset, target in iterated_with(node.iter, node.target):
                 value = self._infer.value(dataset)
-                if value.kind in ("dataset", "iterator") and target is not None:
+                if value.kind in ("dataset", "iterator") and target is not None and not self._is_few(dataset):
                     use = self.use_in(node, {name.value for name in target_names(target)})
                     if use is not None:
                         yield Consumption(dataset, value, use, loop)
+
+    def _is_few(self, dataset: cst.BaseExpression) -> bool:
+        """Whether `dataset.take(count)` is a few elements, by all that its callers give as `count`."""
+        is_taken = isinstance(dataset, cst.Call) and callee_name(dataset) == "take"
+        count = argument(dataset, 0, "count") if is_taken else None  # type: ignore[arg-type]
+        return isinstance(count, cst.Name) and self._model.iterations.number(count) in range(_FEW + 1)
 
     def _drawn(self) -> Iterator[Consumption]:
         """Datasets whose elements are drawn one by one, as by `next(iterator)`, where that is done per step."""
