@@ -72,6 +72,14 @@ SILENT = {
     "one of two maps that is not in sight": "records.map(decode if labeled else extract).shuffle(1000).batch(32)",
     "a later map that is not in sight": "files.map(load).map(extract).shuffle(1000).batch(32)",
     "a cached dataset": "files.map(load).cache().shuffle(1000).batch(32)",
+    "sequences in buckets, shuffled before": """
+        bucket = tf.data.experimental.bucket_by_sequence_length(lambda x: tf.shape(x)[0], [5, 15], [64, 64, 64])
+        slices.shuffle(1000).apply(bucket)
+        """,
+    "what a function from elsewhere is applied to": "records.map(parse).apply(extract).shuffle(1000).batch(32)",
+    "buckets that are taken apart again": """
+        records.bucket_by_sequence_length(tf.size, [5, 15], [64, 64, 64]).unbatch().shuffle(1000).batch(32)
+        """,
     "cached batches": "files.map(load).batch(32).cache().shuffle(1000)",
     "what is shuffled already": "files.shuffle(1000).map(load).shuffle(10).batch(32)",
     "records shuffled before they are decoded, and after": (
@@ -192,6 +200,15 @@ SILENT = {
     "a star": "files.map(*args).shuffle(*more)",
 }
 FLAGGED = {
+    "sequences in buckets": """
+        bucket = tf.data.experimental.bucket_by_sequence_length(lambda x: tf.shape(x)[0], [5, 15], [64, 64, 64])
+        ds = records.map(parse).apply(bucket)
+        ds = ds.shuffle(1000)  # <-
+        """,
+    "sequences in buckets, by the method": """
+        ds = records.map(parse).bucket_by_sequence_length(tf.size, [5, 15], [64, 64, 64])
+        ds = ds.shuffle(1000)  # <-
+        """,
     "decoded images": "files.map(load).shuffle(1000).batch(32)  # <-",
     "decoded images that an option keeps in memory": """
         ds = files.map(load)

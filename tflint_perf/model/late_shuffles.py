@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.model.dataset_apis import BATCHING, DATASET_FUNCTIONS
+from tflint_perf.model.dataset_apis import BATCHING, DATASET_FUNCTIONS, applied
 from tflint_perf.model.size_of_calls import BATCH_SIZE
-from tflint_perf.model.syntax import argument, integer, is_name, keyword_argument, last_name
+from tflint_perf.model.syntax import argument, callee_name, integer, is_name, keyword_argument, last_name
 from tflint_perf.model.values import Pipeline, Stage, Value
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model
 
 BATCHES = "batches"
+_BUCKETING = "bucket_by_sequence_length"
 # Behind these there are other elements than in front of them.
 _OTHER_ELEMENTS = frozenset(
     {"flat_map", "interleave", "unbatch", "window", "group_by_window", "apply", "scan"}
@@ -59,7 +60,12 @@ class LateShuffles:
         )
 
     def _along(self, pipeline: Pipeline) -> LateShuffle | None:
-        start = max((i for i, stage in enumerate(pipeline) if stage.name in _OTHER_ELEMENTS), default=-1) + 1
+        others = (
+            index
+            for index, stage in enumerate(pipeline)
+            if stage.name in _OTHER_ELEMENTS and not self._buckets(stage)
+        )
+        start = max(others, default=-1) + 1
         for index in range(start, len(pipeline) - 1):
             if pipeline[index].name == "shuffle":
                 return None  # what stands behind it is shuffled already
@@ -80,6 +86,8 @@ class LateShuffles:
     def _how(self, pipeline: Pipeline, index: int) -> str:
         """How a stage makes elements large; "" where nothing is seen to."""
         stage = pipeline[index]
+        if self._buckets(stage):
+            return BATCHES if not self._is_batched_later(pipeline[-1].call) else ""
         if stage.name in BATCHING or DATASET_FUNCTIONS.get(stage.name):
             return BATCHES if self._makes_batches(stage, pipeline[-1].call) else ""
         if stage.name == "zip":
@@ -91,10 +99,25 @@ class LateShuffles:
         hows = {late.how if (late := self._along((*way, _END))) else "" for way in value.pipelines}
         return hows.pop() if len(hows) == 1 and BATCHES not in hows else ""
 
+    def _is_batched_later(self, shuffle: cst.Call) -> bool:
+        return any(behind.name in _MAKES_BATCHES for behind in self._model.successors.behind(shuffle))
+
+    def _buckets(self, stage: Stage) -> bool:
+        """Whether a stage makes batches of sequences of like length, also by a function with a name that it applies."""
+        if stage.name != "apply":
+            return stage.name == _BUCKETING
+        given = argument(stage.call, 0, "transformation_func")
+        if not isinstance(given, cst.Name):
+            return applied(stage.call) == _BUCKETING
+        found = self._model.infer.bindings_reaching(given)
+        made = [binding.value for binding in found[1]] if found is not None else []
+        return bool(made) and all(
+            isinstance(each, cst.Call) and callee_name(each) == _BUCKETING for each in made
+        )
+
     def _makes_batches(self, stage: Stage, shuffle: cst.Call) -> bool:
         """Whether a stage makes the batches that a step gets, and not sequences that are batched later."""
-        later = {behind.name for behind in self._model.successors.behind(shuffle)}
-        if later & _MAKES_BATCHES:
+        if self._is_batched_later(shuffle):
             return False
         if DATASET_FUNCTIONS.get(stage.name):
             size = keyword_argument(stage.call, "batch_size")
