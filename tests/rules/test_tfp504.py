@@ -66,6 +66,8 @@ SILENT = {
         "class Data:\n    def __init__(self, one):\n        self.names = names if one is None else [one]\n"
         "    def load(self):\n        return tf.data.TFRecordDataset(self.names)"
     ),
+    "one file made a tensor": "tf.data.TFRecordDataset(tf.constant(['a']))",
+    "one file for each of what is not in sight": "tf.data.TFRecordDataset(list(map(find, roots)))",
     "one of a loop": "for name in names:\n    tf.data.TFRecordDataset(name)",
     "files read in parallel": "tf.data.TFRecordDataset(names, num_parallel_reads=4)",
     "by position too": "tf.data.TextLineDataset(names, None, None, 4)",
@@ -146,6 +148,13 @@ FLAGGED = {
         "    def load(self):\n        both = self.cats + self.dogs\n        return tf.data.TFRecordDataset(both)",
         [7],
     ),
+    "paths made strings": (
+        "from pathlib import Path\ntf.data.TFRecordDataset(list(map(str, Path('a').glob('*'))))",
+        [2],
+    ),
+    "names in natural order": ("from natsort import natsorted\ntf.data.TFRecordDataset(natsorted(names))", [2]),
+    "shuffled names": ("tf.data.TFRecordDataset(tf.random.shuffle(tf.io.gfile.glob('a*')))", [1]),
+    "an array of names": ("import numpy as np\ntf.data.TFRecordDataset(np.array(names))", [2]),
     "a parameter": ("def load(files):\n    return tf.data.TFRecordDataset(files)\nload(names)\nload(['a', 'b'])", [2]),
     "a flat map": ("files.flat_map(tf.data.TFRecordDataset)", [1]),
     "a flat map of shuffled names": ("files.shuffle(9).repeat().flat_map(lambda f: tf.data.TextLineDataset(f))", [1]),

@@ -39,7 +39,21 @@ _LISTS_OF_FILES = frozenset(
         "tf.train.match_filenames_once",
     }
 )
-_KEEPING_LISTS = frozenset({"sorted", "list", "tuple", "reversed"})
+# These give as many names as they are given, by the place of that among their arguments.
+_KEEPING_LISTS = {"sorted": 0, "list": 0, "tuple": 0, "reversed": 0, "map": 1}
+_KEEPING_NUMBER = frozenset(
+    {
+        "natsort.natsorted",
+        "np.array",
+        "np.asarray",
+        "np.sort",
+        "np.random.permutation",
+        "tf.constant",
+        "tf.convert_to_tensor",
+        "tf.random.shuffle",
+        "tf.sort",
+    }
+)
 # Stages of a dataset of file names that leave it one.
 _KEEPING_FILES = frozenset(
     ["shuffle", "repeat", "shard", "cache", "prefetch", "take", "skip", "with_options"]
@@ -154,8 +168,11 @@ class Parallelism:
         name = self._infer.names.qualified(call.func)
         if name in _LISTS_OF_FILES or (not name and callee_name(call) in ("glob", "rglob")):
             return True
-        if isinstance(call.func, cst.Name) and call.func.value in _KEEPING_LISTS and call.args:
+        if name in _KEEPING_NUMBER and call.args:
             return self.are_several_files(call.args[0].value, depth + 1)
+        if isinstance(call.func, cst.Name) and call.func.value in _KEEPING_LISTS:
+            at = _KEEPING_LISTS[call.func.value]
+            return len(call.args) > at and self.are_several_files(call.args[at].value, depth + 1)
         if targets := self._model.calls.targets(call):
             given = [each.value for function in targets for each in function.returns]
             return bool(given) and all(
