@@ -188,7 +188,18 @@ class Files:
         if separator:
             return self._walk(Found(Path(home) if home else file), tokens_of(rest), depth)
         module, rest_of_name = self._search.module_of(file, path)
-        return self._walk(Found(module), rest_of_name, depth) if module is not None else None
+        if module is None:
+            return None
+        hidden = self._hiding(module, depth) if rest_of_name[:1] in ([], ["()"]) else None
+        return self._walk(hidden or Found(module), rest_of_name, depth)
+
+    def _hiding(self, module: Path, depth: int) -> Found | None:
+        """What a package gives in place of a module of its: `from .loader import loader`."""
+        name, package = module.stem, module.parent / "__init__.py"
+        if name == "__init__" or self._search.below(module.parent.parent, [module.parent.name])[0] != package:
+            return None
+        path = self.summary(package).imports.get(name, "")
+        return self._follow(package, path, depth + 1) if path.endswith(f".{name}.{name}") else None
 
     def module_of(self, file: Path, dotted: str) -> Path | None:
         """The module that an imported name is in, as far as the name tells; None where that is not in the project."""

@@ -20,6 +20,24 @@ def train_step(x, y):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "an object of which the first batch is shown": """
+        class Pairs:
+            def __init__(self, rows, batch_size):
+                self.rows = list(rows)
+                self.batch_size = batch_size
+                self.at = 0
+            def __iter__(self):
+                return self
+            def __next__(self):
+                rows = self.rows[self.at : self.at + self.batch_size]
+                self.at += self.batch_size
+                return tf.convert_to_tensor(np.array(rows)), 1
+        pairs = Pairs(rows, 32)
+        print(next(pairs))
+        for epoch in range(9):
+            for x in dataset:
+                train_step(x, x)
+        """,
     "a batch for an evaluation behind a counter": """
         for step in range(9000):
             if step % 100 == 0:
@@ -113,6 +131,36 @@ SILENT = {
 }
 
 FLAGGED = {
+    "what an object gives to a loop over it": (
+        """
+        class Pairs:
+            def __init__(self, rows, batch_size):
+                self.rows = list(rows)
+                self.batch_size = batch_size
+                self.at = 0
+            def __iter__(self):
+                return self
+            def __next__(self):
+                rows = self.rows[self.at : self.at + self.batch_size]
+                self.at += self.batch_size
+                return tf.convert_to_tensor(np.array(rows)), 1
+        pairs = Pairs(rows, 32)
+        for epoch in range(9):
+            for step, (x, number) in enumerate(pairs):
+                train_step(x, x)
+        """,
+        [12],
+    ),
+    "what a generator yields to a loop over it": (
+        """
+        def batches(rows, batch_size):
+            for at in range(0, len(rows), batch_size):
+                yield tf.convert_to_tensor(rows[at : at + batch_size])
+        for x in batches(images, 32):
+            train_step(x, x)
+        """,
+        [4],
+    ),
     "the batch of a gradient step that is made every few steps": (
         """
         for step in range(9000):

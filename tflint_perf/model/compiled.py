@@ -303,9 +303,10 @@ class Compiled:
         )
 
     def _is_called_outside(self, function: Function, state: State) -> bool:
-        """Whether code of that state in another file calls a function."""
+        """Whether code of that state in another file calls a function, or goes over what it gives."""
         return any(
-            caller.how == "call" and caller.state == state for caller in self._calls.callers_outside(function)
+            caller.how in ("call", "drive") and caller.state == state
+            for caller in self._calls.callers_outside(function)
         )
 
     def _may_be_entry(self, function: Function) -> bool:

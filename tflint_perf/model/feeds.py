@@ -10,6 +10,7 @@ from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.reach import remembered
+from tflint_perf.model.scopes import Function
 from tflint_perf.model.steps import GradientSteps, is_under_tape
 from tflint_perf.model.syntax import descendants, target_names
 
@@ -65,16 +66,19 @@ class Feeds:
             current, parent = parent, self._walk.parents.get(parent)
         if is_under_tape(self._infer, current):
             return True
-        if elsewhere and isinstance(current, cst.Return) and self._is_fed_elsewhere(current):
+        if elsewhere and _gives(current) and self._is_fed_elsewhere(current):
             return True
         return depth < _DEEPEST and any(
             self._reaches(use, is_step, depth + 1, elsewhere=elsewhere) for use in self._uses(current)
         )
 
-    def _is_fed_elsewhere(self, statement: cst.Return) -> bool:
+    def _is_fed_elsewhere(self, statement: cst.CSTNode) -> bool:
+        """Whether another file feeds a step with what a function gives, or trains in a loop over it."""
         function = self._calls.function_at(statement)
         callers = self._calls.callers_outside(function) if function is not None else ()
-        return any(caller.fed and caller.per_step for caller in callers)
+        return any(
+            caller.per_step and (caller.trains if caller.how == "drive" else caller.fed) for caller in callers
+        )
 
     def _uses(self, statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """Where what a statement gives to names, or returns, is read."""
@@ -90,9 +94,19 @@ class Feeds:
                 value=cst.Call(func=cst.Attribute(value=cst.Name() as holder, attr=cst.Name("append")))
             ):
                 yield from self._reads_behind(holder)
-            case cst.Return():
+            case cst.Return() | cst.Expr(value=cst.Yield()):
                 function = self._calls.function_at(statement)
-                yield from self._calls.sites(function) if function is not None else ()
+                if function is not None:
+                    yield from self._calls.sites(function) if isinstance(statement, cst.Return) else ()
+                    yield from self._taken_from(function)
+
+    def _taken_from(self, function: Function) -> Iterator[cst.CSTNode]:
+        """Where what a generator yields, or an object gives to a loop over it, is read."""
+        yield from self._loops.nexts.get(function, ())
+        for loop in self._loops.over_generators.get(function, ()):
+            if isinstance(loop.node, cst.For):
+                for name in target_names(loop.node.target):
+                    yield from self._reads(name)
 
     def _reads_behind(self, holder: cst.Name) -> Iterator[cst.Name]:
         """Where a list is read in the same function, behind a place that puts something into it."""
@@ -109,3 +123,11 @@ class Feeds:
             found = self._infer.bindings_reaching(node) if node is not target else None
             if found is not None and any(binding.node is target for binding in found[1]):
                 yield node
+
+
+def _gives(statement: cst.CSTNode) -> bool:
+    """Whether a statement gives something to whoever runs its function."""
+    match statement:
+        case cst.Return() | cst.Expr(value=cst.Yield()):
+            return True
+    return False

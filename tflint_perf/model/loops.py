@@ -14,6 +14,7 @@ from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.compiled import Compiled
 from tflint_perf.model.epochs import Epochs
 from tflint_perf.model.infer import Inference
+from tflint_perf.model.outside import RUN_OVER
 from tflint_perf.model.reach import leads_to
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.short_loops import is_part_of_one_iteration, shows_a_few
@@ -30,6 +31,7 @@ _AROUND_CODE = frozenset(
     [cst.FunctionDef, cst.Lambda, cst.ClassDef, cst.For, cst.While, cst.CompFor, *COMPREHENSIONS]
 )
 
+_WRAPPING = frozenset({"enumerate", "tqdm", "iter", "islice"})
 _PER_BATCH_CALLBACKS = frozenset(
     [
         "on_batch_begin",
@@ -159,7 +161,7 @@ class Loops:
                 self._is_batch_callback(function)
                 or any(self.is_per_step(call) for call in self._calls.sites(function) if not function.yields)
                 or any(caller.per_step for caller in self._calls.callers_outside(function))
-                or (bool(function.yields) and self._is_driven(function))
+                or ((bool(function.yields) or function.name in RUN_OVER) and self._is_driven(function))
             )
         return known
 
@@ -194,13 +196,24 @@ class Loops:
 
     @cached_property
     def over_generators(self) -> dict[Function, list[Loop]]:
-        """The loops over what generators yield, by the generators."""
+        """The loops over what generators yield, or objects give by methods of theirs, by these functions."""
         found: dict[Function, list[Loop]] = {}
         for loop in self._walk.loops.values():
-            function = self._infer.value(loop.iterable).function if loop.iterable is not None else None
-            if function is not None:
+            for function in self._run_over(loop.iterable) if loop.iterable is not None else ():
                 found.setdefault(function, []).append(loop)
         return found
+
+    def _run_over(self, iterable: cst.BaseExpression) -> Iterator[Function]:
+        value = self._infer.value(iterable)
+        if value.function is not None:
+            yield value.function
+            return
+        while isinstance(iterable, cst.Call) and callee_name(iterable) in _WRAPPING and iterable.args:
+            iterable = iterable.args[0].value
+        value = self._infer.value(iterable)
+        if value.kind == "instance" and value.klass is not None:
+            methods = value.klass.methods
+            yield from (methods[name] for name in RUN_OVER if name in methods)
 
     def is_repeated(self, node: cst.CSTNode) -> bool:
         """Whether a loop of steps or epochs runs `node`, here or through calls: once an episode, for instance."""

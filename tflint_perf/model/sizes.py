@@ -289,13 +289,14 @@ class Sizes:
         kept: Size | None = of_base if of_base in ("batch", "sample") else "unknown"
         if cut.step is None and integer(cut.upper) == 1 and (cut.lower is None or integer(cut.lower) == 0):
             return "sample"
-        if cut.lower is not None and integer(cut.lower) == -1 and cut.upper is None and cut.step is None:
-            return "sample"  # the last row
+        if integer(cut.lower) == -1 and cut.upper is None and cut.step is None:
+            return "sample"
         if cut.lower is None or cut.upper is None or cut.step is not None:
             return kept
-        if isinstance(cut.upper, cst.BinaryOperation) and isinstance(cut.upper.operator, cst.Add):
-            if integer(cut.upper.right) == 1 and same_code(cut.upper.left, cut.lower):
-                return "sample"
+        match cut.upper:
+            case cst.BinaryOperation(left=at, operator=cst.Add(), right=n) if same_code(at, cut.lower):
+                if integer(n) == 1 or BATCH_SIZE.search(last_name(n)):
+                    return "sample" if integer(n) == 1 else "batch"
         return "batch" if self.varies(cut.lower) else kept
 
     @remembered

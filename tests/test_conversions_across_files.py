@@ -1,0 +1,81 @@
+"""Conversions in objects of one module, whose batches the loop of another takes (TFP301)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from tflint_perf.project import lint_files
+from tflint_perf.settings import Settings
+
+PAIRS = """
+    import numpy as np
+    import tensorflow as tf
+
+    class Pairs:
+        def __init__(self, rows, batch_size):
+            self.rows = list(rows)
+            self.batch_size = batch_size
+            self.at = 0
+        def __iter__(self):
+            return self
+        def __next__(self):
+            rows = self.rows[self.at : self.at + self.batch_size]
+            self.at += self.batch_size
+            return tf.convert_to_tensor(np.array(rows))
+
+    def batches(rows, batch_size):
+        for at in range(0, len(rows), batch_size):
+            yield tf.convert_to_tensor(rows[at : at + batch_size])
+"""
+MAIN = """
+    import tensorflow as tf
+    from pairs import Pairs, batches
+
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile("adam", "mse")
+    for x in TAKEN:
+        STATEMENT
+"""
+
+
+def rows(folder: Path, taken: str, statement: str) -> list[int]:
+    """The rows of the module of the objects that are flagged, by what a loop elsewhere does."""
+    (folder / "pyproject.toml").touch()
+    texts = {"pairs.py": PAIRS, "main.py": MAIN.replace("TAKEN", taken).replace("STATEMENT", statement)}
+    for name, text in texts.items():
+        (folder / name).write_text(dedent(text).lstrip("\n"))
+    settings = Settings(root=folder, rules=frozenset({"TFP301"}), project_root=folder)
+    results = lint_files([folder / name for name in texts], settings, 1)
+    return [finding.start.row for result in results for finding in result.findings]
+
+
+@pytest.mark.parametrize(
+    ("taken", "row"),
+    [("enumerate(Pairs(table, 32))", 14), ("Pairs(table, 32)", 14)],
+)
+def test_batches_that_train_are_flagged(tmp_path: Path, taken: str, row: int) -> None:
+    assert rows(tmp_path, taken, "model.train_on_batch(x, x)") == [row]
+
+
+@pytest.mark.parametrize("taken", ["Pairs(table, 32)", "batches(table, 32)"])
+def test_batches_that_are_looked_at_are_not(tmp_path: Path, taken: str) -> None:
+    assert rows(tmp_path, taken, "print(x.shape)") == []
+
+
+def test_a_package_that_gives_a_class_hides_the_module_of_that_name(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "pyproject.toml").touch()
+    main = MAIN.replace("TAKEN", "Pairs(table, 32)").replace("STATEMENT", "model.train_on_batch(x, x)")
+    texts = {
+        "data/Pairs.py": PAIRS,
+        "data/__init__.py": "from .Pairs import Pairs, batches",
+        "main.py": main.replace("from pairs", "from data"),
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(dedent(text).lstrip("\n"))
+    settings = Settings(root=tmp_path, rules=frozenset({"TFP301"}), project_root=tmp_path)
+    results = lint_files([tmp_path / name for name in texts], settings, 1)
+    assert [finding.start.row for result in results for finding in result.findings] == [14]
