@@ -69,3 +69,43 @@ def test_a_method_that_a_model_of_another_file_defines_anew_is_not_that_of_keras
     user.write_text("from ranker import Ranker\nmodel = Ranker().summary()\nmodel.fit([1], [2], epochs=3)\n")
     [result] = lint_files([user], Settings(root=Path(), rules=frozenset({"TFP404"})), 1)
     assert [finding.code for finding in result.findings] == ["TFP404"]
+
+
+@pytest.mark.parametrize(("kept", "found"), [("z", 1), ("z.numpy()", 0), ("len(z)", 0)])
+def test_a_layer_of_a_model_of_another_file_gives_a_tuple(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: str, found: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("coder.py").write_text(
+        dedent("""
+            import tensorflow as tf
+            class Encoder(tf.keras.layers.Layer):
+                def __init__(self):
+                    super().__init__()
+                    self.project = tf.keras.layers.Dense(2)
+                def call(self, x):
+                    z = self.project(x)
+                    return z, "encoded"
+            class Coder(tf.keras.Model):
+                def __init__(self):
+                    super().__init__()
+                    self.encode = Encoder()
+        """)
+    )
+    user = Path("user.py")
+    user.write_text(
+        dedent(f"""
+            import tensorflow as tf
+            from coder import Coder
+            coder = Coder()
+            coder.fit(data, epochs=3)
+            points = []
+            for image in tf.data.Dataset.from_tensor_slices(data).batch(32):
+                z, name = coder.encode(image)
+                points.append({kept})
+            for point in points:
+                plot(point)
+        """)
+    )
+    [result] = lint_files([user], Settings(root=Path(), rules=frozenset({"TFP401"})), 1)
+    assert [finding.code for finding in result.findings] == ["TFP401"] * found

@@ -113,6 +113,8 @@ class Linked:
         if kind not in ("model", "layer"):
             return UNKNOWN
         call = self._files.member(instance, "call")
+        if call is not None and call.thing and call.thing.gives in ("tuple", "list", "dict"):
+            return self._given(call, 0)
         return TENSOR if call is None or (call.thing and call.thing.gives == "tensor") else UNKNOWN
 
     def makes(self, path: str) -> bool:
