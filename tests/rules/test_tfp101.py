@@ -803,6 +803,16 @@ def test_a_step_is_not_traced_anew_with_each_epoch(source: str, expected: str) -
     assert expected in fixed("TFP101", PREAMBLE + source)
 
 
+def test_a_step_that_reads_what_its_method_makes_stays_where_a_loop_calls_that() -> None:
+    source = PREAMBLE + (
+        "class T:\n    def replay(self, memory):\n        x, y = memory.sample()\n        for _ in range(99):\n"
+        + inline(12).replace("model", "self.model")
+        + "t = T()\nfor episode in range(999):\n    t.replay(memory)\n"
+    )
+    (note,) = notes("TFP101", source)
+    assert note.startswith("no fix: a loop calls `replay`, and each call would trace it anew (line ")
+
+
 STALE = {
     "a model made anew for each trial": (
         "for trial in range(9):\n    model = tf.keras.Sequential()\n    for x, y in dataset:\n        step(x, y)\n",

@@ -32,7 +32,8 @@ def extract(edit: Editor, stretch: Stretch, name: str) -> Repair | Refusal:
             return Refusal(
                 "the shape is asked for, and a trace for shapes that vary does not know it", static
             )
-    return _edits(edit, stretch, _home(edit, stretch, name), crossing, varies)
+    home = _home(edit, stretch, name)
+    return home if isinstance(home, Refusal) else _edits(edit, stretch, home, crossing, varies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,23 +47,27 @@ class _Home:
     owner: str = ""
 
 
-def _home(edit: Editor, stretch: Stretch, name: str) -> _Home:
+def _home(edit: Editor, stretch: Stretch, name: str) -> _Home | Refusal:
     """Above the loop; beside the function of the loop where a loop calls that, or each call would trace anew."""
     model = edit.model
     function = model.function_at(stretch.first)
     nested = _Home(stretch.loop.node, edit.fresh_name(name), [])
-    if function is None or function.outer is not None or function.decorators:
+    sites = model.calls.sites(function) if function is not None else []
+    again = next((site for site in sites if model.loops.innermost_loop(site) is not None), None)
+    if function is None or again is None:
         return nested
-    if not any(model.loops.innermost_loop(site) is not None for site in model.calls.sites(function)):
-        return nested
+    anew = Refusal(f"a loop calls `{function.name}`, and each call would trace it anew", again)
+    if function.outer is not None or function.decorators:
+        return anew
     given = model.crossings.parameters_read(stretch, function)
     if given is None:
-        return nested
+        # A function that is given a model may get another one with each call; a method trains its object's own.
+        return nested if function.owner is None else anew
     if function.owner is None:
         return replace(nested, node=function.node, given=given)
     owner = function.positional[0] if function.positional else ""
     if not owner or model.walk.at[function.owner.node].block.owner is not model.module:
-        return nested
+        return anew
     classes = model.infer.classes
     # What a base class may have a method of that name for.
     derived = classes.keras_kind(function.owner) or classes.has_foreign_base(function.owner)
