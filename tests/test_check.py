@@ -100,7 +100,7 @@ def test_a_rule_that_asks_for_white_space_is_asked_again(monkeypatch: pytest.Mon
 
     def check_rule(self: object, model: Model) -> Iterator[Report]:
         if model.module.header is not None:
-            yield Report(model.module.body[0], "found with its white space")
+            yield Report(model.calls_named("collect")[0], "found with its white space")
 
     monkeypatch.setattr(rule, "check", check_rule)
     source = Source.from_bytes((FIXTURES / "TFP406" / "slow.py").read_bytes(), "slow.py")

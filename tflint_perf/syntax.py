@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 CODE = "invalid-syntax"
 # Python opens the file of this name to show the line of a fault: let there be none.
-_NO_FILE = "/dev/null/<text>"
+NO_FILE = "/dev/null/<text>"
 # What is done to warnings is done to those of all threads.
-_one_at_a_time = Lock()
+one_at_a_time = Lock()
 
 
 class Fault(NamedTuple):
@@ -85,10 +85,10 @@ def invalid_syntax(source: Source, row: int, column: int, message: str) -> Findi
 
 
 def _compile(text: str) -> None:
-    with _one_at_a_time, warnings.catch_warnings():
+    with one_at_a_time, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         flags = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-        compile(text, _NO_FILE, "exec", flags=flags, dont_inherit=True)
+        compile(text, NO_FILE, "exec", flags=flags, dont_inherit=True)
 
 
 def _as_told(told: SyntaxError, otherwise: Fault) -> Fault:

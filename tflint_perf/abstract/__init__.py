@@ -15,6 +15,7 @@ import libcst as cst
 from tflint_perf.abstract.expressions import UnknownCodeError
 from tflint_perf.abstract.nodes import maker
 from tflint_perf.abstract.statements import Statements
+from tflint_perf.syntax import NO_FILE, one_at_a_time
 
 
 class AbstractModule(cst.Module):
@@ -34,9 +35,9 @@ def abstract_module(text: str) -> cst.Module | None:
     That is so for code that does not parse, is nested too deeply, or is newer or older than the Python that runs this.
     """
     try:
-        with warnings.catch_warnings():
+        with one_at_a_time, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is odd about a string is none of our business
-            parsed = ast.parse(text)
+            parsed = ast.parse(text, NO_FILE)
         return _module(Statements(text).body(parsed.body))
     except (UnknownCodeError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
