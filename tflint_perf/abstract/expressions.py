@@ -22,9 +22,8 @@ _ONE_STRING = re.compile(
     re.DOTALL,
 )
 _NEW_LINE = re.compile(rb"\r\n|\r|\n")
-_ASYNCHRONOUS = cst.Asynchronous()
+ASYNCHRONOUS = cst.Asynchronous()
 _STAR = n.bare_star()
-_EMPTY: tuple[Any, ...] = ()
 
 # Nobody walks operators, so that all expressions can share them.
 BINARY: dict[type[ast.operator], cst.BaseBinaryOp] = {
@@ -248,7 +247,7 @@ class Expressions:
                 self.make(part.iter),
                 [n.comprehension_if(self.make(test)) for test in part.ifs],
                 made,
-                _ASYNCHRONOUS if part.is_async else None,
+                ASYNCHRONOUS if part.is_async else None,
             )
         assert made is not None
         return made

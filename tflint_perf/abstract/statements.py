@@ -9,9 +9,8 @@ from typing import Any
 import libcst as cst
 
 from tflint_perf.abstract import nodes as n
-from tflint_perf.abstract.expressions import AUGMENTED, Expressions, UnknownCodeError
+from tflint_perf.abstract.expressions import ASYNCHRONOUS, AUGMENTED, Expressions, UnknownCodeError
 
-_ASYNCHRONOUS = cst.Asynchronous()
 _COMPOUND = (
     ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.FunctionDef, ast.AsyncFunctionDef,
     ast.ClassDef, *([ast.TryStar] if hasattr(ast, "TryStar") else []),
@@ -149,7 +148,7 @@ class Statements:
             self._make(node.iter),
             self._suite(node.body),
             self._else(node.orelse),
-            _ASYNCHRONOUS if isinstance(node, ast.AsyncFor) else None,
+            ASYNCHRONOUS if isinstance(node, ast.AsyncFor) else None,
         )
 
     def _while(self, node: ast.While) -> cst.While:
@@ -164,7 +163,7 @@ class Statements:
             for item in node.items
         ]
         return n.with_(
-            items, self._suite(node.body), _ASYNCHRONOUS if isinstance(node, ast.AsyncWith) else None
+            items, self._suite(node.body), ASYNCHRONOUS if isinstance(node, ast.AsyncWith) else None
         )
 
     def _try(self, node: ast.Try) -> cst.Try:
@@ -196,7 +195,7 @@ class Statements:
             self._suite(node.body),
             self._decorators(node.decorator_list),
             self._expressions.annotation(node.returns),
-            _ASYNCHRONOUS if isinstance(node, ast.AsyncFunctionDef) else None,
+            ASYNCHRONOUS if isinstance(node, ast.AsyncFunctionDef) else None,
         )
 
     def _class(self, node: ast.ClassDef) -> cst.ClassDef:
