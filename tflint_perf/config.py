@@ -45,14 +45,20 @@ def nearest_config(folder: Path) -> Path | None:
     Raises:
         ConfigError: a file on the way cannot be read, so that it is not known whether it counts.
     """
-    for candidate in (folder, *folder.parents):
-        own = candidate / OWN_FILE
-        if is_file(own):
-            return own
-        pyproject = candidate / PYPROJECT
-        if is_file(pyproject) and _has_table(pyproject):
-            return pyproject
-    return None
+    return next(filter(None, map(config_in, (folder, *folder.parents))), None)
+
+
+def config_in(folder: Path) -> Path | None:
+    """The configuration file that stands in a folder.
+
+    Raises:
+        ConfigError: a file there cannot be read, so that it is not known whether it counts.
+    """
+    own = folder / OWN_FILE
+    if is_file(own):
+        return own
+    pyproject = folder / PYPROJECT
+    return pyproject if is_file(pyproject) and _has_table(pyproject) else None
 
 
 def read_config(path: Path) -> list[Values]:

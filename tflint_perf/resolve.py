@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tflint_perf.catalogue import RuleInfo, catalogue
-from tflint_perf.config import Values, nearest_config, read_config
+from tflint_perf.config import Values, config_in, read_config
 from tflint_perf.evidence import all_evidence
 from tflint_perf.keys import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, Format, Severity
 from tflint_perf.patterns import rebase
@@ -51,12 +51,7 @@ class Configs:
         Raises:
             ConfigError: it cannot be read or followed.
         """
-        if self.isolated or self.given:
-            path = self.given
-        else:
-            if folder not in self._nearest:
-                self._nearest[folder] = nearest_config(folder)
-            path = self._nearest[folder]
+        path = self.given if self.isolated or self.given else self._nearest_to(folder)
         if path not in self._configs:
             root = self.folder if path is None or path == self.given else path.parent
             own = read_config(path) if path else []
@@ -64,6 +59,13 @@ class Configs:
             layers = [*own, *self.command_line]
             self._configs[path] = replace(configure(layers, root, catalogue()), path=path)
         return self._configs[path]
+
+    def _nearest_to(self, folder: Path) -> Path | None:
+        """As `nearest_config`, with each folder on the way looked into once."""
+        if folder not in self._nearest:
+            above = folder.parent
+            self._nearest[folder] = config_in(folder) or (None if above == folder else self._nearest_to(above))
+        return self._nearest[folder]
 
 
 def configure(layers: Sequence[Values], root: Path, rules: Mapping[str, RuleInfo]) -> Config:
