@@ -66,6 +66,11 @@ FATES = {
     "in a percent format": ('print("%d %f" % (1, here()))', {"shown"}),
     "computed with": ("print(np.sqrt(here()) * 2)", {"shown"}),
     "an index": ("print(values[here()])", {"needed"}),
+    "an index of an array": ("table = np.ones(3)\nprint(table[here()])", {"shown"}),
+    "an index at which an array is filled": (
+        "table = np.ones(3)\ntable[here()] = 2\nprint(table)",
+        {"shown"},
+    ),
     "a walrus": ("print(v := here())", {"needed"}),
 }
 

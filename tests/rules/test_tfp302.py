@@ -32,6 +32,28 @@ def train_step(x, y):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "an array that NumPy fills in and an environment takes": """
+        for x, y in dataset:
+            moves = model(x).numpy()
+            moves[moves < 0] += np.abs(model(y).numpy()).sum()
+            environment.step(moves)
+        """,
+    "a tuple of which a part decides": """
+        def step(x, y):
+            loss = train_step(x, y)
+            return loss.numpy(), x.shape[0]
+        for x, y in dataset:
+            results = step(x, y)
+            print(results[1])
+            if results[0] < 0.1:
+                break
+        """,
+    "an array that other steps have filled, too": """
+        table = np.zeros((10, 10))
+        for step, (x, y) in enumerate(dataset):
+            table[step] = train_step(x, y).numpy()
+            model.train_on_batch(x, table)
+        """,
     "a print behind every second step": """
         for step, (x, y) in enumerate(dataset):
             loss = train_step(x, y)
@@ -503,6 +525,42 @@ def test_it_flags_once_a_statement(statements: str, remedy: str) -> None:
 
 
 PLACES = {
+    "targets that NumPy fills in and the model learns": (
+        """
+        def train(batch):
+            x = np.array([each[0] for each in batch])
+            values = model(x)
+            after = model(np.array([each[1] for each in batch]))
+            targets = values.numpy()
+            rewards = np.array([each[2] for each in batch])
+            rewards[rewards > 0] += 0.9 * np.amax(after.numpy(), axis=1)
+            targets[np.arange(32), 0] = rewards
+            model.train_on_batch(x, targets)
+        for batch in replay:
+            train(batch)
+        """,
+        [6, 8],
+    ),
+    "a tuple of numbers that a function returns, of which one is shown": (
+        """
+        def step(x, y):
+            loss = train_step(x, y)
+            return loss.numpy(), x.shape[0]
+        for x, y in dataset:
+            results = step(x, y)
+            print("{}".format(results[0]))
+        """,
+        [4],
+    ),
+    "a text of several lines": (
+        """
+        for x, y in dataset:
+            loss = train_step(x, y)
+            print("step: "
+                  f"{loss:.3f}")
+        """,
+        [4],
+    ),
     "an attribute that is read for a log at the end of an episode": (
         """
         class Agent:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tflint_perf.model.infer import Inference
-from tflint_perf.model.syntax import is_name, target_names
+from tflint_perf.model.syntax import integer, is_name, target_names
 from tflint_perf.model.walk import Walk
 
 # What an object keeps for people to look at: nothing goes by it on each step.
@@ -27,6 +27,40 @@ def is_written(walk: Walk, node: cst.CSTNode) -> bool:
         case cst.AnnAssign() | cst.AugAssign() | cst.For() | cst.CompFor():
             return parent.target is current
     return False
+
+
+def is_put_into(walk: Walk, node: cst.CSTNode) -> bool:
+    """Whether something is put into what `node` is, and nothing taken: `node[i] = x`, `node[i][j] += x`."""
+    parent = walk.parents.get(node)
+    while isinstance(parent, cst.Subscript) and parent.value is node:
+        node, parent = parent, walk.parents.get(parent)
+    return isinstance(node, cst.Subscript) and is_written(walk, node)
+
+
+def is_appended_to(walk: Walk, node: cst.CSTNode) -> bool:
+    """Whether a name stands in `name.append`."""
+    parent = walk.parents.get(node)
+    return isinstance(parent, cst.Attribute) and parent.attr.value == "append"
+
+
+def is_tested(walk: Walk, node: cst.CSTNode) -> bool:
+    """Whether an `if` asks for a value, alone or compared with others."""
+    parent = walk.parents.get(node)
+    while isinstance(
+        parent, cst.Comparison | cst.ComparisonTarget | cst.BooleanOperation | cst.UnaryOperation
+    ):
+        node, parent = parent, walk.parents.get(parent)
+    return isinstance(parent, cst.If) and parent.test is node
+
+
+def part_taken(subscript: cst.Subscript, path: tuple[int, ...]) -> tuple[int, ...] | None:
+    """What of the part behind `path` is left when an index is taken, from the end any; None where another part is."""
+    match subscript.slice:
+        case [cst.SubscriptElement(slice=cst.Index(value=value))] if (
+            path and (at := integer(value)) is not None
+        ):
+            return path[1:] if at < 0 or at == path[0] else None
+    return ()
 
 
 def names_over(walk: Walk, node: cst.CSTNode) -> list[cst.Name]:

@@ -9,10 +9,18 @@ import libcst as cst
 from tflint_perf.caller import Fate
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.conditions import conditions
-from tflint_perf.model.followed import is_written, names_over, reads_for_a_log
+from tflint_perf.model.followed import (
+    is_put_into,
+    is_tested,
+    is_written,
+    names_over,
+    part_taken,
+    reads_for_a_log,
+)
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
-from tflint_perf.model.scopes import Binding, Function, Loop
+from tflint_perf.model.own_containers import OwnContainers
+from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.showing import shows
 from tflint_perf.model.syntax import target_names
 from tflint_perf.model.takers import ATTRIBUTES, METHODS, Takers, is_place_of_a_sum, is_place_of_text
@@ -32,6 +40,7 @@ class HostValues:
         self._calls = calls
         self._loops = loops
         self._takers = Takers(infer)
+        self._containers = OwnContainers(infer, calls, loops)
         self._usual = Usual(infer)
         self._walk = infer.walk
 
@@ -56,7 +65,11 @@ class HostValues:
             case cst.Attribute():
                 yield from self._asked(parent, seen)
             case cst.Subscript() if parent.value is node:
-                yield from self._follow(parent, (), seen)
+                taken = None if is_put_into(self._walk, node) else part_taken(parent, path)
+                if taken is not None:
+                    yield from self._follow(parent, taken, seen)
+            case cst.Index():
+                yield from self._indexed(parent, seen)
             case cst.FormattedStringExpression():
                 yield from self._follow(self._walk.parents[parent], (), seen)
             case cst.ConcatenatedString() | cst.UnaryOperation():
@@ -89,6 +102,18 @@ class HostValues:
             case _:
                 yield "needed"
 
+    def _indexed(self, index: cst.Index, seen: frozenset[cst.CSTNode]) -> Iterator[Fate]:
+        """What an index picks of an array is followed in its place; where it is put there, what the array becomes."""
+        taken = self._walk.parents[self._walk.parents[index]]
+        if not isinstance(taken, cst.Subscript) or self._infer.value(taken.value).kind != "array":
+            yield "needed"
+        elif not is_written(self._walk, taken):
+            yield from self._follow(taken, (), seen)
+        elif (held_in := self._containers.reads_after_put(taken)) is not None:
+            yield from self._all_reads(held_in, taken, seen)
+        else:
+            yield "needed"
+
     def _asked(self, attribute: cst.Attribute, seen: frozenset[cst.CSTNode]) -> Iterator[Fate]:
         """What an attribute, or a call of a method, makes of a value."""
         call = self._walk.parents.get(attribute)
@@ -120,9 +145,8 @@ class HostValues:
                 yield from self._parameter(call, arg, target, seen)
             if made == "sum":
                 yield "summed"
-        elif (held_in := self._local_list(call)) is not None:
-            for read in held_in:
-                yield from self._read(read, self._loops.step_loop(call), self._calls.function_at(call), seen)
+        elif (held_in := self._containers.reads_after_append(call)) is not None:
+            yield from self._all_reads(held_in, call, seen)
         else:
             made = self._takers.made_by(call)
             if made == "value":
@@ -131,48 +155,6 @@ class HostValues:
                 yield "shown"
             else:
                 yield _FATES.get(made, "needed")
-
-    def _local_list(self, call: cst.Call) -> list[cst.Name] | None:
-        """Where a list is read that a function makes, fills and returns, and that `call` puts something into."""
-        if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "append":
-            return None
-        holder = call.func.value
-        function = self._calls.function_at(call)
-        found = self._infer.bindings_reaching(holder) if isinstance(holder, cst.Name) else None
-        if function is None or found is None or len(found[1]) != 1 or not isinstance(holder, cst.Name):
-            return None
-        binding = found[1][0]
-        if binding.value is None or self._infer.value(binding.value).kind != "list":
-            return None
-        reads = [read for read in self._reads(holder.value, binding) if not self._is_filled(read)]
-        returned = all(isinstance(self._walk.parents.get(read), cst.Return) for read in reads)
-        made_anew = self._loops.step_loop(binding.node) is self._loops.step_loop(call)
-        return reads if reads and returned and made_anew else None
-
-    def _local_dict(self, target: cst.BaseExpression) -> list[cst.Name] | None:
-        """Where a dict is read that each iteration makes anew, and that an assignment puts something into."""
-        holder = target.value if isinstance(target, cst.Subscript) else None
-        found = self._infer.bindings_reaching(holder) if isinstance(holder, cst.Name) else None
-        if found is None or len(found[1]) != 1 or not isinstance(holder, cst.Name):
-            return None
-        binding = found[1][0]
-        if binding.value is None or self._infer.value(binding.value).kind != "dict":
-            return None
-        made_anew = self._loops.step_loop(binding.node) is self._loops.step_loop(
-            target
-        ) and binding.at.block.function is self._calls.function_at(target)
-        reads = [read for read in self._reads(holder.value, binding) if not self._is_put_into(read)]
-        return reads if made_anew and reads else None
-
-    def _is_put_into(self, name: cst.Name) -> bool:
-        parent = self._walk.parents.get(name)
-        return isinstance(parent, cst.Subscript) and isinstance(
-            self._walk.parents.get(parent), cst.AssignTarget
-        )
-
-    def _is_filled(self, name: cst.Name) -> bool:
-        parent = self._walk.parents.get(name)
-        return isinstance(parent, cst.Attribute) and parent.attr.value == "append"
 
     def _parameter(
         self, call: cst.Call, arg: cst.Arg, function: Function, seen: frozenset[cst.CSTNode]
@@ -194,7 +176,7 @@ class HostValues:
         if parameter is None:
             yield "needed"
             return
-        for read in self._reads(name, parameter):
+        for read in self._containers.reads(name, parameter):
             yield from self._read(read, None, function, seen)
 
     def _computed(
@@ -202,22 +184,13 @@ class HostValues:
     ) -> Iterator[Fate]:
         if isinstance(parent.operator, cst.Modulo) and parent.left is node:
             if self._infer.value(parent.left).kind != "string":
-                yield "counted" if self._is_tested(parent) else "needed"
+                yield "counted" if is_tested(self._walk, parent) else "needed"
                 return
         other = parent.right if parent.left is node else parent.left
         if self._infer.value(other).kind in ("tensor", "variable") and not self._infer.value(other).host:
             yield "returned"
             return
         yield from self._follow(parent, (), seen)
-
-    def _is_tested(self, node: cst.CSTNode) -> bool:
-        """Whether a condition asks for a value."""
-        parent = self._walk.parents.get(node)
-        while isinstance(
-            parent, cst.Comparison | cst.ComparisonTarget | cst.BooleanOperation | cst.UnaryOperation
-        ):
-            node, parent = parent, self._walk.parents.get(parent)
-        return isinstance(parent, cst.If) and parent.test is node
 
     def _held(
         self, element: cst.Element | cst.DictElement, path: tuple[int, ...], seen: frozenset[cst.CSTNode]
@@ -254,11 +227,11 @@ class HostValues:
     def _assigned(
         self, target: cst.BaseExpression, path: tuple[int, ...], seen: frozenset[cst.CSTNode]
     ) -> Iterator[Fate]:
-        for index in path:
-            if not isinstance(target, cst.Tuple | cst.List) or index >= len(target.elements):
+        while path and not isinstance(target, cst.Name):
+            if not isinstance(target, cst.Tuple | cst.List) or path[0] >= len(target.elements):
                 yield "needed"
                 return
-            target = target.elements[index].value
+            target, path = target.elements[path[0]].value, path[1:]
         if is_place_of_text(target):
             yield "shown"
             return
@@ -268,28 +241,31 @@ class HostValues:
             for read_there in reads:
                 yield from self._follow(read_there, (), seen)
             return
-        held_in = self._local_dict(target)
+        held_in = self._containers.reads_after_put(target)
         if held_in is not None:
-            for read in held_in:
-                yield from self._read(
-                    read, self._loops.step_loop(target), self._calls.function_at(target), seen
-                )
+            yield from self._all_reads(held_in, target, seen)
             return
         names = list(target_names(target))
         if not names or (isinstance(target, cst.Tuple | cst.List) and len(names) != len(target.elements)):
             yield "needed"
         for name in names:
-            yield from self._named(name, seen)
+            yield from self._named(name, seen, path)
 
     def _added(self, statement: cst.AugAssign, seen: frozenset[cst.CSTNode]) -> Iterator[Fate]:
         """`total += x`: what becomes of the sum within the loop."""
         if not isinstance(statement.target, cst.Name):
-            yield "summed" if is_place_of_a_sum(statement.target) else "needed"
+            held_in = self._containers.reads_after_put(statement.target)
+            if held_in is not None:
+                yield from self._all_reads(held_in, statement.target, seen)
+            else:
+                yield "summed" if is_place_of_a_sum(statement.target) else "needed"
             return
         yield "summed"
         yield from (fate for fate in self._named(statement.target, seen) if fate != "later")
 
-    def _named(self, name: cst.Name, seen: frozenset[cst.CSTNode]) -> Iterator[Fate]:
+    def _named(
+        self, name: cst.Name, seen: frozenset[cst.CSTNode], path: tuple[int, ...] = ()
+    ) -> Iterator[Fate]:
         if name in seen:
             return
         seen |= {name}
@@ -299,25 +275,34 @@ class HostValues:
         if binding is None or (found is not None and found[0] is not scope):
             yield "needed"  # a name of another scope, declared `global` for instance
             return
-        for read in self._reads(name.value, binding):
-            yield from self._read(read, self._loops.step_loop(name), self._calls.function_at(name), seen)
+        yield from self._all_reads(self._containers.reads(name.value, binding), name, seen, path)
+
+    def _all_reads(
+        self,
+        reads: Iterable[cst.Name],
+        place: cst.CSTNode,
+        seen: frozenset[cst.CSTNode],
+        path: tuple[int, ...] = (),
+    ) -> Iterator[Fate]:
+        """What becomes of what is read of a value that `place` keeps."""
+        loop, function = self._loops.step_loop(place), self._calls.function_at(place)
+        for read in reads:
+            yield from self._read(read, loop, function, seen, path)
 
     def _read(
-        self, read: cst.Name, loop: Loop | None, function: Function | None, seen: frozenset[cst.CSTNode]
+        self,
+        read: cst.Name,
+        loop: Loop | None,
+        function: Function | None,
+        seen: frozenset[cst.CSTNode],
+        path: tuple[int, ...] = (),
     ) -> Iterator[Fate]:
         if self._calls.function_at(read) is not function:
             yield "needed"
         elif loop is not None and not self._is_inside(read, loop):
             yield "later"
         else:
-            yield from self._follow(read, (), seen)
-
-    def _reads(self, name: str, binding: Binding) -> Iterable[cst.Name]:
-        """Where the value that a binding gives to a name is read."""
-        for node in self._infer.names.mentions_bound(binding):
-            found = self._infer.bindings_reaching(node) if node is not binding.node else None
-            if found is not None and binding in found[1] and not is_written(self._walk, node):
-                yield node
+            yield from self._follow(read, path, seen)
 
     def _is_inside(self, node: cst.CSTNode, loop: Loop) -> bool:
         current = self._loops.innermost_loop(node)

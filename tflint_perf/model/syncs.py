@@ -148,6 +148,8 @@ class Syncs:
                     place = parent
                 case cst.BinaryOperation(operator=cst.Modulo(), left=left) if current is not left:
                     place = parent if self._infer.value(left).kind == "string" else place
+                case cst.ConcatenatedString() if current is place:
+                    place = parent
             current, parent = parent, self._walk.parents.get(parent)
         return place
 

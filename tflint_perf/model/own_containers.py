@@ -1,0 +1,64 @@
+"""Lists, dicts and arrays that one iteration makes, fills and gives on, and where they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import libcst as cst
+
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.followed import is_appended_to, is_put_into, is_written
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.loops import Loops
+from tflint_perf.model.scopes import Binding
+
+
+class OwnContainers:
+    """Answers where what is put into a container turns up again, if that container is the iteration's own."""
+
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._loops = loops
+        self._walk = infer.walk
+
+    def reads(self, name: str, binding: Binding) -> Iterable[cst.Name]:
+        """Where the value that a binding gives to a name is read."""
+        for node in self._infer.names.mentions_bound(binding):
+            found = self._infer.bindings_reaching(node) if node is not binding.node else None
+            if found is not None and binding in found[1] and not is_written(self._walk, node):
+                yield node
+
+    def reads_after_append(self, call: cst.Call) -> list[cst.Name] | None:
+        """Where a list is read that a function makes, fills and returns, and that `call` puts something into."""
+        if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "append":
+            return None
+        holder = call.func.value
+        binding = self._only_binding(holder, ("list",))
+        if binding is None or self._calls.function_at(call) is None or not isinstance(holder, cst.Name):
+            return None
+        reads = [read for read in self.reads(holder.value, binding) if not is_appended_to(self._walk, read)]
+        returned = all(isinstance(self._walk.parents.get(read), cst.Return) for read in reads)
+        made_anew = self._loops.step_loop(binding.node) is self._loops.step_loop(call)
+        return reads if reads and returned and made_anew else None
+
+    def reads_after_put(self, target: cst.BaseExpression) -> list[cst.Name] | None:
+        """Where a dict or an array is read that each iteration makes anew, and that an assignment puts something into."""
+        holder = target
+        while isinstance(holder, cst.Subscript):
+            holder = holder.value
+        binding = self._only_binding(holder, ("dict", "array")) if holder is not target else None
+        if binding is None or not isinstance(holder, cst.Name):
+            return None
+        loop, function = self._loops.step_loop(target), self._calls.function_at(target)
+        made_anew = self._loops.step_loop(binding.node) is loop and binding.at.block.function is function
+        reads = [read for read in self.reads(holder.value, binding) if not is_put_into(self._walk, read)]
+        return reads if made_anew and reads else None
+
+    def _only_binding(self, holder: cst.BaseExpression, kinds: tuple[str, ...]) -> Binding | None:
+        """The one assignment that gives a name its value, if that is of one of these kinds."""
+        found = self._infer.bindings_reaching(holder) if isinstance(holder, cst.Name) else None
+        if found is None or len(found[1]) != 1:
+            return None
+        value = found[1][0].value
+        return found[1][0] if value is not None and self._infer.value(value).kind in kinds else None
