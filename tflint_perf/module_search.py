@@ -94,7 +94,8 @@ class ModuleSearch:
         if known is None:
             folders = [folder, *folder.parents][:_FOLDERS_ABOVE]
             inside = [above for above in folders if above == self._root or above.is_relative_to(self._root)]
-            known = self._searched[folder] = (*(inside or folders[:1]), self._root / "src")
+            ordered = dict.fromkeys([*(inside or folders[:1]), self._root, self._root / "src"])
+            known = self._searched[folder] = tuple(ordered)
         return known
 
     def _added_folders(self, file: Path) -> tuple[Path, ...]:

@@ -53,6 +53,7 @@ class Files:
         self._trains: _Answers[bool] = {}
         self._may_train: _Answers[bool] = {}
         self._texts: dict[Path, tuple[bytes, tuple[str, ...]]] = {}
+        self._imported: _Answers[tuple[Path, ...]] = {}
         self._search = ModuleSearch(root, around, lambda file: self._read(file)[0])
 
     def _known(self, answers: _Answers[T], key: tuple[Path, str], meanwhile: T, work: Callable[[], T]) -> T:
@@ -153,9 +154,17 @@ class Files:
             if current in seen:
                 continue
             seen.add(current)
-            text, names = self._read(current)
-            yield text
-            waiting += [found for name in names if (found := self.module_of(current, name)) is not None]
+            yield self._read(current)[0]
+            waiting += self._imported_by(current)
+
+    def _imported_by(self, file: Path) -> tuple[Path, ...]:
+        """The modules of the project that a file imports."""
+
+        def modules() -> tuple[Path, ...]:
+            found = (self.module_of(file, name) for name in self._read(file)[1])
+            return tuple(dict.fromkeys(module for module in found if module is not None))
+
+        return self._known(self._imported, (file, ""), (), modules)
 
     def brings_framework(self, file: Path, data: bytes) -> bool:
         """Whether a file with these bytes imports modules of the project that name TensorFlow or Keras."""

@@ -64,7 +64,9 @@ class Configs:
         """As `nearest_config`, with each folder on the way looked into once."""
         if folder not in self._nearest:
             above = folder.parent
-            self._nearest[folder] = config_in(folder) or (None if above == folder else self._nearest_to(above))
+            self._nearest[folder] = config_in(folder) or (
+                None if above == folder else self._nearest_to(above)
+            )
         return self._nearest[folder]
 
 

@@ -19,14 +19,18 @@ def is_root(folder: Path) -> bool:
 
 
 def project_root(paths: Sequence[Path], settings: Settings) -> Path:
-    """The folder that was named as the project's, the nearest one that looks like it, or what holds all `paths`."""
+    """The folder that was named as the project's, the nearest one that looks like it, or what holds all `paths`.
+
+    The last is never a package: its modules import each other by its name, from the folder that holds it.
+    """
     if settings.project_root is not None:
         return settings.project_root
     folder = Path(os.path.commonpath([path.absolute().parent for path in paths]))
     for above in (folder, *folder.parents):
         if is_root(above):
             return above
-    return folder
+    outside = (above for above in (folder, *folder.parents) if not (above / "__init__.py").exists())
+    return next(outside, folder)
 
 
 def files_of_project(root: Path, paths: Sequence[Path], settings: Settings) -> list[Path]:
