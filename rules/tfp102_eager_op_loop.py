@@ -9,6 +9,7 @@ import libcst as cst
 
 from tflint_perf.edit import Editor
 from tflint_perf.model import Function, Loop, Model
+from tflint_perf.model.sequences import writes_sequence
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 
@@ -19,7 +20,7 @@ class EagerOpLoop(Rule):
 
     Reports loops of a program that run in eager mode, more than 16 times or as often as the code does not show, and
     compute a tensor in each iteration from what the one before left: a simulation, a power iteration, a recurrence, the
-    search for an input by its gradient.
+    search for an input by its gradient, a model that writes on at what it wrote.
 
     ## Why is this bad?
 
@@ -53,7 +54,7 @@ class EagerOpLoop(Rule):
     ## What is left alone
 
     Compiled code and functions that someone else may compile, training loops, loops over variables or layers, loops
-    that call anything but ops, and loops that what is computed steers on the host. Printing the value is no excuse.
+    that call anything but ops and models, and loops that what is computed steers on the host. Printing the value is no excuse.
     The fix is refused where tracing would change or break the function, and for a loop that is one of several things
     that a function does.
 
@@ -79,6 +80,8 @@ class EagerOpLoop(Rule):
                     f"`{model.op_loops.updated_tensors(loop)[0]}` is updated op by op in eager mode; put the loop in a "
                     "`@tf.function`, with `tf.range`",
                     partial(_compile, loop=loop),
+                    # A model takes its time, too.
+                    as_measured=not writes_sequence(model.infer, model.op_loops, loop),
                 )
 
 
@@ -90,6 +93,7 @@ def _is_eager_op_loop(model: Model, loop: Loop) -> bool:
         and (
             (model.loops.kind(loop) == "none" and op_loops.runs_ops_alone(loop))
             or op_loops.follows_gradients(loop)
+            or writes_sequence(model.infer, op_loops, loop)
         )
         and not op_loops.takes_parts(loop)
         and not op_loops.is_steered(loop)

@@ -64,7 +64,7 @@ class EagerInferenceStep(Rule):
     code = "TFP107"
     name = "eager-inference-step"
     # A model is one of Keras, or of a class derived from one, or goes by a usual name.
-    triggers = ("keras", "train", "model", "net", "actor", "critic", "policy", "generator", "coder")
+    triggers = ("keras", "train", "model", "net", "actor", "critic", "policy", "generator", "coder", "dqn")
     through_imports = True
     fixes = "unsafe"
     claim = Claim("step time", least=1.5)

@@ -633,6 +633,55 @@ def test_a_guard_in_front_of_all_calls_in_other_files_counts(project: Path, line
     assert ("scoring.py" in lint(files, frozenset({"TFP107"}))) is found
 
 
+@pytest.mark.parametrize(
+    ("under", "found"), [("tf.GradientTape() as tape", False), ("open(path) as log", True)]
+)
+def test_a_pass_that_another_file_runs_under_the_tape_is_that_of_the_gradient_step(
+    project: Path, under: str, found: bool
+) -> None:
+    losses = """
+        import tensorflow as tf
+        features = tf.keras.applications.VGG19()
+        def perceptual_loss(x, y):
+            return tf.reduce_mean(tf.abs(features(x) - features(y)))
+        """
+    program = f"""
+        import tensorflow as tf
+        from losses import perceptual_loss
+        net = tf.keras.Sequential()
+        for x, y in tf.data.Dataset.from_tensor_slices(data).batch(32):
+            with {under}:
+                loss = perceptual_loss(net(x), y)
+        """
+    files = write(project, losses=losses, program=program)
+    assert ("losses.py" in lint(files, frozenset({"TFP107"}))) is found
+
+
+@pytest.mark.parametrize("name", ["network", "critic_1", "dqn"])
+def test_a_network_that_an_object_of_another_file_keeps_is_a_model(project: Path, name: str) -> None:
+    greedy = f"""
+        import tensorflow as tf
+        class Greedy:
+            def __init__(self, {name}):
+                self.{name} = {name}
+            def act(self, state):
+                state = tf.expand_dims(state, axis=0)
+                return tf.argmax(self.{name}(state)[0])
+        """
+    program = """
+        import gym
+        from greedy import Greedy
+        from nets import build
+        env = gym.make("CartPole-v1")
+        greedy = Greedy(build())
+        state = env.reset()
+        while True:
+            state, reward, done, info = env.step(greedy.act(state))
+        """
+    files = write(project, greedy=greedy, program=program)
+    assert lint(files, frozenset({"TFP107"})) == {"greedy.py": ["TFP107"]}
+
+
 @pytest.mark.parametrize(("decorator", "found"), [("@tf.function", False), ("", True)])
 def test_a_model_of_another_file_may_be_compiled_itself(project: Path, decorator: str, found: bool) -> None:
     nets = f"""

@@ -38,7 +38,8 @@ class Caller:
 
     `state` is that of the code around it. `may_be_per_step` is said of code that nobody calls in turn, so that
     it is judged by itself; `always` of a call that is made whenever the code around it runs, behind no condition;
-    `guarded` of one that a guard or a cache keeps from being made on each step.
+    `guarded` of one that a guard or a cache keeps from being made on each step, and `taped` of one that is part of a gradient
+    step, as what its tape records is.
     `fates` is what becomes there of what the call gives, `parts` what becomes of the parts of a tuple.
     "drive" is what takes the next of what a generator of this file yields.
     "consume" is what takes the elements of a dataset that comes from this file: `which` part of a tuple, "[1]", or ""
@@ -59,6 +60,7 @@ class Caller:
     given: tuple[Given, ...] = ()
     fed: bool = False
     guarded: bool = False
+    taped: bool = False
     trains: bool = False
     on_one_graph: bool = False
     files: tuple[str | int, ...] = ()

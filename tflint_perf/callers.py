@@ -177,12 +177,14 @@ class _Search:
             state = "eager" if "eager" in states else "compiled" if states == {"compiled"} else "unknown"
         alone = around is not None and around.alone and not above and use.function != "main"
         outside_loops = use.loop == "none" and not use.in_loop
+        # A loop that makes no step of it is part of what calls the function around.
+        within = use.loop == "none" and not (acts and use.in_loop)
         return Caller(
             use.how,
             state,
             use.per_step
             or (acts and use.in_loop and use.loop == "none")
-            or (outside_loops and any(caller.per_step for caller in above)),
+            or (within and any(caller.per_step for caller in above)),
             outside_loops and (alone or any(caller.may_be_per_step for caller in above)),
             use.always and (not above or use.loop != "none" or _always(above)),
             use.fates,
@@ -190,8 +192,9 @@ class _Search:
             given=tuple(_from_anywhere(given, file) for given in use.given),
             files=use.files,
             fed=use.fed,
-            trains=use.trains or (outside_loops and any(caller.trains for caller in above)),
+            trains=use.trains or (within and any(caller.trains for caller in above)),
             guarded=use.guarded or (outside_loops and _are_guarded(above)),
+            taped=use.taped or (outside_loops and _are_taped(above)),
             on_one_graph=use.on_one_graph or (outside_loops and any(caller.on_one_graph for caller in above)),
         )
 
@@ -211,6 +214,12 @@ def _are_guarded(callers: Iterable[Caller]) -> bool:
     """Whether a guard stands in front of all calls that a step loop makes."""
     guarded = {caller.guarded for caller in callers if caller.per_step}
     return guarded == {True}
+
+
+def _are_taped(callers: Iterable[Caller]) -> bool:
+    """Whether all calls that a step loop makes are parts of gradient steps."""
+    taped = {caller.taped for caller in callers if caller.per_step}
+    return taped == {True}
 
 
 def _uses(file: Path, data: bytes, files: Files) -> tuple[Use, ...]:

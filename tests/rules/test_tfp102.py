@@ -101,11 +101,27 @@ SILENT = {
                 loss = loss + tf.square(variable)
             optimizer.apply_gradients([(tape.gradient(loss, variable), variable)])
         """,
-    "a loop of inference": """
+    "a loop of inference that feeds the model nothing new": """
         model = tf.keras.Sequential([tf.keras.layers.Dense(8)])
-        x = a
+        total = tf.zeros(())
+        for i in range(1000):
+            total = total + tf.reduce_sum(model(a))
+        """,
+    "a model's writing that goes by way of the host": """
+        model = tf.keras.Sequential([tf.keras.layers.Dense(8)])
+        words = tf.ones((1, 1))
         for _ in range(1000):
-            x = x + model(x)
+            word = tf.argmax(model(words), axis=-1)[-1].numpy()
+            words = tf.expand_dims([word], 0)
+        """,
+    "a model's writing that ends at a word": """
+        model = tf.keras.Sequential([tf.keras.layers.Dense(8)])
+        words = tf.ones((1, 1))
+        for _ in range(1000):
+            word = tf.argmax(model(words), axis=-1)
+            if word == 3:
+                break
+            words = tf.concat([words, word], axis=1)
         """,
     "a loop that calls a compiled function": """
         @tf.function
@@ -303,6 +319,30 @@ FLAGGED = {
                 x = x * factor
             return x
         run(1000)
+        """,
+    "a model that is fed what it gave": """
+        model = tf.keras.Sequential([tf.keras.layers.Dense(8)])
+        x = a
+        for _ in range(1000):  # <-
+            x = x + model(x)
+        """,
+    "a model that writes word by word": """
+        model = tf.keras.Sequential([tf.keras.layers.Dense(8)])
+        def write(words, count):
+            for _ in range(count):  # <-
+                window = words[:, -16:]
+                word = tf.argmax(model(window)[:, -1], axis=-1)
+                words = tf.concat([words, word[:, None]], axis=1)
+            return words
+        print(write(tf.ones((1, 1)), read()))
+        """,
+    "behind a counter that an assignment counts": """
+        x, i = a, 0
+        while i < 1000:  # <-
+            x = tf.matmul(x, a)
+            i = i + 1
+            if i % 100 == 0:
+                print(i)
         """,
     "an augmented assignment": """
         x = tf.constant(1.0)

@@ -18,6 +18,63 @@ PREAMBLE = dedent("""\
 ROWS = PREAMBLE.count("\n")
 
 SILENT = {
+    "beside the tape, for its tensors": """
+        target = tf.keras.models.clone_model(model)
+        def learn(states, rewards):
+            values = target(states)
+            wanted = rewards + 0.9 * tf.reduce_max(values, axis=1)
+            with tf.GradientTape() as tape:
+                loss = loss_fn(wanted, model(states))
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        for x in dataset:
+            learn(x, np.ones(32))
+        """,
+    "what becomes an array, once for several gradient steps": """
+        def replay(states):
+            last = np.array(model(states))
+            for _ in range(10):
+                with tf.GradientTape() as tape:
+                    loss = loss_fn(last, model(states))
+                optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        for x in dataset:
+            replay(x)
+        """,
+    "what becomes an array, under the tape of who calls": """
+        def choose(state):
+            return np.argmax(model(state).numpy())
+        for x in dataset:
+            with tf.GradientTape() as tape:
+                loss = loss_fn(choose(x), model(x))
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        """,
+    "what an object keeps by the name of no model": """
+        class Agent:
+            def __init__(self, scale):
+                self.scale = scale
+            def act(self, state):
+                return self.scale(tf.expand_dims(state, 0))
+        agent = Agent(read())
+        while not done:
+            state, reward, done, _ = env.step(agent.act(state))
+        """,
+    "what an object makes of a model that it is handed": """
+        class Agent:
+            def __init__(self, network):
+                self.network = tf.function(network)
+            def act(self, state):
+                return self.network(tf.expand_dims(state, 0))
+        agent = Agent(read())
+        while not done:
+            state, reward, done, _ = env.step(agent.act(state))
+        """,
+    "a layer that reads a number of what it is given": """
+        class Scale(tf.keras.layers.Layer):
+            def call(self, x):
+                return x / float(tf.reduce_sum(x))
+        scale = Scale()
+        for x in dataset:
+            keep(scale(x))
+        """,
     "a compiled pass where everything is turned eager": """
         tf.config.run_functions_eagerly(True)
         @tf.function
@@ -241,6 +298,88 @@ SILENT = {
 }
 
 FLAGGED = {
+    "beside the tape, for arrays": (
+        """
+        target = tf.keras.models.clone_model(model)
+        def learn(states, rewards):
+            values = target(states)
+            best = tf.argmax(model(states), axis=1)
+            values, best = np.array(values), best.numpy()
+            wanted = rewards + 0.9 * values[:, best]
+            with tf.GradientTape() as tape:
+                loss = loss_fn(wanted, model(states))
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+            return np.abs(wanted - model(states).numpy())
+        for x in dataset:
+            learn(x, np.ones(32))
+        """,
+        [4, 5, 11],
+    ),
+    "beside the tape, for arrays, in a function of its own": (
+        """
+        def errors(states):
+            return np.square(model(states))
+        def learn(states):
+            wanted = errors(states)
+            with tf.GradientTape() as tape:
+                loss = loss_fn(wanted, model(states))
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        for x in dataset:
+            learn(x)
+        """,
+        [3],
+    ),
+    "a network that an object is handed": (
+        """
+        class Greedy:
+            def __init__(self, env, dqn):
+                self.env = env
+                self.dqn = dqn
+            def act(self, state):
+                state = tf.expand_dims(state, 0)
+                return tf.argmax(self.dqn(state)[0])
+        greedy = Greedy(env, read())
+        while not done:
+            state, reward, done, _ = env.step(greedy.act(state))
+        """,
+        [8],
+    ),
+    "a layer that reads its settings as numbers": (
+        """
+        class Scale(tf.keras.layers.Layer):
+            def __init__(self, depth, heads):
+                super().__init__()
+                self.depth = depth // heads
+            def call(self, x):
+                return x * float(self.depth) ** -0.5 / np.sqrt(self.depth)
+        scale = Scale(8, read())
+        for x in dataset:
+            keep(scale(x))
+        """,
+        [10],
+    ),
+    "a call that lacks an argument, which says nothing of that": (
+        """
+        def score(x, network, scale=None):
+            return network(x)
+        def learn(network):
+            for x in dataset:
+                keep(score(x, network))
+                keep(score(x))
+        learn(model)
+        """,
+        [3],
+    ),
+    "a batch that is decoded word by word": (
+        """
+        coder = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        for x in dataset:
+            state = coder(x)
+            for t in range(length):
+                word, state = model([word, state])
+        """,
+        [4, 6],
+    ),
     "a compiled call of another object": (
         "other.call = tf.function(other.call)\nfor x in dataset:\n    model(x)\n",
         [3],

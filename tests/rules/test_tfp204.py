@@ -32,6 +32,45 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "a variable that each round trains anew": """
+        for size in sizes:
+            weights = tf.Variable(read(size))
+            for x in dataset:
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(step(x) * weights)
+                weights.assign(weights - 0.1 * tape.gradient(loss, weights))
+        """,
+    "a variable of each round that nothing writes to": """
+        for size in sizes:
+            scale = tf.Variable(read(size))
+            for x in dataset:
+                step(x * scale)
+        """,
+    "a loss that a function makes once": """
+        def make_loss():
+            return keras.losses.MeanSquaredError()
+        loss_fn = make_loss()
+        for x in dataset:
+            loss = loss_fn(x, step(x))
+        """,
+    "a loss that a function makes for an object, which keeps it": """
+        def make_loss():
+            return keras.losses.MeanSquaredError()
+        class Trainer:
+            def __init__(self):
+                self.loss_fn = make_loss()
+            def learn(self, x):
+                return self.loss_fn(x, step(x))
+        trainer = Trainer()
+        for x in dataset:
+            trainer.learn(x)
+        """,
+    "a loss that a script has no more use for": """
+        def old_loss(y):
+            return keras.losses.BinaryCrossentropy()(tf.ones_like(y), y)
+        for x in dataset:
+            model.train_on_batch(x, x)
+        """,
     "a layer without weights in a call that compiled code runs": """
         class Critic(keras.Model):
             def call(self, inputs):
@@ -248,6 +287,47 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a variable that holds the state of each episode": """
+        def push(stack, frame):
+            stack[0].assign(frame)
+            return stack
+        for episode in range(100):
+            stack = tf.Variable(env.reset())  # <-
+            done = False
+            while not done:
+                frame, reward, done, _ = env.step(step(stack))
+                stack = push(stack, frame)
+        """,
+    "a variable that is assigned to in the loop": """
+        for episode in range(100):
+            state = tf.Variable(env.reset())  # <-
+            for t in range(1000):
+                frame, reward, done, _ = env.step(step(state))
+                state.assign(frame)
+        """,
+    "a loss that a function makes for each step": """
+        def make_loss():
+            return keras.losses.MeanSquaredError()  # <-
+        for x in dataset:
+            loss_fn = make_loss()
+            loss = loss_fn(x, step(x))
+        """,
+    "a loss that a function makes in each trace": """
+        def make_loss():
+            return keras.losses.MeanSquaredError()  # <-
+        def loss_of(x):
+            loss_fn = make_loss()
+            return loss_fn(x, step(x))
+        @tf.function
+        def learn(x):
+            return loss_of(x)
+        for x in dataset:
+            learn(x)
+        """,
+    "a loss of a library, which others call": """
+        def adversarial_loss(y):
+            return keras.losses.BinaryCrossentropy()(tf.ones_like(y), y)  # <-
+        """,
     "an optimizer": """
         for x in dataset:
             optimizer = tf.keras.optimizers.Adam(1e-3)  # <-

@@ -307,6 +307,20 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a draw of what callers give in the place of its base": """
+        class Net(tf.keras.Model):
+            def call(self, x):
+                return x
+        class Generator(Net):
+            def noise(self, count):
+                return np.random.normal(size=(count, 9)) # <-
+        @tf.function
+        def step(generator: Net, images):
+            return generator(generator.noise(32)) - images
+        generator = Generator()
+        for images in dataset:
+            step(generator, images)
+        """,
     "draws of a layer that only Keras runs": """
         class Jitter(tf.keras.layers.Layer):
             def call(self, images, training=None):

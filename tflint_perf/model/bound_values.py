@@ -96,13 +96,16 @@ def _parameter(infer: Inference, binding: Binding, scope: Scope) -> Value:
             return Value(kind, klass=function.owner)
     annotation = binding.node.annotation if isinstance(binding.node, cst.Param) else None
     told = _value_of_annotation(infer, annotation.annotation) if annotation is not None else UNKNOWN
-    # What callers give says more of a dataset.
-    if (told.known and told.kind != "dataset") or infer.arguments_of is None:
+    # What callers give says more of a dataset, and of an object, which may be of a class derived from the one that is told.
+    says_all = told.known and told.kind != "dataset" and told.klass is None
+    if says_all or infer.arguments_of is None:
         return told
     given = infer.arguments_of(function, binding.name)
     value = join([infer.value(argument) for argument in given]) if given else UNKNOWN
     if value is UNKNOWN and not told.known and infer.by_use is not None:
         return infer.by_use.parameter(binding)
+    if told.klass is not None and value.klass is None:
+        return told
     return value if value.kind == told.kind or not told.known else told
 
 

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from tflint_perf.model.infer import Inference
     from tflint_perf.model.scopes import Binding, Class, Scope
 
-# A parameter of such a name is a model where tensors are given to it.
+# A parameter of such a name, or what an object keeps of it, is a model where tensors are given to it.
 _MODEL_NAMES = re.compile(
     r"(\w+_)?(model|net|network|generator|discriminator|encoder|decoder|actor|critic|policy|classifier|backbone|student|"
-    r"teacher)$",
+    r"teacher|d{1,3}qn)(_(target|online|main|local|eval|old|new|\d))?$",
     re.I,
 )
 _OF_MODELS = ("trainable_variables", "trainable_weights", "load_weights", "save_weights")
@@ -157,9 +157,37 @@ class ByUse:
         return known
 
     def _is_model_of(self, klass: Class, name: str) -> bool:
-        return self._may_be_of_keras and any(
+        if not self._may_be_of_keras:
+            return False
+        if any(self._is_of(use, klass) for use in self._asked_of_models.get(name, ())):
+            return True
+        return (
+            bool(_MODEL_NAMES.match(name))
+            and self._is_handed_in(klass, name)
+            and any(
+                self._is_of(call.func, klass) and self._takes_tensor(call)
+                for call in self._walk.calls.get(name, ())
+            )
+        )
+
+    def _is_of(self, use: cst.CSTNode, klass: Class) -> bool:
+        """Whether an expression is an attribute of an object of a class."""
+        return (
             isinstance(use, cst.Attribute)
             and isinstance(use.value, cst.Name)
             and self._infer.value(use.value).klass is klass
-            for use in self._asked_of_models.get(name, ())
+        )
+
+    def _is_handed_in(self, klass: Class, name: str) -> bool:
+        """Whether an attribute holds what the constructor was given, and nothing else."""
+        bindings = klass.attributes.get(name, ())
+        return bool(bindings) and all(
+            isinstance(binding.value, cst.Name)
+            and binding.path == ()
+            and (maker := binding.at.block.function) is not None
+            and maker.name == "__init__"
+            and (home := self._infer.names.home(binding.value)) is not None
+            and home.function is maker
+            and all(given.kind == "param" for given in home.bindings[binding.value.value])
+            for binding in bindings
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from copy import copy
+from functools import cached_property
 
 import libcst as cst
 
@@ -209,9 +210,23 @@ class CallGraph:
 
     def callers_outside(self, function: Function) -> tuple[Caller, ...]:
         """The places in other files that call `function`, or hand it to something."""
-        name = name_outside(function)
-        callers = self._outside.callers(name) if name else ()
+        names = filter(None, map(name_outside, (function, *self.makers_of_iterators(function))))
+        callers = (caller for name in names for caller in self._outside.callers(name))
         return tuple(caller for caller in callers if caller.how != "consume")
+
+    def makers_of_iterators(self, function: Function) -> list[Function]:
+        """The `__iter__` of other classes whose objects a loop goes over by a function, their iterators' `__next__`."""
+        return self._makers_of_iterators.get(function, []) if function.name == "__next__" else []
+
+    @cached_property
+    def _makers_of_iterators(self) -> dict[Function, list[Function]]:
+        found: dict[Function, list[Function]] = {}
+        for maker in self._methods_by_name.get("__iter__", ()):
+            given = self._infer.returned(maker)
+            if given.kind == "instance" and given.klass not in (None, maker.owner):
+                if (taken := given.klass.methods.get("__next__")) is not None:
+                    found.setdefault(taken, []).append(maker)
+        return found
 
     def consumers_outside(self, name: str) -> Iterator[Caller]:
         """The places in other files that take the elements of a dataset which this file gives them by a name."""
@@ -230,6 +245,7 @@ class CallGraph:
             if name_outside(function) and not self._is_keras_s(function):
                 found.add(function)
             waiting += [function.outer, *map(self.function_at, self.sites(function))]
+            waiting += self.makers_of_iterators(function)
         return found
 
     def _is_keras_s(self, function: Function) -> bool:
@@ -264,9 +280,8 @@ class CallGraph:
             found = (
                 argument(call, position if position is None or position >= 0 else None, parameter) or default
             )
-            if found is None:
-                return []
-            given.append(found)
+            if found is not None:  # a call without it would fail
+                given.append(found)
         return given
 
     def _function_argument_of_run(self, call: cst.Call, function: Function) -> bool:

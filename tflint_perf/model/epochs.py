@@ -23,6 +23,7 @@ from tflint_perf.model.values import Value
 if TYPE_CHECKING:
     from tflint_perf.model.loops import Loops
 
+_COUNTING = frozenset({"range", "trange"})
 # What loops inside a loop or function: a step loop in sight, or a call that runs one.
 Inside = Loop | cst.Call
 
@@ -92,8 +93,26 @@ class Epochs:
             self._is_seldom(part)
             or self._is_under_tape(part)
             or (learns and not self._is_work(part))
+            or (takes and self._counts_inferences(part))
             or (applies and self._gathers_gradients(part))
             for part in inside
+        )
+
+    def _counts_inferences(self, part: Inside) -> bool:
+        """Whether a loop that counts, or one in what a call runs, does nothing but infer from the batch that the loop around it
+        took: it decodes words one by one."""
+        if self._is_work(part):
+            return False
+        functions = self._calls.targets(part) if isinstance(part, cst.Call) else []
+        loops = [part] if isinstance(part, Loop) else [loop for f in functions for loop in f.loops]
+        calls = [call for function in functions for call in function.calls if call is not part]
+        return (
+            bool(loops)
+            and all(map(_is_counting, loops))
+            and not any(
+                map(self._takes_batch, [*calls, *(call for loop in loops for call in _calls_in(loop))])
+            )
+            and not any(map(self._runs_step_loop, calls))
         )
 
     def _gathers_gradients(self, part: Inside) -> bool:
@@ -198,6 +217,13 @@ class Epochs:
         if not acting and value.kind == "function":
             return outside.trains(value.outside)
         return value.kind != "function" or outside.acts(value.outside) or outside.has_step_loop(value.outside)
+
+
+def _is_counting(loop: Loop) -> bool:
+    """Whether a loop counts, rather than runs over things."""
+    return loop.iterable is None or (
+        isinstance(loop.iterable, cst.Call) and callee_name(loop.iterable) in _COUNTING
+    )
 
 
 def _calls_in(loop: Loop) -> list[cst.Call]:

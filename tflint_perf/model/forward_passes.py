@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.model.flow import loops_around, runs_beside
+from tflint_perf.model.parts_of_steps import PartsOfSteps
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.short_loops import runs_over_files
-from tflint_perf.model.steps import is_under_tape
 from tflint_perf.model.syntax import (
     argument,
     bound_of_range,
@@ -54,7 +53,7 @@ class ForwardPasses:
         self._model = model
         self._walk = model.walk
         self._called_seldom: dict[Function, bool] = {}
-        self._of_steps: dict[Function, bool] = {}
+        self.of_steps = PartsOfSteps(model, self.is_seldom)
 
     def all(self) -> Iterator[ForwardPass]:
         """The passes, in the order of the text."""
@@ -100,7 +99,7 @@ class ForwardPasses:
         for calls in self._walk.calls.values():
             for call in calls:
                 if self._is_inference(call) and self._runs_eagerly_per_step(call):
-                    if not self._belongs_to_step(call) and not self._model.tracing.obstacle_in_call(call):
+                    if not self.of_steps.has(call) and not self._model.tracing.obstacle_in_call(call):
                         yield call
 
     def _is_inference(self, call: cst.Call) -> bool:
@@ -152,7 +151,7 @@ class ForwardPasses:
             model.is_eager(call)
             and model.is_per_step(call)
             and self._is_reached_eagerly(call)
-            and not self._is_seldom(call)
+            and not self.is_seldom(call)
             and not self._builds_model(call)
             and not self.makes_variables(call)
             and not runs_over_files(model.infer, model.loops.innermost_loop(call))
@@ -170,7 +169,7 @@ class ForwardPasses:
         sites = [site for site in model.calls.sites(function) if model.is_per_step(site)]
         return not sites or any(map(model.is_eager, sites)) or bool(model.calls.callers_outside(function))
 
-    def _is_seldom(self, node: cst.CSTNode) -> bool:
+    def is_seldom(self, node: cst.CSTNode) -> bool:
         """Whether something keeps `node` from running on each step, here or wherever a step loop calls it."""
         model = self._model
         if model.guard_of(node) is not None or model.once.runs_seldom(node):
@@ -185,7 +184,7 @@ class ForwardPasses:
             outside = [caller for caller in model.calls.callers_outside(function) if caller.per_step]
             known = self._called_seldom[function] = (
                 bool(sites or outside)
-                and all(map(self._is_seldom, sites))
+                and all(map(self.is_seldom, sites))
                 and all(caller.guarded for caller in outside)
             )
         return known
@@ -268,54 +267,6 @@ class ForwardPasses:
                     for part in descendants(call.args[0].value)
                 )
         return False
-
-    # What belongs to gradient steps
-
-    def _belongs_to_step(self, node: cst.CSTNode) -> bool:
-        """Whether a gradient step runs `node`: under its tape, beside it, or in a function that it calls."""
-        if is_under_tape(self._model.infer, node) or self._is_in_step(node):
-            return True
-        function = self._model.function_at(node)
-        if function is None:
-            return False
-        called = self._model.calls.sites(function)
-        if called and all(is_under_tape(self._model.infer, site) for site in called):
-            return True
-        if self._model.loops.innermost_loop(node) is not None:
-            return False
-        known = self._of_steps.get(function)
-        if known is None:
-            self._of_steps[function] = False  # functions that call each other
-            sites = [site for site in called if self._model.is_per_step(site) and not self._is_seldom(site)]
-            known = self._of_steps[function] = bool(sites) and all(map(self._belongs_to_step, sites))
-        return known
-
-    def _is_in_step(self, node: cst.CSTNode) -> bool:
-        function, order = self._model.function_at(node), self._model.infer.place(node).order
-        around = loops_around(self._model.loops.innermost_loop(node))
-        for step in self._model.steps.of(function):
-            loop = self._model.loops.innermost_loop(step.tape)
-            if function is not None and (loop is None or not around):
-                if runs_beside(self._model.infer.place(node), self._walk.at[step.tape]):
-                    return True
-                continue
-            last = max(self._model.infer.place(call).order for call in step.applied)
-            if loop in around and self._walk.at[step.tape].order <= order <= last:
-                return True
-        at = self._model.infer.place(node)
-        calls = self._calls_of_steps.get(function, ()) if not around else ()
-        return any(runs_beside(at, self._model.infer.place(call)) for call in calls)
-
-    @cached_property
-    def _calls_of_steps(self) -> dict[Function | None, list[cst.Call]]:
-        """The calls of functions that make a gradient step in eager mode, by the function that calls, out of loops."""
-        found: dict[Function | None, list[cst.Call]] = {}
-        for step in self._model.steps.all():
-            if step.function is not None and self._model.is_eager(step.tape):
-                for call in self._model.calls.sites(step.function):
-                    if self._model.loops.innermost_loop(call) is None:
-                        found.setdefault(self._model.function_at(call), []).append(call)
-        return found
 
     # Inputs
 

@@ -9,7 +9,7 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.side_effects import is_outer
 from tflint_perf.model.size_of_calls import draws_batch, is_of_environment
-from tflint_perf.model.syntax import callee_name, descendants, is_constant, keyword_argument
+from tflint_perf.model.syntax import callee_name, descendants, is_constant, keyword_argument, last_name
 
 _HOST_METHODS = frozenset({"numpy", "item", "tolist", "fit", "predict", "evaluate", "train_on_batch", "test_on_batch",
                            "predict_on_batch", "fit_generator", "save", "save_weights", "load_weights", "savefig",
@@ -22,6 +22,8 @@ _HOST_FUNCTIONS = frozenset({"pad_sequences", "to_categorical", "img_to_array"})
 _ARRAY_METHODS = {"reshape": True, "astype": True, "flatten": False, "ravel": False, "squeeze": False}
 _GROWING = frozenset({"append", "extend", "insert", "add", "update", "pop", "popleft", "appendleft", "remove", "clear",
                       "setdefault", "put", "push"})  # fmt: skip
+# What an environment says it takes and gives, from which it draws.
+_SPACES = frozenset({"action_space", "observation_space"})
 _STATE = frozenset({"variable", "model", "layer", "optimizer", "metric"})
 # NumPy's constants and types mean the same at trace time.
 _NUMPY_CONSTANTS = frozenset({"np.pi", "np.inf", "np.nan", "np.e", "np.newaxis", "np.float32", "np.float64", "np.int32",
@@ -56,13 +58,15 @@ class HostCalls:
                 return f"`.{last}()` runs on the host"
             if self._is_of_arrays(call, call.func.value, function):
                 return f"`.{last}()` is a method of arrays, which compiled code gets as tensors"
-            if not self._calls.targets(call) and (is_of_environment(call) or draws_batch(call)):
+            if not self._calls.targets(call) and (
+                is_of_environment(call) or draws_batch(call) or last_name(call.func.value) in _SPACES
+            ):
                 return f"`.{last}()` runs on the host"
             if last in _GROWING and is_outer(self._infer, call.func.value, function):
                 if self._infer.value(call.func.value).kind not in ("metric", "model", "layer", "optimizer"):
                     return f"`.{last}()` writes to a container outside the step"
         elif last in _HOST_BUILTINS and not self._infer.names.lookup(last, self._infer.names.scope_of(call)):
-            if last not in ("float", "int", "bool", "round") or not _takes_constant(call):
+            if last not in ("float", "int", "bool", "round") or not self._takes_constant(call):
                 return f"`{last}()` runs on the host"
         return ""
 
@@ -84,11 +88,43 @@ class HostCalls:
     def _imported(self, call: cst.Call, name: str) -> str:
         on_host = f"`{name}` runs on the host"
         if name in _NUMPY_CONSTANTS:
-            return "" if all(_is_static(arg.value) for arg in call.args) else on_host
+            return "" if all(self._is_static(arg.value) for arg in call.args) else on_host
         module = name.split(".", 1)[0]
         if module == "np" and call.args and ".random" not in name:
             return "" if all(is_constant(arg.value) for arg in call.args) else on_host
         return on_host if module in _HOST_MODULES or name.startswith(_TF_HOST) else ""
+
+    def _takes_constant(self, call: cst.Call) -> bool:
+        return bool(call.args) and self._is_static(call.args[0].value)
+
+    def _is_static(self, node: cst.BaseExpression) -> bool:
+        """Constants, static shapes, an object's settings, and what Python computes of these."""
+        if (
+            isinstance(node, cst.BinaryOperation)
+            and self._is_static(node.left)
+            and self._is_static(node.right)
+        ):
+            return True
+        return (
+            is_constant(node)
+            or (isinstance(node, cst.Attribute) and self._is_setting(node))
+            or any(
+                isinstance(part, cst.Attribute) and part.attr.value == "shape" for part in descendants(node)
+            )
+        )
+
+    def _is_setting(self, node: cst.Attribute) -> bool:
+        """Whether an attribute is what the constructor of a layer or model was given, or made of that by Python."""
+        owner = self._infer.value(node.value).klass
+        if owner is None or self._infer.classes.keras_kind(owner) not in ("model", "layer"):
+            return False
+        bindings = self._infer.classes.bindings_of(node)
+        functions = [binding.at.block.function for binding in bindings]
+        return (
+            bool(bindings)
+            and all(function is not None and function.name == "__init__" for function in functions)
+            and self._infer.value(node).kind in ("unknown", "number")
+        )
 
     def _makes_state(self, call: cst.Call) -> str:
         """Why a call may not run again and again: it makes a variable, or something that holds variables."""
@@ -121,14 +157,3 @@ class HostCalls:
                         return True
             current = self._infer.walk.parents.get(current)
         return False
-
-
-def _takes_constant(call: cst.Call) -> bool:
-    return bool(call.args) and _is_static(call.args[0].value)
-
-
-def _is_static(node: cst.BaseExpression) -> bool:
-    """Constants and static shapes."""
-    return is_constant(node) or any(
-        isinstance(part, cst.Attribute) and part.attr.value == "shape" for part in descendants(node)
-    )

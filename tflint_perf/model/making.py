@@ -12,6 +12,7 @@ import libcst as cst
 
 from tflint_perf.model.apis import kind_of_call
 from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.held_state import holds_state
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.invariance import Invariance
 from tflint_perf.model.keras_classes import COMPILED_METHODS
@@ -49,6 +50,7 @@ _WITHOUT_WEIGHTS = ("Dropout", "Noise", "Random", "Lambda", "ActivityRegularizat
 # Functions that make the parts of something else, once for each of these.
 _MAKERS = frozenset({"__init__", "build", "__new__", "setup", "__post_init__", "from_config"})
 _LOSS = re.compile(r"loss|(^|_)(bce|mse|criterion)($|_)", re.I)
+_TRAINING = ("apply_gradients", "minimize", "fit", "train_on_batch")
 _TRAINED = frozenset({"trainable_variables", "trainable_weights", "variables", "weights"})
 # Arguments of an SGD without momentum: nothing in it changes with its steps.
 _OF_PLAIN_SGD = frozenset({"learning_rate", "lr", "name", "clipnorm", "clipvalue", "global_clipnorm"})
@@ -85,10 +87,12 @@ class Making:
         for calls in list(self._walk.calls.values()):
             for call in calls:
                 kind = self._kind(call)
-                if kind is None or self._is_part(call):
+                if kind is None:
                     continue
                 stateless = self._is_stateless(call, kind)
-                time = self._time(call, kind, stateless)
+                places = self._uses_of_factory(call, kind) if self._is_part(call) else [call]
+                times = [self._time(place, kind, stateless) for place in places]
+                time = times[0] if times and None not in times else None
                 if time is not None:
                     yield Made(call, kind, last_name(call.func), time, stateless)
 
@@ -173,6 +177,16 @@ class Making:
             return any(isinstance(r.value, cst.Name) and r.value.value in names for r in function.returns)
         return isinstance(parent, cst.Return)
 
+    def _uses_of_factory(self, made: cst.Call, kind: Kind) -> list[cst.Call]:
+        """The calls of a function that does nothing but make a new loss or optimizer for its callers, where none keeps it."""
+        function = self._calls.function_at(made)
+        if kind not in ("loss", "optimizer") or not isinstance(self._walk.parents.get(made), cst.Return):
+            return []
+        if function is None or function.name in _MAKERS or self._builds(function):
+            return []
+        sites = self._calls.sites(function)
+        return sites if not any(map(self._is_part, sites)) else []
+
     def _takes_parts(self, call: cst.Call) -> bool:
         return callee_name(call) == "compile" or self._infer.value(call).kind in (
             "model",
@@ -227,9 +241,9 @@ class Making:
             return None
         if self._loops.is_per_step(call):
             return "step"
-        return (
-            "epoch" if kind in _PER_EPOCH and loop is not None and self._is_epoch_loop(loop, call) else None
-        )
+        if kind in _PER_EPOCH and loop is not None and self._is_epoch_loop(loop, call, kind):
+            return "epoch"
+        return None
 
     def _is_trained_inside(self, call: cst.Call, loop: Loop) -> bool:
         """Whether a loop in `loop` trains a layer that is made in that: each is a trial's own."""
@@ -268,7 +282,7 @@ class Making:
         owner = function.owner.name if function.owner is not None else ""
         if not (_LOSS.search(function.name) or _LOSS.search(owner)):
             return False
-        if self._calls.callers_outside(function) or function.name in _MAKERS:
+        if self._calls.callers_outside(function) or function.name in _MAKERS or self._is_left_over(function):
             return False
         if function not in self._of_loss:
             self._of_loss[function] = False  # functions that call each other
@@ -277,6 +291,11 @@ class Making:
                 caller is not None and self._is_of_loss(caller) for caller in callers
             )
         return self._of_loss[function]
+
+    def _is_left_over(self, function: Function) -> bool:
+        """Whether a script that trains mentions a function of it nowhere: nobody calls that."""
+        trains = any(name in self._walk.calls for name in _TRAINING)
+        return trains and function.owner is None and function.name not in self._walk.names
 
     def _is_compiled(self, call: cst.Call, kind_made: Kind, function: Function | None) -> bool:
         """Whether a call is compiled and runs more than once: reached per step, or Keras's to call. A compiled function
@@ -315,11 +334,10 @@ class Making:
             inside += [inner for target in self._calls.targets(call) for inner in target.loops]
         return {self._loops.kind(inner) for inner in inside}
 
-    def _is_epoch_loop(self, loop: Loop, call: cst.Call) -> bool:
+    def _is_epoch_loop(self, loop: Loop, call: cst.Call, kind: Kind) -> bool:
         """Whether a loop runs epochs of one training, which make the same object each time."""
-        return (
-            self._loops.kind(loop) == "epoch"
-            and self._kinds_inside(loop) - {"none"} == {"step"}
-            and self._invariance.change(call, loop) is None
-            and not self._invariance.asks_the_host(call)
-        )
+        if self._loops.kind(loop) != "epoch" or self._kinds_inside(loop) - {"none"} != {"step"}:
+            return False
+        if kind == "variable" and holds_state(self._calls, self._walk.parents.get(call), loop):
+            return True  # which takes another value by `assign`
+        return self._invariance.change(call, loop) is None and not self._invariance.asks_the_host(call)

@@ -121,7 +121,7 @@ class OpLoops:
     def runs_ops_alone(self, loop: Loop) -> bool:
         """Whether an iteration calls nothing but ops, and what shows or collects their results."""
         body = loop.node.body if not isinstance(loop.node, cst.CompFor) else None
-        return body is not None and all(self._is_op_call(call, 0) for call in calls_below(body))
+        return body is not None and all(self.is_op_call(call, 0) for call in calls_below(body))
 
     def follows_gradients(self, loop: Loop) -> bool:
         """Whether an iteration asks a tape for gradients, by ops and models alone, and changes no variable by them: it
@@ -135,10 +135,11 @@ class OpLoops:
         return (
             any(callee_name(call) == "gradient" for call in calls)
             and not any(callee_name(call) in _CHANGES_VARIABLES for call in calls)
-            and all(self._is_op_call(call, 0, gradients=True) for call in own)
+            and all(self.is_op_call(call, 0, gradients=True) for call in own)
         )
 
-    def _is_op_call(self, call: cst.Call, depth: int, *, gradients: bool = False) -> bool:
+    def is_op_call(self, call: cst.Call, depth: int, *, gradients: bool = False) -> bool:
+        """Whether a call runs ops alone, or shows what they gave; with `gradients`, models and tapes as well."""
         name = builtin_or_qualified(self._infer, call.func)
         kind = self._infer.value(call).kind
         if name in _HARMLESS or (gradients and self._is_of_tape(call, name)):
@@ -173,7 +174,7 @@ class OpLoops:
         """Whether a function of the file does nothing but run ops."""
         if self._compiled.is_traced(function) or function.yields:
             return False
-        return all(self._is_op_call(call, depth, gradients=gradients) for call in function.calls)
+        return all(self.is_op_call(call, depth, gradients=gradients) for call in function.calls)
 
     def is_steered(self, loop: Loop) -> bool:
         """Whether what is computed in the loop decides, on the host, how it goes on."""
@@ -195,8 +196,7 @@ class OpLoops:
         scope = self._infer.names.lookup(name.value, self._infer.names.scope_of(name))
         within = [b for b in scope[1] if self._invariance.is_bound_in(b, loop)] if scope is not None else []
         return bool(within) and all(
-            b.kind == "augment" and b.value is not None and self._iterations.number(b.value) is not None
-            for b in within
+            (added := _added(b)) is not None and self._iterations.number(added) is not None for b in within
         )
 
     def counts(self, loop: Loop) -> bool:
@@ -305,6 +305,19 @@ class OpLoops:
                 return True
             current = self._walk.parents.get(current)
         return False
+
+
+def _added(binding: Binding) -> cst.BaseExpression | None:
+    """What a binding adds to what its name was: `i += 1`, `i = i + 1`."""
+    match binding:
+        case Binding(kind="augment"):
+            return binding.value
+        case Binding(
+            kind="assign",
+            value=cst.BinaryOperation(left=cst.Name(value=name), operator=cst.Add(), right=added),
+        ) if name == binding.name:
+            return added
+    return None
 
 
 def is_read(parents: dict[cst.CSTNode, cst.CSTNode], node: cst.Name) -> bool:

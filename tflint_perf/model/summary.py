@@ -113,6 +113,7 @@ class Use:
     given: tuple[Given, ...] = ()
     fed: bool = False
     guarded: bool = False
+    taped: bool = False
     trains: bool = False
     on_one_graph: bool = False
     files: tuple[str | int, ...] = ()
