@@ -108,8 +108,11 @@ class ConvertPerBatch(Rule):
 
 
 def _is_per_step(model: Model, call: cst.Call) -> bool:
-    """Whether a conversion runs per step, or beside a gradient step in a function that nobody in sight calls."""
-    return model.is_per_step(call) or (model.training_steps.hold(call) and model.loops.may_be_per_step(call))
+    """Whether a conversion runs per step, or beside a gradient step that a loop makes again and again, or may make."""
+    return model.is_per_step(call) or (
+        model.training_steps.hold(call)
+        and (model.loops.may_be_per_step(call) or model.loops.is_repeated(call))
+    )
 
 
 def _is_host_batch(model: Model, call: cst.Call, node: cst.BaseExpression) -> bool:

@@ -16,6 +16,22 @@ model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 """
 
 SILENT = {
+    "a rollout, however long it is": """
+        def learn(states):
+            values = model.predict(np.vstack(states))
+        while True:
+            states = []
+            for t in range(training_batch):
+                state, reward, done, _ = env.step(action)
+                states.append(state)
+                if done:
+                    learn(states)
+        """,
+    "an array as long as all rows": """
+        while training:
+            x = np.zeros((len(rows),) + shape)
+            model.predict(x)
+        """,
     "all but the first rows": """
         for start in range(100):
             model.predict(windows[-start:])
@@ -178,6 +194,18 @@ SILENT = {
 }
 
 FLAGGED = {
+    "arrays whose shape is a sum": (
+        """
+        shape = (batch_size,) + size
+        while training:
+            x = np.zeros((batch_size,) + size)
+            y = np.empty([batch_size] + [4, 4])
+            model.predict(x)
+            model.predict(y)
+            target = model.predict(np.ones(shape))
+        """,
+        [6, 7, 8],
+    ),
     "the last window of a forecast": (
         """
         z = windows[:1]

@@ -20,6 +20,28 @@ def train_step(x, y):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "a sample that grows in a decoding loop": """
+        tokens = tf.concat((tf.reshape(prompt, (1, 9)), tf.zeros((1, 91), tf.int64)), axis=-1)
+        text = tokens.numpy()
+        for at in range(9, 100):
+            text[0, at] = np.argmax(model(tokens)[0, at])
+            tokens = tf.convert_to_tensor(text)
+        """,
+    "one number for each action": """
+        for step, (x, y) in enumerate(dataset):
+            model(tf.constant([0.5] * n_actions))
+        """,
+    "what a rollout ends with, once": """
+        def learn(states):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(tf.convert_to_tensor(states)))
+            optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+        states = []
+        while not done:
+            state, reward, done, _ = env.step(action)
+            states.append(state)
+        learn(states)
+        """,
     "an object of which the first batch is shown": """
         class Pairs:
             def __init__(self, rows, batch_size):
@@ -131,6 +153,48 @@ SILENT = {
 }
 
 FLAGGED = {
+    "labels that a list repeats for each sample": (
+        """
+        for x in tf.data.Dataset.from_tensor_slices(images).batch(32):
+            batch_size = x.shape[0]
+            train_step(x, tf.constant([[0.0]] * batch_size + [[1.0]] * batch_size))
+            train_step(x, tf.constant([1.0] * len(x)))
+        """,
+        [4, 5],
+    ),
+    "the first of an order that is shuffled": (
+        """
+        def learn(states):
+            order = np.random.permutation(2048)[:batch_size]
+            rows = [states[i] for i in order]
+            train_step(tf.convert_to_tensor(rows), 1)
+        for update in range(9000):
+            learn(memory)
+        """,
+        [5],
+    ),
+    "the last of a memory": (
+        """
+        for update in range(9000):
+            train_step(tf.convert_to_tensor(memory[-batch_size:]), 1)
+        """,
+        [3],
+    ),
+    "beside a gradient step behind each rollout": (
+        """
+        def learn(states):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(tf.convert_to_tensor(states)))
+            optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+        while True:
+            states = []
+            for _ in range(128):
+                state, reward, done, _ = env.step(action)
+                states.append(state)
+            learn(states)
+        """,
+        [4],
+    ),
     "what an object gives to a loop over it": (
         """
         class Pairs:

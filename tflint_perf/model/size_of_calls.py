@@ -75,6 +75,8 @@ def size_of_call(sizes: Sizes, call: cst.Call) -> Size | None:
             return made
     if name in _STACKS and isinstance(given, cst.List | cst.Tuple) and len(given.elements) > 1:
         parts = {sizes.partial(element.value) for element in given.elements}
+        if "sample" in parts and "batch" not in parts and _joins_within_samples(call, name):
+            return "sample"
         return "batch" if parts & {"batch", "sample"} else "unknown"
     if qualified in ("random.sample", "random.choices"):
         return "sample" if integer(argument(call, 1, "k")) == 1 else "batch"
@@ -160,11 +162,27 @@ def _new_array(sizes: Sizes, call: cst.Call, name: str, qualified: str) -> Size 
     else:
         return None
     found = sizes.infer.bindings_reaching(shape) if isinstance(shape, cst.Name) else None
-    if found is not None and len(found[1]) == 1 and isinstance(found[1][0].value, cst.Tuple | cst.List):
-        shape = found[1][0].value
+    if found is not None and len(found[1]) == 1:
+        given = _first_part(found[1][0].value)
+        shape = given if isinstance(given, cst.Tuple | cst.List) else shape
+    shape = _first_part(shape)
     if isinstance(shape, cst.Tuple | cst.List):
         shape = shape.elements[0].value if shape.elements else None
     return _by_first_axis(sizes, shape, call)
+
+
+def _first_part(shape: cst.BaseExpression | None) -> cst.BaseExpression | None:
+    """`(batch_size,)` of `(batch_size,) + shape`; other expressions as they are."""
+    first = shape
+    while isinstance(first, cst.BinaryOperation) and isinstance(first.operator, cst.Add):
+        first = first.left
+    return first if isinstance(first, cst.Tuple | cst.List) else shape
+
+
+def _joins_within_samples(call: cst.Call, name: str) -> bool:
+    """Whether `concat` joins arrays along another axis than the first: what was one sample stays one."""
+    axis = argument(call, 1, "axis")
+    return name in ("concat", "concatenate") and integer(axis) not in (0, None)
 
 
 def _by_first_axis(sizes: Sizes, length: cst.BaseExpression | None, call: cst.Call) -> Size:
@@ -176,8 +194,8 @@ def _by_first_axis(sizes: Sizes, length: cst.BaseExpression | None, call: cst.Ca
         return "sample"
     if any(BATCH_SIZE.search(last_name(part)) for part in (length, *names_read(length))):
         return "batch"
-    if any(sizes.size(name) == "batch" for part in sizes.sources(length) for name in names_read(part)):
-        return "batch"  # as long as another: `len(images)`
+    if sizes.is_length_of_batch(length):
+        return "batch"
     if number is not None:
         return "batch" if sizes.is_made_anew(call) else "unknown"
     return "batch" if callee_name(call) in _DRAWS and _is_asked_for(sizes, call, length) else "unknown"

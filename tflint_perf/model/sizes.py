@@ -17,7 +17,8 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Binding, Function
 from tflint_perf.model.size_of_calls import BATCH_SIZE, is_flow, size_of_element
-from tflint_perf.model.syntax import callee_name, integer, last_name, names_read, same_code, string
+from tflint_perf.model.size_of_parts import size_of_repeated, size_of_subscript
+from tflint_perf.model.syntax import callee_name, last_name, names_read
 
 if TYPE_CHECKING:
     from tflint_perf.model.loops import Loops
@@ -72,9 +73,10 @@ class Sizes:
             case cst.Call():
                 return size_of_calls.size_of_call(self, node)
             case cst.Subscript():
-                return self._subscript(node)
+                return size_of_subscript(self, node)
             case cst.BinaryOperation():
-                return _wider(self.partial(node.left), self.partial(node.right))
+                repeated = size_of_repeated(self, node)
+                return repeated or _wider(self.partial(node.left), self.partial(node.right))
             case cst.UnaryOperation():
                 return self.partial(node.expression)
             case cst.Comparison():
@@ -133,6 +135,8 @@ class Sizes:
             if self.infer.names.scope_of(call) is scope
             and (loop := self._loops.innermost_loop(call)) is not None
             and not any(loop in loops_around(binding.at.block.loop) for binding in made)
+            # What an environment gives, step by step, is a rollout, however long it is.
+            and not any(map(size_of_calls.is_of_environment, loop.calls))
         ]
         return any(loop.iterable is not None and self._runs_over_batch(loop.iterable) for loop in filling)
 
@@ -243,7 +247,7 @@ class Sizes:
                 return "scalar"
             if name == "array_split":
                 return "batch"
-        if self._gives_batches(iterable):
+        if self.gives_batches(iterable):
             return "batch"
         if value.kind == "generator" and value.function is not None:
             return self.of_function(value.function, path)
@@ -251,7 +255,11 @@ class Sizes:
             return "batch"
         return "sample" if self.partial(iterable) == "batch" else "unknown"
 
-    def _gives_batches(self, node: cst.BaseExpression) -> bool:
+    def is_length_of_batch(self, length: cst.BaseExpression) -> bool:
+        """Whether a number is how long a batch is: `len(images)`, `images.shape[0]`, or a name of that."""
+        return any(self.size(name) == "batch" for part in self.sources(length) for name in names_read(part))
+
+    def gives_batches(self, node: cst.BaseExpression) -> bool:
         """Whether an expression is a Keras generator of batches: `generator.flow_from_directory(…)`, or a name of it."""
         if isinstance(node, cst.Name):
             found = self.infer.bindings_reaching(node)
@@ -260,44 +268,6 @@ class Sizes:
                 for binding in found[1]
             )
         return is_flow(node)
-
-    # Parts of arrays
-
-    def _subscript(self, node: cst.Subscript) -> Size | None:
-        first = node.slice[0].slice
-        if isinstance(first, cst.Slice):
-            return self._slice(node.value, first)
-        if not isinstance(first, cst.Index):
-            return "unknown"
-        index = first.value
-        if last_name(index) in ("None", "newaxis"):
-            return "sample"
-        if self._gives_batches(node.value):
-            return "batch"
-        base = self.partial(node.value)
-        if string(index) is not None or isinstance(index, cst.Ellipsis):
-            return base
-        if self.partial(index) == "batch":
-            return "batch"
-        if base == "batch":
-            # `batch[0]` may be the first part of a tuple; `batch[i]` is a row.
-            return "batch" if isinstance(index, cst.Integer) and len(node.slice) == 1 else "sample"
-        return "unknown"
-
-    def _slice(self, base: cst.BaseExpression, cut: cst.Slice) -> Size | None:
-        of_base = self.partial(base)
-        kept: Size | None = of_base if of_base in ("batch", "sample") else "unknown"
-        if cut.step is None and integer(cut.upper) == 1 and (cut.lower is None or integer(cut.lower) == 0):
-            return "sample"
-        if integer(cut.lower) == -1 and cut.upper is None and cut.step is None:
-            return "sample"
-        if cut.lower is None or cut.upper is None or cut.step is not None:
-            return kept
-        match cut.upper:
-            case cst.BinaryOperation(left=at, operator=cst.Add(), right=n) if same_code(at, cut.lower):
-                if integer(n) == 1 or BATCH_SIZE.search(last_name(n)):
-                    return "sample" if integer(n) == 1 else "batch"
-        return "batch" if self.varies(cut.lower) else kept
 
     @remembered
     def varies(self, node: cst.BaseExpression, depth: int = 0) -> bool:
