@@ -73,6 +73,14 @@ SILENT = {
     "a TPU in a main guard": TF + FIT.replace("model.fit", GUARD + "tf.tpu.experimental.initialize_tpu_system()\n    model.fit"),
     "a library's method of unknown use": TF + BUILD + "tools['gpu']()\nsettings.set_gpu_options()\n" + STEP + "train_step(1, 2)\n",
     "a table of what trains nothing": TF + "def test():\n    print(1)\nmodes = {'test': test}\nmodes[mode]()\n",
+    "GPUs hidden as an option says": TF + "import os\ndef configure(use_gpu):\n    if not use_gpu:\n"
+    "        os.environ['CUDA_VISIBLE_DEVICES'] = '-1'\nconfigure(options.gpu)\n" + FIT,
+    "GPUs hidden by the other branch of a switch": TF + "import os\nUSE_GPU = False\nif USE_GPU:\n    print(1)\nelse:\n"
+    "    os.environ['CUDA_VISIBLE_DEVICES'] = '-1'\n" + FIT,
+    "GPUs hidden for one of two callers": TF + "import os\ndef configure(use_gpu=True):\n    if not use_gpu:\n"
+    "        os.environ['CUDA_VISIBLE_DEVICES'] = '-1'\nconfigure()\nconfigure(False)\n" + FIT,
+    "an initializer that is run by its method": SESSION + "sess = tf.InteractiveSession()\n"
+    "init = tf.global_variables_initializer()\ninit.run(session=sess)\n",
     "a helper of another file": TF + "from utils import set_gpu\nset_gpu(0)\n" + FIT,
     "a module for devices": TF + "import helpers\nhelpers.configure_devices()\n" + FIT,
     "a module about GPUs": TF + "import gpu_config\n" + FIT,
@@ -158,6 +166,17 @@ FLAGGED = {
     "growth that is set to false": (
         TF + "for g in tf.config.list_physical_devices('GPU'):\n    tf.config.experimental.set_memory_growth(g, False)\n" + FIT,
         [1],
+    ),
+    "GPUs that all callers want": (
+        TF + "import os\ndef configure(use_gpu, seed=1):\n    if not use_gpu:\n        os.environ['CUDA_VISIBLE_DEVICES'] = '-1'\n"
+        "configure(use_gpu=True)\n" + FIT, [1],
+    ),
+    "GPUs that a switch leaves on": (
+        TF + "import os\nDEVICE = 'gpu'\nif DEVICE == 'cpu':\n    os.environ['CUDA_VISIBLE_DEVICES'] = '-1'\n" + FIT, [1],
+    ),
+    "the method of an op": (SESSION + "sess = tf.InteractiveSession()\nfor i in range(9):\n    train_op.run({x: i})\n", [1]),
+    "the method of an op from elsewhere": (
+        SESSION + "sess = tf.InteractiveSession()\nfor i in range(9):\n    steps['w'].op.run(feed_dict={x: i})\n", [1],
     ),
     "one GPU made visible": ("import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '0'\n" + TF + FIT, [3]),
     "a TPU or GPUs": (

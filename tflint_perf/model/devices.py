@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from tflint_perf.model.conditions import conditions
+from tflint_perf.model.decided import Decided
 from tflint_perf.model.programs import imports_tensorflow
 from tflint_perf.model.scopes import Binding
 from tflint_perf.model.syntax import (
@@ -162,36 +165,41 @@ class Devices:
 
     def uses_no_gpu(self) -> bool:
         """Whether the file hides all GPUs from TensorFlow, runs on a TPU alone, or trains with another library."""
-        return self._hides_by_variable() or self._hides_by_call() or self._uses_tpu_alone()
+        hidden = chain(self._hidden_by_variable(), self._hidden_by_call())
+        return any(not self._decided.never_runs(node) for node in hidden) or self._uses_tpu_alone()
 
-    def _hides_by_variable(self) -> bool:
+    @cached_property
+    def _decided(self) -> Decided:
+        return Decided(self._infer, self._model.calls)
+
+    def _hidden_by_variable(self) -> Iterator[cst.CSTNode]:
         """`os.environ["CUDA_VISIBLE_DEVICES"] = "-1"`, and the same by `setdefault`, `putenv` or `update`.
         Also `KERAS_BACKEND` set to anything but TensorFlow."""
         for statement in self._walk.at:
             if isinstance(statement, cst.Assign) and isinstance(statement.targets[0].target, cst.Subscript):
                 index = statement.targets[0].target.slice[0].slice
                 if isinstance(index, cst.Index) and _hides(string(index.value), string(statement.value)):
-                    return True
+                    yield statement
         for name in ("setdefault", "putenv"):
             for call in self._walk.calls.get(name, ()):
                 if _hides(string(argument(call, 0)), string(argument(call, 1))):
-                    return True
-        return any(
-            isinstance(element, cst.DictElement) and _hides(string(element.key), string(element.value))
-            for call in self._walk.calls.get("update", ())
-            for node in descendants(call)
-            if isinstance(node, cst.Dict)
-            for element in node.elements
-        )
+                    yield call
+        for call in self._walk.calls.get("update", ()):
+            if any(
+                isinstance(element, cst.DictElement) and _hides(string(element.key), string(element.value))
+                for node in descendants(call)
+                if isinstance(node, cst.Dict)
+                for element in node.elements
+            ):
+                yield call
 
-    def _hides_by_call(self) -> bool:
+    def _hidden_by_call(self) -> Iterator[cst.CSTNode]:
         for call in self._walk.calls.get("set_visible_devices", ()):
             given = argument(call, 0, "devices")
             if isinstance(given, cst.List) and not given.elements:
                 kind = string(argument(call, 1, "device_type"))
                 if kind is None or kind.upper() == "GPU":
-                    return True
-        return False
+                    yield call
 
     def _uses_tpu_alone(self) -> bool:
         """Whether a TPU is asked for, come what may."""

@@ -71,7 +71,7 @@ class GraphInputs:
             return True
         # What a file of functions does when it is run by itself is a trial of them.
         runs = any(
-            TrainCalls.runs_session(call) and not any(map(is_main_guard, conditions(self._walk, call)))
+            self._calls.runs_session(call) and not any(map(is_main_guard, conditions(self._walk, call)))
             for call in self._walk.calls.get("run", ())
         )
         return (
@@ -79,10 +79,13 @@ class GraphInputs:
         )
 
     @cached_property
+    def _calls(self) -> TrainCalls:
+        return TrainCalls(self._infer, self._model.calls)
+
+    @cached_property
     def _trains(self) -> bool:
-        calls = TrainCalls(self._infer, self._model.calls)
         return any(
-            calls.makes_train_op(call) or calls.fits(call) or calls.runs_train_op(call)
+            self._calls.makes_train_op(call) or self._calls.fits(call) or self._calls.runs_train_op(call)
             for call in self._model.calls_named(*_TRAINING)
         )
 

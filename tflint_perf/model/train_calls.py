@@ -169,23 +169,44 @@ class TrainCalls:
         receiver = self._infer.value(call.func.value)
         return (receiver.kind == "optimizer" or not receiver.known) and self.is_graph_code()
 
-    @staticmethod
-    def runs_session(call: cst.Call) -> bool:
-        """Whether a call is `session.run` of anything but an initializer."""
-        fetched = argument(call, 0, "fetches")
-        if fetched is None or callee_name(call) != "run":
+    def runs_session(self, call: cst.Call) -> bool:
+        """Whether a call is `session.run` of anything but an initializer, or the method `run` of an op."""
+        fetched = self._fetched(call)
+        if fetched is None:
             return False
-        name = callee_name(fetched) if isinstance(fetched, cst.Call) else getattr(fetched, "value", "")
-        return not (isinstance(name, str) and "init" in name)
+        return "init" not in (callee_name(fetched) if isinstance(fetched, cst.Call) else last_name(fetched))
+
+    def _fetched(self, call: cst.Call) -> cst.BaseExpression | None:
+        """What `session.run` is given to run, or the op whose method `run` it is: `train_step.run(feed_dict=batch)`."""
+        if callee_name(call) != "run":
+            return None
+        given = argument(call, 0, "fetches")
+        op = call.func.value if isinstance(call.func, cst.Attribute) else None
+        if isinstance(op, cst.Name | cst.Attribute) and (given is None or isinstance(given, cst.Dict)):
+            told = keyword_argument(call, "feed_dict") or keyword_argument(call, "session")
+            if (given is None and told is not None) or self._is_train_op(op):
+                return op
+        return given
+
+    def _is_train_op(self, node: cst.Name | cst.Attribute) -> bool:
+        """Whether a name is given what an optimizer makes to be run."""
+        if isinstance(node, cst.Attribute):
+            bindings = self._infer.classes.bindings_of(node)
+        else:
+            found = self._infer.bindings_reaching(node)
+            bindings = found[1] if found is not None else []
+        return any(
+            isinstance(binding.value, cst.Call) and self.makes_train_op(binding.value) for binding in bindings
+        )
 
     def runs_train_op(self, call: cst.Call) -> bool:
-        """Whether a call is `session.run` of what by its name is an op that trains."""
-        if not self.runs_session(call) or not isinstance(call.func, cst.Attribute):
+        """Whether a session runs, by a call, what by its name is an op that trains."""
+        fetched = self._fetched(call)
+        if fetched is None or not self.runs_session(call) or not isinstance(call.func, cst.Attribute):
             return False
-        if "sess" not in last_name(call.func.value).lower():
+        if fetched is not call.func.value and "sess" not in last_name(call.func.value).lower():
             return False
-        fetched = argument(call, 0, "fetches")
-        return fetched is not None and any(
+        return any(
             _TRAIN_OP.search(name := last_name(node)) and not _MEASURED.fullmatch(name)
             for node in descendants(fetched)
             if isinstance(node, cst.Name | cst.Attribute)
@@ -214,6 +235,8 @@ class TrainCalls:
         dotted = self._infer.names.dotted(call.func) or ""
         if ".compat." not in dotted or not dotted.endswith("Session") or "eval" in self._walk.attributes:
             return False
+        if any(map(_feeds, self._walk.calls.get("run", ()))):
+            return False
         parent = self._walk.parents[self._walk.parents[call]]
         match self._walk.parents[call]:
             case cst.Expr():
@@ -233,6 +256,11 @@ class TrainCalls:
                 call = self._walk.parents[around]
                 return isinstance(call, cst.Call) and callee_name(call) == "set_session"
         return False
+
+
+def _feeds(call: cst.Call) -> bool:
+    """Whether a call gives values for placeholders: `sess.run(op, feed_dict=batch)`, `op.run({x: batch})`."""
+    return isinstance(argument(call, 0), cst.Dict) or keyword_argument(call, "feed_dict") is not None
 
 
 def _is_left_to_others(function: Function) -> bool:
