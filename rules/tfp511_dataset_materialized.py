@@ -10,7 +10,7 @@ import libcst as cst
 from tflint_perf.edit import Editor
 from tflint_perf.model import Model
 from tflint_perf.model.materialized import Materialization
-from tflint_perf.model.syntax import callee_name
+from tflint_perf.model.syntax import callee_name, descendants
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 
@@ -21,7 +21,7 @@ class DatasetMaterialized(Rule):
 
     Reports `len(list(dataset))`; `list(dataset)`, and loops and comprehensions that do nothing but keep the elements,
     where the dataset is one to train on; `sum(1 for _ in dataset)` and loops that do nothing but count, where
-    TensorFlow knows the number.
+    TensorFlow knows the number or the dataset is one to train on.
 
     ## Why is this bad?
 
@@ -100,6 +100,8 @@ def _ask(found: Materialization, edit: Editor) -> Repair | Refusal:
     if unknown is not None:
         return Refusal(f"`{unknown.name}` leaves the number of elements open", unknown.call)
     dataset = found.dataset
+    if not any(below is dataset for below in descendants(found.node)):
+        return Refusal("the dataset has this name elsewhere", dataset)
     text = edit.text(dataset)
     if not isinstance(dataset, cst.Name | cst.Attribute | cst.Call | cst.Subscript):
         text = f"({text})"

@@ -88,6 +88,13 @@ SILENT = {
         for _ in records:
             n += 1
         """,
+    "a loop that counts what is tested on": """
+        valid_records = records.batch(9)
+        for _ in valid_records:
+            n += 1
+        model.fit(train_ds)
+        """,
+    "numbers of a list": "n = len(list(enumerate(frames)))\nnumbered = enumerate(test_ds)\nfirst = next(numbered)",
     "a count of some": "n = sum(1 for x, y in train_ds if y)",
     "a sum": "n = sum(x for x in train_ds)",
     "a loop that counts by more than one": """
@@ -115,6 +122,26 @@ FLAGGED = {
         for batch in train_ds:  # <-
             n += 1
         """,
+    "a loop that counts what is trained on": """
+        for _ in records:  # <-
+            n = n + 1
+        model.fit(records.batch(32))
+        """,
+    "a method that counts what others train on": """
+        class Data:
+            @staticmethod
+            def count(dataset):
+                count = 0
+                for _ in dataset:  # <-
+                    count += 1
+                return count
+            def load(self):
+                length = self.count(records)
+                train_data = records.batch(32)
+                return train_data, length
+        """,
+    "the length of numbered elements": "bar = tqdm(total=len(list(enumerate(train_ds))))  # <-",
+    "the length of numbered elements with a name": "steps = enumerate(train_ds)\nprint(len(list(steps)))  # <-",
     "a list of what is trained on": """
         batches = list(train_ds)  # <-
         model.fit(train_ds)
@@ -168,6 +195,7 @@ FIXES = {
         "n = len(list(train_ds.map(load).prefetch(1)))  # batches\n",
         "n = int(train_ds.map(load).prefetch(1).cardinality())  # batches\n",
     ),
+    "numbered elements": ("n = len(list(enumerate(train_ds)))\n", "n = int(train_ds.cardinality())\n"),
     "a dataset that is repeated some times": (
         "n = len(list(train_ds.repeat(3)))\n",
         "n = int(train_ds.repeat(3).cardinality())\n",
@@ -200,6 +228,7 @@ REFUSED = {
     "`tf.data.TFRecordDataset` leaves the number of elements open": "n = len(list(records))",
     "`repeat` leaves the number of elements open": "n = len(list(train_ds.repeat(times)))",
     "`zip` leaves the number of elements open": "n = len(list(tf.data.Dataset.zip((train_ds, records))))",
+    "the dataset has this name elsewhere": "steps = enumerate(train_ds)\nn = len(list(steps))",
     "a comment stands in it": "n = len(  # batches\n    list(train_ds)\n)",
 }
 

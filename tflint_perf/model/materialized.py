@@ -90,7 +90,7 @@ class Materializations:
                 continue
             part = given.for_in
             found = self._dataset(part.iter) if part.inner_for_in is None and not part.ifs else None
-            if found is not None and integer(given.elt) == 1 and self.unknown_size(found[1]) is None:
+            if found is not None and integer(given.elt) == 1 and self._is_counted_in_vain(found):
                 yield Materialization(call, "count", *found)
 
     def _loops(self) -> Iterator[Materialization]:
@@ -99,23 +99,36 @@ class Materializations:
             found = self._dataset(loop.iterable) if loop.iterable is not None else None
             if found is None or loop.iterable is None:
                 continue
-            if isinstance(loop.node, cst.For):
-                if _only_counts(loop.node) and self.unknown_size(found[1]) is None:
+            if isinstance(loop.node, cst.For) and _only_counts(loop.node):
+                if self._is_counted_in_vain(found):
                     yield Materialization(loop.iterable, "count", *found)
-                elif _only_keeps(loop.node) and self._is_named_for_training(found):
-                    yield Materialization(loop.iterable, "stack", *found)
-            elif self._comprehension_keeps(loop) and self._is_named_for_training(found):
+                continue
+            # Of `enumerate(ds)`, the first part is a number.
+            keeps = (
+                _only_keeps(loop.node) if isinstance(loop.node, cst.For) else self._comprehension_keeps(loop)
+            )
+            if keeps and self._is_named_for_training(found) and self._enumerated(loop.iterable) is None:
                 yield Materialization(loop.iterable, "stack", *found)
 
     # Datasets
 
     def _dataset(self, node: cst.BaseExpression) -> tuple[cst.BaseExpression, Value] | None:
-        """The dataset that an expression gives the elements of, and what is known of it."""
+        """The dataset that an expression gives the elements of, numbered or not, and what is known of it."""
+        node = self._enumerated(node) or node
         value = self._model.value(node)
         if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
             if callee_name(node) == "as_numpy_iterator" and value.kind == "iterator":
                 return node.func.value, value
         return (node, value) if value.kind == "dataset" else None
+
+    def _enumerated(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
+        """`ds` of `enumerate(ds)`, and of a name for that."""
+        found = self._model.infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        if found is not None and len(found[1]) == 1 and found[1][0].path == ():
+            node = found[1][0].value or node
+        if isinstance(node, cst.Call) and node.args and self._builtin(node) == "enumerate":
+            return node.args[0].value
+        return None
 
     def _is_small(self, pipeline: Pipeline) -> bool:
         """Whether a pipeline gives a few elements, names of files, or what is written down in the file."""
@@ -145,6 +158,14 @@ class Materializations:
             and self._model.loops.kind(loop) == "step"
             for loop in self._walk.loops.values()
         )
+
+    def _is_counted_in_vain(self, found: tuple[cst.BaseExpression, Value]) -> bool:
+        """Whether TensorFlow knows how many elements a dataset has, or training runs through all of them anyhow."""
+        if self.unknown_size(found[1]) is None or self._is_named_for_training(found):
+            return True
+        is_named = self._model.successors.is_named_for_training
+        evaluated = is_name_of_evaluation(last_name(found[0]))
+        return not evaluated and any(is_named(pipeline[-1].call) for pipeline in found[1].pipelines)
 
     def _ends_in_training(self, value: Value) -> bool:
         return any(self._model.successors.is_for_training(pipeline[-1].call) for pipeline in value.pipelines)
@@ -219,16 +240,17 @@ def _only_keeps(loop: cst.For) -> bool:
 
 def _only_counts(loop: cst.For) -> bool:
     """Whether all that a loop does is `count += 1`."""
-    statements = list(_statements(loop))
-    if len(statements) != 1 or not isinstance(loop.target, cst.Name):
-        return False
-    (statement,) = statements
-    return (
-        isinstance(statement, cst.AugAssign)
-        and isinstance(statement.operator, cst.AddAssign)
-        and isinstance(statement.target, cst.Name)
-        and integer(statement.value) == 1
-    )
+    match list(_statements(loop)):
+        case [cst.AugAssign(target=cst.Name(), operator=cst.AddAssign(), value=added)]:
+            return integer(added) == 1
+        case [
+            cst.Assign(
+                targets=[cst.AssignTarget(target=cst.Name(value=count))],
+                value=cst.BinaryOperation(left=cst.Name(value=before), operator=cst.Add(), right=added),
+            )
+        ]:
+            return count == before and integer(added) == 1
+    return False
 
 
 def _statements(loop: cst.For) -> Iterator[cst.CSTNode]:

@@ -23,6 +23,7 @@ Purpose = Literal["train", "evaluate"]
 _EVALUATION = re.compile(
     r"(^|_)(val|valid|validation|test|testing|eval|evaluation|dev|infer|inference|predict)(\d|_|$)", re.I
 )
+_TRAINING = re.compile(r"(^|_)train(ing)?(_|$)", re.I)
 _JOINING = frozenset({"zip", "concatenate", "choose_from_datasets", "sample_from_datasets"})
 
 
@@ -72,6 +73,15 @@ class Successors:
         calls = [call, *(stage.call for stage in self.behind(call))]
         return any(is_name_of_evaluation(name) for each in calls for name in self._names_of(each))
 
+    def is_named_for_training(self, call: cst.Call) -> bool:
+        """Whether the elements of a stage get the name of data to train on."""
+        calls = [call, *(stage.call for stage in self.behind(call))]
+        return any(
+            _TRAINING.search(name) and not is_name_of_evaluation(name)
+            for each in calls
+            for name in self._names_given(each)
+        )
+
     def is_consumed(self, call: cst.Call) -> bool:
         """Whether something in the file takes the elements of a stage."""
         return bool(self._purposes.get(call))
@@ -93,14 +103,18 @@ class Successors:
 
     def _names_of(self, call: cst.Call) -> Iterator[str]:
         """The names that what a stage gives is bound to, and that of the function around it."""
+        yield from self._names_given(call)
+        function = self._model.function_at(call)
+        if function is not None:
+            yield function.name
+
+    def _names_given(self, call: cst.Call) -> Iterator[str]:
+        """The names that what a stage gives is bound to."""
         statement = self._model.statement_of(call)
         if isinstance(statement, cst.Assign | cst.AnnAssign):
             yield from names_written([statement])
             targets = statement.targets if isinstance(statement, cst.Assign) else [statement]
             yield from (t.target.attr.value for t in targets if isinstance(t.target, cst.Attribute))
-        function = self._model.function_at(call)
-        if function is not None:
-            yield function.name
 
 
 def is_name_of_evaluation(name: str) -> bool:
