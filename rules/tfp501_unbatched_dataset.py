@@ -101,7 +101,7 @@ def _batch(edit: Editor, consumption: Consumption) -> Repair | Refusal:
     in_front = in_front and not model.pipelines.is_used_otherwise(last.call)
     if not in_front and (not isinstance(node, cst.Name | cst.Attribute | cst.Call) or node.lpar):
         return Refusal("it is no plain name or call", node)
-    if not in_front and model.pipelines.is_distributed(node):
+    if not in_front and model.distributed.is_distributed(node):
         return Refusal("it is distributed before it is batched", node)
     size = model.batching.size_in_reach(last.call if in_front else node)
     if size is None:

@@ -79,7 +79,7 @@ class MissingPrefetch(Rule):
             for ways in late_ways(model.infer, consumption.value, scope):
                 end = _end(ways[-1])
                 # What another file makes is reported there.
-                if end is None or end in seen or model.pipelines.is_distributed(consumption.node):
+                if end is None or end in seen or model.distributed.is_distributed(consumption.node):
                     continue
                 seen.add(end)
                 yield Report(

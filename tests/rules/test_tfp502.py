@@ -86,6 +86,20 @@ SILENT = {
         "strategy = tf.distribute.MirroredStrategy()\n"
         "train(strategy.experimental_distribute_dataset(batched))"
     ),
+    "a distributed dataset that a function gives": (
+        "strategy = tf.distribute.MirroredStrategy()\n"
+        "def load():\n    train = strategy.experimental_distribute_dataset(batched)\n    return train, 3\n"
+        "def run(ds):\n    for x, y in ds:\n        train_step(x, y)\n"
+        "train, count = load()\nrun(train)"
+    ),
+    "a few elements to show": (
+        "few = tf.data.Dataset.zip((source.take(5).batch(1), source.take(5).batch(1)))\n"
+        "for x, y in few:\n    show(model.predict(x))"
+    ),
+    "batches that are drawn now and then": (
+        "shown = iter(batched)\nfor step, (x, y) in enumerate(ready):\n    train_step(x, y)\n"
+        "    if tf.equal(optimizer.iterations % 500, 0):\n        x, y = next(shown)\n        show(model(x))"
+    ),
     "a fit of another library": "from sklearn.svm import SVC\nSVC().fit(batched)",
     "starred arguments": "model.fit(*batched)",
     "nothing": "",

@@ -181,18 +181,23 @@ def _tfds_load(infer: Inference, call: cst.Call) -> Value:
     source = "tfds.load(batch_size)" if batched is not None and integer(batched) != 1 else "tfds.load"
     one = Value("dataset", pipelines=((Stage(source, call),),))
     split = argument(call, 1, "split")
-    splits = infer.value(split) if split is not None else UNKNOWN
-    if splits.kind in ("list", "tuple") or (split is not None and _gives_splits(infer, split)):
-        several = tuple(one for _ in splits.items) if splits.items is not None else None
-        datasets = Value("list", items=several, element=one)
-    elif split is None:
-        datasets = Value("dict", element=one)
-    else:
-        datasets = one
+    datasets = Value("dict", element=one) if split is None else _split(infer, split, one)
     with_info = keyword_argument(call, "with_info")
     if isinstance(with_info, cst.Name) and with_info.value == "True":
         return Value("tuple", items=(datasets, Value("object", name="tfds.core.DatasetInfo")))
     return datasets if with_info is None or isinstance(with_info, cst.Name) else UNKNOWN
+
+
+def _split(infer: Inference, split: cst.BaseExpression, one: Value) -> Value:
+    """What `tfds.load` gives for a split, where it gives `one` dataset for a plain one: several as they are nested."""
+    if isinstance(split, cst.Tuple | cst.List):
+        items = tuple(_split(infer, part.value, one) for part in split.elements)
+        return Value("list", items=items, element=join(items))
+    value = infer.value(split)
+    if value.kind not in ("list", "tuple") and not _gives_splits(infer, split):
+        return one
+    several = tuple(one for _ in value.items) if value.kind in ("list", "tuple") and value.items else None
+    return Value("list", items=several, element=one)
 
 
 def _gives_splits(infer: Inference, node: cst.BaseExpression) -> bool:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tflint_perf.model.crossing import Crossings
     from tflint_perf.model.device_setup import DeviceSetup
     from tflint_perf.model.devices import Devices
+    from tflint_perf.model.distributed import Distributed
     from tflint_perf.model.doubles import Doubles
     from tflint_perf.model.each_step import EachStep
     from tflint_perf.model.eager_steps import EagerSteps
@@ -135,6 +136,8 @@ class Parts:
     parameters: Parameters = part("parameters.Parameters", "infer", "calls")
     # Where datasets are consumed.
     pipelines: Pipelines = part("pipelines.Pipelines")
+    # Datasets that a strategy has distributed.
+    distributed: Distributed = part("distributed.Distributed", "infer", "calls")
     # Datasets that other files get.
     offered: Offered = part("offered.Offered")
     # What graphs and estimators take elements from.

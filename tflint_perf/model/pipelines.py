@@ -152,7 +152,10 @@ class Pipelines:
         return isinstance(count, cst.Name) and self._model.iterations.number(count) in range(_FEW + 1)
 
     def _drawn(self) -> Iterator[Consumption]:
-        """Datasets whose elements are drawn one by one, as by `next(iterator)`, where that is done per step."""
+        """Datasets whose elements are drawn one by one, as by `next(iterator)`, where that is done per step.
+
+        What is drawn now and then, to show how the training gets on, is looked at.
+        """
         for call in (*self._walk.calls.get("next", ()), *self._walk.calls.get("get_next", ())):
             plain = isinstance(call.func, cst.Name) and bool(call.args)
             node = call.args[0].value if plain else getattr(call.func, "value", None)
@@ -160,7 +163,9 @@ class Pipelines:
                 continue
             loop = self._model.loops.innermost_loop(call)
             use = self.use_of_drawn(call) if self._model.is_per_step(call) else None
-            if use is not None and not (loop is not None and self.only_inspects(loop)):
+            if use is None or self._model.guard_of(call) is not None:
+                continue
+            if loop is None or not self.only_inspects(loop):
                 yield Consumption(node, self._infer.value(node), use, loop)
 
     def _holder(self, call: cst.Call) -> cst.CSTNode | None:
@@ -257,24 +262,8 @@ class Pipelines:
         )
 
     def is_distributed(self, node: cst.BaseExpression) -> bool:
-        """Whether an expression is what a strategy made of a dataset: it has no `Dataset` methods."""
-        return self._is_distributed(node, set())
-
-    def _is_distributed(self, node: cst.BaseExpression, seen: set[cst.CSTNode]) -> bool:
-        if not isinstance(node, cst.Name):
-            return isinstance(node, cst.Call) and "distribute" in callee_name(node)
-        found = self._infer.bindings_reaching(node)
-        for binding in found[1] if found is not None else ():
-            if binding.node in seen:
-                continue
-            seen.add(binding.node)
-            made = [binding.value] if binding.value is not None else []
-            function = found[0].function if found is not None else None
-            if binding.kind == "param" and function is not None:
-                made += self._model.calls.arguments(function, binding.name)
-            if any(self._is_distributed(value, seen) for value in made):
-                return True
-        return False
+        """Whether an expression is what a strategy made of a dataset."""
+        return self._model.distributed.is_distributed(node)
 
     def is_used_otherwise(self, stage: cst.Call) -> bool:
         """Whether what a stage gives goes into further stages, or into loops that neither train nor infer."""

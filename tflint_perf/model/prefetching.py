@@ -20,6 +20,8 @@ _AHEAD = frozenset({"prefetch", "prefetch_to_device"})
 _JOINING = frozenset({"zip", "concatenate", "choose_from_datasets", "sample_from_datasets"})
 _BY_NAME: dict[str, Readiness] = {"raw": "raw", "late": "late", "ahead": "ahead", "kept": "kept"}
 _WORST_FIRST: tuple[Readiness, ...] = ("unknown", "late", "ahead", "kept")
+# Behind these there may be many elements where there were few in front of them.
+_MULTIPLYING = frozenset({"repeat", "flat_map", "interleave", "unbatch", "apply", *_JOINING})
 # A pipeline that takes no more elements than this is looked at, not trained on.
 _FEW = 10
 
@@ -95,9 +97,11 @@ def readiness_along(pipeline: Pipeline) -> Readiness:
     if pipeline and pipeline[0].origin is not None:
         state = _BY_NAME.get(pipeline[0].origin.ready, "unknown")
         pipeline = pipeline[1:]
+    few = False  # elements: to look at, or to try something out
     for stage in pipeline:
+        few = (few and stage.name not in _MULTIPLYING) or (stage.name == "take" and not takes_many(stage))
         state = _after(stage, state)
-    return state
+    return "unknown" if few else state
 
 
 def _after(stage: Stage, state: Readiness) -> Readiness:

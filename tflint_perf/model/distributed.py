@@ -1,0 +1,54 @@
+"""Datasets that a strategy has distributed: it prefetches them itself, and they have no `Dataset` methods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.syntax import callee_name
+
+
+class Distributed:
+    """Answers what a strategy made of a dataset."""
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+
+    def is_distributed(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression is what a strategy made of a dataset, here or in a function that gives it."""
+        return self._is_distributed(node, set())
+
+    def _is_distributed(self, node: cst.BaseExpression, seen: set[cst.CSTNode]) -> bool:
+        if not isinstance(node, cst.Name):
+            return isinstance(node, cst.Call) and "distribute" in callee_name(node)
+        found = self._infer.bindings_reaching(node)
+        for binding in found[1] if found is not None else ():
+            if binding.node in seen:
+                continue
+            seen.add(binding.node)
+            made = list(self._given_by(binding.value, binding.path)) if binding.value is not None else []
+            function = found[0].function if found is not None else None
+            if binding.kind == "param" and function is not None:
+                made += self._calls.arguments(function, binding.name)
+            if any(self._is_distributed(value, seen) for value in made):
+                return True
+        return False
+
+    def _given_by(
+        self, node: cst.BaseExpression, path: tuple[int, ...] | None
+    ) -> Iterator[cst.BaseExpression]:
+        """An expression, or what functions of this file return where it is a call of them; by `path`, a part of that."""
+        targets = self._calls.targets(node) if isinstance(node, cst.Call) else []
+        if not targets:
+            yield node
+        for given in (each.value for function in targets for each in function.returns):
+            part = given
+            for at in path or ():
+                inside = isinstance(part, cst.Tuple) and at < len(part.elements)
+                part = part.elements[at].value if inside else None  # type: ignore[union-attr]
+            if part is not None:
+                yield part
