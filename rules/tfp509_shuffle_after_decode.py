@@ -75,10 +75,12 @@ class ShuffleAfterDecode(Rule):
 
 
 def _message(late: LateShuffle) -> str:
-    source = late.stages[0].name
+    first = late.stages[0]
     if late.how == BATCHES:
         return "`shuffle` behind `batch` holds whole batches and leaves the samples in them together; shuffle first"
-    if source == "from_generator":
+    if first.origin is not None:
+        return f"the dataset comes from where a `map` {late.how}, and the buffer of `shuffle` holds what comes of it; shuffle there"
+    if first.name == "from_generator":
         return (
             f"the generator {late.how}, and the buffer of `shuffle` holds them; shuffle what it reads them by"
         )
@@ -87,6 +89,8 @@ def _message(late: LateShuffle) -> str:
 
 def _shuffle_first(late: LateShuffle, edit: Editor) -> Repair | Refusal:
     large, *between, shuffle = late.stages
+    if large.origin is not None:
+        return Refusal("another file makes it like this")
     if large.name not in ("map", "batch", "padded_batch"):
         return Refusal("it comes like this from the source", large.call)
     for stage in late.stages[:-1]:

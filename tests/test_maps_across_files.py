@@ -25,6 +25,14 @@ _PREPARING = """
         return tf.image.resize(image, [side, side])
     def unseen(x):
         return library.work(x)
+    def parser(training=True):
+        def parse(x):
+            return flip(x) if training else x
+        return parse
+    def make(pattern):
+        return tf.data.Dataset.list_files(pattern).map(lambda p: load(p, 224))
+    def make_shuffled(pattern):
+        return tf.data.Dataset.list_files(pattern).map(lambda p: load(p, 224)).shuffle(9)
 """
 _PROGRAM = """
     import tensorflow as tf
@@ -48,7 +56,7 @@ def codes(project: Path, line: str) -> set[str]:
     paths = write(project, preparing=_PREPARING, train=f"{_PROGRAM}    {line}\n")
     rules = frozenset({"TFP503", "TFP505", "TFP509"})
     results = lint_files(paths, Settings(root=Path(), rules=rules), 1)
-    return {finding.code for result in results for finding in result.findings}
+    return {f.code for result in results if Path(result.path).name == "train.py" for f in result.findings}
 
 
 @pytest.mark.parametrize(
@@ -59,6 +67,8 @@ def codes(project: Path, line: str) -> set[str]:
         "files.map(preparing.flip)",
         "files.map(lambda x: flip(x, 64))",
         "files.map(lambda x: number(x, table))",
+        "files.map(preparing.parser())",
+        "files.map(preparing.parser(True))",
     ],
 )
 def test_a_map_of_a_stateful_function_of_another_file_gets_one_element_at_a_time(
@@ -67,7 +77,14 @@ def test_a_map_of_a_stateful_function_of_another_file_gets_one_element_at_a_time
     assert codes(project, line) == {"TFP503"}
 
 
-@pytest.mark.parametrize("line", ["files.map(preparing.unseen)", "files.map(lambda x: load(x, 224))"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "files.map(preparing.unseen)",
+        "files.map(lambda x: load(x, 224))",
+        "files.map(preparing.parser(training=False))",
+    ],
+)
 def test_a_function_of_another_file_that_is_seen_to_be_stateless_is_left_alone(
     project: Path, line: str
 ) -> None:
@@ -81,6 +98,9 @@ def test_a_function_of_another_file_that_is_seen_to_be_stateless_is_left_alone(
         ("images.map(to_float).shuffle(1000)", {"TFP509"}),
         ("files.map(lambda p: load(p, 224)).shuffle(1000)", {"TFP509"}),
         ("files.map(load).batch(32)", set()),
+        ("preparing.make('*.jpg').shuffle(1000).batch(9)", {"TFP509"}),
+        ("preparing.make_shuffled('*.jpg').shuffle(1000).batch(9)", set()),
+        ("preparing.make('*.jpg').map(tf.reduce_mean).shuffle(1000).batch(9)", set()),
         ("files.map(to_float).shuffle(1000)", set()),
         ("images.batch(32).map(to_float)", set()),
     ],
@@ -89,3 +109,15 @@ def test_what_a_function_of_another_file_makes_of_elements_is_known(
     project: Path, line: str, expected: set[str]
 ) -> None:
     assert codes(project, line) == expected
+
+
+def test_of_two_modules_that_have_a_function_the_later_import_counts(project: Path) -> None:
+    paths = write(
+        project,
+        plain="def prepare(x):\n    return x\n",
+        drawing="import tensorflow as tf\ndef prepare(x):\n    return tf.image.random_hue(x, 0.1)\n",
+        train="import tensorflow as tf\nfrom plain import prepare\nfrom drawing import prepare\n"
+        "def load():\n    return tf.data.Dataset.list_files('*').map(prepare)\n",
+    )
+    results = lint_files(paths, Settings(root=Path(), rules=frozenset({"TFP503"})), 1)
+    assert [finding.start.row for result in results for finding in result.findings] == [5]

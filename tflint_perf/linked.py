@@ -99,7 +99,7 @@ class Linked:
             if called is not None and called.what == "thing":
                 return self._given(called, depth + 1)
         if part.gives == "dataset":
-            return dataset_from(Origin(path, part.ready, part.elements))
+            return dataset_from(Origin(path, part.ready, part.elements, part.large))
         return _of_kind(part.gives)
 
     def _output(self, instance: Found) -> Value:
@@ -172,7 +172,9 @@ class Linked:
         """What it does as a function given to `Dataset.map`."""
         found = self._files.follow(self._file, path)
         thing = found.thing if found is not None and found.what == "thing" else None
-        return Mapped(thing.nature, thing.elementwise, thing.grows) if thing is not None else Mapped()
+        if thing is None:
+            return Mapped()
+        return Mapped(thing.nature, thing.elementwise, thing.grows, thing.product)
 
     def class_facts(self, path: str) -> ClassFacts:
         """What kind of class it is, by all its bases in the project."""

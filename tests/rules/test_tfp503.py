@@ -51,6 +51,17 @@ SILENT = {
     "a stateless layer": "single.map(tf.keras.layers.Rescaling(1 / 255))",
     "a partial of a known function": "def f(k, x):\n    return x * k\nsingle.map(functools.partial(f, 2))",
     "a compiled function": "@tf.function\ndef f(x):\n    return x / 2\nsingle.map(f)",
+    "a factory that is told not to draw": (
+        "def make(size, training=True):\n    def f(x):\n        if training:\n            x = tf.image.random_brightness(x, 0.1)\n"
+        "        return tf.image.resize(x, size)\n    return f\n"
+        "single.map(make(9, training=False))\nparse = make(9, False)\nsingle.map(parse)"
+    ),
+    "functions that are told not to draw": (
+        "def draw(x, on):\n    return tf.image.random_brightness(x, 0.1) if on else x\n"
+        "def f(x, training=False):\n    return draw(tf.image.resize(x, 9), on=training)\n"
+        "single.map(lambda x: draw(x, False))\nsingle.map(lambda x: f(x, training=False))\nsingle.map(f)\n"
+        "single.map(functools.partial(draw, on=False))"
+    ),
     "a factory": "def make(k):\n    def f(x):\n        return x * k\n    return f\nsingle.map(make(2))",
     "a method": (
         "class Data:\n    def parse(self, x):\n        return x / self.scale\n    def load(self):\n"
@@ -111,6 +122,16 @@ FLAGGED = {
     "random ops in a function that it calls": (
         "def jitter(x):\n    return tf.image.random_hue(x, 0.1)\ndef f(x, y):\n    return jitter(x), y\nsource.map(f)",
         [5],
+    ),
+    "a factory that is told to draw": (
+        "def make(training=False):\n    def f(x):\n        if training:\n            x = tf.image.random_hue(x, 0.1)\n        return x\n"
+        "    return f\nsingle.map(make(training=True))\nsingle.map(make(flag))",
+        [7, 8],
+    ),
+    "a function that is told to draw": (
+        "def f(x, training=False):\n    if not training:\n        return x\n    else:\n        return tf.image.random_hue(x, 0.1)\n"
+        "single.map(lambda x: f(x, True))\nsingle.map(functools.partial(f, training=True))",
+        [6, 7],
     ),
     "a random layer": ("flip = tf.keras.layers.RandomFlip()\nsource.map(lambda x, y: (flip(x, training=True), y))", [2]),
     "a table": ("single.map(lambda x: table.lookup(x))", [1]),

@@ -159,6 +159,13 @@ SILENT = {
         ds = tf.data.Dataset.from_tensor_slices(x_train).map(lambda x: x * 0.5)
         ds.map(lambda x: tf.cast(x, tf.float32)).shuffle(60000)
         """,
+    "a look at as many elements as callers say": """
+        def show(data, n):
+            data = data.shuffle(1000)
+            for x in data.take(n):
+                print(x)
+        show(files.map(load), 10)
+        """,
     "a look at a few elements": "slices.batch(batch_size).shuffle(32).take(1)",
     "numbers of tables": "tfds.load('iris', split='train').map(lambda r: tf.cast(r, tf.float32)).shuffle(99)",
     "python": "files.map(lambda p: tf.py_function(load, [p], tf.float32)).shuffle(1000).batch(32)",

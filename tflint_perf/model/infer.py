@@ -159,6 +159,8 @@ class Inference:
             use_scope = use_scope.parent
         if home is use_scope and home.kind != "comprehension" and len(bindings) > 1:
             return home, reaching(bindings, self.place(node))
+        if len(bindings) > 1 and _hide_each_other(bindings):
+            return home, bindings[-1:]
         return home, bindings
 
     def made_anew(self, scope: Scope, name: str) -> list[Binding]:
@@ -276,6 +278,12 @@ class Inference:
             )
         self._returned[function] = result
         return result
+
+
+def _hide_each_other(bindings: list[Binding]) -> bool:
+    """Whether a name is imported several times, one behind another: a function sees the last."""
+    block = bindings[0].at.block
+    return all(binding.kind == "import" and binding.at.block is block for binding in bindings)
 
 
 def _values(infer: Inference, bindings: list[Binding], scope: Scope) -> list[Value]:

@@ -55,9 +55,13 @@ class LateShuffles:
         """Whether no more than a few elements are taken of what is shuffled: to look at them."""
         behind = self._model.successors.directly_behind(shuffle)
         return bool(behind) and all(
-            stage.name == "take" and integer(argument(stage.call, 0, "count")) in range(_FEW + 1)
+            stage.name == "take" and self._number(argument(stage.call, 0, "count")) in range(_FEW + 1)
             for stage in behind
         )
+
+    def _number(self, count: cst.BaseExpression | None) -> int | None:
+        """A number that stands in the code, or that all callers give."""
+        return self._model.iterations.number(count) if count is not None else None
 
     def _along(self, pipeline: Pipeline) -> LateShuffle | None:
         others = (
@@ -83,9 +87,17 @@ class LateShuffles:
             return LateShuffle(pipeline[index:], how) if stay_large else None
         return None
 
+    def how_large(self, value: Value) -> str:
+        """How the elements of a dataset, which are not batched, were made large in all ways of building it."""
+        if any(stage.name in _MAKES_BATCHES for way in value.pipelines for stage in way):
+            return ""
+        return self._at_end(value)
+
     def _how(self, pipeline: Pipeline, index: int) -> str:
         """How a stage makes elements large; "" where nothing is seen to."""
         stage = pipeline[index]
+        if stage.origin is not None:
+            return stage.origin.large
         if self._buckets(stage):
             return BATCHES if not self._is_batched_later(pipeline[-1].call) else ""
         if stage.name in BATCHING or DATASET_FUNCTIONS.get(stage.name):

@@ -266,3 +266,12 @@ def value_of_attribute(base: Value, name: str) -> Value:
                 return Value("optimizer")
             return TENSOR if name in ("output", "input") else UNKNOWN
     return UNKNOWN
+
+
+def is_compiled_attribute(infer: Inference, function: Function) -> bool:
+    """Whether its class makes a method a `tf.function` in `__init__`."""
+    if function.owner is None:
+        return False
+    instance = infer.classes.instance_of(function.owner)
+    member = infer.classes.member(instance, function.name)
+    return member is not None and member.kind == "compiled"

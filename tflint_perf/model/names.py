@@ -216,7 +216,9 @@ class Names:
                 binding.kind == "import" or (binding.value is not None and _is_none(binding.value))
                 for binding in bindings
             ):
-                return (ours or imports)[0]
+                # One import behind another in the same block hides it; of a `try`, the first is meant.
+                hides = all(binding.at.block is bindings[0].at.block for binding in bindings)
+                return ours[0] if ours else imports[-1 if hides else 0]
             return None
         if len(bindings) != 1:
             return None

@@ -32,7 +32,8 @@ class ClassFacts:
 class Mapped:
     """Of a function of another file, what counts where it is given to `Dataset.map`.
 
-    `nature` is that of `stateful`; "" where nothing is known of the function. `elementwise` is how many parameters it has
+    `nature` is that of `stateful`; "" where nothing is known of the function. `product` is that of the function that
+    calling it gives. `elementwise` is how many parameters it has
     if it gives on a batch what it gives on each element, else 0. `grows` says how it makes elements larger, as `growth`
     does; "floats" and "scaled floats" of what it makes of bytes alone.
     """
@@ -40,6 +41,7 @@ class Mapped:
     nature: str = ""
     elementwise: int = 0
     grows: str = ""
+    product: str = ""
 
 
 class Outside(Protocol):

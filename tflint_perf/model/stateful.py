@@ -10,6 +10,7 @@ from typing import Literal
 import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.decided import Named, Told, constant_of, is_left_out, none_known
 from tflint_perf.model.elementwise import mapped_function
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.named_calls import builtin_or_qualified
@@ -74,6 +75,7 @@ class Statefulness:
     def __init__(self, infer: Inference, calls: CallGraph) -> None:
         self._infer = infer
         self._calls = calls
+        self._told = Told(infer, calls)
         self._known: dict[Function, Nature] = {}
         # How often a question met one that is still being answered, or was too deep.
         self._cuts = 0
@@ -110,20 +112,32 @@ class Statefulness:
             "tf.function",
             "tf.autograph.to_graph",
         ):
-            return self._of_function_node(node.args[0].value, seen) if node.args else "hidden"
+            return self._of_wrapped(node, seen) if node.args else "hidden"
         name = self._infer.names.qualified(node)
-        if name:
+        if name or (isinstance(node, cst.Call) and self._infer.value(node.func).outside):
             return _of_name(name) if name.startswith(_KNOWN) else self._elsewhere(node) or _unseen(node)
         value = self._infer.value(node)
         function = value.function or mapped_function(self._infer, node)
         if function is not None:
-            return self._of_function(function, seen)
+            return self._of_function(function, seen, self._told.to(function, node))
         return self._of_object(value, seen) or _unseen(node)
+
+    def _of_wrapped(self, wrapper: cst.Call, seen: set[Function]) -> Nature:
+        """The nature of `partial(prepare, training=False)` and its kin."""
+        inner = wrapper.args[0].value
+        function = self._infer.value(inner).function
+        if function is None or isinstance(inner, cst.Call):
+            return self._of_function_node(inner, seen)
+        call = cst.Call(inner, wrapper.args[1:])
+        return self._of_function(function, seen, self._told.by_call(function, call))
 
     def _elsewhere(self, node: cst.BaseExpression) -> Nature | None:
         """The nature of a function of another file; None where none is known. What it calls there may be out of sight."""
         path = self._infer.value(node).outside
         nature = self._infer.outside.mapped(path).nature if path else ""
+        if isinstance(node, cst.Call) and not any(map(_switches_off, node.args)):
+            maker = self._infer.value(node.func).outside
+            nature = self._infer.outside.mapped(maker).product if maker else nature
         return next((known for known in _WORST_FIRST if known == nature), "stateless" if nature else None)
 
     def of_function(self, function: Function) -> Nature:
@@ -144,8 +158,17 @@ class Statefulness:
         # TensorFlow runs the ops of a model in parallel by themselves.
         return "stateless" if value.kind in ("model", "tensor", "loss", "metric") else None
 
-    def _of_function(self, function: Function, seen: set[Function]) -> Nature:
-        known = self._known.get(function)
+    def of_product(self, function: Function) -> Nature | None:
+        """The nature of the function that one of this file gives, called with what it has by default; None for others."""
+        given = self._infer.returned(function)
+        if given.kind != "function" or given.function is None or given.function.outer is not function:
+            return None
+        nature = self._of_function(given.function, set(), self._told.by_call(function, None))
+        return "shaping" if nature == "hidden" else nature
+
+    def _of_function(self, function: Function, seen: set[Function], named: Named | None = None) -> Nature:
+        """The nature of a function, without what stands in branches that are not taken by what is `named`."""
+        known = self._known.get(function) if named is None else None
         if known is not None:
             return known
         if function in seen or len(seen) > _DEEPEST:
@@ -153,11 +176,14 @@ class Statefulness:
             return "stateless"
         seen, cuts = seen | {function}, self._cuts
         found = {
-            nature for call in self._calls_in(function) for nature in self._of_call(call, function, seen)
+            nature
+            for call in self._calls_in(function)
+            if named is None or not is_left_out(self._infer.walk, call, named)
+            for nature in self._of_call(call, function, seen, named)
         }
         # What is worse covers what is better.
         nature: Nature = next((nature for nature in _WORST_FIRST if nature in found), "stateless")
-        if cuts == self._cuts:
+        if cuts == self._cuts and named is None:
             self._known[function] = nature
         return nature
 
@@ -166,7 +192,9 @@ class Statefulness:
         """The calls in a function, and in lambdas and functions nested in it."""
         return (node for node in descendants(function.node.body) if isinstance(node, cst.Call))
 
-    def _of_call(self, call: cst.Call, function: Function, seen: set[Function]) -> Iterator[Nature]:
+    def _of_call(
+        self, call: cst.Call, function: Function, seen: set[Function], named: Named | None
+    ) -> Iterator[Nature]:
         for arg in call.args:
             # Functions that are handed on: `tf.cond(flag, flip, tf.identity)`.
             if isinstance(arg.value, cst.Name | cst.Attribute) and not self._infer.names.dotted(arg.value):
@@ -182,7 +210,7 @@ class Statefulness:
         targets = self._calls.targets(call)
         if targets:
             for target in targets:
-                yield self._of_function(target, seen)
+                yield self._of_function(target, seen, self._told.by_call(target, call, named or none_known))
         else:
             yield self._of_callee(call, function, seen)
 
@@ -248,6 +276,12 @@ class Statefulness:
             home = home.outer
         of_instance = function.owner is not None and function.positional[:1] == [name.value]
         return home is function and not of_instance
+
+
+def _switches_off(arg: cst.Arg) -> bool:
+    """Whether an argument is what switches something off."""
+    constant = constant_of(arg.value, none_known)
+    return constant is not None and not constant[0]
 
 
 def _unseen(node: cst.CSTNode) -> Nature:

@@ -15,7 +15,7 @@ import libcst as cst
 from tflint_perf.caller import NEEDED, Batch, Fate, Given, How, State
 from tflint_perf.model.bound_values import value_of_binding
 from tflint_perf.model.loops import LoopKind
-from tflint_perf.model.methods import traced
+from tflint_perf.model.methods import is_compiled_attribute, traced
 from tflint_perf.model.outside import name_outside
 from tflint_perf.model.prefetching import readiness
 from tflint_perf.model.scopes import Binding, Class, Function, Scope
@@ -37,6 +37,7 @@ class Part:
     path: str = ""
     ready: str = ""
     elements: str = ""
+    large: str = ""
     source: Batch | None = None
 
 
@@ -59,9 +60,9 @@ class Thing:
     its file alone can tell; the paths that it `calls` outside its own loops tell more. So do those that it `runs`,
     in loops or not, of whether it `trains` a model, or `may_train` an object that it is given. `compiled` says that its
     body is compiled code, `alone` that nothing else in its file calls it. `ready` and `elements` tell of a dataset how far
-    ahead its elements are made, and what they are. `takes` are the parameters of a
+    ahead its elements are made, what they are, and how they were made `large`. `takes` are the parameters of a
     function or class whose elements it takes into steps as they come, each with its place in a call. `nature`,
-    `elementwise` and `grows` are as `Mapped` has them.
+    `elementwise`, `grows` and `product` are as `Mapped` has them.
     """
 
     kind: str
@@ -81,6 +82,7 @@ class Thing:
     runs: tuple[str, ...] = ()
     ready: str = ""
     elements: str = ""
+    large: str = ""
     parts: tuple[Part, ...] = ()
     takes: tuple[Take, ...] = ()
     batch: Batch | None = None
@@ -88,6 +90,7 @@ class Thing:
     nature: str = ""
     elementwise: int = 0
     grows: str = ""
+    product: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +197,7 @@ def _named(model: Model, name: str, value: Value, *, made: bool = False) -> Iter
     if value.kind in ("list", "dict") and value.element is not None and _path(value.element):
         yield name, Thing("value", value.kind, parts=(_part(model, value.element),), made=made)
     elif part.gives != "unknown" or part.path:
-        yield name, Thing("value", part.gives, part.path, ready=part.ready, elements=part.elements, made=made)
+        yield name, _with(Thing("value"), part, made)
     elif value.kind == "compiled":
         yield name, Thing("compiled", acts=True, compiled=True)
 
@@ -230,8 +233,8 @@ def _main(model: Model, function: Function) -> Thing:
 
 
 def _function(model: Model, function: Function) -> Thing:
-    compiled = model.infer.function_value(function).kind == "compiled" or _is_compiled_attribute(
-        model, function
+    compiled = model.infer.function_value(function).kind == "compiled" or is_compiled_attribute(
+        model.infer, function
     )
     reached = _reached(model, function)
     thing = Thing(
@@ -247,6 +250,7 @@ def _function(model: Model, function: Function) -> Thing:
         runs=tuple(dict.fromkeys(_runs(model, reached))),
         takes=_takes(model, function),
         source=_source(model, function),
+        product=model.statefulness.of_product(function) or "",
     )
     if function.owner is None and function.positional and not function.yields:
         thing = replace(
@@ -268,9 +272,12 @@ def _function(model: Model, function: Function) -> Thing:
     part = _part(model, returned)
     if part.gives == "unknown" and not part.path:
         return thing
-    return replace(
-        thing, gives=part.gives, path=part.path, ready=part.ready, elements=part.elements, made=made
-    )
+    return _with(thing, part, made)
+
+
+def _with(thing: Thing, part: Part, made: bool) -> Thing:
+    told = {name: getattr(part, name) for name in ("gives", "path", "ready", "elements", "large")}
+    return replace(thing, made=made, **told)
 
 
 def _source(model: Model, function: Function, *part: int) -> Batch | None:
@@ -282,7 +289,8 @@ def _source(model: Model, function: Function, *part: int) -> Batch | None:
 def _part(model: Model, value: Value) -> Part:
     """What is said of a value; "unknown" where nothing is."""
     if value.kind == "dataset":
-        return Part("dataset", ready=readiness(value), elements=model.batching.elements(value))
+        large = model.late_shuffles.how_large(value)
+        return Part("dataset", "", readiness(value), model.batching.elements(value), large)
     if value.kind in ("list", "dict") and value.element is not None and value.element.kind in _BY_KIND:
         return Part(f"{value.kind} of {value.element.kind}")
     known = value.kind in _BY_KIND or value.outside
@@ -336,12 +344,3 @@ def _path(value: Value) -> str:
     if value.klass is None:
         return value.outside
     return f"::{value.klass.name}" if value.kind == "class" else f"::{value.klass.name}()"
-
-
-def _is_compiled_attribute(model: Model, function: Function) -> bool:
-    """Whether its class makes a method a `tf.function` in `__init__`."""
-    if function.owner is None:
-        return False
-    instance = model.infer.classes.instance_of(function.owner)
-    member = model.infer.classes.member(instance, function.name)
-    return member is not None and member.kind == "compiled"

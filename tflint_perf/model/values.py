@@ -22,12 +22,13 @@ _MOST_PIPELINES = 24
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What another file says of a dataset that comes from there by `path`: how far ahead its elements are made, and
-    what they are, in the words of `prefetching` and `batching`."""
+    """What another file says of a dataset that comes from there by `path`: how far ahead its elements are made, what
+    they are, and how they were made large, in the words of `prefetching`, `batching` and `growth`."""
 
     path: str
     ready: str = "unknown"
     elements: str = "unknown"
+    large: str = ""
 
 
 # Of a parameter, nothing is known but what is done to it.
