@@ -142,6 +142,14 @@ SILENT = {
         d = tf.data.Dataset.from_generator(lambda: generator.flow_from_directory("a"), tf.float32)
         model.evaluate(d)
         """,
+    "a generator with what is not known to be arrays": """
+        from functools import partial
+        tokens = tokenizer(texts)
+        def f(ids, labels):
+            for i, y in zip(ids, labels):
+                yield i, y
+        d = tf.data.Dataset.from_generator(partial(f, tokens["input_ids"], np.zeros(9)), tf.int32).shuffle(9).batch(3)
+        """,
     "an object's generator": "d = tf.data.Dataset.from_generator(loader.rows, tf.float32).shuffle(9)",
     "a method that is no dataset's": "d = factory.from_generator(lambda: zip(np.ones(3))).shuffle(9)",
     "a lambda of nothing known": "tf.data.Dataset.from_generator(lambda: rows, tf.int32).batch(2)",
@@ -222,6 +230,15 @@ FLAGGED = {
             for path, label in zip(paths, labels):
                 yield path, label
         d = tf.data.Dataset.from_generator(f, (tf.string, tf.int32), args=(a, b)).shuffle(9).batch(3)  # <-
+        """,
+    "a generator with its arrays": """
+        from functools import partial
+        tokens = tokenizer(texts, padding=True, return_tensors="tf")
+        def f(ids, labels):
+            for i, y in zip(ids, labels):
+                yield i, y
+        rows = partial(f, ids=tokens["input_ids"], labels=np.zeros(9))
+        d = tf.data.Dataset.from_generator(rows, (tf.int32, tf.int32)).shuffle(9).batch(3)  # <-
         """,
     "a generator of an object of one of two classes": """
         class One:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
@@ -15,10 +15,12 @@ from tflint_perf.model.named_calls import GENERATOR, builtin_or_qualified
 from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.syntax import (
+    argument,
     children,
     descendants_here,
     has_stars,
     is_name,
+    keyword_argument,
     last_name,
     string,
     target_names,
@@ -176,9 +178,12 @@ class PlainNumpy:
         Of an object of unknown class, all generators of that name that the file has are meant.
         """
         function = self._infer.value(node).function
+        if (wrapper := self._partial(node)) is not None and function is not None:
+            return self._ops_of(function, self._in_memory(function, wrapper))
         if function is None and isinstance(node, cst.Attribute) and not self._infer.value(node).known:
             choices = [
-                self._ops_of(method, arguments) for method in self._calls.methods_named(node.attr.value)
+                self._ops_of(method, method.positional if arguments else ())
+                for method in self._calls.methods_named(node.attr.value)
             ]
             found = dict.fromkeys(op for ops in choices for op in ops or ())
             return list(found) if choices and None not in choices else None
@@ -195,26 +200,51 @@ class PlainNumpy:
                 return [_SLICES] if all(self._is_in_memory(arg.value) for arg in body.args) else None
             targets = self._calls.targets(body)
             function = targets[0] if len(targets) == 1 else None
-        return self._ops_of(function, arguments) if function is not None else None
+        if function is None:
+            return None
+        return self._ops_of(function, function.positional if arguments else ())
 
-    def _ops_of(self, function: Function, arguments: bool) -> list[str] | None:
-        """The ops for a generator; where it gets `arguments`, these have become arrays."""
+    def _partial(self, node: cst.BaseExpression) -> cst.Call | None:
+        """The `functools.partial(…)` that an expression is, or that a name stands for."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        if found is not None and len(found[1]) == 1 and found[1][0].path == ():
+            node = found[1][0].value or node
+        is_one = isinstance(node, cst.Call) and self._infer.names.qualified(node.func) == "functools.partial"
+        return node if is_one else None  # type: ignore[return-value]
+
+    def _in_memory(self, function: Function, wrapper: cst.Call) -> list[str]:
+        """The parameters for which a `partial` gives arrays."""
+        given = ((name, argument(wrapper, at, name)) for at, name in enumerate(function.positional, 1))
+        return [name for name, node in given if node is not None and self._is_in_memory(node)]
+
+    def _ops_of(self, function: Function, arrays: Sequence[str]) -> list[str] | None:
+        """The ops for a generator whose parameters `arrays` are arrays, as those are that `from_generator` hands on."""
         reader = _Reader(self._infer, self._calls, _IN_GENERATORS)
         if not function.yields or not reader.is_plain(function.node.body, 0):
             return None
         data = list(_data_of(function.node.body))
         if data and _DECODER not in reader.ops:
-            given = function.positional if arguments else []
-            if not all(last_name(each) in given or self._is_in_memory(each) for each in data):
+            if not all(last_name(each) in arrays or self._is_in_memory(each) for each in data):
                 return None
             reader.ops[_SLICES] = None
         return list(reader.ops) if reader.ops or reader.runs_ops else None
 
     def _is_in_memory(self, node: cst.BaseExpression) -> bool:
         """Whether something is an array, or a list of single values, which makes one."""
+        if isinstance(node, cst.Subscript) and self._is_of_tokenizer(node.value):
+            return True
         value = self._infer.value(node)
         held = value.element if value.kind == "list" else None
         return value.kind in ("array", "tensor") or (held is not None and held.kind in ("number", "string"))
+
+    def _is_of_tokenizer(self, node: cst.BaseExpression) -> bool:
+        """Whether something is what a tokenizer gives that is asked for tensors: `tokenizer(texts, return_tensors="tf")`."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        made = [binding.value for binding in found[1]] if found is not None else []
+        return bool(made) and all(
+            isinstance(each, cst.Call) and string(keyword_argument(each, "return_tensors")) in ("tf", "np")
+            for each in made
+        )
 
 
 class _Reader:
