@@ -34,6 +34,16 @@ SILENT = {
         for x, y in dataset:
             losses.append(model.train_on_batch(x, y))
         """,
+    "a few pictures to show": """
+        shown = []
+        count = 0
+        most = 16
+        for x, y in dataset:
+            count += 1
+            if count > most:
+                break
+            shown.append(train_step(x, y))
+        """,
     "a list of each epoch's scalars": """
         for epoch in range(10):
             losses = []
@@ -231,6 +241,27 @@ SILENT = {
 }
 
 FLAGGED = {
+    "as many steps as a large number says": (
+        """
+        losses = []
+        for step, (x, y) in enumerate(dataset):
+            if step > 100000:
+                break
+            losses.append(train_step(x, y))
+        """,
+        [6],
+    ),
+    "steps until the loss is small": (
+        """
+        losses = []
+        for x, y in dataset:
+            loss = train_step(x, y)
+            losses.append(loss)
+            if loss == 0:
+                break
+        """,
+        [5],
+    ),
     "losses": (
         """
         losses = []

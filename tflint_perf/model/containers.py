@@ -9,6 +9,7 @@ from typing import Literal, TypeGuard
 import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.counters import Counters
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.reach import remembered
@@ -18,6 +19,7 @@ from tflint_perf.model.syntax import (
     callee_name,
     integer,
     keyword_argument,
+    last_statement,
 )
 from tflint_perf.model.walk import Walk
 
@@ -32,6 +34,8 @@ _MAKERS = frozenset(
 )
 # A loop of so few iterations keeps next to nothing.
 _FEW = 16
+# No more than this is kept to be shown.
+_MOST_SHOWN = 100
 _DEEPEST = 12
 
 
@@ -173,8 +177,10 @@ class Containers:
                 yield use
 
     def is_bounded(self, addition: Addition) -> bool:
-        """Whether the loop looks at a number of elements that stands in the code: `dataset.take(50)`."""
+        """Whether the loop looks at a number of elements that stands in the code: `dataset.take(50)`, `if n > 16: break`."""
         loop = self._loops.innermost_loop(addition.node)
+        if loop is not None and self._breaks_soon(loop):
+            return True
         iterable = loop.iterable if loop is not None else None
         while (
             isinstance(iterable, cst.Call)
@@ -187,6 +193,32 @@ class Containers:
             and callee_name(iterable) == "take"
             and integer(argument(iterable, 0, "count")) is not None
         )
+
+    def _breaks_soon(self, loop: Loop) -> bool:
+        """Whether a loop is left when the count of its iterations comes to a small number."""
+        counter = Counters(self._infer).name(loop)
+        for line in loop.node.body.body if counter and not isinstance(loop.node, cst.CompFor) else ():
+            if not isinstance(line, cst.If) or not isinstance(last_statement(line.body), cst.Break):
+                continue
+            match line.test:
+                case cst.Comparison(
+                    left=cst.Name(value=left),
+                    comparisons=[
+                        cst.ComparisonTarget(
+                            operator=cst.GreaterThan() | cst.GreaterThanEqual() | cst.Equal(),
+                            comparator=bound,
+                        )
+                    ],
+                ) if left == counter and self._number(bound) in range(_MOST_SHOWN + 1):
+                    return True
+        return False
+
+    def _number(self, node: cst.BaseExpression) -> int | None:
+        """An integer that stands in the file: a literal, or a name that is only ever bound to one."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        if found is not None and len(found[1]) == 1 and found[1][0].path == () and found[1][0].value:
+            return integer(found[1][0].value)
+        return integer(node)
 
     # Loops that are no step loops
 
