@@ -53,7 +53,8 @@ class HostDataPerStep(Rule):
     ## What is left alone
 
     Files that step an environment, and samples of a replay memory; batches that are only cut out of arrays; data that
-    is made once or once an epoch, behind a condition that may change, or in a `tf.data` pipeline; loops that only predict.
+    is made once or once an epoch, behind a condition that may change, or in a `tf.data` pipeline; loops that only predict, but for
+    the validation of each epoch.
 
     ## Sources
 

@@ -61,6 +61,8 @@ class FileReadPerStep(Rule):
         "GradientTape", "_gradients", "_on_batch", "minimize(", "predict(", "fit(", "evaluate(", ".function", "function(",
         "@function", "function as", "defun", ".run(", "get_next", "next(", ".step(", "ataset", "Sequential", "Model",
         "load_model", "clone_model", "model_from_json", "applications", "hub.load", "sample", "batch", "__getitem__", "yield",
+        # What reads one sample, for whoever calls it.
+        "read_file(", "imread(", "load_img(", "Image.open(", "np.load(", "librosa.load(",
     )  # fmt: skip
     fixes = "safe"
     claim = Claim("step time", least=1.2)

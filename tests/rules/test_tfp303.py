@@ -29,6 +29,55 @@ def train_step(x, *rest):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "an object whose iterator cuts an array": """
+        class Photos:
+            def __init__(self, photos):
+                self.photos = photos
+            def __iter__(self):
+                return Cuts(self.photos)
+        class Cuts:
+            def __init__(self, photos):
+                self.photos, self.at = photos, 0
+            def __iter__(self):
+                return self
+            def __next__(self):
+                self.at += 32
+                return self.photos[self.at - 32 : self.at]
+        for x in Photos(photos):
+            train_step(x)
+        """,
+    "a validation behind a counter": """
+        def batches():
+            while True:
+                yield np.stack([cv2.imread(path) for path in paths])
+        for epoch in range(100):
+            for x in dataset:
+                train_step(x)
+            if epoch % 10 == 0:
+                for x in batches():
+                    score(model(x))
+        """,
+    "a validation under a condition": """
+        def batches():
+            while True:
+                yield np.stack([cv2.imread(path) for path in paths])
+        for epoch in range(100):
+            for x in dataset:
+                loss = train_step(x)
+            if epoch > 5 and loss < best:
+                for x in batches():
+                    score(model(x))
+        """,
+    "a loop that predicts, behind the training": """
+        def batches():
+            while True:
+                yield np.stack([cv2.imread(path) for path in paths])
+        for epoch in range(100):
+            for x in dataset:
+                train_step(x)
+        for x in batches():
+            score(model(x))
+        """,
     "batches that are made where a step asks for them": """
         def train(parts):
             for rows in parts:
@@ -292,6 +341,44 @@ SILENT = {
 }
 
 FLAGGED = {
+    "an object whose iterator is of another class": (
+        """
+        class Photos:
+            def __init__(self, paths):
+                self.paths = paths
+            def __iter__(self):
+                return Reader(self.paths)
+        class Reader:
+            def __init__(self, paths):
+                self.paths = list(paths)
+            def __iter__(self):
+                return self
+            def __next__(self):
+                found = []
+                for _ in range(32):
+                    found.append(cv2.imread(self.paths.pop()) / 255)
+                return np.stack(found)
+        photos = Photos(paths)
+        for step, x in enumerate(photos):
+            train_step(x)
+        """,
+        [18],
+        "`photos` makes a batch on the host on each step; make it in `Dataset.map`",
+    ),
+    "the validation of each epoch": (
+        """
+        def batches():
+            while True:
+                yield np.stack([cv2.imread(path) for path in paths])
+        for epoch in range(100):
+            for x in dataset:
+                train_step(x)
+            for x in batches():
+                score(model(x))
+        """,
+        [8],
+        "`batches()` makes a batch on the host on each step; make it in `Dataset.map`",
+    ),
     "batches that are made where the settings want them": (
         """
         def encoded(rows, tokenizer):

@@ -29,6 +29,30 @@ def train_step(x, *rest):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "once, where a generator starts": """
+        def batches(path):
+            rows = open(path).readlines()
+            while True:
+                yield rows[:32]
+        for x in batches(path):
+            train_step(x)
+        """,
+    "an object whose iterators a loop that only looks goes over": """
+        class Photos:
+            def __init__(self, paths):
+                self.paths = paths
+            def __iter__(self):
+                return Reader(self.paths)
+        class Reader:
+            def __init__(self, paths):
+                self.paths = list(paths)
+            def __next__(self):
+                return cv2.imread(self.paths.pop())
+        for photo in Photos(paths):
+            print(photo.shape)
+        for x in dataset:
+            train_step(x)
+        """,
     "before the loop": "weights = np.load('weights.npy')\nfor x in dataset:\n    train_step(x, weights)\n",
     "once an epoch": """
         for epoch in range(100):
@@ -158,6 +182,25 @@ FLAGGED = {
 }
 
 PLACES = {
+    "an object whose iterator is of another class": (
+        """
+        class Photos:
+            def __init__(self, paths):
+                self.paths = paths
+            def __iter__(self):
+                return Reader(self.paths)
+        class Reader:
+            def __init__(self, paths):
+                self.paths = list(paths)
+            def __iter__(self):
+                return self
+            def __next__(self):
+                return np.stack([cv2.imread(self.paths.pop()) for _ in range(32)])
+        for x in Photos(paths):
+            train_step(x)
+        """,
+        [13],
+    ),
     "a function that the loop calls": (
         """
         def load(paths):

@@ -16,6 +16,8 @@ from tflint_perf.model.reach import leads_to
 from tflint_perf.model.scopes import Loop
 from tflint_perf.model.syntax import callee_name, integer, keyword_argument
 
+# What a loop over an object runs each time.
+_GIVES_ONE = ("__next__", "__getitem__")
 # Whether a condition holds in next to all steps.
 Holds = Callable[[cst.CSTNode], bool]
 
@@ -34,7 +36,7 @@ class EachStep:
         """Whether each iteration of a step loop runs `node`; conditions that `holds` lets pass stand in no way."""
         return leads_to(node, self._known.setdefault(holds, {}), partial(self._runs, holds=holds))
 
-    def _runs(self, node: cst.CSTNode, holds: Holds) -> bool | list[cst.Call]:
+    def _runs(self, node: cst.CSTNode, holds: Holds) -> bool | list[cst.CSTNode]:
         """Whether that is so by the function around `node`, or else the calls of it, any of which may do it."""
         loop = self._loops.step_loop(node)
         end = loop.node if loop is not None else None
@@ -50,7 +52,8 @@ class EachStep:
             return False
         if any(caller.per_step and caller.always for caller in self._calls.callers_outside(function)):
             return True
-        return self._calls.sites(function)
+        sites: list[cst.CSTNode] = [*self._calls.sites(function)]
+        return [*sites, *self._loops.drivers(function)] if function.name in _GIVES_ONE else sites
 
 
 def trains_for_epochs(loop: Loop) -> bool:

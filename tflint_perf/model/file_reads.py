@@ -10,6 +10,7 @@ import libcst as cst
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
+from tflint_perf.model.outside import RUN_OVER
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.syntax import argument, callee_name, keyword_argument, last_name, string
 from tflint_perf.model.usual import Usual
@@ -91,7 +92,8 @@ class FileReads:
         if function is None or function in seen or (loop is not None and not loop.yields):
             return
         seen.add(function)
-        for site in self._drivers(function) if function.yields else self._calls.sites(function):
+        is_driven = bool(function.yields) or function.name in RUN_OVER
+        for site in self._loops.drivers(function) if is_driven else self._calls.sites(function):
             if self._loops.is_per_step(site):
                 yield from self._training_loops(site, seen)
 
@@ -107,12 +109,6 @@ class FileReads:
         if any(caller.per_step and caller.trains for caller in self._calls.callers_outside(function)):
             return True
         return any(self._is_called_in_training(site, seen) for site in self._calls.sites(function))
-
-    def _drivers(self, generator: Function) -> Iterator[cst.CSTNode]:
-        """Where a step loop takes the next of what a generator yields."""
-        yield from self._loops.nexts.get(generator, ())
-        for loop in self._loops.over_generators.get(generator, ()):
-            yield from loop.calls[:1]
 
     def calls_in(self, loop: Loop) -> list[cst.Call]:
         """The calls of one iteration, also in loops inside and in functions of this file that it calls."""

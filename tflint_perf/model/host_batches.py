@@ -11,6 +11,7 @@ import libcst as cst
 
 from tflint_perf.caller import Batch
 from tflint_perf.model.batch_sources import BatchSources
+from tflint_perf.model.conditions import conditions
 from tflint_perf.model.filled_arrays import FilledArrays
 from tflint_perf.model.filled_lists import MEMORY, STACKS, is_filled_within
 from tflint_perf.model.host_draws import HostDraws
@@ -54,6 +55,7 @@ class HostBatches:
         self._infer = model.infer
         self._walk = model.walk
         self._made: dict[Function, Batch | None] = {}
+        self._made_by_class: dict[Class, Batch | None] = {}
         self._draws = HostDraws(model)
         self._filled = FilledArrays(model)
         self.sources = BatchSources(model, self._of_function, self._of_class)
@@ -87,7 +89,23 @@ class HostBatches:
         return (
             model.loops.kind(loop) == "step"
             and model.is_eager(loop.node)
-            and model.file_reads.is_trained_in(loop)
+            and (model.file_reads.is_trained_in(loop) or self._validates(loop))
+        )
+
+    def _validates(self, loop: Loop) -> bool:
+        """Whether a loop goes through other batches in each epoch of a training."""
+        epoch = loop.parent
+        return (
+            epoch is not None
+            and self._model.loops.kind(epoch) == "epoch"
+            and self._model.file_reads.is_trained_in(epoch)
+            and self._model.guard_of(loop.node) is None
+            and all(
+                map(
+                    self._model.file_reads.usually,
+                    conditions(self._walk, loop.node, epoch.node, exits=False),
+                )
+            )
         )
 
     # In a loop
@@ -125,12 +143,21 @@ class HostBatches:
         return self._of_class(klass)
 
     def _of_class(self, klass: Class) -> Batch | None:
+        """How objects of a class, or the iterators that they give, make batches."""
+        if klass not in self._made_by_class:
+            self._made_by_class[klass] = None
+            self._made_by_class[klass] = self._by_methods(klass)
+        return self._made_by_class[klass]
+
+    def _by_methods(self, klass: Class) -> Batch | None:
         if MEMORY.search(klass.name):
             return None
         methods = [klass.methods[name] for name in _SPECIAL_METHODS if name in klass.methods]
         how = next((how for method in methods if (how := self._of_function(method)) is not None), None)
         if how is None and self._infer.classes.keras_kind(klass) == "sequence":
             return "stacked" if any(map(self._works_on_samples, methods)) else None
+        if how is None and "__iter__" in klass.methods:
+            return self.sources.returned(klass.methods["__iter__"])
         return how
 
     def _works_on_samples(self, function: Function, depth: int = 0) -> bool:

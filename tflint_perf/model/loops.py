@@ -214,6 +214,15 @@ class Loops:
         if value.kind == "instance" and value.klass is not None:
             methods = value.klass.methods
             yield from (methods[name] for name in RUN_OVER if name in methods)
+            made = self._infer.returned(methods["__iter__"]) if "__iter__" in methods else value
+            if made.kind == "instance" and made.klass not in (None, value.klass):
+                yield from (function for name, function in made.klass.methods.items() if name == "__next__")
+
+    def drivers(self, function: Function) -> Iterator[cst.CSTNode]:
+        """Where something takes the next of what a generator yields, or an object gives to a loop over it."""
+        yield from self.nexts.get(function, ())
+        for loop in self.over_generators.get(function, ()):
+            yield from loop.calls[:1]
 
     def is_repeated(self, node: cst.CSTNode) -> bool:
         """Whether a loop of steps or epochs runs `node`, here or through calls: once an episode, for instance."""

@@ -1,0 +1,109 @@
+"""Files that a function of one module reads, for a loop of another, by way of a third (TFP304)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from tflint_perf.project import lint_files
+from tflint_perf.settings import Settings
+
+PICTURES = """
+    import cv2
+    import tensorflow as tf
+
+    def picture(path):
+        return tf.io.decode_image(tf.io.read_file(path))
+
+    class Pictures:
+        def __init__(self, paths):
+            self.paths = paths
+        def __iter__(self):
+            return _Pictures(self.paths)
+
+    class _Pictures:
+        def __init__(self, paths):
+            self.paths = list(paths)
+        def __iter__(self):
+            return self
+        def __next__(self):
+            return cv2.imread(self.paths.pop())
+"""
+READER = """
+    import tensorflow as tf
+    from pictures import picture
+
+    class Reader:
+        def read(self, paths):
+            pictures = []
+            for path in paths:
+                pictures.append(picture(path))
+            return tf.stack(pictures)
+"""
+TRAIN = """
+    import tensorflow as tf
+    from pictures import Pictures
+    from reader import Reader
+
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile("adam", "mse")
+"""
+
+
+def rows(folder: Path, program: str) -> list[int]:
+    """The rows of the module of pictures that are flagged, by what a program elsewhere does."""
+    (folder / "pyproject.toml").touch()
+    texts = {"pictures.py": PICTURES, "reader.py": READER, "train.py": TRAIN + program}
+    for name, text in texts.items():
+        (folder / name).write_text(dedent(text).lstrip("\n"))
+    settings = Settings(root=folder, rules=frozenset({"TFP304"}), project_root=folder)
+    results = lint_files([folder / name for name in texts], settings, 1)
+    return [finding.start.row for result in results for finding in result.findings]
+
+
+FLAGGED = {
+    "sample by sample, through another module": (
+        """
+    for step in range(9000):
+        x = Reader().read(names[step])
+        model.train_on_batch(x, x)
+    """,
+        [5],
+    ),
+    "an iterator that an object gives": (
+        """
+    for x in Pictures(names):
+        model.train_on_batch(x, x)
+    """,
+        [19],
+    ),
+}
+SILENT = {
+    "before the loop": """
+    x = Reader().read(names)
+    for step in range(9000):
+        model.train_on_batch(x, x)
+    """,
+    "once an epoch": """
+    for epoch in range(9):
+        x = Reader().read(names)
+        for step in range(9000):
+            model.train_on_batch(x, x)
+    """,
+    "an object that is only looked at": """
+    for x in Pictures(names):
+        print(x.shape)
+    """,
+}
+
+
+@pytest.mark.parametrize(("program", "expected"), FLAGGED.values(), ids=FLAGGED.keys())
+def test_flags_what_a_training_loop_reads(tmp_path: Path, program: str, expected: list[int]) -> None:
+    assert rows(tmp_path, program) == expected
+
+
+@pytest.mark.parametrize("program", SILENT.values(), ids=SILENT.keys())
+def test_leaves_alone_what_no_step_reads(tmp_path: Path, program: str) -> None:
+    assert rows(tmp_path, program) == []
