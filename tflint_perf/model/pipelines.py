@@ -261,10 +261,6 @@ class Pipelines:
             adds_batch_axis(target.node.body) for call in calls for target in self._model.calls.targets(call)
         )
 
-    def is_distributed(self, node: cst.BaseExpression) -> bool:
-        """Whether an expression is what a strategy made of a dataset."""
-        return self._model.distributed.is_distributed(node)
-
     def is_used_otherwise(self, stage: cst.Call) -> bool:
         """Whether what a stage gives goes into further stages, or into loops that neither train nor infer."""
         return self.is_looped_over_otherwise(stage) or any(self.goes_on(stage))

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tflint_perf.model import Model
 
 _WRAPPING = frozenset({"enumerate", "tqdm", "iter", "islice"})
+# These keep what they are given, and run nothing of it.
+_SAVING = frozenset({"tf.train.Checkpoint", "tf.train.CheckpointManager"})
 
 
 def uses(model: Model) -> Iterator[Use]:
@@ -30,7 +32,7 @@ def uses(model: Model) -> Iterator[Use]:
         yield from _use(model, call, call.func, "call")
         traces = model.infer.compiles(call.func) or model.compiled.is_dataset_tracer(call)
         how: How = "compile" if traces else "other"
-        for arg in call.args:
+        for arg in call.args if model.qualified(call.func) not in _SAVING else ():
             if isinstance(arg.value, cst.Name | cst.Attribute) and model.value(arg.value).outside:
                 is_run = arg.value is model.calls.run_by_strategy(call)
                 yield from _use(model, call, arg.value, "call" if is_run else how)
@@ -46,7 +48,7 @@ def _consumed(model: Model) -> Iterator[Use]:
         for way in consumption.value.pipelines:
             # What takes some of the batches makes nothing.
             origin = next((stage.origin for stage in reversed(way) if not takes_many(stage)), None)
-            if origin is not None and origin.path and not model.pipelines.is_distributed(consumption.node):
+            if origin is not None and origin.path and not model.distributed.is_distributed(consumption.node):
                 path, which = _of_origin(origin.path)
                 yield replace(_use_of(model, consumption.node, path, "consume"), which=which)
 
