@@ -552,6 +552,15 @@ PLACES = {
         """,
         [4],
     ),
+    "what a model gives that is asked for itself": (
+        """
+        for x, y in dataset:
+            if model:
+                train_step(x, y)
+            print(model(x).numpy())
+        """,
+        [5],
+    ),
     "a text of several lines": (
         """
         for x, y in dataset:

@@ -310,5 +310,8 @@ def _without_keys(node: cst.BaseExpression) -> list[cst.BaseExpression]:
 
 
 def _name_of(node: cst.CSTNode) -> str:
-    """What a value goes by: `loss`, `self.loss`, `metric.result`."""
-    return dotted_name(node.func if isinstance(node, cst.Call) else node)
+    """What a value goes by: `loss`, `self.loss`, `metric.result()`."""
+    if isinstance(node, cst.Call):
+        name = dotted_name(node.func)
+        return f"{name}()" if name else ""
+    return dotted_name(node)
