@@ -82,6 +82,8 @@ class MissingPrefetch(Rule):
                 if end is None or end in seen or model.distributed.is_distributed(consumption.node):
                     continue
                 seen.add(end)
+                if model.decided.never_runs(end):
+                    continue
                 yield Report(
                     last_work(ways[-1]).call,
                     "each batch is made only when a step asks for it; add `.prefetch(tf.data.AUTOTUNE)` at the end",

@@ -92,6 +92,10 @@ SILENT = {
         "def run(ds):\n    for x, y in ds:\n        train_step(x, y)\n"
         "train, count = load()\nrun(train)"
     ),
+    "batches that a function makes for nobody": (
+        "def load(validation=False):\n    if validation:\n        return source.batch(9)\n    return ready\n"
+        "model.fit(load())"
+    ),
     "a few elements to show": (
         "few = tf.data.Dataset.zip((source.take(5).batch(1), source.take(5).batch(1)))\n"
         "for x, y in few:\n    show(model.predict(x))"

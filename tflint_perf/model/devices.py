@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from tflint_perf.model.conditions import conditions
-from tflint_perf.model.decided import Decided
 from tflint_perf.model.programs import imports_tensorflow
 from tflint_perf.model.scopes import Binding
 from tflint_perf.model.syntax import (
@@ -166,11 +164,8 @@ class Devices:
     def uses_no_gpu(self) -> bool:
         """Whether the file hides all GPUs from TensorFlow, runs on a TPU alone, or trains with another library."""
         hidden = chain(self._hidden_by_variable(), self._hidden_by_call())
-        return any(not self._decided.never_runs(node) for node in hidden) or self._uses_tpu_alone()
-
-    @cached_property
-    def _decided(self) -> Decided:
-        return Decided(self._infer, self._model.calls)
+        never_runs = self._model.decided.never_runs
+        return any(not never_runs(node) for node in hidden) or self._uses_tpu_alone()
 
     def _hidden_by_variable(self) -> Iterator[cst.CSTNode]:
         """`os.environ["CUDA_VISIBLE_DEVICES"] = "-1"`, and the same by `setdefault`, `putenv` or `update`.

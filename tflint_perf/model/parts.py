@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tflint_perf.model.copying import Copying
     from tflint_perf.model.counters import Counters
     from tflint_perf.model.crossing import Crossings
+    from tflint_perf.model.decided import Decided
     from tflint_perf.model.device_setup import DeviceSetup
     from tflint_perf.model.devices import Devices
     from tflint_perf.model.distributed import Distributed
@@ -122,6 +123,8 @@ class Parts:
     kept: Kept = part("kept.Kept", "infer", "calls", "containers")
     # Which tensors are scalars.
     scalars: Scalars = part("scalars.Scalars", "infer", "calls")
+    # Conditions that constants decide.
+    decided: Decided = part("decided.Decided", "infer", "calls")
     # What the file says about GPUs.
     devices: Devices = part("devices.Devices")
     # What running the file does.
