@@ -57,6 +57,18 @@ SILENT = {
                 for x in batches():
                     score(model(x))
         """,
+    "a test by a function, behind the training": """
+        def batches():
+            while True:
+                yield np.stack([cv2.imread(path) for path in paths])
+        def test():
+            for x in batches():
+                score(model(x))
+        for epoch in range(100):
+            for x in dataset:
+                train_step(x)
+        test()
+        """,
     "a validation under a condition": """
         def batches():
             while True:
@@ -364,6 +376,22 @@ FLAGGED = {
         """,
         [18],
         "`photos` makes a batch on the host on each step; make it in `Dataset.map`",
+    ),
+    "the validation of each epoch, in a function": (
+        """
+        def batches():
+            while True:
+                yield np.stack([cv2.imread(path) for path in paths])
+        def validate():
+            for x in batches():
+                score(model(x))
+        for epoch in range(100):
+            for x in dataset:
+                train_step(x)
+            validate()
+        """,
+        [6],
+        "`batches()` makes a batch on the host on each step; make it in `Dataset.map`",
     ),
     "the validation of each epoch": (
         """

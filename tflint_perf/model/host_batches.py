@@ -93,18 +93,22 @@ class HostBatches:
         )
 
     def _validates(self, loop: Loop) -> bool:
-        """Whether a loop goes through other batches in each epoch of a training."""
-        epoch = loop.parent
+        """Whether a loop goes through other batches in each epoch of a training, here or in a function for that."""
+        places: list[cst.CSTNode] = [loop.node]
+        if loop.parent is None and loop.function is not None:
+            places = [*self._model.calls.sites(loop.function)]
+        return not loop.yields and any(map(self._runs_each_epoch, places))
+
+    def _runs_each_epoch(self, node: cst.CSTNode) -> bool:
+        """Whether each epoch of a training runs `node`."""
+        epoch = self._model.loops.innermost_loop(node)
         return (
             epoch is not None
             and self._model.loops.kind(epoch) == "epoch"
             and self._model.file_reads.is_trained_in(epoch)
-            and self._model.guard_of(loop.node) is None
+            and self._model.guard_of(node) is None
             and all(
-                map(
-                    self._model.file_reads.usually,
-                    conditions(self._walk, loop.node, epoch.node, exits=False),
-                )
+                map(self._model.file_reads.usually, conditions(self._walk, node, epoch.node, exits=False))
             )
         )
 
