@@ -37,6 +37,7 @@ SILENT = {
     "as many as a variable says": "n = len(list(train_ds.take(count)))",
     "in an assertion": "assert len(list(train_ds)) == 10\nmodel.fit(train_ds)",
     "in a test": "def test_load():\n    assertLen(list(train_ds), 10)\n    examples = list(train_ds)\nmodel.fit(train_ds)",
+    "the length of some of the elements": "n = len([x for x, y in train_ds if y])\nm = len([x for x in frames])",
     "a list of something else": "n = len(list(frames))",
     "a dataset from elsewhere": "n = len(list(load()))",
     "how many datasets there are": """
@@ -139,6 +140,12 @@ FLAGGED = {
                 length = self.count(records)
                 train_data = records.batch(32)
                 return train_data, length
+        """,
+    "the length of a comprehension": "n = len([1 for _ in train_ds])  # <-\nm = len([x for x, y in train_ds])  # <-",
+    "the length of NumPy values of a library's": "n = len(list(tfds.as_numpy(train_ds)))  # <-",
+    "a loop that counts NumPy values": """
+        for _ in tfds.as_numpy(train_ds):  # <-
+            n += 1
         """,
     "the length of numbered elements": "bar = tqdm(total=len(list(enumerate(train_ds))))  # <-",
     "the length of numbered elements with a name": "steps = enumerate(train_ds)\nprint(len(list(steps)))  # <-",

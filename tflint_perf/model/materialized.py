@@ -61,7 +61,7 @@ class Materializations:
 
     def all(self) -> Iterator[Materialization]:
         """Every place, by form, of datasets that are no few elements or numbers written down."""
-        for found in (*self._lists(), *self._sums(), *self._loops()):
+        for found in (*self._lists(), *self._lengths(), *self._sums(), *self._loops()):
             if found.value.pipelines and not any(map(self._is_small, found.value.pipelines)):
                 yield found
 
@@ -81,6 +81,16 @@ class Materializations:
                     yield Materialization(outer, "length", *found)
                 elif self._is_trained_on(call, found[1]):
                     yield Materialization(call, "list", *found)
+
+    def _lengths(self) -> Iterator[Materialization]:
+        """`len([x for x in ds])`."""
+        for call in self._model.calls_named("len"):
+            given = call.args[0].value if len(call.args) == 1 and self._builtin(call) == "len" else None
+            part = given.for_in if isinstance(given, cst.ListComp) else None
+            if part is not None and part.inner_for_in is None and not part.ifs:
+                found = self._dataset(part.iter)
+                if found is not None and self._is_counted_in_vain(found):
+                    yield Materialization(call, "count", *found)
 
     def _sums(self) -> Iterator[Materialization]:
         """`sum(1 for _ in ds)`."""
@@ -115,6 +125,8 @@ class Materializations:
     def _dataset(self, node: cst.BaseExpression) -> tuple[cst.BaseExpression, Value] | None:
         """The dataset that an expression gives the elements of, numbered or not, and what is known of it."""
         node = self._enumerated(node) or node
+        if isinstance(node, cst.Call) and node.args and self._builtin(node) == "tensorflow_datasets.as_numpy":
+            node = node.args[0].value
         value = self._model.value(node)
         if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
             if callee_name(node) == "as_numpy_iterator" and value.kind == "iterator":
@@ -195,9 +207,9 @@ class Materializations:
     def _builtin(self, call: cst.Call) -> str:
         return builtin_or_qualified(self._model.infer, call.func)
 
-    def _call_around(self, call: cst.Call) -> cst.Call | None:
-        """The call whose only argument `call` is."""
-        arg = self._model.parent(call)
+    def _call_around(self, node: cst.CSTNode) -> cst.Call | None:
+        """The call whose only argument `node` is."""
+        arg = self._model.parent(node)
         outer = self._model.parent(arg) if isinstance(arg, cst.Arg) else None
         return outer if isinstance(outer, cst.Call) and len(outer.args) == 1 and arg in outer.args else None
 
@@ -205,6 +217,9 @@ class Materializations:
         """Whether a list comprehension keeps the elements of what it runs over, or the first part of each."""
         holder = self._model.parent(loop.node)
         plain = isinstance(holder, cst.ListComp) and holder.for_in is loop.node
+        around = self._call_around(holder) if plain and holder is not None else None
+        if around is not None and self._builtin(around) == "len":
+            return False
         if not plain or not isinstance(loop.node, cst.CompFor) or not isinstance(holder, cst.ListComp):
             return False
         if loop.node.inner_for_in is not None or loop.node.ifs:
