@@ -657,6 +657,71 @@ def test_a_pass_that_another_file_runs_under_the_tape_is_that_of_the_gradient_st
     assert ("losses.py" in lint(files, frozenset({"TFP107"}))) is found
 
 
+@pytest.mark.parametrize(
+    ("also", "found"),
+    [
+        ("saved = tf.train.Checkpoint(net=net)", ["TFP205"]),
+        ("net(tf.zeros((1, 8)))", []),
+        ("export(net)", []),
+    ],
+)
+def test_a_layer_of_a_model_that_other_files_compile_is_compiled(
+    project: Path, also: str, found: list[str]
+) -> None:
+    nets = """
+        import tensorflow as tf
+        class Attend(tf.keras.layers.Layer):
+            def call(self, x):
+                scores = tf.matmul(x, x, transpose_b=True)
+                print("scores", scores)
+                return tf.nn.softmax(scores)
+        class Net(tf.keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.attend = Attend()
+            def call(self, x):
+                return self.attend(x)
+        """
+    program = f"""
+        import tensorflow as tf
+        from nets import Net
+        net = Net()
+        {also}
+        @tf.function
+        def step(x):
+            return net(x)
+        for x in tf.data.Dataset.from_tensor_slices(data).batch(32):
+            step(x)
+        """
+    files = write(project, nets=nets, program=program)
+    assert lint(files, frozenset({"TFP205"})).get("nets.py", []) == found
+
+
+@pytest.mark.parametrize(("decorator", "rows"), [("@tf.function", [4]), ("", [])])
+def test_a_step_of_a_model_that_another_file_calls_by_itself_is_what_that_makes_of_it(
+    project: Path, decorator: str, rows: list[int]
+) -> None:
+    net = """
+        import tensorflow as tf
+        class Net(tf.keras.Model):
+            def train_step(self, x): print(tf.reduce_sum(x))
+            def call(self, x): return x
+        """
+    program = f"""
+        import tensorflow as tf
+        from net import Net
+        net = Net()
+        {decorator}
+        def step(x):
+            return net.train_step(x)
+        for x in tf.data.Dataset.from_tensor_slices(data).batch(32):
+            step(tf.cast(x, tf.float32))
+        """
+    files = write(project, net=net, program=program)
+    found = lint_files(files, Settings(root=Path(), rules=frozenset({"TFP205"})), 1)
+    assert [finding.start.row for result in found for finding in result.findings] == rows
+
+
 @pytest.mark.parametrize("name", ["network", "critic_1", "dqn"])
 def test_a_network_that_an_object_of_another_file_keeps_is_a_model(project: Path, name: str) -> None:
     greedy = f"""

@@ -242,16 +242,11 @@ class CallGraph:
             if function is None or function in seen:
                 continue
             seen.add(function)
-            if name_outside(function) and not self._is_keras_s(function):
+            if name_outside(function):
                 found.add(function)
             waiting += [function.outer, *map(self.function_at, self.sites(function))]
             waiting += self.makers_of_iterators(function)
         return found
-
-    def _is_keras_s(self, function: Function) -> bool:
-        """Whether a method is one that Keras calls: `call`, `train_step`."""
-        kind = self._infer.classes.keras_kind(function.owner) if function.owner is not None else ""
-        return function.name in COMPILED_METHODS.get(kind, ())
 
     def function_at(self, node: cst.CSTNode) -> Function | None:
         """The function whose body holds `node`; None at module or class level."""
