@@ -142,6 +142,16 @@ SILENT = {
         d = tf.data.Dataset.from_generator(lambda: generator.flow_from_directory("a"), tf.float32)
         model.evaluate(d)
         """,
+    "a generator that shuffles what others have, too": generated(
+        "images = np.zeros((9, 28))\ndef f():\n    np.random.shuffle(images)\n    for x in images:\n        yield x"
+    ),
+    "an object that is called, which reads files": """
+        class Rows:
+            def __call__(self):
+                for name in self.names:
+                    yield np.load(name)
+        d = tf.data.Dataset.from_generator(Rows(), tf.float32).shuffle(9).batch(3)
+        """,
     "a generator with what is not known to be arrays": """
         from functools import partial
         tokens = tokenizer(texts)
@@ -230,6 +240,20 @@ FLAGGED = {
             for path, label in zip(paths, labels):
                 yield path, label
         d = tf.data.Dataset.from_generator(f, (tf.string, tf.int32), args=(a, b)).shuffle(9).batch(3)  # <-
+        """,
+    "a generator that shuffles its indices": generated(
+        "images = np.zeros((9, 28))\ndef f():\n    order = np.arange(len(images))\n    np.random.shuffle(order)\n"
+        "    for i in order:\n        yield images[i]"
+    ),
+    "an object that is called": """
+        class Rows:
+            def __init__(self, images, labels):
+                self.images, self.labels = images, labels
+            def __call__(self):
+                for i in range(len(self.images)):
+                    yield self.images[i], self.labels[i]
+        rows = Rows(np.zeros((9, 28)), np.zeros(9))
+        d = tf.data.Dataset.from_generator(rows, (tf.float32, tf.float32)).shuffle(9).batch(3)  # <-
         """,
     "a generator with its arrays": """
         from functools import partial

@@ -12,6 +12,7 @@ from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.keras_flows import is_flow
 from tflint_perf.model.named_calls import GENERATOR, builtin_or_qualified
+from tflint_perf.model.op_twins import twin_of
 from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.syntax import (
@@ -26,78 +27,6 @@ from tflint_perf.model.syntax import (
     target_names,
 )
 
-# What TensorFlow has for functions of NumPy, Python and OpenCV.
-_TWINS = {
-    "np.flip": "tf.reverse",
-    "np.fliplr": "tf.image.flip_left_right",
-    "np.flipud": "tf.image.flip_up_down",
-    "np.rot90": "tf.image.rot90",
-    "np.roll": "tf.roll",
-    "np.pad": "tf.pad",
-    "np.clip": "tf.clip_by_value",
-    "np.where": "tf.where",
-    "np.stack": "tf.stack",
-    "np.concatenate": "tf.concat",
-    "np.expand_dims": "tf.expand_dims",
-    "np.squeeze": "tf.squeeze",
-    "np.reshape": "tf.reshape",
-    "np.transpose": "tf.transpose",
-    "np.tile": "tf.tile",
-    "np.repeat": "tf.repeat",
-    "np.eye": "tf.one_hot",
-    "np.zeros": "tf.zeros",
-    "np.ones": "tf.ones",
-    "np.zeros_like": "tf.zeros_like",
-    "np.ones_like": "tf.ones_like",
-    "np.full": "tf.fill",
-    "np.arange": "tf.range",
-    "np.linspace": "tf.linspace",
-    "np.argmax": "tf.argmax",
-    "np.argmin": "tf.argmin",
-    "np.mean": "tf.reduce_mean",
-    "np.std": "tf.math.reduce_std",
-    "np.var": "tf.math.reduce_variance",
-    "np.sum": "tf.reduce_sum",
-    "np.max": "tf.reduce_max",
-    "np.amax": "tf.reduce_max",
-    "np.min": "tf.reduce_min",
-    "np.amin": "tf.reduce_min",
-    "np.any": "tf.reduce_any",
-    "np.all": "tf.reduce_all",
-    "np.linalg.norm": "tf.norm",
-    "np.dot": "tf.linalg.matmul",
-    "np.matmul": "tf.linalg.matmul",
-    "np.frombuffer": "tf.io.decode_raw",
-    "np.log10": "tf.math.log",
-    "np.log2": "tf.math.log",
-    "np.fft.fft": "tf.signal.fft",
-    "np.fft.rfft": "tf.signal.rfft",
-    "np.random.rand": "tf.random.uniform",
-    "np.random.random": "tf.random.uniform",
-    "np.random.random_sample": "tf.random.uniform",
-    "np.random.uniform": "tf.random.uniform",
-    "np.random.randint": "tf.random.uniform",
-    "np.random.normal": "tf.random.normal",
-    "np.random.randn": "tf.random.normal",
-    "np.random.permutation": "tf.random.shuffle",
-    "random.random": "tf.random.uniform",
-    "random.uniform": "tf.random.uniform",
-    "random.randint": "tf.random.uniform",
-    "random.randrange": "tf.random.uniform",
-    "random.gauss": "tf.random.normal",
-    "os.path.join": "tf.strings.join",
-    "keras.preprocessing.sequence.pad_sequences": "tf.pad",
-    "keras.utils.pad_sequences": "tf.pad",
-    "cv2.imread": "tf.io.decode_image",
-    "cv2.imdecode": "tf.io.decode_image",
-    "cv2.resize": "tf.image.resize",
-    "cv2.flip": "tf.reverse",
-    "cv2.cvtColor": "tf.reverse",
-}
-_SAME_NAME = frozenset(
-    ["abs", "ceil", "cos", "cosh", "exp", "expm1", "floor", "log", "log1p", "maximum", "minimum", "round", "sign", "sin",
-     "sinh", "sqrt", "square", "tan", "tanh"]
-)  # fmt: skip
 # These only say in which form numbers are, and have an op wherever they are needed.
 _CASTS = frozenset(
     f"np.{name}"
@@ -158,7 +87,7 @@ class PlainNumpy:
         """The ops for a function that is given to `tf.py_function` or `tf.numpy_function`."""
         name = self._infer.names.qualified(node)
         if name:
-            twin = _twin(name)
+            twin = twin_of(name)
             return [twin] if twin else None
         function = self._infer.value(node).function
         reader = _Reader(self._infer, self._calls)
@@ -177,7 +106,7 @@ class PlainNumpy:
 
         Of an object of unknown class, all generators of that name that the file has are meant.
         """
-        function = self._infer.value(node).function
+        function = self._generator(node)
         if (wrapper := self._partial(node)) is not None and function is not None:
             return self._ops_of(function, self._in_memory(function, wrapper))
         if function is None and isinstance(node, cst.Attribute) and not self._infer.value(node).known:
@@ -203,6 +132,14 @@ class PlainNumpy:
         if function is None:
             return None
         return self._ops_of(function, function.positional if arguments else ())
+
+    def _generator(self, node: cst.BaseExpression) -> Function | None:
+        """The function that is called to make a generator; of an object, `__call__`."""
+        value = self._infer.value(node)
+        if value.klass is None or value.kind != "instance":
+            return value.function
+        lineage = self._infer.classes.lineage(value.klass)
+        return next((klass.methods["__call__"] for klass in lineage if "__call__" in klass.methods), None)
 
     def _partial(self, node: cst.BaseExpression) -> cst.Call | None:
         """The `functools.partial(…)` that an expression is, or that a name stands for."""
@@ -273,12 +210,22 @@ class _Reader:
             case cst.AugAssign() | cst.AnnAssign() if not isinstance(node.target, cst.Name):
                 return False
             case cst.Expr() if not isinstance(node.value, cst.SimpleString | cst.Yield):
-                return False
+                if depth or not self._shuffles(node.value):
+                    return False
             case cst.SimpleString() if _OTHER_FILES.search(string(node) or ""):
                 return False
             case cst.Call() if not self._is_plain_call(node, depth):
                 return False
         return all(self.is_plain(child, depth) for child in children(node))
+
+    def _shuffles(self, node: cst.BaseExpression) -> bool:
+        """Whether a generator brings something of its own into another order: `np.random.shuffle(indices)`."""
+        if not isinstance(node, cst.Call) or len(node.args) != 1 or self._kinds == _PLAIN:
+            return False
+        given = node.args[0].value
+        found = self._infer.bindings_reaching(given) if isinstance(given, cst.Name) else None
+        own = found is not None and found[0].function is not None and found[1][0].kind == "assign"
+        return own and self._infer.names.qualified(node.func) in ("np.random.shuffle", "random.shuffle")
 
     def _is_plain_call(self, call: cst.Call, depth: int) -> bool:
         name = builtin_or_qualified(self._infer, call.func)
@@ -309,18 +256,12 @@ class _Reader:
         return _ENCODERS.get(names.pop(), "") if len(names) == 1 else ""
 
     def _is_known(self, name: str) -> bool:
-        twin = _twin(name)
+        twin = twin_of(name)
         if twin:
             self.ops[twin] = None
         of_tensorflow = kind_of_call(name) in ("tensor", "tensors")
         self.runs_ops |= of_tensorflow
         return bool(twin) or name in _CASTS or name in _BUILTINS or of_tensorflow
-
-
-def _twin(name: str) -> str:
-    """The TensorFlow op for a function, "" where there is none."""
-    module, _, last = name.rpartition(".")
-    return f"tf.{last}" if module in ("np", "math") and last in _SAME_NAME else _TWINS.get(name, "")
 
 
 def _binds_names(target: cst.BaseExpression) -> bool:

@@ -1,0 +1,83 @@
+"""The ops that TensorFlow has for functions of NumPy, Python and OpenCV."""
+
+from __future__ import annotations
+
+_TWINS = {
+    "np.flip": "tf.reverse",
+    "np.fliplr": "tf.image.flip_left_right",
+    "np.flipud": "tf.image.flip_up_down",
+    "np.rot90": "tf.image.rot90",
+    "np.roll": "tf.roll",
+    "np.pad": "tf.pad",
+    "np.clip": "tf.clip_by_value",
+    "np.where": "tf.where",
+    "np.stack": "tf.stack",
+    "np.concatenate": "tf.concat",
+    "np.expand_dims": "tf.expand_dims",
+    "np.squeeze": "tf.squeeze",
+    "np.reshape": "tf.reshape",
+    "np.transpose": "tf.transpose",
+    "np.tile": "tf.tile",
+    "np.repeat": "tf.repeat",
+    "np.eye": "tf.one_hot",
+    "np.zeros": "tf.zeros",
+    "np.ones": "tf.ones",
+    "np.zeros_like": "tf.zeros_like",
+    "np.ones_like": "tf.ones_like",
+    "np.full": "tf.fill",
+    "np.arange": "tf.range",
+    "np.linspace": "tf.linspace",
+    "np.argmax": "tf.argmax",
+    "np.argmin": "tf.argmin",
+    "np.mean": "tf.reduce_mean",
+    "np.std": "tf.math.reduce_std",
+    "np.var": "tf.math.reduce_variance",
+    "np.sum": "tf.reduce_sum",
+    "np.max": "tf.reduce_max",
+    "np.amax": "tf.reduce_max",
+    "np.min": "tf.reduce_min",
+    "np.amin": "tf.reduce_min",
+    "np.any": "tf.reduce_any",
+    "np.all": "tf.reduce_all",
+    "np.linalg.norm": "tf.norm",
+    "np.dot": "tf.linalg.matmul",
+    "np.matmul": "tf.linalg.matmul",
+    "np.frombuffer": "tf.io.decode_raw",
+    "np.log10": "tf.math.log",
+    "np.log2": "tf.math.log",
+    "np.fft.fft": "tf.signal.fft",
+    "np.fft.rfft": "tf.signal.rfft",
+    "np.random.rand": "tf.random.uniform",
+    "np.random.random": "tf.random.uniform",
+    "np.random.random_sample": "tf.random.uniform",
+    "np.random.uniform": "tf.random.uniform",
+    "np.random.randint": "tf.random.uniform",
+    "np.random.normal": "tf.random.normal",
+    "np.random.randn": "tf.random.normal",
+    "np.random.permutation": "tf.random.shuffle",
+    "np.random.shuffle": "tf.random.shuffle",
+    "random.shuffle": "tf.random.shuffle",
+    "random.random": "tf.random.uniform",
+    "random.uniform": "tf.random.uniform",
+    "random.randint": "tf.random.uniform",
+    "random.randrange": "tf.random.uniform",
+    "random.gauss": "tf.random.normal",
+    "os.path.join": "tf.strings.join",
+    "keras.preprocessing.sequence.pad_sequences": "tf.pad",
+    "keras.utils.pad_sequences": "tf.pad",
+    "cv2.imread": "tf.io.decode_image",
+    "cv2.imdecode": "tf.io.decode_image",
+    "cv2.resize": "tf.image.resize",
+    "cv2.flip": "tf.reverse",
+    "cv2.cvtColor": "tf.reverse",
+}
+_SAME_NAME = frozenset(
+    ["abs", "ceil", "cos", "cosh", "exp", "expm1", "floor", "log", "log1p", "maximum", "minimum", "round", "sign", "sin",
+     "sinh", "sqrt", "square", "tan", "tanh"]
+)  # fmt: skip
+
+
+def twin_of(name: str) -> str:
+    """The TensorFlow op for a function, "" where there is none."""
+    module, _, last = name.rpartition(".")
+    return f"tf.{last}" if module in ("np", "math") and last in _SAME_NAME else _TWINS.get(name, "")
