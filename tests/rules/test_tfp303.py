@@ -29,6 +29,26 @@ def train_step(x, *rest):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "numbers that are only read or picked by a map": """
+        def batches(lines):
+            while True:
+                yield np.array(list(map(int, lines[0].split())))
+        for x in batches(lines):
+            train_step(x, np.array(list(map(lambda row: row[0], x))))
+        """,
+    "an object that gives parts of itself": """
+        class Photos:
+            def __init__(self, photos):
+                self.photos, self.at = photos, 0
+            def __getitem__(self, at):
+                return self.photos[at : at + 32]
+            def next_part(self):
+                self.at += 32
+                return self[self.at]
+        photos = Photos(photos)
+        for step in range(9000):
+            train_step(photos.next_part())
+        """,
     "an object whose iterator cuts an array": """
         class Photos:
             def __init__(self, photos):
@@ -353,6 +373,41 @@ SILENT = {
 }
 
 FLAGGED = {
+    "samples that a map loads": (
+        """
+        def load(path):
+            return cv2.imread(path)
+        def batch_of(paths):
+            return np.array(list(map(load, paths)))
+        for at in range(0, 9000, 32):
+            x = batch_of(paths[at : at + 32])
+            train_step(x)
+        """,
+        [7],
+        "`batch_of(paths[at : at + 32])` makes a batch on the host on each step; make it in `Dataset.map`",
+    ),
+    "items that an object takes of itself": (
+        """
+        class Photos:
+            def __init__(self, paths):
+                self.paths, self.at = paths, 0
+            def __getitem__(self, at):
+                return np.stack([cv2.imread(path) for path in self.paths[at : at + 32]])
+            def next_part(self):
+                self.at += 32
+                return self[self.at]
+            def parts(self):
+                for at in range(0, 9000, 32):
+                    yield self[at]
+        photos = Photos(paths)
+        for step in range(9000):
+            train_step(photos.next_part())
+        for x in photos.parts():
+            train_step(x)
+        """,
+        [15, 16],
+        "makes a batch on the host on each step; make it in `Dataset.map`",
+    ),
     "an object whose iterator is of another class": (
         """
         class Photos:

@@ -20,7 +20,7 @@ MEMORY = re.compile(
     r"memory|memor|buffer|replay|rollout|trajector|transition|experience|episode|history|(^|_)env", re.I
 )
 # These give a number or a word of a sample.
-_COUNTS = frozenset({"int", "float", "str", "len", "bool", "range"})
+COUNTS = frozenset({"int", "float", "str", "len", "bool", "range"})
 
 
 def is_filled_within(infer: Inference, node: cst.BaseExpression, loop: Loop) -> bool:
@@ -68,7 +68,7 @@ def _is_worked_out(node: cst.BaseExpression) -> bool:
     if isinstance(node, cst.BinaryOperation):
         picked = isinstance(node.left, cst.Subscript | cst.Call | cst.Name)
         return picked and isinstance(node.operator, cst.Divide | cst.Subtract)
-    return isinstance(node, cst.Call) and callee_name(node) not in _COUNTS
+    return isinstance(node, cst.Call) and callee_name(node) not in COUNTS
 
 
 def is_empty_list(binding: Binding) -> bool:

@@ -13,7 +13,7 @@ from tflint_perf.caller import Batch
 from tflint_perf.model.batch_sources import BatchSources
 from tflint_perf.model.conditions import conditions
 from tflint_perf.model.filled_arrays import FilledArrays
-from tflint_perf.model.filled_lists import MEMORY, STACKS, is_filled_within
+from tflint_perf.model.filled_lists import COUNTS, MEMORY, STACKS, is_filled_within
 from tflint_perf.model.host_draws import HostDraws
 from tflint_perf.model.made_for_fit import MadeForFit
 from tflint_perf.model.scopes import Class, Function, Loop
@@ -24,6 +24,7 @@ from tflint_perf.model.syntax import (
     descendants,
     dotted_name,
     is_constant,
+    is_name,
 )
 from tflint_perf.model.values import Value
 
@@ -214,6 +215,8 @@ class HostBatches:
             return None
         if isinstance(given, cst.Name):
             given = self._comprehension(given, call)
+        if name in STACKS and _maps_samples(given):
+            return "stacked"
         if not isinstance(given, cst.ListComp) or isinstance(
             given.elt, cst.Name | cst.Attribute | cst.Subscript
         ):
@@ -283,6 +286,9 @@ class HostBatches:
         return self._made[function]
 
     def _look(self, function: Function, depth: int) -> Batch | None:
+        own = function.owner.methods.get("__getitem__") if function.owner is not None else None
+        if own is not None and _indexes_self(function) and (how := self._of_function(own, depth + 1)):
+            return how
         for call in function.calls:
             how = self._of_stack(call) or self._of_samples(call, function)
             if how is not None:
@@ -312,3 +318,28 @@ class HostBatches:
         if callee.kind != "function" or not callee.outside or MEMORY.search(callee.outside):
             return None
         return self._infer.outside.makes_batches(callee.outside)
+
+
+def _maps_samples(node: cst.BaseExpression | None) -> bool:
+    """Whether an expression is `list(map(load, paths))`, of a function that makes a sample."""
+    while isinstance(node, cst.Call) and callee_name(node) in ("list", "tuple") and node.args:
+        node = node.args[0].value
+    if not isinstance(node, cst.Call) or not is_name(node.func, "map") or len(node.args) != 2:
+        return False
+    match node.args[0].value:
+        case cst.Lambda(body=body):
+            return any(isinstance(part, cst.Call) for part in descendants(body))
+        case cst.Name(value=name):
+            return name not in COUNTS
+        case cst.Attribute():
+            return True
+    return False
+
+
+def _indexes_self(function: Function) -> bool:
+    """Whether a method takes an item of its own object: `self[at]`."""
+    own = function.positional[:1] if function.name != "__getitem__" else []
+    return any(
+        isinstance(node, cst.Subscript) and isinstance(node.value, cst.Name) and [node.value.value] == own
+        for node in descendants(function.node.body)
+    )
