@@ -18,6 +18,20 @@ PREAMBLE = dedent("""\
 ROWS = PREAMBLE.count("\n")
 
 SILENT = {
+    "models that are parts of one, each given what the one before gave": """
+        nets = [tf.keras.Sequential([tf.keras.layers.Dense(1)]) for _ in range(3)]
+        def forward(x):
+            for i in range(3):
+                y = nets[i](x)
+                x = tf.nn.relu(y)
+            return x
+        for batch in dataset:
+            forward(batch)
+        """,
+    "several models, once": """
+        nets = [tf.keras.Sequential([tf.keras.layers.Dense(1)]) for _ in range(3)]
+        answers = [net(batch) for net in nets]
+        """,
     "beside the tape, for its tensors": """
         target = tf.keras.models.clone_model(model)
         def learn(states, rewards):
@@ -298,6 +312,30 @@ SILENT = {
 }
 
 FLAGGED = {
+    "several models that are asked side by side": (
+        """
+        nets = [tf.keras.Sequential([tf.keras.layers.Dense(1)]) for _ in range(3)]
+        for x in dataset:
+            answers = [net(x) for net in nets]
+        """,
+        [4],
+    ),
+    "the actors of several players": (
+        """
+        class Team:
+            def __init__(self, size):
+                self.actors = [tf.keras.Sequential([tf.keras.layers.Dense(1)]) for _ in range(size)]
+            def act(self, states):
+                moves = []
+                for i in range(len(self.actors)):
+                    moves.append(self.actors[i](states[i]).numpy())
+                return moves
+        team = Team(3)
+        while not done:
+            states, rewards, done, _ = env.step(team.act(states))
+        """,
+        [8],
+    ),
     "beside the tape, for arrays": (
         """
         target = tf.keras.models.clone_model(model)

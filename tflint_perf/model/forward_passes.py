@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.model.once import extent
 from tflint_perf.model.parts_of_steps import PartsOfSteps
 from tflint_perf.model.scopes import Function, Loop
+from tflint_perf.model.sequences import made_of
 from tflint_perf.model.short_loops import runs_over_files
 from tflint_perf.model.syntax import (
     argument,
@@ -20,7 +22,10 @@ from tflint_perf.model.syntax import (
     has_stars,
     is_name,
     last_name,
+    mentions,
     names_read,
+    names_written,
+    target_names,
 )
 from tflint_perf.model.values import Pipeline, Value
 
@@ -156,7 +161,7 @@ class ForwardPasses:
             and not self.makes_variables(call)
             and not runs_over_files(model.infer, model.loops.innermost_loop(call))
             and not self.is_for_few(call)
-            and not self._is_bound_by_loop(call.func)
+            and not self._is_bound_by_loop(call)
         )
 
     def _is_reached_eagerly(self, call: cst.Call) -> bool:
@@ -244,13 +249,40 @@ class ForwardPasses:
         count = self._model.iterations.number(given) if given is not None else None
         return count is not None and 0 <= count <= _FEW
 
-    def _is_bound_by_loop(self, callee: cst.BaseExpression) -> bool:
-        """Whether a loop runs over models or layers: `for layer in layers: x = layer(x)`."""
-        for name in names_read(callee):
-            found = self._model.infer.bindings_reaching(name)
-            if found is not None and any(b.kind in ("for", "comprehension") for b in found[1]):
-                return True
-        return False
+    def _is_bound_by_loop(self, call: cst.Call) -> bool:
+        """Whether a loop runs over parts of one model: `for layer in layers: x = layer(x)`. Several models that are asked side
+        by side, in each step around that loop, are no such parts."""
+        loop, over = self._model.loops.innermost_loop(call), False
+        while loop is not None and self._binds(loop, call.func):
+            node, over = extent(self._walk, loop), True
+            loop = self._model.loops.innermost_loop(node)
+        if not over:
+            return any(map(self._is_bound_somewhere, names_read(call.func)))
+        return (
+            self._model.value(call.func).kind != "model"
+            or not self._model.is_per_step(node)
+            or self._is_chained(call)
+        )
+
+    def _binds(self, loop: Loop, callee: cst.BaseExpression) -> bool:
+        """Whether a loop gives its values to names that a callee has."""
+        if isinstance(loop.node, cst.While):
+            return False
+        return mentions(callee, {name.value for name in target_names(loop.node.target)})
+
+    def _is_bound_somewhere(self, name: cst.Name) -> bool:
+        found = self._model.infer.bindings_reaching(name)
+        return found is not None and any(b.kind in ("for", "comprehension") for b in found[1])
+
+    def _is_chained(self, call: cst.Call) -> bool:
+        """Whether a call is given what the one in the iteration before gave: `x = net(x)`."""
+        statement: cst.CSTNode | None = call
+        while statement is not None and statement not in self._walk.at:
+            statement = self._walk.parents.get(statement)
+        written = names_written([statement]) if statement is not None else set()
+        loop = self._model.loops.innermost_loop(call)
+        made = made_of(written, loop) if loop is not None else written
+        return any(mentions(arg.value, made) for arg in call.args)
 
     def _builds_model(self, call: cst.Call) -> bool:
         """Whether a layer is called to build a model of Keras: the function makes its input or the model itself."""

@@ -23,11 +23,11 @@ def writes_sequence(infer: Inference, op_loops: OpLoops, loop: Loop) -> bool:
         return False
     if not all(op_loops.is_op_call(call, 0, gradients=True) for call in calls):
         return False
-    written = _made_of(set(op_loops.updated_tensors(loop)), loop)
+    written = made_of(set(op_loops.updated_tensors(loop)), loop)
     return any(mentions(arg.value, written) for call in asked for arg in call.args)
 
 
-def _made_of(names: set[str], loop: Loop) -> set[str]:
+def made_of(names: set[str], loop: Loop) -> set[str]:
     """Some names, and those that an iteration gives to what it makes of them, in the order of the text."""
     found = set(names)
     for node in descendants_here(loop.node):
