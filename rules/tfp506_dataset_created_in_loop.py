@@ -66,7 +66,7 @@ class DatasetCreatedInLoop(Rule):
 
     def check(self, model: Model) -> Iterator[Report]:
         for rebuild in model.rebuilt.all():
-            often = "epoch" if model.loops.kind(rebuild.loop) == "epoch" else "step"
+            often = "step" if model.loops.kind(rebuild.loop) == "step" else "epoch"
             yield Report(
                 rebuild.node,
                 f"the dataset is built anew from the same inputs on each {often}; build it once, above the loop",

@@ -44,6 +44,15 @@ SILENT = {
             for x in ready.shuffle(9).take(9):
                 step(x)
         """,
+    "models that are fitted for one epoch each": """
+        for k in range(9):
+            net = tf.keras.Sequential([tf.keras.layers.Dense(k)])
+            net.fit(Dataset.from_tensor_slices(images).batch(32), epochs=1)
+        """,
+    "trials of several epochs": """
+        for k in range(9):
+            model.fit(Dataset.from_tensor_slices(images).batch(32), epochs=10)
+        """,
     "a seed that changes": """
         for epoch in range(100):
             for x in Dataset.from_tensor_slices(images).shuffle(9, seed=epoch).batch(32):
@@ -294,6 +303,12 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a model that is fitted for one epoch at a time": """
+        for k in range(9):
+            ds = Dataset.from_tensor_slices(images).batch(32)  # <-
+            model.fit(ds, epochs=1)
+            print(k)
+        """,
     "with maps of elements by functions from elsewhere": """
         def double(x):
             print(x.shape)

@@ -12,7 +12,7 @@ import libcst as cst
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.inputs import Entered, Inputs
 from tflint_perf.model.scopes import Function, Loop
-from tflint_perf.model.syntax import has_stars
+from tflint_perf.model.syntax import callee_name, has_stars, integer, keyword_argument
 from tflint_perf.model.touched import Touched
 
 if TYPE_CHECKING:
@@ -155,9 +155,31 @@ class Rebuilt:
         """The loop of steps or epochs of the same function that runs `node`, but for one that makes trials."""
         loops = self._model.loops
         loop = loops.innermost_loop(node)
-        while loop is not None and loops.kind(loop) == "none":
+        while loop is not None and loops.kind(loop) == "none" and not self._fits_once(loop):
             loop = loop.parent
         return None if loop is None or self._makes_trials(loop) else loop
+
+    def _fits_once(self, loop: Loop) -> bool:
+        """Whether each iteration of a loop fits a model from outside it for one epoch."""
+        return any(
+            callee_name(call) == "fit"
+            and isinstance(call.func, cst.Attribute)
+            and self._is_one_epoch(call)
+            and self._infer.value(call.func.value).kind == "model"
+            and self._is_from_outside(call.func.value, loop)
+            for call in loop.calls
+        )
+
+    @staticmethod
+    def _is_one_epoch(fit: cst.Call) -> bool:
+        epochs = keyword_argument(fit, "epochs")
+        return not has_stars(fit) and (epochs is None or integer(epochs) == 1)
+
+    def _is_from_outside(self, node: cst.BaseExpression, loop: Loop) -> bool:
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        return isinstance(node, cst.Attribute) or (
+            found is not None and not any(self._model.invariance.is_bound_in(b, loop) for b in found[1])
+        )
 
     def _makes_trials(self, loop: Loop) -> bool:
         """Whether each iteration of a loop trains for several epochs."""
