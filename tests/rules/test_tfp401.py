@@ -34,6 +34,11 @@ SILENT = {
         for x, y in dataset:
             losses.append(model.train_on_batch(x, y))
         """,
+    "a dict of numbers of each step": """
+        history = []
+        for step, (x, y) in enumerate(dataset):
+            history.append({"step": step, "loss": float(train_step(x, y))})
+        """,
     "a few pictures to show": """
         shown = []
         count = 0
@@ -250,6 +255,14 @@ FLAGGED = {
             losses.append(train_step(x, y))
         """,
         [6],
+    ),
+    "a dict of each step": (
+        """
+        history = []
+        for step, (x, y) in enumerate(dataset):
+            history.append({"step": step, "loss": train_step(x, y)})
+        """,
+        [4],
     ),
     "steps until the loss is small": (
         """

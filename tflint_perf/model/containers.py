@@ -292,7 +292,9 @@ def _base(node: cst.BaseExpression) -> cst.Name | cst.Attribute | None:
 
 
 def _items(value: cst.BaseExpression, method: str) -> tuple[cst.BaseExpression, ...]:
-    """What is kept: the parts of a tuple or list one by one."""
+    """What is kept: the parts of a tuple, list or dict one by one."""
+    if isinstance(value, cst.Dict):
+        return tuple(element.value for element in value.elements)
     if isinstance(value, cst.Tuple) or (method == "extend" and isinstance(value, cst.List)):
         return tuple(element.value for element in value.elements)
     return (value,)
