@@ -30,6 +30,12 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "a parameter that may be anything": """
+        def train(rows):
+            for _ in range(1000):
+                for x in rows.take(1):
+                    step(x)
+        """,
     "once": """
         batch = next(iter(dataset))
         for images in dataset.take(1):
@@ -110,6 +116,13 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a parameter that is called a dataset": """
+        def train(labelled_ds):
+            for epoch in range(10):
+                for _ in range(1000):
+                    for x in labelled_ds.take(1):  # <-
+                        step(x)
+        """,
     "next of iter": """
         for _ in range(1000):
             x = next(iter(dataset))  # <-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -15,8 +16,9 @@ from tflint_perf.model.invariance import Invariance
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.named_calls import builtin_or_qualified
 from tflint_perf.model.scopes import Binding, Function
-from tflint_perf.model.syntax import argument, callee_name, descendants, integer
+from tflint_perf.model.syntax import argument, callee_name, descendants, integer, last_name
 
+_DATASET = re.compile(r"(^|_)(ds|dataset)s?(_|$)", re.I)
 _TAKES_NEXT = frozenset({"next", "get_next", "__next__"})
 _DISTRIBUTES = frozenset(
     {
@@ -141,11 +143,16 @@ class Restarts:
             if not isinstance(iterable, cst.Call) or not isinstance(iterable.func, cst.Attribute):
                 continue
             if callee_name(iterable) == "take" and integer(argument(iterable, 0, "count")) == 1:
-                if self._is_dataset(iterable.func.value):
+                if self._is_dataset(iterable.func.value) or self._is_called_one(iterable.func.value):
                     yield Restart(iterable, "take", iterable.func.value)
 
     def _is_dataset(self, node: cst.BaseExpression) -> bool:
         return self._infer.value(node).kind == "dataset"
+
+    def _is_called_one(self, node: cst.BaseExpression) -> bool:
+        """Whether what a loop takes one element of is a dataset by its name, where nothing more is known of it."""
+        unknown = isinstance(node, cst.Name | cst.Attribute) and not self._infer.value(node).known
+        return unknown and _DATASET.search(last_name(node)) is not None
 
     # The same dataset each time
 
