@@ -25,6 +25,33 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "half of what may be a tensor": """
+        @tf.function
+        def run(x, n):
+            half = n // 2
+            for _ in range(half):
+                x = tf.matmul(x, w)
+            return x
+        """,
+    "a number that is made of itself alone": """
+        def run(x, n):
+            n = n - 1
+            @tf.function
+            def inner(x):
+                for _ in range(n):
+                    x = tf.matmul(x, w)
+                return x
+            return inner(x)
+        """,
+    "as many as the longest of two lists in sight": """
+        longest = max(len(names) for names in (["a", "b"], ["c"]))
+        layers = longest - 1
+        @tf.function
+        def run(x):
+            for _ in range(layers):
+                x = tf.matmul(x, w)
+            return x
+        """,
     "as many as a list of layers in sight has": """
         style_layers = ["a", "b", "c", "d", "e"]
         count = len(style_layers)
@@ -226,6 +253,17 @@ SILENT = {
 }
 
 FLAGGED = {
+    "as long as the longest text, but one": """
+        longest = max(len(text.split()) for text in texts)
+        steps = longest - 1
+        @tf.function
+        def run(x):
+            for _ in range(steps):  # <-
+                x = tf.matmul(x, w)
+            for _ in range(longest):  # <-
+                x = tf.matmul(x, w)
+            return x
+        """,
     "as often as a setting says": """
         @tf.function
         def run(x):

@@ -7,12 +7,13 @@ import re
 
 import libcst as cst
 
+from tflint_perf.model.bounds import computed, is_shape, measured
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.named_calls import builtin_or_qualified
 from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Binding, Loop
-from tflint_perf.model.syntax import callee_name, descendants, has_stars, integer, is_name, last_name, string
+from tflint_perf.model.syntax import descendants, has_stars, integer, is_name, last_name, string
 
 # A loop of so few iterations costs next to nothing.
 FEW = 16
@@ -51,6 +52,7 @@ class Iterations:
         self._calls = calls
         self._walk = infer.walk
         self._measuring: set[cst.Call] = set()
+        self._counted: set[Binding] = set()
 
     def are_many(self, loop: Loop, *, traced: bool) -> bool:
         """Whether a `for` runs more than 16 times, or as often as the code does not show.
@@ -175,9 +177,9 @@ class Iterations:
             return literal
         if isinstance(node, cst.BinaryOperation):
             left, right = self.number(node.left, depth + 1), self.number(node.right, depth + 1)
-            return _computed(node.operator, left, right) if left is not None and right is not None else None
+            return computed(node.operator, left, right) if left is not None and right is not None else None
         bindings: list[Binding] = []
-        cut = _measured(node)
+        cut = measured(node)
         if cut is not None and (length := self._length_in_sight(cut)) is not None:
             return length
         if isinstance(node, cst.Call):
@@ -244,10 +246,12 @@ class Iterations:
             case cst.Call():
                 name = builtin_or_qualified(self._infer, node.func)
                 if name == "len":
-                    return bool(node.args) and not _is_shape(node.args[0].value)
+                    return bool(node.args) and not is_shape(node.args[0].value)
                 return name in ("int", "max", "min") and all(
                     self._counts(arg.value, traced) for arg in node.args
                 )
+            case cst.GeneratorExp() | cst.ListComp():
+                return self._counts(node.elt, traced)  # `max(len(x) for x in xs)`
             case cst.Attribute():
                 return self._infer.value(node).kind in ("number", "unknown") and (
                     bool(_MUCH.search(last_name(node))) or self._is_setting(node)
@@ -271,19 +275,25 @@ class Iterations:
         return kind == "unknown" and not traced and all(b.kind == "param" for b in bindings)
 
     def _is_size(self, binding: Binding, traced: bool) -> bool:
-        """Whether a name is bound to a static size: `n = x.shape[1]`, `b, t, _ = x.shape`."""
+        """Whether a name is bound to a static size, or a number made of such: `n = x.shape[1] - 1`, `b, t, _ = x.shape`."""
         value = binding.value
         if value is None:
             return False
         if binding.path:
-            return len(binding.path) == 1 and _is_shape(value)
-        return self._counts(value, traced) if isinstance(value, cst.Subscript | cst.Call) else False
+            return len(binding.path) == 1 and is_shape(value)
+        if binding in self._counted or not isinstance(value, cst.Subscript | cst.Call | cst.BinaryOperation):
+            return False
+        self._counted.add(binding)  # `n = n - 1` tells nothing
+        try:
+            return self._counts(value, traced)
+        finally:
+            self._counted.discard(binding)
 
     @staticmethod
     def _is_static_size(node: cst.Subscript) -> bool:
         """`x.shape[1]`; not the last one, which counts features, nor a size of what an object keeps."""
         index = node.slice[0].slice if len(node.slice) == 1 else None
-        if not _is_shape(node.value) or not isinstance(index, cst.Index):
+        if not is_shape(node.value) or not isinstance(index, cst.Index):
             return False
         if any(isinstance(part, cst.Attribute) and is_name(part.value, "self") for part in descendants(node)):
             return False
@@ -310,36 +320,3 @@ class Iterations:
         if self._is_setting(node):
             name = _STEPS_OF_CRITICS.sub("", name)
         return bool(_PARTS.search(name)) and name not in ("len", "range")
-
-
-def _measured(node: cst.BaseExpression) -> cst.Name | None:
-    """`x` in `len(x)` and `x.shape[0]`."""
-    match node:
-        case cst.Call(func=cst.Name("len"), args=[cst.Arg(value=cst.Name() as name)]):
-            return name
-        case cst.Subscript(
-            value=cst.Attribute(value=cst.Name() as name, attr=cst.Name("shape")),
-            slice=[cst.SubscriptElement(cst.Index(cst.Integer("0")))],
-        ):
-            return name
-    return None
-
-
-def _is_shape(node: cst.BaseExpression) -> bool:
-    """`x.shape`, `x.get_shape()`, `x.shape.as_list()`: sizes that are known when a function is traced."""
-    if isinstance(node, cst.Call):
-        return callee_name(node) in ("get_shape", "as_list") and isinstance(node.func, cst.Attribute)
-    return isinstance(node, cst.Attribute) and node.attr.value == "shape"
-
-
-def _computed(operator: cst.BaseBinaryOp, left: int, right: int) -> int | None:
-    match operator:
-        case cst.Add():
-            return left + right
-        case cst.Subtract():
-            return left - right
-        case cst.Multiply():
-            return left * right
-        case cst.FloorDivide() if right:
-            return left // right
-    return None
