@@ -25,6 +25,9 @@ SILENT = {
     "a map behind the batch": "source.batch(32).map(lambda x, y: (x / 255.0, y))",
     "decoding": "single.map(lambda x: tf.io.decode_jpeg(x) / 255).batch(32)",
     "resizing": "source.map(lambda x, y: (tf.image.resize(x, (32, 32)) / 255.0, y)).batch(32)",
+    "where something is": "single.map(lambda x: tf.where(x > 0.5)).batch(32)",
+    "a choice between tensors of other shapes": "source.map(lambda x, y: (tf.where(y > 0, x, 0.0), y)).batch(32)",
+    "a layer that computes": "crop = tf.keras.layers.CenterCrop(9, 9)\nsingle.map(lambda x: crop(x)).batch(32)",
     "random ops": "source.map(lambda x, y: (x + tf.random.normal((28, 28)), y)).batch(32)",
     "a reduction": "single.map(lambda x: x / tf.reduce_max(x)).batch(32)",
     "a reshape": "single.map(lambda x: tf.reshape(x, (784,)) / 255.0).batch(32)",
@@ -65,6 +68,9 @@ def test_a_map_that_may_differ_on_a_batch_is_left_alone(source: str) -> None:
 
 FLAGGED = {
     "a lambda": ("source.map(lambda x, y: (x / 255.0, y)).batch(32)", [1]),
+    "a conversion of images": ("single.map(lambda x: tf.image.convert_image_dtype(x, tf.float32)).batch(32)", [1]),
+    "a choice by a threshold": ("single.map(lambda x: tf.where(x > 0.5, 1.0, 0.0)).batch(32)", [1]),
+    "a layer that scales": ("scale = tf.keras.layers.Rescaling(1 / 255.0)\nsingle.map(lambda x: scale(x)).batch(32)", [2]),
     "a cast": ("single.map(lambda x: tf.cast(x, tf.float32)).batch(32)", [1]),
     "one-hot labels": ("source.map(lambda x, y: (x, tf.one_hot(y, classes))).batch(32)", [1]),
     "a local function": ("def f(x, y):\n    '''Scale.'''\n    x = x / 255.0\n    return x, y\nsource.map(f).batch(32)", [5]),

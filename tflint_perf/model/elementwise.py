@@ -24,7 +24,8 @@ def _in_math(names: frozenset[str]) -> frozenset[str]:
 
 
 _CASTS = _words(
-    "tf.cast tf.dtypes.cast tf.saturate_cast tf.dtypes.saturate_cast keras.backend.cast keras.ops.cast"
+    "tf.cast tf.dtypes.cast tf.saturate_cast tf.dtypes.saturate_cast keras.backend.cast keras.ops.cast "
+    "tf.image.convert_image_dtype"
 )
 # Ops of one tensor that keep its shape, and work on each number by itself.
 _UNARY = (
@@ -50,6 +51,7 @@ _BINARY = _in_math(
         "truediv"
     )
 )
+_RESCALING = _words("keras.layers.Rescaling keras.layers.experimental.preprocessing.Rescaling")
 _OPERATORS = (cst.Add, cst.Subtract, cst.Multiply, cst.Divide, cst.FloorDivide, cst.Modulo, cst.Power)
 # Makers of one number of one number.
 _SCALARS = _words("tf.constant float int np.float16 np.float32 np.float64 np.int32 np.int64")
@@ -250,9 +252,11 @@ class _Reader:
             term = self._term(positional[0], env, depth) if positional else None
             return term if term is not None and term.is_number else None
         if (name in _BINARY and len(positional) == 2) or (
-            name == "tf.clip_by_value" and len(positional) == 3
+            name in ("tf.clip_by_value", "tf.where") and len(positional) == 3
         ):
             return self._together([self._term(node, env, depth) for node in positional])
+        if not name and len(positional) == 1 and self._infer.value(call.func).name in _RESCALING:
+            return self._together([self._term(positional[0], env, depth)])
         function = mapped_function(self._infer, call.func) if not name and not keywords else None
         given = [term for node in positional if (term := self._term(node, env, depth)) is not None]
         return (
