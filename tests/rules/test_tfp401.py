@@ -170,6 +170,15 @@ SILENT = {
             if step % 100 == 0:
                 losses.append(loss)
         """,
+    "losses of former steps that the gradient needs": """
+        losses = []
+        for x, y in dataset:
+            with tf.GradientTape() as tape:
+                losses.append(tf.reduce_mean(tf.square(model(x) - y)))
+                loss = tf.reduce_sum(losses)
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        """,
     "time steps under a tape": """
         for x, y in dataset:
             outputs = []
@@ -246,6 +255,19 @@ SILENT = {
 }
 
 FLAGGED = {
+    "losses for a plot, kept within the tape of each step": (
+        """
+        losses = []
+        for x, y in dataset:
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.square(model(x) - y))
+                losses.append(loss)
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        plt.plot(losses)
+        """,
+        [6],
+    ),
     "as many steps as a large number says": (
         """
         losses = []

@@ -40,8 +40,17 @@ class Kept:
 
     def feeds_gradient(self, addition: Addition) -> bool:
         """Whether the container grows, or is read, under a gradient tape: the gradient needs its tensors."""
-        return any(
-            self._is_under_tape(place, 0) for place in (addition.node, *self._containers.reads(addition))
+        places = [*self._containers.reads(addition)]
+        if not self._outlives_tape(addition):
+            places.append(addition.node)
+        return any(self._is_under_tape(place, 0) for place in places)
+
+    def _outlives_tape(self, addition: Addition) -> bool:
+        """Whether a list grows under the tape of each step and lives through all of them: who reads it decides."""
+        return (
+            isinstance(addition.container, cst.Name)
+            and is_under_tape(self._infer, addition.node)
+            and self._containers.life(addition) == "run"
         )
 
     def _is_under_tape(self, node: cst.CSTNode, depth: int) -> bool:
