@@ -118,8 +118,12 @@ def _is_per_step(model: Model, call: cst.Call) -> bool:
 def _is_host_batch(model: Model, call: cst.Call, node: cst.BaseExpression) -> bool:
     value = model.value(node)
     match value.kind:
-        case "array" | "list":
+        case "array":
             on_host = True
+        case "list":
+            # Of tensors, one is made on the device.
+            of = value.element
+            on_host = of is None or of.kind not in ("tensor", "variable") or of.host
         case "tensor":
             # An element of a dataset. A function that gets it, a loss for instance, may get any tensor.
             on_host = value.host and model.loops.step_loop(call) is not None

@@ -20,6 +20,19 @@ def train_step(x, y):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "a list of tensors": """
+        for x, y in dataset:
+            with tf.GradientTape() as tape:
+                errors = tf.stop_gradient(y - model(x))
+                advantages, advantage = [], 0.0
+                for error in reversed(errors):
+                    advantage = error + 0.9 * advantage
+                    advantages.append(advantage)
+                advantages = tf.convert_to_tensor(advantages[::-1])
+                loss = tf.reduce_mean(advantages * model(x))
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        """,
     "a sample that grows in a decoding loop": """
         tokens = tf.concat((tf.reshape(prompt, (1, 9)), tf.zeros((1, 91), tf.int64)), axis=-1)
         text = tokens.numpy()
