@@ -64,7 +64,8 @@ class ObjectCreatedPerStep(Rule):
     ## What is left alone
 
     What a first call makes and keeps (`if self.v is None:`), parts of a model or object that is itself made there,
-    what is given to `compile`, and, once an epoch, whatever depends on the epoch. In compiled code, layers without
+    what is given to `compile`, and, once an epoch, whatever depends on the epoch, but for variables to which the
+    epoch's steps assign: these can take another value. In compiled code, layers without
     weights: they are made when the function is traced. The fix is given where the object holds no state between
     steps: losses, layers without weights, and `SGD` without momentum. A loss object is made in microseconds, in
     compiled code in each trace alone: the finding then gives no figure, and its fix saves no time.
