@@ -32,6 +32,20 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "what a fitted model is told beside its input": """
+        class Net(tf.keras.Model):
+            def call(self, x, count=3, training=None):
+                print(count, training, x.shape)
+                return x
+        net = Net()
+        net.fit(dataset)
+        """,
+    "the input of a model that nobody fits here": """
+        class Net(tf.keras.Model):
+            def call(self, x):
+                print(x)
+                return x
+        """,
     "draws of a layer that the file calls in eager mode": """
         class Jitter(tf.keras.layers.Layer):
             def call(self, images):
@@ -307,6 +321,15 @@ SILENT = {
 }
 
 FLAGGED = {
+    "the input of a model that is fitted": """
+        class Net(tf.keras.Model):
+            def call(self, inputs, training=None):
+                x, mask = inputs
+                print(x)  # <-
+                return x * np.mean(mask)  # <-
+        net = Net()
+        net.fit(dataset)
+        """,
     "a draw of what callers give in the place of its base": """
         class Net(tf.keras.Model):
             def call(self, x):

@@ -242,9 +242,16 @@ class Symbolic:
         if sites:
             given = self._calls.arguments(function, binding.name)
             return bool(given) and all(self._ask(argument, path, depth) for argument in given)
+        if self._is_input_of_keras(function, binding.name):
+            return not value.known or value.kind == "tensor"
         callers = self._calls.callers_outside(function)
         handed = bool(callers) and all(caller.how == "compile" for caller in callers)
         return handed or self._is_handed_to_tracer(function) or value.kind == "tensor"
+
+    def _is_input_of_keras(self, function: Function, name: str) -> bool:
+        """Whether a parameter is what a `call` of a model or layer gets first: tensors, where that is traced."""
+        kind = self._infer.classes.keras_kind(function.owner) if function.owner is not None else ""
+        return kind in ("model", "layer") and function.name == "call" and function.positional[1:2] == [name]
 
     def _feeds_model(self, function: Function, name: str) -> bool:
         """Whether a function gives a parameter to a model as its input, so that it must be a tensor."""
