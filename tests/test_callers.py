@@ -7,6 +7,8 @@ from textwrap import dedent
 
 import pytest
 
+from tflint_perf import check
+from tflint_perf.asking import InternalError
 from tflint_perf.check import check_source
 from tflint_perf.project import FileResult, Neighbours, lint_files
 from tflint_perf.settings import Settings
@@ -120,6 +122,19 @@ LOOP = "from steps import train_step, clean_up\nfor x, y in batches():\n    "
 def test_a_caller_in_another_file_decides(project: Path, caller: str, found: list[str]) -> None:
     paths = write(project, steps=STEP, train=caller)
     assert lint(paths).get("steps.py", []) == found
+
+
+@pytest.mark.parametrize("asked", ["summarise_source", "uses_in_source"])
+def test_a_file_that_the_model_fails_on_says_nothing_to_others(
+    project: Path, monkeypatch: pytest.MonkeyPatch, asked: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise InternalError("the code is nested too deeply")
+
+    paths = write(project, steps=STEP, train=LOOP + "train_step(x, y); clean_up()")
+    assert lint(paths)["steps.py"] == ["TFP101", "TFP406"]
+    monkeypatch.setattr(check, asked, fail)
+    assert "TFP101" in lint(paths)["steps.py"]
 
 
 @pytest.mark.parametrize(

@@ -223,10 +223,11 @@ def _are_taped(callers: Iterable[Caller]) -> bool:
 
 
 def _uses(file: Path, data: bytes, files: Files) -> tuple[Use, ...]:
-    """What a file does with what it imports; nothing where it can't be read."""
+    """What a file does with what it imports; nothing where it can't be read, or where the model fails on it."""
+    from tflint_perf.asking import InternalError
     from tflint_perf.check import uses_in_source
 
     try:
         return uses_in_source(Source.from_bytes(data, str(file)), Linked(files, file))
-    except SourceError:
+    except (SourceError, InternalError):
         return ()

@@ -20,19 +20,21 @@ def names_framework(data: bytes) -> bool:
 
 
 def summary_of(file: Path, data: bytes, *, whole: bool = False) -> Summary:
-    """The summary of one file; nothing for one that can't be parsed.
+    """The summary of one file; nothing for one that can't be parsed, or that the model fails on.
 
-    Of one that speaks of no framework only the imports are learned, unless it is to be read `whole`.
+    Where it is linted itself, such a failure is told. Of one that speaks of no framework only the imports are learned,
+    unless it is to be read `whole`.
     """
     if not whole and not names_framework(data):
         return _imports_alone(data)
+    from tflint_perf.asking import InternalError
     from tflint_perf.check import summarise_source
     from tflint_perf.errors import SourceError
     from tflint_perf.source import Source
 
     try:
         return summarise_source(Source.from_bytes(data, str(file)))
-    except SourceError:
+    except (SourceError, InternalError):
         return _NO_SUMMARY
 
 

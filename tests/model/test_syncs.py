@@ -128,3 +128,9 @@ EACH = {
 def test_each_step_runs_what_stands_behind_no_condition(source: str, each: bool) -> None:
     model = model_of(PREAMBLE + source)
     assert model.each_step.runs(here(model)) is each
+
+
+def test_a_function_that_takes_apart_what_it_gives_is_asked_no_deeper_than_tuples_go() -> None:
+    model = model_of("def split(x):\n    first, rest = split(x)\n    return first\n")
+    (split,) = model.walk.functions.values()
+    assert not OnDevice(model.infer, model.calls).is_made_by(split)

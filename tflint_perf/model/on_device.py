@@ -32,6 +32,10 @@ _RATES = frozenset({"learning_rate", "lr"})
 _CPU = re.compile(r"cpu", re.I)
 
 
+# Nobody nests tuples any deeper.
+_DEEPEST_PATH = 8
+
+
 class OnDevice:
     """Answers whether a value is a tensor that the device made."""
 
@@ -98,6 +102,8 @@ class OnDevice:
     def _ask(self, node: cst.BaseExpression, path: tuple[int, ...]) -> bool | None:
         """Whether the part of `node` that `path` leads to was made on the device; None where nothing tells."""
         key = (node, path)
+        if len(path) > _DEEPEST_PATH:
+            return None  # a function that takes a part of what it gives itself: `first, rest = split(x)` in `split`
         if key not in self._known:
             self._known[key] = None  # a value that depends on itself says nothing of itself
             self._known[key] = self._look(node, path)
