@@ -40,7 +40,7 @@ class Kept:
 
     def feeds_gradient(self, addition: Addition) -> bool:
         """Whether the container grows, or is read, under a gradient tape: the gradient needs its tensors."""
-        places = [*self._containers.reads(addition)]
+        places: list[cst.CSTNode] = [*self._containers.reads(addition)]
         if not self._outlives_tape(addition):
             places.append(addition.node)
         return any(self._is_under_tape(place, 0) for place in places)
