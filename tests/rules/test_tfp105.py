@@ -16,6 +16,19 @@ model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 """
 
 SILENT = {
+    "a method that hands on its task to one of the same name": """
+        class Indexed:
+            def __init__(self, index):
+                self.model, self.index = tf.keras.Sequential(), index
+            def look_up(self, x):
+                return self.model.predict(x)
+            def look_up_one(self, x):
+                return self.look_up(tf.expand_dims(x, axis=0))
+            def evaluate_all(self, x, labels):
+                embeddings = self.look_up(x)
+                for metric in metrics:
+                    self.index.evaluate_all(embeddings, labels)
+        """,
     "a rollout, however long it is": """
         def learn(states):
             values = model.predict(np.vstack(states))

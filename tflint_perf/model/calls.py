@@ -150,8 +150,14 @@ class CallGraph:
             yield function
         elif isinstance(func, cst.Attribute) and not value.known and name not in _COMMON:
             owners = self.methods_named(name)
-            # An object of unknown class, and one class here has a method of that name.
-            if len(owners) == 1 and not self._infer.value(func.value).known and not is_super(func.value):
+            # An object of unknown class, and one class here has a method of that name; not where that method hands on
+            # its own task: `self._index.evaluate(x)` in `evaluate`.
+            if (
+                len(owners) == 1
+                and not self._infer.value(func.value).known
+                and not is_super(func.value)
+                and self.function_at(call) is not owners[0]
+            ):
                 yield owners[0]
 
     def _run_by(self, value: Value) -> Function | None:
