@@ -228,7 +228,7 @@ _KEYS = (
         "str",
         None,
         "The folder whose Python files count as callers of what is linted; by default the nearest one with a "
-        "`pyproject.toml`, `setup.py`, `setup.cfg`, `.git` or `.hg`.",
+        "`pyproject.toml`, `setup.py`, `setup.cfg`, `.git` or `.hg`, else the one that holds what is linted, whole packages.",
         'project-root = "../.."',
     ),
     Key(
