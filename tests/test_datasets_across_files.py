@@ -55,6 +55,22 @@ DATA = """
         @property
         def test(self):
             return tf.data.Dataset.from_tensor_slices(load()).batch(9)  # property
+
+    def start(size):
+        return iter(tf.data.Dataset.from_tensor_slices(load()).batch(size))  # start
+
+    class Feed:
+        def __init__(self):
+            self.dataset = tf.data.Dataset.from_tensor_slices(load()).batch(3)  # feed
+            self.batches = iter(self.dataset)
+
+        def next(self):
+            try:
+                batch = next(self.batches)
+            except StopIteration:
+                self.batches = iter(self.dataset)
+                batch = next(self.batches)
+            return batch
 """
 
 
@@ -86,6 +102,12 @@ SILENT = {
     "prefetched here": "from data import make\nmodel.fit(make(3).prefetch(1))",
     "a look at it": "from data import make\nfor x in make(3):\n    print(x)",
     "the first of it": "from data import make\nfor x in make(3).take(1):\n    model.train_on_batch(x)",
+    "a look at an iterator": "from data import start\nprint(next(start(3)))",
+    "a look at what a method draws": "from data import Feed\nfeed = Feed()\nfor i in range(9):\n    print(feed.next())",
+    "what a method draws now and then": (
+        "from data import Feed\nfeed = Feed()\nfor i in range(9999):\n    train_step(load())\n"
+        "    if i % 100 == 0:\n        x = feed.next()\n        model(x)"
+    ),
     "another part of a tuple": "from data import split\na, b, size = split(True)\nmodel.fit(size)",
     "of another module": "from elsewhere import make\nmodel.fit(make(3))",
     "distributed": (
@@ -102,6 +124,19 @@ CONSUMED = {
     "drawn from": (
         "from data import make\nit = iter(make(3))\nfor i in range(1000):\n    x = next(it)\n    train_step(x)",
         "make",
+    ),
+    "an iterator": (
+        "from data import start\nit = start(3)\nfor i in range(1000):\n    train_step(next(it))",
+        "start",
+    ),
+    "an iterator that a function is given": (
+        "from data import start\ndef train(batches):\n    for i in range(1000):\n        x = batches.next()\n"
+        "        train_step(x)\ntrain(start(3))",
+        "start",
+    ),
+    "what a method draws": (
+        "from data import Feed\nfeed = Feed()\nfor i in range(1000):\n    x = feed.next()\n    train_step(x)",
+        "feed",
     ),
     "a part of a pair": (
         "from data import make_two\na, b = make_two()\nmodel.fit(a, validation_data=b)",

@@ -76,7 +76,7 @@ def _open(
         differ |= _nodes(pair for pair in compiled if pair[0] in of_compiled) - found
     if not differ:
         return {}
-    functions = model.calls.functions_outside(differ)
+    functions = model.calls.functions_outside(differ | model.draws.handed_on_from(differ))
     named = {name_outside(function): function.owner for function in functions}
     offered = dict.fromkeys(model.offered.names_of(differ), ())
     return offered | {

@@ -8,7 +8,7 @@ from pathlib import Path
 from tflint_perf.caller import Batch, Caller, Callers
 from tflint_perf.model.outside import ClassFacts, Mapped
 from tflint_perf.model.summary import Part, Thing
-from tflint_perf.model.values import TENSOR, UNKNOWN, Origin, Value, dataset_from
+from tflint_perf.model.values import STREAMS, TENSOR, UNKNOWN, Origin, Value, stream_from
 from tflint_perf.module_search import ELSEWHERE
 from tflint_perf.modules import Files, Found
 
@@ -98,8 +98,9 @@ class Linked:
             called = self._files.follow(file, part.path.removesuffix("()"))
             if called is not None and called.what == "thing":
                 return self._given(called, depth + 1)
-        if part.gives == "dataset":
-            return dataset_from(Origin(path, part.ready, part.elements, part.large))
+        if part.gives in STREAMS:
+            origin = Origin(path, part.ready, part.elements, part.large)
+            return stream_from(origin, part.gives)  # type: ignore[arg-type]
         return _of_kind(part.gives)
 
     def _output(self, instance: Found) -> Value:
@@ -218,7 +219,7 @@ class Linked:
         if thing.gives in ("list", "dict") and thing.parts:
             held = self._of_part(settled.file, thing.parts[0], f"{settled.path}[]", 0)
             return Value(thing.gives, element=held)  # type: ignore[arg-type]
-        if thing.gives == "dataset":
+        if thing.gives in STREAMS:
             return self._of_part(settled.file, thing, settled.path, 0)
         return _of_kind(thing.gives)
 

@@ -73,6 +73,10 @@ SILENT = {
     "a compiled function that is no step": (
         "@tf.function\ndef scale(x):\n    return x / 255.0\nfor x, y in source:\n    images.append(scale(x))"
     ),
+    "samples that a function draws and stacks": (
+        "it = iter(source)\ndef sample():\n    return next(it)\nfor i in range(1000):\n"
+        "    xs = tf.stack([sample() for _ in range(9)])\n    train_step(xs, xs)"
+    ),
     "a batch axis in the loop": "for x, y in source:\n    train_step(x[None], y[None])",
     "a batch axis in the step": (
         "@tf.function\ndef run(x):\n    return model(tf.expand_dims(x, 0))\nfor x, y in source:\n    run(x)"

@@ -104,6 +104,9 @@ SILENT = {
         "shown = iter(batched)\nfor step, (x, y) in enumerate(ready):\n    train_step(x, y)\n"
         "    if tf.equal(optimizer.iterations % 500, 0):\n        x, y = next(shown)\n        show(model(x))"
     ),
+    "a layer of Keras's that scales what is shown": (
+        "scale_up = tf.keras.layers.Rescaling(255.0)\nfor x, y in batched:\n    show(scale_up(x))"
+    ),
     "a fit of another library": "from sklearn.svm import SVC\nSVC().fit(batched)",
     "starred arguments": "model.fit(*batched)",
     "nothing": "",
@@ -129,6 +132,17 @@ FLAGGED = {
         "for x, y in batched:\n    with tf.GradientTape() as tape:\n        loss = loss_fn(y, model(x))\n"
         "    grads = tape.gradient(loss, model.trainable_variables)\n"
         "    optimizer.apply_gradients(zip(grads, model.trainable_variables))",
+        [BATCHED],
+    ),
+    "a validation by a layer of its own class": (
+        "class Net(tf.keras.layers.Layer):\n    def call(self, x):\n        return x\nnet = Net()\n"
+        "for x, y in batched:\n    total += loss_fn(y, net(x))",
+        [BATCHED],
+    ),
+    "drawn for whoever asks": (
+        "class Feed:\n    def __init__(self):\n        self.batches = iter(batched)\n    def next(self):\n"
+        "        x, y = next(self.batches)\n        return x, y\n"
+        "feed = Feed()\nfor i in range(1000):\n    x, y = feed.next()\n    train_step(x, y)",
         [BATCHED],
     ),
     "in a while": ("while True:\n    for x, y in batched:\n        train_step(x, y)", [BATCHED]),

@@ -17,9 +17,9 @@ from tflint_perf.model.values import (
     Kind,
     Value,
     arithmetic,
-    dataset_from,
     element,
     join,
+    stream_from,
 )
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _value_of_annotation(infer: Inference, annotation: cst.BaseExpression) -> Va
     name = builtin_or_qualified(infer, annotation)
     kind = _ANNOTATIONS.get(name)
     if kind is not None:
-        return Value(kind) if kind != "dataset" else dataset_from(NOWHERE)
+        return Value(kind) if kind != "dataset" else stream_from(NOWHERE)
     told = infer.value(annotation) if isinstance(annotation, cst.Name | cst.Attribute) else UNKNOWN
     if told.kind != "class":
         return UNKNOWN

@@ -12,7 +12,7 @@ import libcst as cst
 from tflint_perf.model.dataset_apis import DATASET_STAGES
 from tflint_perf.model.frameworks import imports_another
 from tflint_perf.model.syntax import keyword_argument, last_name
-from tflint_perf.model.values import NOWHERE, UNKNOWN, Value, dataset_from
+from tflint_perf.model.values import NOWHERE, UNKNOWN, Value, stream_from
 
 if TYPE_CHECKING:
     from tflint_perf.model.infer import Inference
@@ -31,7 +31,7 @@ _MODEL = Value("model")
 # What only a dataset has, and what only a dataset has together.
 _OF_DATASETS = frozenset({"prefetch", "padded_batch", "num_parallel_calls"})
 _BESIDE_BATCH = frozenset({"map", "shuffle", "repeat", "cache"})
-_DATASET = dataset_from(NOWHERE)
+_DATASET = stream_from(NOWHERE)
 
 
 class ByUse:

@@ -13,7 +13,7 @@ from tflint_perf.model.bound_values import value_of_binding
 from tflint_perf.model.outside import name_outside
 from tflint_perf.model.pipelines import Consumption
 from tflint_perf.model.scopes import Function
-from tflint_perf.model.values import Value
+from tflint_perf.model.values import Value, is_stream
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model
@@ -65,10 +65,10 @@ class Offered:
             name = name_outside(function)
             if name and function.returns and not function.yields:
                 value = self._infer.returned(function)
-                if value.kind == "dataset":
+                if is_stream(value):
                     yield Offer(name, "", _returned(function, None), value)
                 for at, part in enumerate(value.items or ()):
-                    if part.kind == "dataset":
+                    if is_stream(part):
                         yield Offer(name, f"[{at}]", _returned(function, at), part)
 
     def _held_by_names(self) -> Iterator[Offer]:
@@ -77,7 +77,7 @@ class Offered:
             last = bindings[-1] if bindings else None
             if last is not None and last.kind == "assign" and last.value is not None:
                 value = value_of_binding(self._infer, last, top)
-                if value.kind == "dataset":
+                if is_stream(value):
                     yield Offer(name, "", last.value, value)
 
     def _held_by_attributes(self) -> Iterator[Offer]:
@@ -85,7 +85,7 @@ class Offered:
             for name, bindings in klass.attributes.items() if klass.function is None else ():
                 value = self._infer.classes.member(self._infer.classes.instance_of(klass), name)
                 node = bindings[-1].value if bindings else None
-                if value is not None and value.kind == "dataset" and node is not None:
+                if value is not None and is_stream(value) and node is not None:
                     yield Offer(f"{klass.name}.{name}", "", node, value)
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tflint_perf.model.devices import Devices
     from tflint_perf.model.distributed import Distributed
     from tflint_perf.model.doubles import Doubles
+    from tflint_perf.model.draws import Draws
     from tflint_perf.model.each_step import EachStep
     from tflint_perf.model.eager_steps import EagerSteps
     from tflint_perf.model.feeds import Feeds
@@ -139,6 +140,8 @@ class Parts:
     parameters: Parameters = part("parameters.Parameters", "infer", "calls")
     # Where datasets are consumed.
     pipelines: Pipelines = part("pipelines.Pipelines")
+    # Elements that are drawn one by one.
+    draws: Draws = part("draws.Draws")
     # Datasets that a strategy has distributed.
     distributed: Distributed = part("distributed.Distributed", "infer", "calls")
     # Datasets that other files get.

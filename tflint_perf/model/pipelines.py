@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import libcst as cst
 
 from tflint_perf.model.dataset_apis import DATASET_STAGES
+from tflint_perf.model.draws import drawn_from
 from tflint_perf.model.elements import adds_batch_axis, iterated_with
 from tflint_perf.model.elementwise import arity, is_elementwise, mapped_function, parts_of_element
 from tflint_perf.model.scopes import Function, Loop
@@ -23,7 +24,6 @@ from tflint_perf.model.syntax import (
     last_name,
     last_statement,
     mentions,
-    names_written,
     target_names,
 )
 from tflint_perf.model.values import Pipeline, Stage, Value
@@ -48,7 +48,8 @@ _FEW = 10
 class Consumption:
     """A place that takes a dataset's elements to train or to infer: `node` is the dataset there.
 
-    `loop` is the step loop that runs over it; None when a Keras method is given it, or (`in_graph`) a graph has it.
+    `loop` is the step loop that runs over it; None when a Keras method is given it, or (`in_graph`) a graph has it, or
+    (`handed_on`) a function gives an element to whoever calls it per step.
     """
 
     node: cst.BaseExpression
@@ -56,6 +57,7 @@ class Consumption:
     use: Use
     loop: Loop | None = None
     in_graph: bool = False
+    handed_on: bool = False
 
     @property
     def infers_in_loop(self) -> bool:
@@ -82,9 +84,9 @@ class Pipelines:
             named = self._walk.calls.keys() | self._walk.attributes.keys() | self._walk.names.keys()
             # Nothing below this costs less than to see that a file has neither a model nor a step.
             consumes = named & _CONSUMERS or any(map(_MAY_STEP.search, self._walk.calls))
-            here = [*self._given_to_keras(), *self._iterated(), *self._drawn()] if consumes else []
+            here = [*self._given_to_keras(), *self._iterated()] if consumes else []
             in_graphs = self._model.graph_inputs.consumptions()
-            self._consumptions = [*here, *in_graphs, *self._given_to_other_files()]
+            self._consumptions = [*here, *self._drawn(), *in_graphs, *self._given_to_other_files()]
         return self._consumptions
 
     def _given_to_keras(self) -> Iterator[Consumption]:
@@ -156,34 +158,14 @@ class Pipelines:
 
         What is drawn now and then, to show how the training gets on, is looked at.
         """
-        for call in (*self._walk.calls.get("next", ()), *self._walk.calls.get("get_next", ())):
-            plain = isinstance(call.func, cst.Name) and bool(call.args)
-            node = call.args[0].value if plain else getattr(call.func, "value", None)
-            if not isinstance(node, cst.Name | cst.Attribute) or self._infer.value(node).kind != "iterator":
+        model = self._model
+        for call in model.draws.all():
+            if not model.is_per_step(call) or model.guard_of(call) is not None:
                 continue
-            loop = self._model.loops.innermost_loop(call)
-            use = self.use_of_drawn(call) if self._model.is_per_step(call) else None
-            if use is None or self._model.guard_of(call) is not None:
-                continue
-            if loop is None or not self.only_inspects(loop):
-                yield Consumption(node, self._infer.value(node), use, loop)
-
-    def _holder(self, call: cst.Call) -> cst.CSTNode | None:
-        """The innermost loop around a call, or the function."""
-        loop, function = self._model.loops.innermost_loop(call), self._model.function_at(call)
-        return loop.node if loop is not None else function.node if function is not None else None
-
-    def use_of_drawn(self, call: cst.Call) -> Use | None:
-        """What becomes of an element that a call gives: it gets a name, or goes into another call."""
-        holder = self._holder(call)
-        if not isinstance(holder, cst.For | cst.While | cst.FunctionDef):
-            return None
-        parent = self._walk.parents.get(call)
-        while isinstance(parent, cst.Arg | cst.Tuple | cst.Element):
-            parent = self._walk.parents.get(parent)
-        if isinstance(parent, cst.Call):
-            return self._use_of_call(parent)
-        return self.use_in(holder, names_written([parent])) if isinstance(parent, cst.Assign) else None
+            node, loop, use = drawn_from(call), model.loops.innermost_loop(call), model.draws.use_of(call)
+            handed_on = use is None and model.draws.is_handed_on(call)
+            if (use or handed_on) and (loop is None or not self.only_inspects(loop)):
+                yield Consumption(node, self._infer.value(node), use or "train", loop, handed_on=handed_on)
 
     def only_inspects(self, loop: Loop) -> bool:
         """Whether a loop ends in a `break`, or breaks after a few elements."""
@@ -212,13 +194,14 @@ class Pipelines:
         found: Use | None = None
         for call in descendants_here(holder.body):
             if isinstance(call, cst.Call) and any(mentions(arg, names) for arg in call.args):
-                use = self._use_of_call(call)
+                use = self.use_of_call(call)
                 if use == "train":
                     return use
                 found = found or use
         return found
 
-    def _use_of_call(self, call: cst.Call) -> Use | None:
+    def use_of_call(self, call: cst.Call) -> Use | None:
+        """What a call is: a step, a question to a model, or neither."""
         name = callee_name(call)
         if isinstance(call.func, cst.Attribute):
             if name == "train_on_batch":
@@ -234,7 +217,10 @@ class Pipelines:
         value = self._infer.value(call.func)
         if value.outside and self._infer.outside.trains(value.outside):
             return "train"
-        if value.kind == "model" or "infer" in found or (not value.known and _looks_like_model(call)):
+        # A layer with a class of its own is a model like others where it is asked by itself.
+        if value.kind == "model" or (value.kind == "layer" and value.klass is not None) or "infer" in found:
+            return "infer"
+        if not value.known and _looks_like_model(call):
             return "infer"
         if value.kind == "compiled" and not targets and _STEP_NAME.search(name):
             return "train"
@@ -245,14 +231,14 @@ class Pipelines:
         if function not in self._uses:
             self._uses[function] = None
             trains = bool(self._model.steps.of(function))
-            below = [self._use_of_call(call) for call in function.calls] if not trains else ["train"]
+            below = [self.use_of_call(call) for call in function.calls] if not trains else ["train"]
             self._uses[function] = "train" if "train" in below else "infer" if "infer" in below else None
         return self._uses[function]
 
     def makes_batches_itself(self, consumption: Consumption) -> bool:
         """Whether the loop, or a function that it calls directly, gives each element a batch axis; a graph may always."""
-        if consumption.loop is None:
-            return consumption.in_graph
+        if consumption.loop is None or consumption.handed_on:
+            return consumption.in_graph or consumption.handed_on
         body = consumption.loop.node.body  # type: ignore[union-attr]
         if adds_batch_axis(body):
             return True

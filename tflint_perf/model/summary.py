@@ -19,7 +19,7 @@ from tflint_perf.model.methods import is_compiled_attribute, traced
 from tflint_perf.model.outside import name_outside
 from tflint_perf.model.prefetching import readiness
 from tflint_perf.model.scopes import Binding, Class, Function, Scope
-from tflint_perf.model.values import UNKNOWN, Value
+from tflint_perf.model.values import UNKNOWN, Value, is_stream
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model
@@ -271,7 +271,7 @@ def _function(model: Model, function: Function) -> Thing:
         return replace(thing, gives=returned.kind, parts=parts, made=made)
     part = _part(model, returned)
     if part.gives == "unknown" and not part.path:
-        return thing
+        return replace(thing, made=made)
     return _with(thing, part, made)
 
 
@@ -288,9 +288,9 @@ def _source(model: Model, function: Function, *part: int) -> Batch | None:
 
 def _part(model: Model, value: Value) -> Part:
     """What is said of a value; "unknown" where nothing is."""
-    if value.kind == "dataset":
+    if is_stream(value):
         large = model.late_shuffles.how_large(value)
-        return Part("dataset", "", readiness(value), model.batching.elements(value), large)
+        return Part(value.kind, "", readiness(value), model.batching.elements(value), large)
     if value.kind in ("list", "dict") and value.element is not None and value.element.kind in _BY_KIND:
         return Part(f"{value.kind} of {value.element.kind}")
     known = value.kind in _BY_KIND or value.outside

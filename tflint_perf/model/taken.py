@@ -64,7 +64,7 @@ class Taken:
                         yield given
         for call in self._walk.calls.get("next", ()):
             drawn = self._iterator_made(call.args[0].value) if call.args else None
-            if drawn is not None and self._model.is_per_step(call) and pipelines.use_of_drawn(call):
+            if drawn is not None and self._model.is_per_step(call) and self._model.draws.use_of(call):
                 yield drawn
 
     def _iterator_made(self, node: cst.BaseExpression) -> cst.BaseExpression | None:

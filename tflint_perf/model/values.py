@@ -31,6 +31,8 @@ class Origin:
     large: str = ""
 
 
+# What gives the elements of a pipeline.
+STREAMS = ("dataset", "iterator")
 # Of a parameter, nothing is known but what is done to it.
 NOWHERE = Origin("")
 
@@ -111,9 +113,16 @@ _HOST_ELEMENT = Value("tensor", host=True)
 _NO_CALL = cst.Call(cst.Name("elsewhere"))
 
 
-def dataset_from(origin: Origin) -> Value:
-    """A dataset that another file, or a caller out of sight, makes."""
-    return Value("dataset", pipelines=((Stage("elsewhere", _NO_CALL, origin=origin),),))
+def stream_from(origin: Origin, kind: Kind = "dataset") -> Value:
+    """A dataset, or the iterator of one, that another file or a caller out of sight makes."""
+    return Value(kind, pipelines=((Stage("elsewhere", _NO_CALL, origin=origin),),))
+
+
+def is_stream(value: Value) -> bool:
+    """Whether a value is a dataset, or an iterator of one that gives its elements as they are."""
+    return value.kind == "dataset" or (
+        value.kind == "iterator" and bool(value.pipelines) and value.element is None
+    )
 
 
 def join(values: Iterable[Value]) -> Value:
