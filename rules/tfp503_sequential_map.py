@@ -16,6 +16,7 @@ from tflint_perf.rule import Claim, Repair, Report, Rule
 _WHY = {
     "random": "{function} draws random numbers, so this `map` gets one element at a time",
     "stateful": "{function} is stateful, so this `map` gets one element at a time",
+    "python": "{function} runs Python code, so this `map` gets one element at a time",
     "hidden": "{function} is not in sight: unless it is stateless, this `map` gets one element at a time",
     "stateless": "automatic parallelization is off for this pipeline, so this `map` gets one element at a time",
 }
@@ -27,8 +28,8 @@ class SequentialMap(Rule):
     ## What it does
 
     Reports `Dataset.map` without `num_parallel_calls` where its function is stateful (it looks words up in a table,
-    runs a layer with variables, prints), draws random numbers, or is not in sight; and any `map` in a pipeline whose
-    options switch automatic parallelization off.
+    runs a layer with variables, prints), draws random numbers, runs Python code (`tf.py_function`) to train on what that
+    gives, or is not in sight; and any `map` in a pipeline whose options switch automatic parallelization off.
 
     ## Why is this bad?
 
@@ -51,8 +52,9 @@ class SequentialMap(Rule):
     ## What is left alone
 
     Functions seen to be stateless, and those in sight that call what is not, unless automatic parallelization is off;
-    even then, arithmetic on whole batches, which is no work. Functions that run Python code, of which one piece runs at
-    a time in any case. The fix is safe only for stateless functions: in parallel, random draws go to other elements.
+    even then, arithmetic on whole batches, which is no work. Python code that makes records to be written. Of Python code,
+    only what waits for files, or works in NumPy and its like, runs in parallel. The fix is safe only for stateless
+    functions: in parallel, random draws go to other elements.
 
     ## Sources
 
@@ -80,7 +82,7 @@ class SequentialMap(Rule):
             nature = model.statefulness.nature(given)
             is_off = model.parallelism.is_off(call)
             if (
-                nature == "python"
+                (nature == "python" and not model.python_stages.is_trained_on(call))
                 or (nature in ("stateless", "shaping", "open") and not is_off)
                 or _only_computes(model, call, given)
             ):

@@ -67,9 +67,13 @@ SILENT = {
         "class Data:\n    def parse(self, x):\n        return x / self.scale\n    def load(self):\n"
         "        return tf.data.Dataset.from_tensor_slices(self.x).map(self.parse)"
     ),
-    "Python code, of which one piece runs at a time": (
-        "single.map(lambda x: tf.py_function(distort, [x], tf.float32))\n"
-        "def f(x):\n    return tf.numpy_function(distort, [x], tf.float32)\nsingle.map(f)"
+    "Python code that makes records to be written": (
+        "records = single.map(lambda x: tf.py_function(serialize, [x], tf.string))\nwriter.write(records)\n"
+        "def f(x):\n    return tf.numpy_function(serialize, [x], tf.string)\nwriter.write(single.map(f))"
+    ),
+    "Python code that makes what is tested on": (
+        "model = tf.keras.Sequential()\n"
+        "data = single.map(lambda x: tf.py_function(distort, [x], tf.float32)).batch(9)\nmodel.evaluate(data)"
     ),
     "functions from elsewhere that bring elements into shape": (
         "from records import Reader, decode, parse_example\nsingle.map(decode)\nsingle.map(parse_example)\n"
@@ -147,6 +151,15 @@ FLAGGED = {
     ),
     "a vectorizing layer": ("words = tf.keras.layers.TextVectorization()\nsource.map(lambda x, y: (words(x), y))", [2]),
     "printing each time": ("def f(x):\n    tf.print(x)\n    return x\nsingle.map(f)", [4]),
+    "Python code that makes batches": (
+        "def f(x):\n    return tf.numpy_function(distort, [x], tf.float32)\n"
+        "batches = single.map(f).padded_batch(32, (None,))",
+        [3],
+    ),
+    "Python code that makes what is trained on": (
+        "model = tf.keras.Sequential()\nmodel.fit(single.batch(9).map(lambda x: tf.py_function(distort, [x], tf.float32)))",
+        [2],
+    ),
     "a counter": ("n = tf.Variable(0)\ndef f(x):\n    n.assign_add(1)\n    return x\nsingle.map(f)", [5]),
     "a class that makes datasets": (
         "class Images(tf.data.Dataset):\n    def __new__(cls, names):\n"

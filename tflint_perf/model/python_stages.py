@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _HOST_CALLS = frozenset({"tf.py_function", "tf.numpy_function", "tf.py_func"})
 # What makes of a dataset something to train on.
-_FOR_TRAINING = frozenset({"shuffle", "repeat", "batch"})
+_FOR_TRAINING = frozenset({"shuffle", "repeat", "batch", "padded_batch"})
 # Behind these, elements are of unequal shapes, which arrays can't hold.
 _FOR_UNEQUAL = frozenset(
     {"padded_batch", "ragged_batch", "dense_to_ragged_batch", "bucket_by_sequence_length"}
@@ -44,7 +44,7 @@ class PythonStages:
         """Those whose elements are trained on, each once by what runs Python: several stages may run it."""
         seen: set[cst.Call] = set()
         for stage in self._all():
-            if stage.node not in seen and self._is_trained_on(stage):
+            if stage.node not in seen and self.is_trained_on(stage.call):
                 seen.add(stage.node)
                 yield stage
 
@@ -77,18 +77,18 @@ class PythonStages:
             for target in self._model.calls.targets(call):
                 yield from self._host_calls(target, seen)
 
-    def _is_trained_on(self, stage: PythonStage) -> bool:
-        """Whether a stage's elements go into a training step, as far as the file shows."""
+    def is_trained_on(self, call: cst.Call) -> bool:
+        """Whether the elements of the stage that a call adds go into a training step, as far as the file shows."""
         successors = self._model.successors
-        behind = {other.name for other in successors.behind(stage.call)}
-        if callee_name(stage.call) == "from_generator" and behind & _FOR_UNEQUAL:
+        behind = {other.name for other in successors.behind(call)}
+        if callee_name(call) == "from_generator" and behind & _FOR_UNEQUAL:
             return False
-        if is_name_of_evaluation(last_name(argument(stage.call, 0))):
+        if is_name_of_evaluation(last_name(argument(call, 0))):
             return False
-        if successors.is_consumed(stage.call):
-            return successors.is_for_training(stage.call)
-        around = behind | {other.name for way in self._ways(stage.call) for other in way}
-        return bool(around & _FOR_TRAINING) and not successors.is_for_evaluation(stage.call)
+        if successors.is_consumed(call):
+            return successors.is_for_training(call)
+        around = behind | {other.name for way in self._ways(call) for other in way}
+        return bool(around & _FOR_TRAINING) and not successors.is_for_evaluation(call)
 
     def _ways(self, call: cst.Call) -> list[Pipeline]:
         return self._model.pipelines.stages_before(call)
