@@ -36,6 +36,18 @@ SILENT = {
         for x in batches(lines):
             train_step(x, np.array(list(map(lambda row: row[0], x))))
         """,
+    "rows and arrays that are put together as they are": """
+        def cut(images, boxes, n):
+            rows = np.zeros((n, 28, 28, 1))
+            joined = np.zeros((0, 4))
+            for i in range(n):
+                rows[i][:, :] = images[i]
+                joined = np.concatenate([joined, boxes[i]])
+            return rows, joined
+        for step in range(1000):
+            x, y = cut(images, boxes, 32)
+            train_step(x, y)
+        """,
     "an object that gives parts of itself": """
         class Photos:
             def __init__(self, photos):
@@ -550,6 +562,48 @@ FLAGGED = {
         """,
         [5],
         "draw it with `tf.random`",
+    ),
+    "an array with places in it that are marked": (
+        """
+        def labels_of(boxes):
+            labels = np.zeros((len(boxes), 7, 7, 5))
+            for i, found in enumerate(boxes):
+                for x, y, label in found:
+                    labels[i][y, x][label] = 1.0
+            return labels
+        for x, boxes in batches:
+            train_step(x, labels_of(boxes))
+        """,
+        [9],
+        "makes a batch",
+    ),
+    "parts of rows that are filled as far as there is": (
+        """
+        def pad(boxes):
+            padded = np.zeros((len(boxes), 20))
+            for i, found in enumerate(boxes):
+                padded[i][0 : len(found)] = found
+            return padded
+        for x, boxes in batches:
+            train_step(x, pad(boxes))
+        """,
+        [8],
+        "makes a batch",
+    ),
+    "an array that grows by a sample each time": (
+        """
+        def one_hot(labels):
+            rows = None
+            for label in labels:
+                row = np.expand_dims(np.eye(10)[label], axis=0)
+                rows = row if rows is None else rows
+                rows = np.append(rows, row, axis=0)
+            return rows
+        for x, labels in batches:
+            train_step(x, one_hot(labels))
+        """,
+        [10],
+        "makes a batch",
     ),
     "a list that a loop in the step loop fills": (
         """

@@ -14,6 +14,8 @@ from tflint_perf.model.syntax import (
     callee_name,
     descendants,
     dotted_name,
+    is_constant,
+    is_name,
     mentions,
     names_read,
 )
@@ -35,6 +37,8 @@ _EMPTY = frozenset(
 )
 # Ops that make a batch of host arrays.
 _TENSORS = frozenset({"tf.stack", "tf.concat", "tf.constant", "tf.convert_to_tensor"})
+# What puts arrays one behind the other.
+_GROWING = frozenset({"np.append", "np.concatenate", "np.vstack", "np.hstack", "np.row_stack"})
 _DEEPEST = 4
 
 
@@ -47,7 +51,11 @@ class FilledArrays:
 
     def by(self, call: cst.Call, function: Function) -> bool:
         """Whether a call of a function makes an array that its loops fill, or adds one to a list of them."""
-        return self._is_filled(call, function) or self._is_gathered(call, function)
+        return (
+            self._is_filled(call, function)
+            or self._is_gathered(call, function)
+            or self._is_grown(call, function)
+        )
 
     def lists_arrays(self, function: Function) -> bool:
         """Whether a function gives back a list of arrays that a comprehension makes: `[mask_of(x) for x in batch]`."""
@@ -85,7 +93,7 @@ class FilledArrays:
             )
         return name in _EMPTY and any(
             (
-                (_is_padded(node.targets[0].target) or self._makes(node.value, function))
+                (_is_padded(node.targets[0].target) or _is_marked(node) or self._makes(node.value, function))
                 and self._is_in_own_loop(node, function)
             )
             or self._makes_many(node.value)
@@ -117,7 +125,7 @@ class FilledArrays:
         names = [t.target.value for t in targets if isinstance(t.target, cst.Name)]
         for node in descendants(function.node.body) if names else ():
             if isinstance(node, cst.Assign) and any(
-                isinstance(part, cst.Subscript) and dotted_name(part.value) in names
+                isinstance(part, cst.Subscript) and dotted_name(_whole(part)) in names
                 for part in _targets(node.targets[0].target)
             ):
                 yield node
@@ -192,10 +200,30 @@ class FilledArrays:
                 )
         return False
 
+    def _is_grown(self, call: cst.Call, function: Function) -> bool:
+        """Whether a loop puts what it works out behind an array: `labels = np.append(labels, one_hot(x), axis=0)`."""
+        if self._infer.names.qualified(call.func) not in _GROWING or not call.args:
+            return False
+        statement = self._model.statement_of(call)
+        match statement:
+            case cst.Assign(targets=[cst.AssignTarget(cst.Name(value=grown))]) if statement.value is call:
+                parts = [part for arg in call.args[:2] for part in _elements(arg.value)]
+                added = [part for part in parts if not is_name(part, grown)]
+                return (
+                    len(added) < len(parts)
+                    and self._is_in_own_loop(call, function)
+                    and any(self._makes(part, function) for part in added)
+                )
+        return False
+
     def _is_in_own_loop(self, node: cst.CSTNode, function: Function) -> bool:
         """Whether a loop runs `node` that is not the one in which a generator yields."""
         loop = self._model.loops.innermost_loop(node)
         return loop is not None and loop.function is function and not loop.yields
+
+
+def _elements(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    return [e.value for e in node.elements] if isinstance(node, cst.Tuple | cst.List) else [node]
 
 
 def _targets(target: cst.BaseAssignTargetExpression) -> list[cst.BaseExpression]:
@@ -203,12 +231,38 @@ def _targets(target: cst.BaseAssignTargetExpression) -> list[cst.BaseExpression]
     return [e.value for e in target.elements] if isinstance(target, cst.Tuple) else [target]
 
 
+def _whole(part: cst.BaseExpression) -> cst.BaseExpression:
+    """What something is a part of: `labels` of `labels[i][row, column]`."""
+    while isinstance(part, cst.Subscript):
+        part = part.value
+    return part
+
+
+def _indices(target: cst.BaseExpression) -> Iterator[cst.Index | cst.Slice]:
+    """All indices of a part: of `labels[i][row, column]` three."""
+    while isinstance(target, cst.Subscript):
+        yield from (
+            element.slice for element in target.slice if isinstance(element.slice, cst.Index | cst.Slice)
+        )
+        target = target.value
+
+
 def _is_padded(target: cst.BaseAssignTargetExpression) -> bool:
     """`x[row, : len(words)]`: a row of which as much is filled as there is."""
-    return isinstance(target, cst.Subscript) and any(
+    return any(
         isinstance(part, cst.Slice) and any(isinstance(below, cst.Call) for below in descendants(part))
-        for part in (element.slice for element in target.slice)
+        for part in _indices(target)
     )
+
+
+def _is_marked(filling: cst.Assign) -> bool:
+    """`labels[i, row, column, label] = 1`: places that are worked out for each sample, in several axes."""
+    named = [
+        part
+        for part in _indices(filling.targets[0].target)
+        if isinstance(part, cst.Index) and not is_constant(part.value)
+    ]
+    return len(named) > 1 and is_constant(filling.value)
 
 
 def _picks_parts(comprehension: cst.ListComp) -> bool:
