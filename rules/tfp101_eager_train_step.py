@@ -23,7 +23,8 @@ class EagerTrainStep(Rule):
     ## What it does
 
     Reports a `tf.GradientTape` whose gradients are applied (`apply_gradients`, `minimize`, `assign_sub`) per step
-    outside compiled code: inline in the training loop, or in a function or method that is not compiled.
+    outside compiled code: inline in the training loop, or in a function or method that is not compiled. Also
+    `optimizer.minimize(loss, variables)` where `loss` is a function: it opens a tape itself.
 
     ## Why is this bad?
 
@@ -70,31 +71,32 @@ class EagerTrainStep(Rule):
 
     code = "TFP101"
     name = "eager-train-step"
-    triggers = ("GradientTape",)
+    triggers = ("GradientTape", "minimize(")
     fixes = "unsafe"
     claim = Claim("step time", least=2.0)
     always_on = True
 
     def check(self, model: Model) -> Iterator[Report]:
         trained = {_trained(step) for step in model.steps.all()}
-        for tape, steps in model.steps.by_tape.items():
+        places = model.steps.by_tape | {call: [] for call in model.steps.without_tape}
+        for place, steps in places.items():
             if (
-                not model.is_eager(tape)
-                or not (model.loops.may_be_per_step(tape) or model.loops.is_repeated(tape))
-                or _lies_in_another(model, tape)
-                or _is_switched_off(model, tape)
-                or model.programs.leaves_out(model.function_at(tape))
+                not model.is_eager(place)
+                or not (model.loops.may_be_per_step(place) or model.loops.is_repeated(place))
+                or _lies_in_another(model, place)
+                or _is_switched_off(model, place)
+                or model.programs.leaves_out(model.function_at(place))
             ):
                 continue
             yield Report(
-                tape,
+                place,
                 "the gradient step runs in eager mode, op by op, on each step; compile it with `@tf.function`",
-                partial(_compile, steps=steps, trained=trained),
+                partial(_compile, place=place, steps=steps, trained=trained),
             )
 
 
-def _lies_in_another(model: Model, tape: cst.CSTNode) -> bool:
-    current = model.parent(tape)
+def _lies_in_another(model: Model, place: cst.CSTNode) -> bool:
+    current = model.parent(place)
     while current is not None:
         if current in model.steps.by_tape:
             return True
@@ -102,17 +104,22 @@ def _lies_in_another(model: Model, tape: cst.CSTNode) -> bool:
     return False
 
 
-def _is_switched_off(model: Model, tape: cst.CSTNode) -> bool:
+def _is_switched_off(model: Model, place: cst.CSTNode) -> bool:
     """Whether the step is compiled once the switch is gone that turns eager mode on for everything."""
-    function = model.function_at(tape)
+    function = model.function_at(place)
     return function is not None and model.compiled.is_switched_off(function)
 
 
-def _compile(edit: Editor, steps: list[GradientStep], trained: set[str]) -> Repair | Refusal:
-    model, step = edit.model, steps[0]
-    loop = model.loops.innermost_loop(step.tape)
-    if loop is None and step.function is not None:
-        return compile_function(edit, step.function)
+def _compile(
+    edit: Editor, place: cst.CSTNode, steps: list[GradientStep], trained: set[str]
+) -> Repair | Refusal:
+    model = edit.model
+    loop, function = model.loops.innermost_loop(place), model.function_at(place)
+    if loop is None and function is not None:
+        return compile_function(edit, function)
+    if not steps:
+        return Refusal("`minimize` makes the whole step, and has no function of its own", place)
+    step = steps[0]
     calls = [call for step in steps for call in (*step.gradients, *step.applied)]
     # A later loop may use the same names for a step of its own.
     calls = [call for call in calls if loop in loops_around(model.loops.innermost_loop(call))]

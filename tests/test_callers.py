@@ -1004,3 +1004,60 @@ def test_a_call_after_the_training_does_not_make_one_behind_a_condition_one_of_e
     )
     paths = write(project, nets=nets, agent=agent, program=program)
     assert lint(paths, frozenset({"TFP603"})).get("nets.py", []) == found
+
+
+@pytest.mark.parametrize(("run", "found"), [("net.train_step()", ["TFP101"]), ("net.fit(data)", [])])
+@pytest.mark.parametrize(
+    "chosen", ["if deep:\n    net = nets.Deep()\nelse:\n    net = nets.Net()", "net = nets.Net()"]
+)
+def test_a_step_of_keras_that_another_file_runs_by_itself_is_eager(
+    project: Path, chosen: str, run: str, found: list[str]
+) -> None:
+    nets = """
+        import tensorflow as tf
+        class Net(tf.keras.Model):
+            def train_step(self, batch=None):
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(self(self.memory.sample()) ** 2)
+                gradients = tape.gradient(loss, self.trainable_variables)
+                self.optimizer.apply_gradients(zip(gradients, self.trainable_variables))
+        class Deep(tf.keras.Model):
+            def call(self, x):
+                return x
+            def train_step(self, batch=None):
+                return {}
+        """
+    program = f"import nets\n{chosen}\nfor step in range(1000):\n    {run}\n"
+    files = write(project, nets=nets, program=program)
+    assert lint(files).get("nets.py", []) == found
+
+
+@pytest.mark.parametrize(("decorator", "found"), [("@tf.function", []), ("", ["TFP107"])])
+def test_a_model_that_other_files_give_as_a_parameter_may_be_compiled_itself(
+    project: Path, decorator: str, found: list[str]
+) -> None:
+    nets = f"""
+        import tensorflow as tf
+        class Net(tf.keras.Model):
+            {decorator}
+            def call(self, x):
+                return tf.nn.relu(x)
+        def build():
+            return Net()
+        """
+    score = """
+        import tensorflow as tf
+        def score(images, net):
+            return rate(images, net)
+        def rate(images, net):
+            for image in images:
+                show(net(image, training=False))
+        """
+    program = """
+        from nets import build
+        from score import score
+        net = build()
+        score(load(), net)
+        """
+    files = write(project, nets=nets, score=score, program=program)
+    assert lint(files, frozenset({"TFP107"})).get("score.py", []) == found

@@ -13,23 +13,28 @@ State = Literal["compiled", "eager", "unknown"]
 Batch = Literal["drawn", "stacked", "preprocessed", "augmented"]
 # What becomes of a value on the host. "shown": printed or logged. "glanced": the same, behind a condition. "summed": added
 # to a number. "counted": the `counter` of `counter % n`. "later": read only behind the loop. "drawn": made a picture or
-# a file of. "returned": given back to the device. "steering": decides what the loop does. "needed": anything else.
-Fate = Literal["shown", "glanced", "summed", "counted", "later", "drawn", "returned", "steering", "needed"]
+# a file of. "returned": given back to the device. "unused": given a name that nothing reads. "steering": decides what the
+# loop does. "needed": anything else.
+Fate = Literal[
+    "shown", "glanced", "summed", "counted", "later", "drawn", "returned", "unused", "steering", "needed"
+]
 NEEDED: frozenset[Fate] = frozenset({"needed"})
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """An argument from which batches are taken, by its name, or where that is "" by its place; "*" is any argument.
+    """What is said of an argument, by its name, or where that is "" by its place; "*" is any argument.
 
-    `how` says how these batches are made on the host. Of an object, `path` leads to its class, which may make batches by
-    other ways than being run over: by a method, in an attribute.
+    `how` says how batches that are taken from it are made on the host. Of an object, `path` leads to its class, which may
+    make batches by other ways than being run over: by a method, in an attribute. `made` says that it is a tensor which
+    the device made.
     """
 
     name: str
     at: int
     how: Batch | None
     path: str = ""
+    made: bool = False
 
 
 @dataclass(frozen=True, slots=True)

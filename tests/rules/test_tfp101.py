@@ -67,10 +67,46 @@ SILENT = {
     ),
     "a method whose base is elsewhere": "from base import Agent\nclass A(Agent):\n  def train(self, x, y):\n"
     + inline(4),
+    "a method whose base is elsewhere, with a loop that may be compiled": (
+        "from base import Agent\nclass A(Agent):\n  def train(self, x, y):\n    for i in tf.range(9):\n"
+        + inline(6)
+    ),
+    "a method that another of its name hides": (
+        "class A:\n  def train(self, x, y):\n"
+        + inline(4)
+        + "  @tf.function\n  def train(self, x, y):\n"
+        + inline(4)
+        + "a = A()\nfor x, y in dataset: a.train(x, y)\n"
+    ),
+    "a function that `minimize` is given in a compiled step": (
+        "@tf.function\ndef step(x):\n    optimizer.minimize(lambda: loss_fn(model(x)), model.trainable_variables)\n"
+        "for x, y in dataset: step(x)\n"
+    ),
+    "a loss that `minimize` makes an op of": (
+        "loss = tf.reduce_mean(model(x))\nfor x, y in dataset:\n    optimizer.minimize(loss, model.trainable_variables)\n"
+    ),
+    "what a window does not run": ("def run():\n  for x, y in dataset:\n" + inline(4) + "queue.after(run)\n"),
     "a function handed on": "def step(x, y):\n" + inline(4) + "trainer.register(step)\n",
     "everything compiled": "@tf.function\ndef train():\n  for x, y in dataset:\n" + inline(4) + "train()\n",
 }
 FLAGGED = {
+    "a function that `minimize` is given": (
+        "def step(x):\n    optimizer.minimize(lambda: loss_fn(model(x)), model.trainable_variables)\n"
+        "for x, y in dataset: step(x)\n", 6),
+    "a function with a name that `minimize` is given in the loop": (
+        "for x, y in dataset:\n    def loss():\n        return loss_fn(model(x))\n"
+        "    optimizer.minimize(loss, var_list=model.trainable_variables)\n", 8),
+    "a method whose base is elsewhere, in a loop with a progress bar of its own": (
+        "from base import Agent\nclass A(Agent):\n  def train(self):\n    for x, y in tqdm(dataset):\n" + inline(6), 9),
+    "a method whose base is elsewhere, that another with a loop over epochs calls": (
+        "from base import Agent\nclass A(Agent):\n  def learn(self, x, y):\n" + inline(4)
+        + "  def train(self, epochs):\n    for epoch in range(epochs):\n      for x, y in dataset:\n"
+        "        self.learn(x, y)\n      print(epoch)\n", 8),
+    "a loop that a window runs": (
+        "def run():\n  for x, y in dataset:\n" + inline(4) + "window.after(100, run)\nwindow.mainloop()\n", 7),
+    "a method of one of two objects": (
+        "class A:\n  def fit_one(self, x, y):\n" + inline(4) + "class B:\n  @tf.function\n  def fit_one(self, x, y):\n"
+        + inline(4) + "agent = A() if simple else B()\nfor x, y in dataset: agent.fit_one(x, y)\n", 7),
     "gradients that a function applies": (
         "def update(gradients, weights):\n    for g, w in zip(gradients, weights):\n        w.assign_sub(0.1 * g)\n"
         "for x, y in dataset:\n    with tf.GradientTape() as tape:\n        loss = loss_fn(y, model(x))\n"

@@ -16,6 +16,11 @@ model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 """
 
 SILENT = {
+    "a part of the data whose size is told": """
+        for share in range(1, 10):
+            drawn = table.sample(share)
+            model.fit(drawn, epochs=1)
+        """,
     "a method that hands on its task to one of the same name": """
         class Indexed:
             def __init__(self, index):
@@ -207,6 +212,14 @@ SILENT = {
 }
 
 FLAGGED = {
+    "what a memory of any name is told to give": (
+        """
+        for step in range(steps):
+            [states, targets] = past.sample(args.batch_size)
+            model.fit(states, targets, epochs=1, verbose=0)
+        """,
+        [4],
+    ),
     "arrays whose shape is a sum": (
         """
         shape = (batch_size,) + size

@@ -18,6 +18,44 @@ PREAMBLE = dedent("""\
 ROWS = PREAMBLE.count("\n")
 
 SILENT = {
+    "a method that another of its name hides": """
+        class Agent:
+            def act(self, x):
+                return model(x)
+            def act(self, x):
+                return policy.choose(x)
+        agent = Agent()
+        for x in dataset:
+            agent.act(x)
+        """,
+    "a parameter that gives what is made a tensor": """
+        def test(model, pairs):
+            for x, y in pairs:
+                prediction = model(x)
+                loss = tf.convert_to_tensor(prediction) - y
+        """,
+    "a parameter that is given a compiled model": """
+        class Net(tf.keras.Model):
+            @tf.function
+            def call(self, x):
+                return x
+        class Other(tf.keras.Model):
+            def call(self, x):
+                return x
+        def test(net):
+            for x in dataset:
+                prediction = net(x, training=False)
+        test(Net())
+        test(Other())
+        """,
+    "the forward pass beside a step without a tape": """
+        def step(x):
+            loss = loss_fn(model(x))
+            optimizer.minimize(lambda: loss_fn(model(x)), model.trainable_variables)
+            return loss
+        for x in dataset:
+            step(x)
+        """,
     "models that are parts of one, each given what the one before gave": """
         nets = [tf.keras.Sequential([tf.keras.layers.Dense(1)]) for _ in range(3)]
         def forward(x):
@@ -312,6 +350,19 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a parameter that gives what is asked for its values": (
+        """
+        def test(net, pairs):
+            for x, y in pairs:
+                prediction = net(x)
+                hits = np.argmax(prediction.numpy(), axis=1)
+        def sample(my_model, text, length):
+            for i in range(length):
+                logits = my_model(text)
+                text = tf.concat([text, tf.argmax(logits[:, -1], -1)], 1)
+        """,
+        [4, 8],
+    ),
     "several models that are asked side by side": (
         """
         nets = [tf.keras.Sequential([tf.keras.layers.Dense(1)]) for _ in range(3)]

@@ -26,6 +26,12 @@ def train_step(x):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "what a schedule decides": """
+        for step, x in enumerate(dataset):
+            train_step(x)
+            if schedule.is_due and schedule.may_copy():
+                target.set_weights(model.get_weights())
+        """,
     "beside what learns in one of the branches only": """
         class Agent:
             def update(self, copy, online):
@@ -157,6 +163,15 @@ SILENT = {
 }
 
 FLAGGED = {
+    "once a memory holds enough": (
+        """
+        for step, x in enumerate(dataset):
+            train_step(x)
+            if memory.can_sample and replay.has_enough(32):
+                target.set_weights(model.get_weights())
+        """,
+        [5],
+    ),
     "beside what learns in each of the branches": (
         """
         class Agent:

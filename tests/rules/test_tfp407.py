@@ -25,6 +25,16 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "a model that is only tested, in a compiled step of its own": """
+        class Net(tf.keras.Model):
+            @tf.function
+            def test_step(self, x):
+                return self(x)
+        for units in grid:
+            model = Net(units)
+            for x, y in dataset:
+                model.test_step(x)
+        """,
     "a model before the loop": """
         model = make_model(8)
         for trial in range(100):
@@ -183,6 +193,24 @@ def test_says_nothing_of(source: str) -> None:
 
 
 FLAGGED = {
+    "a compiled step of its own": """
+        class Net(tf.keras.Model):
+            @tf.function
+            def train_step(self, x):
+                with tf.GradientTape() as tape:
+                    loss = self(x)
+                self.optimizer.apply_gradients(zip(tape.gradient(loss, self.weights), self.weights))
+            @tf.function
+            def test_step(self, x):
+                return self(x)
+        def train(net, epochs):
+            for epoch in range(epochs):
+                for x, y in dataset:
+                    net.train_step(x)
+        for units in grid:
+            model = Net(units)  # <-
+            train(model, 10)
+        """,
     "a few rates by name": """
         rates = [0.1, 0.01, 0.001]
         for rate in rates:

@@ -27,6 +27,12 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "a flush of anything else": """
+        for step, x in enumerate(dataset):
+            train_step(x)
+            other.add_summary(x)
+            log.flush()
+        """,
     "behind a counter": """
         for step, x in enumerate(dataset):
             train_step(x)
@@ -179,6 +185,17 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a flush of a writer of TensorFlow 1": """
+        def write(log, values, step):
+            for name, value in values.items():
+                log.add_summary(tf.compat.v1.Summary(value=[value]), step)
+                log.flush()  # <-
+        events = tf.compat.v1.summary.FileWriter("logs")
+        for step, x in enumerate(dataset):
+            train_step(x)
+            write(book, {"loss": 0.5}, step)
+            events.flush()  # <-
+        """,
     "a histogram": """
         for step, x in enumerate(dataset):
             train_step(x)

@@ -259,6 +259,7 @@ _EXACT = {
     "tf.train.Checkpoint": "object",
     "tf.train.CheckpointManager": "object",
     "tf.summary.create_file_writer": "object",
+    "tf.summary.FileWriter": "object",
     "keras.utils.Progbar": "object",
     "tf.keras.utils.Progbar": "object",
     "tf.distribute.MirroredStrategy": "strategy",

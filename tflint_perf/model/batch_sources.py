@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.caller import Batch, Given
+from tflint_perf.caller import Batch
 from tflint_perf.model.keras_flows import FLOWS, is_flow
 from tflint_perf.model.scopes import Binding, Class, Function, Scope
 from tflint_perf.model.syntax import callee_name
@@ -143,18 +143,8 @@ class BatchSources:
         """How the batches are made that callers, here or in other files, give as a parameter."""
         for given in self._model.calls.arguments(function, name):
             yield self._of(given, ())
-        for there in self._given_outside(function, name):
+        for there in self._model.calls.given_outside(function, name):
             yield there.how
-
-    def _given_outside(self, function: Function, name: str) -> Iterator[Given]:
-        """What callers in other files give as a parameter."""
-        bound = function.owner is not None and not function.has_decorator("staticmethod")
-        places = function.positional[1:] if bound else function.positional
-        for caller in self._model.calls.callers_outside(function):
-            for given in caller.given:
-                at = places[given.at] if 0 <= given.at < len(places) else given.name
-                if at in (name, "*"):
-                    yield given
 
     def by_method(self, func: cst.Attribute) -> Batch | None:
         """How a method makes batches of an object that another file gives as a parameter: `loader.next_batch`."""
@@ -169,7 +159,7 @@ class BatchSources:
             there.how
             for binding in found[1]
             if binding.kind == "param"
-            for there in self._given_outside(found[0].function, binding.name)
+            for there in self._model.calls.given_outside(found[0].function, binding.name)
             if there.path or there.name == "*"
         )
 
@@ -185,7 +175,7 @@ class BatchSources:
             else None
             for binding in (found[1] if found is not None else ())
             if binding.kind == "param" and (function := found[0].function) is not None  # type: ignore[index]
-            for given in self._given_outside(function, binding.name)
+            for given in self._model.calls.given_outside(function, binding.name)
         )
 
 

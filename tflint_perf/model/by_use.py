@@ -28,6 +28,8 @@ _OF_MODELS = ("trainable_variables", "trainable_weights", "load_weights", "save_
 # Other objects may have these as well, so the name has to speak of a model, too.
 _ALSO_OF_MODELS = ("get_weights", "set_weights")
 _MODEL = Value("model")
+# Ops that take arrays as they do tensors.
+_OF_ARRAYS = ("convert_to_tensor", "constant", "cast", "Variable", "from_tensor_slices", "from_tensors")
 # What only a dataset has, and what only a dataset has together.
 _OF_DATASETS = frozenset({"prefetch", "padded_batch", "num_parallel_calls"})
 _BESIDE_BATCH = frozenset({"map", "shuffle", "repeat", "cache"})
@@ -64,7 +66,8 @@ class ByUse:
             return True
         if home.function is None or not _MODEL_NAMES.match(name) or home.bindings[name][0].kind != "param":
             return False
-        return any(map(self._takes_tensor, self._called.get((home, name), ())))
+        calls = self._called.get((home, name), ())
+        return any(map(self._takes_tensor, calls)) or any(self._gives_tensor(call, home) for call in calls)
 
     @cached_property
     def _asked_of_models(self) -> dict[str, list[cst.BaseExpression]]:
@@ -119,6 +122,26 @@ class ByUse:
         return isinstance(node, cst.Call) and self._infer.names.qualified(node.func).startswith(
             ("tf.", "np.")
         )
+
+    def _gives_tensor(self, call: cst.Call, home: Scope) -> bool:
+        """Whether what a call gives is given a name that is asked for `.numpy()`, or handed to an op."""
+        statement = self._walk.parents.get(call)
+        match statement:
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
+                uses = self._infer.names.mentions(name, home) if name in home.bindings else []
+                return any(map(self._is_used_as_tensor, uses))
+        return False
+
+    def _is_used_as_tensor(self, name: cst.Name) -> bool:
+        parents = self._walk.parents
+        around = parents.get(name)
+        if isinstance(around, cst.Attribute):
+            return around.value is name and around.attr.value == "numpy"
+        while isinstance(around, cst.Subscript | cst.Index | cst.SubscriptElement | cst.BinaryOperation):
+            around = parents.get(around)
+        call = parents.get(around) if isinstance(around, cst.Arg) else None
+        op = self._infer.names.qualified(call.func) if isinstance(call, cst.Call) else ""
+        return op.startswith("tf.") and not op.endswith(_OF_ARRAYS)
 
     def parameter(self, binding: Binding) -> Value:
         """What a parameter is that gets stages: `dataset.map(f, num_parallel_calls=4)`, `dataset.shuffle(9).batch(3)`."""

@@ -8,10 +8,11 @@ from functools import cached_property
 
 import libcst as cst
 
-from tflint_perf.caller import Caller
+from tflint_perf.caller import Caller, Given
 from tflint_perf.model.by_use import ByUse
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.keras_classes import COMPILED_METHODS
+from tflint_perf.model.methods import objects_of_several
 from tflint_perf.model.outside import NOTHING, Outside, name_outside
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.syntax import argument, callee_name, has_stars, is_name, is_super
@@ -148,6 +149,8 @@ class CallGraph:
             function = self._run_by_thread(func.value)
         if function is not None:
             yield function
+        elif isinstance(func, cst.Attribute) and not value.known and (ways := self._methods_of_several(func)):
+            yield from ways
         elif isinstance(func, cst.Attribute) and not value.known and name not in _COMMON:
             owners = self.methods_named(name)
             # An object of unknown class, and one class here has a method of that name; not where that method hands on
@@ -173,6 +176,16 @@ class CallGraph:
             if wanted in klass.methods:
                 return klass.methods[wanted]
         return None
+
+    def _methods_of_several(self, func: cst.Attribute) -> list[Function]:
+        """The methods of this file that `agent.learn` may be, where `agent` is one of several objects of its classes."""
+        objects = objects_of_several(self._infer, func.value)
+        members = [
+            self._infer.classes.member(given, func.attr.value) if given.klass is not None else None
+            for given in objects
+        ]
+        found = [member.function for member in members if member is not None and member.function is not None]
+        return found if len(found) == len(objects) else []
 
     def _run_by_thread(self, receiver: cst.BaseExpression) -> Function | None:
         """The `run` of a class derived from `Thread` or `Process`, of which an object is started."""
@@ -219,6 +232,15 @@ class CallGraph:
         names = filter(None, map(name_outside, (function, *self.makers_of_iterators(function))))
         callers = (caller for name in names for caller in self._outside.callers(name))
         return tuple(caller for caller in callers if caller.how != "consume")
+
+    def given_outside(self, function: Function, name: str, *, per_step: bool = False) -> Iterator[Given]:
+        """What callers in other files, or those that do so on each step, give as a parameter, as far as they say."""
+        places = function.positional[1:] if self._is_bound(function) else function.positional
+        for caller in self.callers_outside(function):
+            for given in caller.given if not per_step or (caller.per_step and caller.always) else ():
+                at = places[given.at] if 0 <= given.at < len(places) else given.name
+                if at in (name, "*"):
+                    yield given
 
     def makers_of_iterators(self, function: Function) -> list[Function]:
         """The `__iter__` of other classes whose objects a loop goes over by a function, their iterators' `__next__`."""

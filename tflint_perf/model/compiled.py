@@ -6,50 +6,25 @@ import libcst as cst
 
 from tflint_perf.caller import State
 from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.host_loops import runs_loop_on_host
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.keras_classes import COMPILED_METHODS, STEPS_OF_MODELS
 from tflint_perf.model.reach import leads_to
 from tflint_perf.model.scopes import Function
-from tflint_perf.model.syntax import argument, callee_name, descendants, is_name, is_super
+from tflint_perf.model.syntax import argument, callee_name, descendants, integer, is_name, is_super
 
 # `Dataset` methods that trace the function they are given.
 _DATASET_TRACERS = frozenset(
-    [
-        "map",
-        "filter",
-        "flat_map",
-        "interleave",
-        "reduce",
-        "scan",
-        "take_while",
-        "group_by_window",
-        "bucket_by_sequence_length",
-        "rejection_resample",
-    ]
-)
+    {"map", "filter", "flat_map", "interleave", "reduce", "scan", "take_while", "group_by_window",
+     "bucket_by_sequence_length", "rejection_resample"}
+)  # fmt: skip
 # TensorFlow functions that trace the functions they are given.
 _TRACERS = frozenset(
-    [
-        "tf.function",
-        "tf.while_loop",
-        "tf.cond",
-        "tf.case",
-        "tf.switch_case",
-        "tf.map_fn",
-        "tf.vectorized_map",
-        "tf.scan",
-        "tf.foldl",
-        "tf.foldr",
-        "tf.custom_gradient",
-        "tf.recompute_grad",
-        "keras.layers.Lambda",
-        "tf.wrap_function",
-        "tf.autograph.to_graph",
-        "tf.xla.experimental.compile",
-        "tf.data.experimental.map_and_batch",
-        "tf.data.experimental.parallel_interleave",
-    ]
-)
+    {"tf.function", "tf.while_loop", "tf.cond", "tf.case", "tf.switch_case", "tf.map_fn", "tf.vectorized_map", "tf.scan",
+     "tf.foldl", "tf.foldr", "tf.custom_gradient", "tf.recompute_grad", "keras.layers.Lambda", "tf.wrap_function",
+     "tf.autograph.to_graph", "tf.xla.experimental.compile", "tf.data.experimental.map_and_batch",
+     "tf.data.experimental.parallel_interleave"}
+)  # fmt: skip
 # TensorFlow functions whose argument runs as ordinary Python, wherever they are called.
 _HOST = frozenset(["tf.py_function", "tf.numpy_function", "tf.py_func"])
 # What runs a function that it is given as ordinary Python, now or later: programs, threads.
@@ -64,6 +39,8 @@ _RUNNERS = frozenset(
     ]
 )
 _STARTERS = frozenset({"Thread", "Process", "submit", "apply_async"})
+# How a window of Tk runs a function, some milliseconds later: `window.after(100, train)`.
+_LATER = "after"
 # A function that asks in which mode it runs is written for both.
 _ASKS_THE_MODE = frozenset({"tf.executing_eagerly", "tf.inside_function"})
 
@@ -146,6 +123,7 @@ class Compiled:
             self._traced.clear()
         states: dict[Function, State] = dict.fromkeys(self._traced, "compiled")
         states.update(dict.fromkeys(self._host, "unknown"))
+        states.update(dict.fromkeys(filter(_is_defined_anew, functions), "unknown"))
         self._spread_eager(functions, states)
         self._spread_compiled(functions, states)
         return states
@@ -247,7 +225,7 @@ class Compiled:
         name = self._names.qualified(call.func)
         if name in _HOST:
             self._host.add(function)
-        elif name in _RUNNERS or (not name and callee_name(call) in _STARTERS):
+        elif name in _RUNNERS or (not name and (callee_name(call) in _STARTERS or _runs_later(call))):
             self._run.add(function)
         elif name in _TRACERS:
             self._traced.add(function)
@@ -283,7 +261,12 @@ class Compiled:
                         waiting.append(target)
 
         for function in functions:
-            if function not in states and (
+            if function in self._by_keras and self._is_called_outside(function, "eager"):
+                self._by_keras.discard(function)
+                self._traced.discard(function)
+                states[function] = "eager"
+                waiting.append(function)
+            elif function not in states and (
                 function in self._run
                 or self._may_be_entry(function)
                 or self._is_called_outside(function, "eager")
@@ -320,7 +303,9 @@ class Compiled:
         if function.owner is None:
             return True
         owner = function.owner
-        return not (self._infer.classes.has_foreign_base(owner) or self._infer.classes.keras_kind(owner))
+        if self._infer.classes.has_foreign_base(owner) or self._infer.classes.keras_kind(owner):
+            return runs_loop_on_host(function)
+        return True
 
     def _spread_compiled(self, functions: list[Function], states: dict[Function, State]) -> None:
         """What only compiled code calls is compiled."""
@@ -345,3 +330,14 @@ class Compiled:
     def _is_site_compiled(self, call: cst.Call, states: dict[Function, State]) -> bool:
         caller = self._calls.function_at(call)
         return caller is None or states.get(caller) == "compiled"
+
+
+def _runs_later(call: cst.Call) -> bool:
+    """Whether a call has a window run a function that it is given."""
+    return callee_name(call) == _LATER and bool(call.args) and integer(call.args[0].value) is not None
+
+
+def _is_defined_anew(function: Function) -> bool:
+    """Whether its class defines another method of that name below, so that nobody can call this one."""
+    last = function.owner.methods.get(function.name, function) if function.owner is not None else function
+    return last is not function and last.at.block is function.at.block and not function.decorators

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.model.compiled_models import CompiledModels
 from tflint_perf.model.once import extent
 from tflint_perf.model.parts_of_steps import PartsOfSteps
 from tflint_perf.model.scopes import Function, Loop
@@ -27,7 +27,7 @@ from tflint_perf.model.syntax import (
     names_written,
     target_names,
 )
-from tflint_perf.model.values import Pipeline, Value
+from tflint_perf.model.values import Pipeline
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model
@@ -58,6 +58,7 @@ class ForwardPasses:
         self._model = model
         self._walk = model.walk
         self._called_seldom: dict[Function, bool] = {}
+        self._compiled_models = CompiledModels(model)
         self.of_steps = PartsOfSteps(model, self.is_seldom)
 
     def all(self) -> Iterator[ForwardPass]:
@@ -128,26 +129,7 @@ class ForwardPasses:
         return (
             value.kind in ("model", "layer")
             and not value.name.startswith(_COMPILED_WHERE_SAVED)
-            and not self._is_compiled_itself(called, value)
-        )
-
-    def _is_compiled_itself(self, called: cst.BaseExpression, value: Value) -> bool:
-        """Whether the class has a `call` that is a `tf.function`, or the object was given one: `net.call = tf.function(…)`."""
-        infer = self._model.infer
-        own = infer.classes.member(value, "call") if value.klass is not None else None
-        if own is None and value.outside:
-            own = infer.outside.member(value.outside, "call")
-        return (own is not None and own.kind == "compiled") or last_name(called) in self._given_compiled_call
-
-    @cached_property
-    def _given_compiled_call(self) -> frozenset[str]:
-        """The names of objects whose `call` is made a `tf.function`."""
-        return frozenset(
-            last_name(arg.value.value)
-            for given in self._walk.attribute_writes.get("call", ())
-            if isinstance(given, cst.Call) and self._model.infer.compiles(given.func)
-            for arg in given.args
-            if isinstance(arg.value, cst.Attribute)
+            and not self._compiled_models.has(called, value)
         )
 
     def _runs_eagerly_per_step(self, call: cst.Call) -> bool:

@@ -58,14 +58,38 @@ def value_of_call(infer: Inference, call: cst.Call) -> Value:
 
 def methods_of_several(infer: Inference, func: cst.Attribute) -> list[Value]:
     """The methods of other files that `gan.step` may be, where `gan` is one of several objects from there."""
-    found = infer.bindings_reaching(func.value) if isinstance(func.value, cst.Name) else None
-    if found is None or len(found[1]) < 2 or any(binding.kind != "assign" for binding in found[1]):
-        return []
-    objects = [infer.value(binding.value) for binding in found[1] if binding.value is not None]
-    if not all(given.outside for given in objects) or len({given.outside for given in objects}) < 2:
+    objects = objects_of_several(infer, func.value)
+    if not all(given.outside for given in objects):
         return []
     members = [infer.outside.member(given.outside, func.attr.value) for given in objects]
     return members if all(member.outside for member in members) else []
+
+
+def objects_of_several(infer: Inference, node: cst.BaseExpression) -> list[Value]:
+    """The objects of different classes, of this file or of others, of which branches give one a name or attribute:
+    `if args.gan == "cycle": gan = CycleGan()`; none where it may be anything else."""
+    if isinstance(node, cst.Name):
+        found = infer.bindings_reaching(node)
+        bindings = found[1] if found is not None else []
+    else:
+        bindings = infer.classes.bindings_of(node) if isinstance(node, cst.Attribute) else []
+    made = [
+        choice
+        for binding in bindings
+        for choice in (_choices(binding.value) if binding.kind == "assign" and binding.path == () else [None])
+    ]
+    if len(made) < 2:
+        return []
+    values = [infer.value(node) if node is not None else UNKNOWN for node in made]
+    objects = [value for value in values if value.kind != "none"]
+    if not all(value.outside or value.klass is not None for value in objects):
+        return []
+    different = {(value.outside, value.klass): value for value in objects}
+    return list(different.values()) if len(different) > 1 else []
+
+
+def _choices(node: cst.BaseExpression | None) -> list[cst.BaseExpression | None]:
+    return [*_choices(node.body), *_choices(node.orelse)] if isinstance(node, cst.IfExp) else [node]
 
 
 def _called(infer: Inference, call: cst.Call, callee: Value) -> Value:

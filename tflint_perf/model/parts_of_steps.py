@@ -100,6 +100,12 @@ class PartsOfSteps:
             if loop in around and self._walk.at[step.tape].order <= order <= last:
                 return True
         at = self._model.infer.place(node)
+        for call in self._model.steps.without_tape:
+            if self._model.function_at(call) is function and around == loops_around(
+                self._model.loops.innermost_loop(call)
+            ):
+                if runs_beside(at, self._model.infer.place(call)):
+                    return True
         calls = self._calls_of_steps.get(function, ()) if not around else ()
         return any(runs_beside(at, self._model.infer.place(call)) for call in calls)
 

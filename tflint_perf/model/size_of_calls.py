@@ -122,11 +122,16 @@ def _method(sizes: Sizes, call: cst.Call, receiver: cst.BaseExpression, name: st
             return "sample"
     if name in _KEEPING_METHODS:
         return sizes.partial(receiver)
-    if name == "sample" and _MEMORY.search(last_name(receiver)):
+    if name == "sample" and (_MEMORY.search(last_name(receiver)) or _is_told_batch_size(call)):
         return "batch"
     if name in ("predict", "predict_on_batch") and call.args:
         return sizes.partial(call.args[0].value)
     return _drawn(sizes, call) if name in ("get_next", "next") else None
+
+
+def _is_told_batch_size(call: cst.Call) -> bool:
+    """Whether a call is given how many samples make a batch: `replay.sample(batch_size)`."""
+    return bool(call.args) and BATCH_SIZE.search(last_name(call.args[0].value)) is not None
 
 
 def _drawn(sizes: Sizes, call: cst.Call) -> Size | None:

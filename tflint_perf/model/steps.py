@@ -15,7 +15,7 @@ import libcst as cst
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Function, Loop
-from tflint_perf.model.syntax import callee_name, keyword_argument, mentions, target_names
+from tflint_perf.model.syntax import argument, callee_name, keyword_argument, mentions, target_names
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -79,6 +79,18 @@ class GradientSteps:
         for step in self.all():
             found.setdefault(step.tape, []).append(step)
         return found
+
+    @cached_property
+    def without_tape(self) -> list[cst.Call]:
+        """The calls that make a gradient step by themselves: `optimizer.minimize(lambda: loss(x), variables)`."""
+        return [
+            call
+            for call in self._walk.calls.get("minimize", ())
+            if isinstance(call.func, cst.Attribute)
+            and (loss := argument(call, 0, "loss")) is not None
+            and self._infer.value(call.func.value).kind == "optimizer"
+            and self._infer.value(loss).kind == "function"
+        ]
 
     def tapes(self) -> list[GradientStep]:
         """Every tape with the gradients asked of it, whether or not they are applied."""

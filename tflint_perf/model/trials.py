@@ -156,19 +156,26 @@ class Trials:
 
     @remembered
     def _trains(self, mention: cst.Name, depth: int) -> bool:
-        """Whether the model is fitted here, or handed to a function of this file that trains it, compiled."""
+        """Whether the model is fitted here, or trained by a compiled method of its own, or handed to a function of this file
+        that trains it, compiled."""
         parent = self._walk.parents.get(mention)
         if isinstance(parent, cst.Attribute):
             call = self._walk.parents.get(parent)
-            return parent.attr.value in _TRAINS and isinstance(call, cst.Call) and call.func is parent
+            if not isinstance(call, cst.Call) or call.func is not parent:
+                return False
+            return parent.attr.value in _TRAINS or any(map(self._updates_compiled, self._calls.targets(call)))
         for function, name in self._handed_to(mention, parent):
-            if self._compiled.state(function) == "compiled" and any(map(_updates, function.calls)):
+            if self._updates_compiled(function):
                 return True
             if depth < _DEEPEST and any(
                 self._trains(node, depth + 1) for node in self._reads(function, name)
             ):
                 return True
         return False
+
+    def _updates_compiled(self, function: Function) -> bool:
+        """Whether a function is compiled and changes a model's variables."""
+        return self._compiled.state(function) == "compiled" and any(map(_updates, function.calls))
 
     @remembered
     def _may_keep(self, mention: cst.Name, depth: int) -> bool:

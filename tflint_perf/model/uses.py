@@ -10,6 +10,7 @@ import libcst as cst
 
 from tflint_perf.caller import NEEDED, Fate, Given, How
 from tflint_perf.model.conditions import conditions
+from tflint_perf.model.methods import methods_of_several, objects_of_several
 from tflint_perf.model.outside import RUN_OVER, name_outside
 from tflint_perf.model.prefetching import takes_many
 from tflint_perf.model.scopes import Class
@@ -101,19 +102,26 @@ def _use(model: Model, place: cst.CSTNode, used: cst.BaseExpression, how: How) -
     path = model.value(used).outside
     if path:
         yield _use_of(model, place, path, how)
+        return
+    # One of several objects: each of them may be meant.
+    ways = methods_of_several(model.infer, used) if isinstance(used, cst.Attribute) else []
+    for value in ways or objects_of_several(model.infer, used):
+        if value.outside:
+            yield _use_of(model, place, value.outside, how)
 
 
 def _given(model: Model, call: cst.CSTNode) -> Iterator[Given]:
-    """The arguments of a call from which batches are taken that Python makes."""
+    """The arguments of a call that something is said of: batches are taken from them, or the device made them."""
     for at, arg in enumerate(call.args if isinstance(call, cst.Call) else ()):
         if arg.star:
             return
         if isinstance(arg.value, cst.Name | cst.Attribute | cst.Call):
             how = model.host_batches.sources.of(arg.value)
             path = _path_of_object(model, arg.value)
-            if how is not None or path:
+            made = how is None and not path and model.on_device.is_made_there(arg.value)
+            if how is not None or path or made:
                 name = "" if arg.keyword is None else arg.keyword.value
-                yield Given(name, at if arg.keyword is None else -1, how, path)
+                yield Given(name, at if arg.keyword is None else -1, how, path, made)
 
 
 def _files(model: Model, call: cst.CSTNode) -> Iterator[str | int]:
@@ -128,7 +136,7 @@ def _files(model: Model, call: cst.CSTNode) -> Iterator[str | int]:
 def _path_of_object(model: Model, node: cst.BaseExpression) -> str:
     """The path of the class of an object, and "()"; "" where a value is none of a class of the project."""
     value = model.value(node)
-    if value.kind != "instance":
+    if value.kind not in ("instance", "model", "layer"):
         return ""
     if value.klass is None:
         return value.outside if value.outside.endswith("()") else ""
@@ -167,6 +175,8 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
         loop is not None,
         per_step,
         not guarded
+        # What looks at some batches behind a guard does so seldom, too.
+        and (kind is None or model.guards.guard_of(kind.node) is None)
         and all(
             map(
                 Usual(model.infer).holds,

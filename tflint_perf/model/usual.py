@@ -33,6 +33,9 @@ _SWITCH = re.compile(
     r"debug|verbose|log|print|summar|visuali|plot|profil|trace|show|display|render|save|done|first|last|best|end|stop|finish|test|valid|eval",
     re.I,
 )
+# What memories have that say so.
+_ENOUGH = re.compile(r"_*(can|may)_(be_)?(sampled?|learn|train|replay(ed)?)|(has_|have_|is_)?enough(_\w+)?|"
+                     r"(is_)?(ready_(to|for)|sufficient)_(sampl|learn|train|replay)\w*")  # fmt: skip
 
 
 class Usual:
@@ -52,6 +55,8 @@ class Usual:
                 left=left, comparisons=[cst.ComparisonTarget(operator=operator, comparator=right)]
             ):
                 return self._compares(left, operator, right)
+            case cst.Call() | cst.Attribute() if asks_for_enough(condition):
+                return True
             case cst.Name() | cst.Attribute() | cst.Subscript():
                 return self._is_setting(condition)
         return False
@@ -138,6 +143,12 @@ class Usual:
         bindings = self._infer.classes.bindings_of(node)
         functions = [binding.at.block.function for binding in bindings]
         return bool(bindings) and all(f is not None and f.name == "__init__" for f in functions)
+
+
+def asks_for_enough(condition: cst.CSTNode) -> bool:
+    """Whether a condition asks a memory if it holds enough to learn from: `memory.can_sample`, `buffer.has_enough()`."""
+    asked = condition.func if isinstance(condition, cst.Call) else condition
+    return isinstance(asked, cst.Attribute) and _ENOUGH.fullmatch(asked.attr.value) is not None
 
 
 def _is_set_back(binding: Binding, use: Block) -> bool:

@@ -13,6 +13,7 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.randomness import changes_by_itself, is_random_op
 from tflint_perf.model.scopes import Binding
 from tflint_perf.model.syntax import callee_name, descendants, dotted_name, names_read
+from tflint_perf.model.usual import asks_for_enough
 
 _VARIABLES = frozenset(
     {"weights", "variables", "trainable_weights", "trainable_variables", "non_trainable_variables"}
@@ -135,8 +136,12 @@ def _asked_for_weights(place: cst.CSTNode) -> Iterator[cst.BaseExpression]:
 
 
 def _waits_for_samples(condition: cst.CSTNode) -> bool:
-    """`if len(buffer) > batch_size:` and its like: they hold from some step on."""
+    """`if len(buffer) > batch_size:`, `if buffer.can_sample:` and their like: they hold from some step on."""
+    if asks_for_enough(condition):
+        return True
     match condition:
+        case cst.BooleanOperation(operator=cst.And()):
+            return _waits_for_samples(condition.left) and _waits_for_samples(condition.right)
         case cst.Comparison(
             comparisons=[
                 cst.ComparisonTarget(

@@ -21,7 +21,7 @@ WriteKind = Literal["summary", "weights", "flush"]
 _SUMMARIES = frozenset({"tf.summary.histogram", "tf.summary.image"})
 _SAVERS = ("save", "save_weights")
 _CHECKPOINTS = frozenset({"tf.train.Checkpoint", "tf.train.CheckpointManager"})
-_WRITER = "tf.summary.create_file_writer"
+_WRITERS = frozenset({"tf.summary.create_file_writer", "tf.summary.FileWriter"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +60,18 @@ class Writes:
                 yield Write(call, "flush")
 
     def _is_writer(self, call: cst.Call, receiver: cst.BaseExpression) -> bool:
-        """Whether what is flushed is a writer of summaries: it is made as one, or `with writer.as_default():` stands around
-        the call and a summary is written there."""
+        """Whether what is flushed is a writer of summaries: it is made as one, or is given a summary beside the call, or
+        `with writer.as_default():` stands around the call and a summary is written there."""
         value = self._infer.value(receiver)
         if value.known:
-            return value.name == _WRITER
+            return value.name in _WRITERS
+        if any(
+            isinstance(given.func, cst.Attribute)
+            and same_code(given.func.value, receiver)
+            and self._model.function_at(given) is self._model.function_at(call)
+            for given in self._walk.calls.get("add_summary", ())
+        ):
+            return True
         around = self._walk.parents.get(call)
         while around is not None and not isinstance(around, cst.FunctionDef):
             if isinstance(around, cst.With) and any(
