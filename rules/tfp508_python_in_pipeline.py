@@ -52,8 +52,8 @@ class PythonInPipeline(Rule):
     ## What is left alone
 
     Functions that are not all in sight, or do what TensorFlow can't: files of other formats than JPEG, PNG, BMP and
-    GIF, other libraries, Python objects, arrays changed in place. Generators of data that does not lie in memory, or
-    whose elements are padded later. Pipelines that are only evaluated on.
+    GIF, other libraries, Python objects, arrays of others changed in place. Generators of data that does not lie in memory,
+    or whose elements are padded later. Pipelines that are only evaluated on.
 
     ## Sources
 

@@ -64,8 +64,16 @@ SILENT = {
     "a memory map": mapped("images = np.load('x.npy', mmap_mode='r')\ndef f(i):\n    return images[i]"),
     "an array changed in place": mapped("def f(x):\n    x[:4] = 0\n    return x"),
     "an attribute that is set": mapped("def f(x):\n    state.count += 1\n    return x"),
-    "a loop": mapped("def f(x):\n    for _ in range(9):\n        x = x / 2\n    return x"),
-    "a comprehension": mapped("def f(x):\n    return np.array([v for v in x])"),
+    "a loop over what is not in sight": mapped(
+        "def f(x):\n    for y in rows:\n        x = x / y\n    return x"
+    ),
+    "a comprehension that looks letters up": mapped(
+        "def f(x):\n    return np.array([numbers[v] for v in x])"
+    ),
+    "a list of the program that grows": mapped("def f(x):\n    seen.append(x)\n    return x / 2"),
+    "a list of sounds": generated(
+        "def f():\n    for name in names:\n        yield [s / 2 for s in librosa.load(name)]"
+    ),
     "an exception": mapped(
         "def f(x):\n    try:\n        return x / 2\n    except ValueError:\n        return x"
     ),
@@ -179,6 +187,15 @@ FLAGGED = {
         "def f(path):\n    image = cv2.imread(path.decode())\n    return cv2.resize(image, (224, 224)) / 255.0"
     ),
     "a function that calls another": mapped("def f(x):\n    return standardize(x)"),
+    "a loop": mapped("def f(x):\n    for _ in range(9):\n        x = x / 2\n    return x"),
+    "a comprehension": mapped("def f(x):\n    return np.array([v / 2 for v in x])"),
+    "an array of its own that it fills": mapped(
+        "def f(x):\n    label = np.zeros(10)\n    label[x] = 1.0\n    label[2:4] += 1.0\n    return label"
+    ),
+    "a picture that is read, cut and turned": mapped(
+        "from PIL import Image\ndef f(path):\n    image = Image.open(path.decode()).convert('RGB')\n"
+        "    return np.array(image.resize((64, 64))) / 255.0"
+    ),
     "one-hot labels": mapped("def f(y):\n    return np.eye(10)[y]"),
     "an array in memory": mapped("table = np.zeros((9, 3))\ndef f(i):\n    return table[i]"),
     "TensorFlow's ops in Python": mapped("def f(x):\n    return tf.image.resize(x, (32, 32)).numpy()"),
@@ -255,6 +272,20 @@ FLAGGED = {
         rows = Rows(np.zeros((9, 28)), np.zeros(9))
         d = tf.data.Dataset.from_generator(rows, (tf.float32, tf.float32)).shuffle(9).batch(3)  # <-
         """,
+    "an object that is called by another name for its iterator": """
+        class Sums:
+            def __init__(self, count):
+                self.pairs = np.random.permutation(count)
+            def __len__(self):
+                return self.pairs.size
+            def __iter__(self):
+                for i in range(self.__len__()):
+                    a, b = self.pairs[i] // 10, self.pairs[i] % 10
+                    digits = [int(digit) for digit in f"{a}{b}{a + b}"]
+                    yield tf.convert_to_tensor(digits[:-1])
+            __call__ = __iter__
+        d = tf.data.Dataset.from_generator(Sums(100), tf.int32).shuffle(9).batch(3)  # <-
+        """,
     "a generator with its arrays": """
         from functools import partial
         tokens = tokenizer(texts, padding=True, return_tensors="tf")
@@ -293,6 +324,10 @@ FLAGGED = {
     ),
     "a generator that takes rows by an index": generated(
         "images = np.zeros((9, 28))\ndef f():\n    for i in range(len(images)):\n        yield images[i]"
+    ),
+    "a generator of pairs, and of lists that it fills": generated(
+        "xs, ys = np.zeros((9, 28)), np.zeros(9)\ndef f():\n    for pair in zip(xs, ys):\n        parts = []\n"
+        "        for i in range(2):\n            parts.append(pair[0][i])\n        yield np.array(parts), pair[1]"
     ),
     "a generator of random numbers for each element": generated(
         "def f():\n    while True:\n        yield np.random.normal(size=(28, 28))"

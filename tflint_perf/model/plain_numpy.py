@@ -14,7 +14,7 @@ from tflint_perf.model.keras_flows import is_flow
 from tflint_perf.model.named_calls import GENERATOR, builtin_or_qualified
 from tflint_perf.model.op_twins import twin_of
 from tflint_perf.model.reach import remembered
-from tflint_perf.model.scopes import Function
+from tflint_perf.model.scopes import Class, Function
 from tflint_perf.model.syntax import (
     argument,
     children,
@@ -32,10 +32,11 @@ _CASTS = frozenset(
     f"np.{name}"
     for name in ("array", "asarray", "ascontiguousarray", "float16", "float32", "float64", "int8", "int32", "int64",
                  "uint8", "bool_", "copy", "shape")
-)  # fmt: skip
+) | {"PIL.Image.fromarray", "keras.utils.img_to_array", "keras.preprocessing.image.img_to_array"}  # fmt: skip
 _BUILTINS = frozenset(
-    {"len", "int", "float", "abs", "min", "max", "sum", "range", "tuple", "bool", "round", "zip", "enumerate"}
-)
+    ["len", "int", "float", "abs", "min", "max", "sum", "range", "tuple", "bool", "round", "zip", "enumerate", "list", "str",
+     "sorted", "reversed"]
+)  # fmt: skip
 # Objects that make numbers of words or letters, and what TensorFlow has for that.
 _ENCODERS = {
     f"tensorflow_datasets.{space}.text.{name}": op
@@ -49,7 +50,7 @@ _ENCODERS = {
 _OF_GENERATOR = {"integers": "randint", "standard_normal": "randn"}
 _METHODS = frozenset(
     ["numpy", "astype", "reshape", "transpose", "mean", "sum", "max", "min", "std", "var", "copy", "flatten", "ravel",
-     "squeeze", "clip", "decode", "set_shape"]
+     "squeeze", "clip", "decode", "set_shape", "convert", "resize", "crop", "split", "strip", "lower", "replace", "join"]
 )  # fmt: skip
 # Files that TensorFlow's decoders of images do not read.
 _OTHER_FILES = re.compile(r"\.(tiff?|npy|npz|dcm|nii|gz|mat|h5|hdf5|exr|hdr|pfm|flo|webp)\b", re.I)
@@ -58,9 +59,10 @@ _PLAIN = (
     cst.SimpleStatementLine, cst.SimpleStatementSuite, cst.AssignTarget, cst.Arg, cst.Element, cst.DictElement, cst.Dict,
     cst.Index, cst.Slice, cst.SubscriptElement, cst.ComparisonTarget, cst.Name, cst.Attribute, cst.Subscript, cst.Tuple,
     cst.List, cst.BaseNumber, cst.SimpleString, cst.UnaryOperation, cst.BinaryOperation, cst.Comparison,
-    cst.BooleanOperation, cst.IfExp, cst.Call, cst.Ellipsis,
+    cst.BooleanOperation, cst.IfExp, cst.Call, cst.Ellipsis, cst.For, cst.ListComp, cst.GeneratorExp, cst.CompFor, cst.CompIf,
+    cst.FormattedString, cst.FormattedStringExpression, cst.FormattedStringText,
 )  # fmt: skip
-_IN_GENERATORS = (cst.For, cst.While, cst.Yield, cst.Break, cst.Continue)
+_IN_GENERATORS = (cst.While, cst.Yield, cst.Break, cst.Continue)
 _DECODER = "tf.io.decode_image"
 _SLICES = "tf.data.Dataset.from_tensor_slices"
 # What makes the batches that an `ImageDataGenerator` makes.
@@ -139,7 +141,7 @@ class PlainNumpy:
         if value.klass is None or value.kind != "instance":
             return value.function
         lineage = self._infer.classes.lineage(value.klass)
-        return next((klass.methods["__call__"] for klass in lineage if "__call__" in klass.methods), None)
+        return next((method for klass in lineage if (method := _called(klass)) is not None), None)
 
     def _partial(self, node: cst.BaseExpression) -> cst.Call | None:
         """The `functools.partial(…)` that an expression is, or that a name stands for."""
@@ -205,12 +207,12 @@ class _Reader:
         if not isinstance(node, self._kinds if depth == 0 else _PLAIN):
             return False
         match node:
-            case cst.Assign() if not all(_binds_names(target.target) for target in node.targets):
+            case cst.Assign() if not all(self._binds(target.target) for target in node.targets):
                 return False
-            case cst.AugAssign() | cst.AnnAssign() if not isinstance(node.target, cst.Name):
+            case cst.AugAssign() | cst.AnnAssign() if not self._binds(node.target):
                 return False
             case cst.Expr() if not isinstance(node.value, cst.SimpleString | cst.Yield):
-                if depth or not self._shuffles(node.value):
+                if not self._adds_to_own(node.value) and (depth or not self._shuffles(node.value)):
                     return False
             case cst.SimpleString() if _OTHER_FILES.search(string(node) or ""):
                 return False
@@ -222,10 +224,36 @@ class _Reader:
         """Whether a generator brings something of its own into another order: `np.random.shuffle(indices)`."""
         if not isinstance(node, cst.Call) or len(node.args) != 1 or self._kinds == _PLAIN:
             return False
-        given = node.args[0].value
-        found = self._infer.bindings_reaching(given) if isinstance(given, cst.Name) else None
-        own = found is not None and found[0].function is not None and found[1][0].kind == "assign"
-        return own and self._infer.names.qualified(node.func) in ("np.random.shuffle", "random.shuffle")
+        shuffles = self._infer.names.qualified(node.func) in ("np.random.shuffle", "random.shuffle")
+        return shuffles and self._is_own(node.args[0].value)
+
+    def _adds_to_own(self, node: cst.BaseExpression) -> bool:
+        """Whether something is added to a list that the function has made: `words.append(word)`."""
+        return (
+            isinstance(node, cst.Call)
+            and isinstance(node.func, cst.Attribute)
+            and node.func.attr.value in ("append", "extend")
+            and self._is_own(node.func.value)
+        )
+
+    def _is_own(self, node: cst.BaseExpression) -> bool:
+        """Whether a name stands for what the function has made itself."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        return (
+            found is not None
+            and found[0].function is not None
+            and all(binding.kind in ("assign", "augment") for binding in found[1])
+        )
+
+    def _binds(self, target: cst.BaseExpression) -> bool:
+        """Whether an assignment binds names, or changes in place only what the function has made."""
+        if isinstance(target, cst.Tuple | cst.List):
+            return all(self._binds(element.value) for element in target.elements)
+        if isinstance(target, cst.Subscript):
+            while isinstance(target, cst.Subscript):
+                target = target.value
+            return self._is_own(target)
+        return isinstance(target, cst.Name)
 
     def _is_plain_call(self, call: cst.Call, depth: int) -> bool:
         name = builtin_or_qualified(self._infer, call.func)
@@ -237,6 +265,8 @@ class _Reader:
             return self._is_known(
                 f"np.random.{_OF_GENERATOR.get(call.func.attr.value, call.func.attr.value)}"
             )
+        if self._adds_to_own(call):
+            return True
         targets = self._calls.targets(call)
         if targets:
             return all(self.is_plain_function(target, depth + 1) for target in targets)
@@ -264,26 +294,42 @@ class _Reader:
         return bool(twin) or name in _CASTS or name in _BUILTINS or of_tensorflow
 
 
-def _binds_names(target: cst.BaseExpression) -> bool:
-    """Whether an assignment binds names only, and changes nothing in place."""
-    if isinstance(target, cst.Tuple | cst.List):
-        return all(_binds_names(element.value) for element in target.elements)
-    return isinstance(target, cst.Name)
+def _called(klass: Class) -> Function | None:
+    """The method that a call of an object runs: `__call__`, or what that is another name for."""
+    other = [
+        binding.value for binding in klass.scope.bindings.get("__call__", ()) if binding.kind == "assign"
+    ]
+    name = other[0].value if len(other) == 1 and isinstance(other[0], cst.Name) else "__call__"
+    return klass.methods.get(name)
 
 
 def _data_of(body: cst.CSTNode) -> Iterator[cst.BaseExpression]:
-    """What a generator takes its elements from: what its loops run over, and what it takes parts of by an index."""
-    own = {name.value for node in descendants_here(body) if isinstance(node, cst.Assign)
-           for target in node.targets for name in target_names(target.target)}  # fmt: skip
+    """What a function takes its elements from: what its loops run over, and what it takes parts of by an index."""
+    own = set(_bound_in(body))
     for node in descendants_here(body):
-        if isinstance(node, cst.For):
+        if isinstance(node, cst.For | cst.CompFor):
             yield from (given for given in _looped_over(node.iter) if last_name(given) not in own)
-        elif isinstance(node, cst.Subscript) and not isinstance(node.value, cst.Call):
+        elif isinstance(node, cst.Subscript) and not isinstance(node.value, cst.Call | cst.Subscript):
             if last_name(node.value) not in {*own, "shape"}:
                 yield node.value
 
 
+def _bound_in(body: cst.CSTNode) -> Iterator[str]:
+    """The names that the statements, loops and comprehensions of a function bind."""
+    for node in descendants_here(body):
+        match node:
+            case cst.Assign():
+                targets = [target.target for target in node.targets]
+            case cst.For() | cst.CompFor():
+                targets = [node.target]
+            case _:
+                continue
+        yield from (name.value for target in targets for name in target_names(target))
+
+
 def _looped_over(iterable: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    if isinstance(iterable, cst.FormattedString):
+        return  # letters of what the code has already
     if not isinstance(iterable, cst.Call):
         yield iterable
     elif is_name(iterable.func, "zip") or is_name(iterable.func, "enumerate"):
