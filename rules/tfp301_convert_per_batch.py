@@ -17,7 +17,7 @@ from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 # Names of numbers that a step is given besides its batch.
 _SETTING = re.compile(
-    r"(?i)rate|eps|alpha|beta|gamma|lambda|sigma|step|epoch|temperature|weight|coef|scale|index|^lr$|^[nk]$|num|count"
+    r"(?i)rate|eps|alpha|beta|gamma|lambda|sigma|step|epoch|temperature|weight|coef|scale|index|^lr$|^[nk]$|num|(?<!dis)count"
 )
 _CONVERSIONS = ("tf.convert_to_tensor", "tf.constant", "tf.cast")
 

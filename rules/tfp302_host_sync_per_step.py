@@ -24,6 +24,7 @@ _REMEDIES = {
     "later": "read it once, after the loop",
     "drawn": "copy only what is looked at, or one batch while the next one is computed",
     "returned": "compute with it on the device",
+    "unused": "nothing reads the copy",
 }
 
 
@@ -34,8 +35,9 @@ class HostSyncPerStep(Rule):
 
     Reports `.numpy()`, `float(t)`, `int(t)`, NumPy functions, `print`, f-strings, `format` and `%` that turn a tensor
     which the device made, or a list or dict of such tensors, into a host value, unguarded per step, where that is
-    printed, logged, made a picture or a file of, added to a number, or given back to TensorFlow; and tensors that are
-    asked as step counters (`if optimizer.iterations % 100 == 0`).
+    printed, logged, made a picture or a file of, added to a number or to a list that TensorFlow averages, given back
+    to TensorFlow, or never read; and tensors and variables that are asked as step counters
+    (`if optimizer.iterations % 100 == 0`, `if global_step.numpy() % 100 == 0`).
 
     ## Why is this bad?
 
@@ -113,6 +115,9 @@ def _flagged(model: Model, statement: cst.CSTNode) -> Sync | None:
 def _message(model: Model, sync: Sync) -> str:
     name = model.module.code_for_node(sync.tensor)
     named = f"`{name}`" if len(name) <= _LONG and "\n" not in name else "a tensor"
+    if sync.fates == {"counted"}:
+        # True of a variable that is on the host already, too.
+        return f"{named} is read on each step only for a guard; {_REMEDIES['counted']}"
     remedy = next(text for fate, text in _REMEDIES.items() if fate in sync.fates)
     return f"{named} is copied to the host on each step, which waits for the device; {remedy}"
 

@@ -98,3 +98,49 @@ def test_what_a_memory_draws_for_a_step_of_another_file_is_a_batch(
 ) -> None:
     found = rows("TFP301", write(project, memories=MEMORY, train=f"{LEARNING}    {loop}\n"))
     assert found.get("memories.py", []) == of_memory
+
+
+HELPERS = """
+    import tensorflow as tf
+
+    tf.random.set_seed(1)
+
+    def record(step, loss):
+        print(f"{step} {float(loss):.3f}")
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "found"),
+    [
+        ("record(step, tf.reduce_mean(model(x)))", [7]),
+        ("record(step, loss=model(x))", [7]),
+        ("record(step, 1.0)", []),
+        ("if step % 100 == 0:\n            record(step, model(x))", []),
+        ("if step % 100 == 0:\n            record(step, model(x))\n        record(step, 1.0)", []),
+    ],
+    ids=["a tensor", "a tensor by its name", "a number", "seldom", "seldom, and a number each time"],
+)
+def test_a_function_is_given_by_another_file_what_the_device_made(
+    project: Path, call: str, found: list[int]
+) -> None:
+    loop = f"for step, (x, y) in enumerate(dataset):\n        {call}"
+    source = f"{EVALUATION}    from helpers import record\n    {loop}\n"
+    files = write(project, losses=LOSS, helpers=HELPERS, train=source)
+    assert rows("TFP302", files).get("helpers.py", []) == found
+
+
+@pytest.mark.parametrize(
+    ("guard", "found"), [("if x is not None", [7]), ("if step % 100 == 0", [])], ids=["each time", "seldom"]
+)
+def test_a_loop_behind_a_guard_makes_copies_seldom_that_another_file_makes(
+    project: Path, guard: str, found: list[int]
+) -> None:
+    loop = f"""for step, (x, y) in enumerate(dataset):
+        {guard}:
+            for a, b in dataset:
+                record(step, model(a))
+"""
+    source = f"{EVALUATION}    from helpers import record\n    {loop}"
+    files = write(project, losses=LOSS, helpers=HELPERS, train=source)
+    assert rows("TFP302", files).get("helpers.py", []) == found

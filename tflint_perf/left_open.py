@@ -22,7 +22,7 @@ _PER_STEP = Caller(
     per_step=True,
     always=True,
     fates=frozenset({"shown"}),
-    given=(Given("*", -1, "stacked"),),
+    given=(Given("*", -1, "stacked", made=True),),
     fed=True,
     trains=True,
     on_one_graph=True,

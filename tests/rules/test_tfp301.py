@@ -166,6 +166,26 @@ SILENT = {
 }
 
 FLAGGED = {
+    "discounted rewards, beside numbers of which one counts": (
+        """
+        @tf.function
+        def update(states, rewards, count):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(states) - rewards)
+            optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+        def learn(memory):
+            total, discounted_rewards, counts = 0.0, [], []
+            for reward in memory.rewards[::-1]:
+                total = reward + 0.9 * total
+                discounted_rewards.append(total)
+                counts.append(len(counts))
+            update(x, tf.constant(discounted_rewards)[:, None], tf.constant(counts))
+        while True:
+            state, reward, done, _ = env.step(1)
+            learn(memory)
+        """,
+        [13],
+    ),
     "labels that a list repeats for each sample": (
         """
         for x in tf.data.Dataset.from_tensor_slices(images).batch(32):

@@ -404,6 +404,71 @@ SILENT = {
             match x:
                 case [loss]: print(loss.numpy())
         """,
+    "a list whose mean TensorFlow makes, and whose best value decides": """
+        def test():
+            rates = []
+            for x, y in dataset:
+                rates.append(train_step(x, y).numpy())
+            if max(rates) > 0.9:
+                return 0.0
+            return tf.reduce_mean(rates)
+        """,
+    "a list that a function gives away beside its mean": """
+        def test():
+            rates = []
+            for x, y in dataset:
+                rates.append(train_step(x, y).numpy())
+            return tf.reduce_mean(rates), rates
+        """,
+    "text that a function makes of other text": """
+        for x, y in dataset:
+            loss = train_step(x, y)
+            parse("loss {}".format(format(loss, ".2f")))
+        """,
+    "what waits for a clock": """
+        def measure():
+            for x, y in dataset:
+                start = time.time()
+                result = train_step(x, y).numpy()
+                times.append(time.time() - start)
+        """,
+    "what has a name to say that nothing reads it": """
+        def warm_up():
+            for x, y in dataset:
+                _ = train_step(x, y).numpy()
+        """,
+    "a name that another cell of a notebook may read": """
+        for x, y in dataset:
+            last = train_step(x, y).numpy()
+        """,
+    "a variable that is compared with no multiple": """
+        def run(step):
+            for x, y in dataset:
+                train_step(x, y)
+                step.assign_add(1)
+                if step.numpy() > 100:
+                    break
+        """,
+    "a variable of whole numbers that is kept as well": """
+        def run(count):
+            for x, y in dataset:
+                train_step(x, y)
+                count.assign_add(1)
+                step = int(count)
+                steps.append(step)
+                if step % 100 == 0:
+                    manager.save()
+        """,
+    "a number of Python's that has the name of a variable elsewhere": """
+        def count(step):
+            step.assign_add(1)
+        def run(step):
+            for x, y in dataset:
+                train_step(x, y)
+                step = following(step)
+                if int(step) % 100 == 0:
+                    manager.save()
+        """,
 }
 
 FLAGGED = {
@@ -503,6 +568,24 @@ FLAGGED = {
     "behind a setting": ("if args.use_gan:\n        print(float(loss))", "show it"),
     "once enough was gathered": ("if len(memory) > 1000:\n        print(float(loss))", "show it"),
     "after a warm-up": ("if step > args.warmup_steps:\n        print(float(loss))", "show it"),
+    "a format by the builtin": ('print("loss " + format(loss, ".2f"))', "show it"),
+    "text that goes to a function which prints": (
+        'template = "loss {}"\n    overprint("".join([template.format(format(loss, ".2f"))]))',
+        "show it",
+    ),
+    "a logger among several": ('run["train/loss"].log(loss.numpy())', "show it"),
+    "the rate of a schedule": (
+        "schedule = tf.keras.optimizers.schedules.CosineDecay(0.1, 90)\n    print(schedule(step).numpy())",
+        "show it",
+    ),
+    "a rate that an optimizer asks its schedule for": (
+        "tf.summary.scalar('rate', optimizer.lr(step).numpy(), step=step)",
+        "show it",
+    ),
+    "what may be a number where it is none": (
+        "mean = 1.0\n    if step > 5:\n        mean = tf.reduce_mean(loss)\n    print(mean.numpy())",
+        "show it",
+    ),
     "rounded, and so on": (
         "print(round(float(loss), 3), loss.numpy().item(), np.round(loss.numpy(), 2))",
         "show it",
@@ -818,6 +901,73 @@ PLACES = {
                 print(int(step))
         """,
         [6],
+    ),
+    "a list of numbers of which TensorFlow makes the mean": (
+        """
+        def test():
+            rates, values = [], []
+            for x, y in dataset:
+                prediction = model(x)
+                rate = np.argmax(y, axis=1) == np.argmax(prediction, axis=1)
+                rate = np.mean(rate)
+                rates.append(np.mean(rate))
+                values.append(tf.reduce_mean(prediction - y).numpy())
+            return tf.reduce_mean(rates), tf.reduce_sum(tf.stack(values))
+        """,
+        [6, 9],
+    ),
+    "what a step returns for a list of which TensorFlow makes the mean": (
+        """
+        def step(x, y):
+            loss = train_step(x, y)
+            return loss, np.mean(np.argmax(loss, axis=1) == y)
+        for epoch in range(90):
+            rates = []
+            for x, y in dataset:
+                loss, rate = step(x, y)
+                rates.append(rate)
+            history.append(tf.reduce_mean(rates))
+        """,
+        [4],
+    ),
+    "a copy that nothing reads": (
+        """
+        def train():
+            start = time.time()
+            for step, (x, y) in enumerate(dataset):
+                longest = tf.reduce_max(model(x)).numpy()
+                train_step(x, y)
+                if step % 100 == 0:
+                    print(time.time() - start)
+        """,
+        [5],
+    ),
+    "a counter of type int32 in guards": (
+        """
+        step = tf.Variable(0)
+        for x, y in dataset:
+            train_step(x, y)
+            step.assign_add(1)
+            if int(step) % 100 == 0:
+                manager.save()
+            if step.numpy() > 1000 and step.numpy() % 10 == 0:
+                manager.save()
+        """,
+        [6, 8],
+    ),
+    "a counter that comes from elsewhere": (
+        """
+        def run(checkpoint, count):
+            for x, y in dataset:
+                train_step(x, y)
+                checkpoint.step.assign_add(1)
+                count.assign_add(1)
+                if int(checkpoint.step) % 100 == 0:
+                    print(int(checkpoint.step))
+                if tf.equal(count % 100, 0):
+                    print("saved")
+        """,
+        [7, 9],
     ),
     "a tensor of a step that is not compiled": (
         """

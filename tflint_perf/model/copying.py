@@ -11,7 +11,7 @@ from tflint_perf.model.showing import shows
 from tflint_perf.model.syntax import callee_name
 
 HOST_METHODS = ("numpy", "item")
-HOST_BUILTINS = ("float", "int", "str")
+HOST_BUILTINS = ("float", "int", "str", "format")
 # Keras's own way to ask a variable for its value.
 HOST_FUNCTIONS = frozenset({"keras.backend.get_value"})
 _COPYING = frozenset([*HOST_METHODS, *HOST_BUILTINS, "format", "get_value"])

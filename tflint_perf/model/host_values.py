@@ -147,11 +147,13 @@ class HostValues:
                 yield "summed"
         elif (held_in := self._containers.reads_after_append(call)) is not None:
             yield from self._all_reads(held_in, call, seen)
+        elif self._containers.is_only_reduced(call):
+            yield "summed"
         else:
             made = self._takers.made_by(call)
             if made == "value":
                 yield from self._follow(call, (), seen)
-            elif not made and self._infer.value(arg.value).kind == "string" and self._takers.takes_text(call):
+            elif not made and self._takers.is_text(arg.value) and self._takers.takes_text(call):
                 yield "shown"
             else:
                 yield _FATES.get(made, "needed")
@@ -249,6 +251,8 @@ class HostValues:
         if not names or (isinstance(target, cst.Tuple | cst.List) and len(names) != len(target.elements)):
             yield "needed"
         for name in names:
+            if self._containers.is_never_read(name):
+                yield "unused"
             yield from self._named(name, seen, path)
 
     def _added(self, statement: cst.AugAssign, seen: frozenset[cst.CSTNode]) -> Iterator[Fate]:
@@ -327,6 +331,8 @@ class HostValues:
 
     def _is_text(self, statement: cst.Return, path: tuple[int, ...]) -> bool:
         """Whether a function returns text: nobody computes with that, or acts by it."""
+        if not path:
+            return statement.value is not None and self._takers.is_text(statement.value)
         value = self._infer.value(statement.value) if statement.value is not None else UNKNOWN
         for index in path:
             value = value.items[index] if value.items and index < len(value.items) else UNKNOWN

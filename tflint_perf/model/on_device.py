@@ -51,7 +51,9 @@ class OnDevice:
         if value.host or value.dtype == "string":
             return False
         if value.kind not in ("tensor", "variable") and not self._is_of_optimizer(node):
-            return False
+            # What may be a number as well is a tensor where it is asked for its array.
+            if value.kind != "unknown" or not _is_asked_for_its_array(self._walk, node):
+                return False
         return not self._under_cpu(node) and self._ask(node, ()) is True
 
     def holds_what_is_made_there(self, node: cst.BaseExpression) -> bool:
@@ -82,12 +84,23 @@ class OnDevice:
     def _is_of_optimizer(self, node: cst.BaseExpression) -> bool:
         """Whether it is a variable that an optimizer keeps: its count of steps, or its rate where that is asked for a
         number."""
-        if self.counts_steps(node):
+        if self.counts_steps(node) or (isinstance(node, cst.Call) and self._is_scheduled(node)):
             return True
         if not isinstance(node, cst.Attribute) or node.attr.value not in _RATES:
             return False
         # A rate that is no variable, a schedule, has no such method.
         return self._infer.value(node.value).kind == "optimizer" and _is_asked_for_a_number(self._walk, node)
+
+    def _is_scheduled(self, call: cst.Call) -> bool:
+        """Whether a schedule is asked for the rate of a step, which it computes: `schedule(step)`, `optimizer.lr(step)`."""
+        match call:
+            case cst.Call(func=cst.Attribute(value=owner, attr=cst.Name(name)), args=[_]):
+                return name in (*_RATES, "_decayed_lr") and self._infer.value(owner).kind == "optimizer"
+            case cst.Call(func=cst.Name() as name, args=[_]):
+                found = self._infer.bindings_reaching(name)
+                made = found[1][0].value if found is not None and len(found[1]) == 1 else None
+                return isinstance(made, cst.Call) and ".schedules." in self._infer.names.qualified(made.func)
+        return False
 
     def _under_cpu(self, node: cst.CSTNode) -> bool:
         """Whether `node` stands in `with tf.device("/CPU:0")`."""
@@ -227,6 +240,8 @@ class OnDevice:
 
     def _of_call(self, call: cst.Call, path: tuple[int, ...]) -> bool | None:
         name = self._infer.names.qualified(call.func)
+        if not name and self._is_scheduled(call):
+            return True
         callee = self._infer.value(call.func)
         if callee.outside:
             return callee.kind in _CALLEES or self._infer.outside.makes(callee.outside)
@@ -271,6 +286,12 @@ def _is_asked_for_a_number(walk: Walk, node: cst.CSTNode) -> bool:
     if isinstance(parent, cst.Arg):
         call = walk.parents.get(parent)
         return isinstance(call, cst.Call) and callee_name(call) in ("float", "get_value")
+    return _is_asked_for_its_array(walk, node)
+
+
+def _is_asked_for_its_array(walk: Walk, node: cst.CSTNode) -> bool:
+    """`rate.numpy()`"""
+    parent = walk.parents.get(node)
     return isinstance(parent, cst.Attribute) and parent.value is node and parent.attr.value == "numpy"
 
 

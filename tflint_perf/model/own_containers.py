@@ -12,6 +12,18 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.scopes import Binding
 
+_REDUCING = frozenset(
+    {
+        "tf.reduce_mean",
+        "tf.reduce_sum",
+        "tf.math.reduce_mean",
+        "tf.math.reduce_sum",
+        "tf.add_n",
+        "tf.math.add_n",
+    }
+)
+_STACKING = frozenset({"tf.stack", "tf.constant", "tf.convert_to_tensor", "tf.cast"})
+
 
 class OwnContainers:
     """Answers where what is put into a container turns up again, if that container is the iteration's own."""
@@ -29,6 +41,14 @@ class OwnContainers:
             if found is not None and binding in found[1] and not is_written(self._walk, node):
                 yield node
 
+    def is_never_read(self, name: cst.Name) -> bool:
+        """Whether a function gives a value a name that nothing reads, and that does not say so: `_`, `unused`."""
+        home = self._infer.names.home(name)
+        if home is None or home.function is None or name.value.startswith(("_", "unused", "dummy")):
+            return False
+        mentions = self._infer.names.mentions(name.value, home)
+        return not self._walk.calls.get("locals") and all(is_written(self._walk, node) for node in mentions)
+
     def reads_after_append(self, call: cst.Call) -> list[cst.Name] | None:
         """Where a list is read that a function makes, fills and returns, and that `call` puts something into."""
         if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "append":
@@ -41,6 +61,26 @@ class OwnContainers:
         returned = all(isinstance(self._walk.parents.get(read), cst.Return) for read in reads)
         made_anew = self._loops.step_loop(binding.node) is self._loops.step_loop(call)
         return reads if reads and returned and made_anew else None
+
+    def is_only_reduced(self, call: cst.Call) -> bool:
+        """Whether nothing reads the list that `call` puts something into but TensorFlow's ops that make a sum or mean of it."""
+        if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "append":
+            return False
+        holder = call.func.value
+        binding = self._only_binding(holder, ("list",))
+        if binding is None or not isinstance(holder, cst.Name):
+            return False
+        reads = [read for read in self.reads(holder.value, binding) if not is_appended_to(self._walk, read)]
+        return bool(reads) and all(map(self._is_reduced, reads))
+
+    def _is_reduced(self, read: cst.BaseExpression) -> bool:
+        """`tf.reduce_mean(losses)`, `tf.reduce_sum(tf.stack(losses))`."""
+        arg = self._walk.parents.get(read)
+        call = self._walk.parents.get(arg) if isinstance(arg, cst.Arg) else None
+        if not isinstance(call, cst.Call) or call.args[0] is not arg:
+            return False
+        name = self._infer.names.qualified(call.func)
+        return name in _REDUCING or (name in _STACKING and self._is_reduced(call))
 
     def reads_after_put(self, target: cst.BaseExpression) -> list[cst.Name] | None:
         """Where a dict or an array is read that each iteration makes anew, and that an assignment puts something into."""
@@ -61,4 +101,6 @@ class OwnContainers:
         if found is None or len(found[1]) != 1:
             return None
         value = found[1][0].value
+        if value is not None and found[1][0].path:
+            value = holder  # a part of it: `losses, rates = [], []`
         return found[1][0] if value is not None and self._infer.value(value).kind in kinds else None

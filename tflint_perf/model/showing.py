@@ -58,7 +58,10 @@ def shows(infer: Inference, call: cst.Call) -> bool:
         return False
     if last in _BAR_METHODS or last in _WRITES:
         return True
-    receiver = last_name(call.func.value)
+    holder = call.func.value
+    while isinstance(holder, cst.Subscript):
+        holder = holder.value  # `run["train/loss"].log(loss)`
+    receiver = last_name(holder)
     if _LOGS.fullmatch(last) and _LOGGER.search(receiver):
         return infer.value(call.func.value).klass is None
     if last == "write":

@@ -22,6 +22,7 @@ from tflint_perf.model.on_device import OnDevice
 from tflint_perf.model.reach import leads_to
 from tflint_perf.model.scopes import Loop
 from tflint_perf.model.showing import effect_besides_showing, prints_tensors, shows
+from tflint_perf.model.step_variables import StepVariables
 from tflint_perf.model.syntax import (
     callee_name,
     descendants,
@@ -33,7 +34,7 @@ from tflint_perf.model.syntax import (
 from tflint_perf.model.training_steps import TrainingSteps
 from tflint_perf.model.usual import Usual
 
-_EQUAL_OPS = ("tf.equal", "tf.math.equal", "tf.not_equal", "tf.math.not_equal")
+_CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "default_timer", "now")
 # A loop of so few iterations waits for next to nothing.
 _FEW = 10
 _BOUNDED = ("range", "trange", "take")
@@ -70,6 +71,7 @@ class Syncs:
         self._values = host_values
         self._training_steps = training_steps
         self._usual = Usual(infer)
+        self._step_variables = StepVariables(infer)
         self._on_each_step: dict[cst.CSTNode, bool] = {}
         self._asked_for: dict[cst.CSTNode | None, set[str]] = {}
 
@@ -89,13 +91,32 @@ class Syncs:
         ]
 
     def _fates(self, node: cst.BaseExpression, tensor: cst.BaseExpression) -> set[Fate]:
-        if _counts(node) and tensor is node.left:
+        if (_counts(node) and tensor is node.left) or self._step_variables.is_read_for_a_guard(node, tensor):
             return {"counted"}
         if isinstance(node, cst.Call) and shows(self._infer, node):
             return {"shown"}
         fates = self._values.fates(node)
+        if "unused" in fates and self._is_timed(node):
+            fates -= {"unused"}  # it waits on purpose
         # A counter in Python does all that one of steps is asked for.
         return {"counted"} if "counted" in fates and self._on_device.counts_steps(tensor) else fates
+
+    def _is_timed(self, node: cst.CSTNode) -> bool:
+        """Whether the same iteration, or call of the function, looks at a clock whenever it makes a copy."""
+        loop, function = self.loop_of(node), self._calls.function_at(node)
+        return any(
+            self.loop_of(call) is loop
+            and self._calls.function_at(call) is function
+            and self._stands_in(self._infer.place(call).block.owner, node)
+            for name in _CLOCKS
+            for call in self._walk.calls.get(name, ())
+        )
+
+    def _stands_in(self, holder: cst.CSTNode, node: cst.CSTNode) -> bool:
+        current: cst.CSTNode | None = node
+        while current is not None and current is not holder:
+            current = self._walk.parents.get(current)
+        return current is holder
 
     def _copied(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
         """The tensors, or lists of them, that an expression itself copies to the host."""
@@ -104,10 +125,27 @@ class Syncs:
             copied += [
                 part
                 for part in taken
-                if (self._on_device.is_made_there(part) or self._on_device.holds_what_is_made_there(part))
-                and not self._is_asked_for(part)
+                if self._step_variables.is_read_for_a_guard(node, part)
+                or (
+                    (
+                        self._on_device.is_made_there(part)
+                        or self._on_device.holds_what_is_made_there(part)
+                        or self._is_given_what_is_made_there(part)
+                    )
+                    and not self._is_asked_for(part)
+                )
             ]
         return copied
+
+    def _is_given_what_is_made_there(self, node: cst.BaseExpression) -> bool:
+        """Whether code of other files gives a function, as the parameter `node`, what the device made, on each step."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        if found is None or found[0].function is None or self._infer.value(node).kind != "unknown":
+            return False
+        function = found[0].function
+        return all(binding.kind == "param" for binding in found[1]) and any(
+            given.made for given in self._calls.given_outside(function, found[1][0].name, per_step=True)
+        )
 
     def _taken(self, node: cst.BaseExpression) -> Iterable[cst.BaseExpression]:
         """What an expression makes a host value or text of."""
@@ -135,7 +173,7 @@ class Syncs:
             case cst.BinaryOperation(operator=cst.Modulo(), right=right):
                 if self._infer.value(node.left).kind == "string":
                     return [e.value for e in right.elements] if isinstance(right, cst.Tuple) else [right]
-                return [node.left] if self._is_counted(node) else []
+                return [node.left] if self._step_variables.test_around(node) is not None else []
         return []
 
     def place_of(self, sync: Sync) -> cst.CSTNode:
@@ -262,23 +300,6 @@ class Syncs:
             case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.Is() | cst.IsNot())]):
                 return True
         return False
-
-    def _is_counted(self, node: cst.BinaryOperation) -> bool:
-        """Whether an `if` asks for a multiple of a number, by Python or by an op: `tf.equal(step % 100, 0)`."""
-        parent = self._walk.parents.get(node)
-        while isinstance(
-            parent,
-            cst.Comparison
-            | cst.ComparisonTarget
-            | cst.BooleanOperation
-            | cst.UnaryOperation
-            | cst.Arg
-            | cst.Call,
-        ):
-            if isinstance(parent, cst.Call) and self._infer.names.qualified(parent.func) not in _EQUAL_OPS:
-                return False
-            node, parent = parent, self._walk.parents.get(parent)  # type: ignore[assignment]
-        return isinstance(parent, cst.If) and parent.test is node
 
 
 def _head(statement: cst.CSTNode) -> list[cst.CSTNode]:

@@ -105,6 +105,15 @@ class Takers:
             return True
         return bool(_LOGS.fullmatch(last)) and not _NO_LOGS.fullmatch(last)
 
+    def is_text(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression makes text: `template.format(loss)` of a string, too."""
+        match node:
+            case cst.Call(func=cst.Attribute(value=template, attr=cst.Name("format" | "join"))):
+                return self._infer.value(template).kind == "string"
+            case cst.Call(func=cst.Name("format")):
+                return not self._infer.names.dotted(node.func)
+        return self._infer.value(node).kind == "string"
+
     @staticmethod
     def takes_text(call: cst.Call) -> bool:
         """Whether a function shows or writes text that it is given, by its name."""
