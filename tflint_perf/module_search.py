@@ -3,6 +3,7 @@ above, in `src`, or in a folder that the file adds to `sys.path`."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -24,17 +25,22 @@ def tokens_of(path: str) -> list[str]:
 
 
 class ModuleSearch:
-    """Finds modules by their dotted names. `read` gives the bytes of a file."""
+    """Finds modules by their dotted names. `read` gives the bytes of a file.
+
+    Folders are known by their text, since to compare two paths takes several times as long.
+    """
 
     def __init__(self, root: Path, around: Surroundings, read: Callable[[Path], bytes]) -> None:
-        self._root = root
+        self._root = str(root)
         self._around = around
         self._read = read
-        self._added: dict[Path, tuple[Path, ...]] = {}
+        self._folder_of: dict[Path, str] = {}
+        self._added: dict[Path, tuple[str, ...]] = {}
         # By a folder, those in which its files find modules.
-        self._searched: dict[Path, tuple[Path, ...]] = {}
+        self._searched: dict[str, tuple[str, ...]] = {}
         # By a folder and the first part of a name, the folders that were looked into and have no such module.
-        self._missing: dict[tuple[Path, str], frozenset[str]] = {}
+        self._missing: dict[tuple[str, str], frozenset[str]] = {}
+        self._modules: dict[str, Path] = {}
 
     def module_of(self, file: Path, dotted: str) -> tuple[Path | None, list[str]]:
         """The module that an imported name of a file is in, and the rest of the name.
@@ -46,65 +52,86 @@ class ModuleSearch:
         if not tokens or (not dots and (tokens[0] in ELSEWHERE or self._is_missing(file, tokens[0]))):
             return None, []
         for folder in self._folders(file, dots):
-            module, used = self.below(folder, tokens)
-            if module is not None:
-                return module, tokens[used:]
+            module, used = self._below(folder, tokens)
+            if module:
+                return self._module(module), tokens[used:]
         return None, []
 
-    def below(self, folder: Path, tokens: Sequence[str]) -> tuple[Path | None, int]:
-        """The module that names lead to from a folder, and how many of them it took."""
-        package: Path | None = None
+    def below(self, folder: Path, tokens: Sequence[str]) -> Path | None:
+        """The module that names lead to from a folder."""
+        module, _ = self._below(str(folder), tokens)
+        return self._module(module) if module else None
+
+    def _below(self, folder: str, tokens: Sequence[str]) -> tuple[str, int]:
+        """The same, "" where there is none, and how many of the names it took."""
+        package = ""
         for used, token in enumerate(tokens):
             if token == "()":
                 return package, used
             inside = self._listing(folder)
             if f"{token}.py" in inside.files:
-                return folder / f"{token}.py", used + 1
+                return os.path.join(folder, f"{token}.py"), used + 1
             if token not in inside.folders:
                 return package, used
-            folder = folder / token
-            package = folder / "__init__.py"
+            folder = os.path.join(folder, token)
+            package = os.path.join(folder, "__init__.py")
         return package, len(tokens)
+
+    def _module(self, name: str) -> Path:
+        known = self._modules.get(name)
+        if known is None:
+            known = self._modules[name] = Path(name)
+        return known
 
     def _is_missing(self, file: Path, first: str) -> bool:
         """Whether no folder around a file has a module or package of that name: most imports are of that kind."""
         if self._added_folders(file):
             return False
-        known = self._missing.get((file.parent, first))
+        home = self._home(file)
+        known = self._missing.get((home, first))
         if known is None:
             with self._around.hearing() as heard:
-                found = any(self.below(folder, [first])[0] for folder in self._around_of(file.parent))
-            known = self._missing[file.parent, first] = frozenset() if found else frozenset(heard)
+                found = any(self._below(folder, [first])[0] for folder in self._around_of(home))
+            known = self._missing[home, first] = frozenset() if found else frozenset(heard)
         self._around.hear(known)
         return bool(known)
 
-    def _folders(self, file: Path, dots: int) -> Iterator[Path]:
+    def _home(self, file: Path) -> str:
+        """The folder that a file lies in."""
+        known = self._folder_of.get(file)
+        if known is None:
+            known = self._folder_of[file] = str(file.parent)
+        return known
+
+    def _folders(self, file: Path, dots: int) -> Iterator[str]:
         """Where the module of a name is looked for, with so many dots in front of it."""
         if dots:
-            folder = file.parent
+            folder = self._home(file)
             for _ in range(dots - 1):
-                folder = folder.parent
+                folder = os.path.dirname(folder)
             yield folder
             return
-        yield from self._around_of(file.parent)
+        yield from self._around_of(self._home(file))
         yield from self._added_folders(file)
 
-    def _around_of(self, folder: Path) -> tuple[Path, ...]:
-        known = self._searched.get(folder)
+    def _around_of(self, home: str) -> tuple[str, ...]:
+        known = self._searched.get(home)
         if known is None:
+            root, folder = Path(self._root), Path(home)
             folders = [folder, *folder.parents][:_FOLDERS_ABOVE]
-            inside = [above for above in folders if above == self._root or above.is_relative_to(self._root)]
-            ordered = dict.fromkeys([*(inside or folders[:1]), self._root, self._root / "src"])
-            known = self._searched[folder] = tuple(ordered)
+            inside = [above for above in folders if above == root or above.is_relative_to(root)]
+            ordered = dict.fromkeys(map(str, [*(inside or folders[:1]), root, root / "src"]))
+            known = self._searched[home] = tuple(ordered)
         return known
 
-    def _added_folders(self, file: Path) -> tuple[Path, ...]:
+    def _added_folders(self, file: Path) -> tuple[str, ...]:
         known = self._added.get(file)
         if known is None:
-            known = self._added[file] = added_folders(file, self._read(file), self._root)
+            found = added_folders(file, self._read(file), Path(self._root))
+            known = self._added[file] = tuple(map(str, found))
         return known
 
-    def _listing(self, folder: Path) -> Listing:
+    def _listing(self, folder: str) -> Listing:
         name = f"{folder}/"
-        self._around.hear({name})
+        self._around.hear((name,))
         return self._around.listing(name)

@@ -205,7 +205,7 @@ class Files:
     def _hiding(self, module: Path, depth: int) -> Found | None:
         """What a package gives in place of a module of its: `from .loader import loader`."""
         name, package = module.stem, module.parent / "__init__.py"
-        if name == "__init__" or self._search.below(module.parent.parent, [module.parent.name])[0] != package:
+        if name == "__init__" or self._search.below(module.parent.parent, [module.parent.name]) != package:
             return None
         path = self.summary(package).imports.get(name, "")
         return self._follow(package, path, depth + 1) if path.endswith(f".{name}.{name}") else None
@@ -265,7 +265,7 @@ class Files:
         if name in summary.imports:
             return self._follow(file, summary.imports[name], depth + 1)
         if file.name == "__init__.py":
-            module, _ = self._search.below(file.parent, [name])
+            module = self._search.below(file.parent, [name])
             if module is not None:
                 return Found(module)
         for star in summary.stars:

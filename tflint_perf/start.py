@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gc
+import sys
 
-from tflint_perf import process
+from tflint_perf import __version__, process
 
 # A run makes many objects that stay, and is over soon: to look through them again and again is a tenth of its time.
 _OBJECTS_BETWEEN_COLLECTIONS = 100_000
@@ -12,6 +13,9 @@ _OBJECTS_BETWEEN_COLLECTIONS = 100_000
 
 def main() -> None:
     """Run `tflint-perf`."""
+    if sys.argv[1:] == ["--version"]:
+        print(f"tflint-perf {__version__}")  # which is not worth the import of click
+        return
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     process.is_ours = True
     from tflint_perf.cli import main as run

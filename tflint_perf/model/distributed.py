@@ -45,10 +45,15 @@ class Distributed:
         targets = self._calls.targets(node) if isinstance(node, cst.Call) else []
         if not targets:
             yield node
-        for given in (each.value for function in targets for each in function.returns):
-            part = given
-            for at in path or ():
-                inside = isinstance(part, cst.Tuple) and at < len(part.elements)
-                part = part.elements[at].value if inside else None  # type: ignore[union-attr]
-            if part is not None:
+        for returned in (each for function in targets for each in function.returns):
+            if returned.value is not None and (part := _part(returned.value, path or ())) is not None:
                 yield part
+
+
+def _part(node: cst.BaseExpression, path: tuple[int, ...]) -> cst.BaseExpression | None:
+    """What stands at a place of tuples within tuples."""
+    for at in path:
+        if not isinstance(node, cst.Tuple) or at >= len(node.elements):
+            return None
+        node = node.elements[at].value
+    return node
