@@ -71,6 +71,13 @@ SILENT = {
         """,
     "one of two maps that is not in sight": "records.map(decode if labeled else extract).shuffle(1000).batch(32)",
     "a later map that is not in sight": "files.map(load).map(extract).shuffle(1000).batch(32)",
+    "a later map that may cut, by its name": (
+        "from images import augment_and_crop\nfiles.map(load).map(augment_and_crop).shuffle(1000).batch(32)"
+    ),
+    "features by a layer": """
+        pool = tf.keras.layers.GlobalAveragePooling2D()
+        files.map(load).map(lambda x: pool(x)).shuffle(1000).batch(32)
+        """,
     "a cached dataset": "files.map(load).cache().shuffle(1000).batch(32)",
     "sequences in buckets, shuffled before": """
         bucket = tf.data.experimental.bucket_by_sequence_length(lambda x: tf.shape(x)[0], [5, 15], [64, 64, 64])
@@ -204,6 +211,12 @@ SILENT = {
     "patches of decoded images": """
         files.map(load).flat_map(lambda x: tf.data.Dataset.from_tensor_slices(x)).shuffle(1000)
         """,
+    "a shuffle that is thrown away": """
+        ds = slices.batch(batch_size)
+        ds.shuffle(1000)
+        model = tf.keras.Sequential()
+        model.fit(ds)
+        """,
     "a star": "files.map(*args).shuffle(*more)",
 }
 FLAGGED = {
@@ -217,6 +230,24 @@ FLAGGED = {
         ds = ds.shuffle(1000)  # <-
         """,
     "decoded images": "files.map(load).shuffle(1000).batch(32)  # <-",
+    "decoded images that are changed, by the name of what does it": """
+        def prepare(paths, augment=None):
+            ds = tf.data.Dataset.from_tensor_slices(paths).map(load)
+            if augment:
+                ds = ds.map(augment)
+            return ds.shuffle(1000).batch(32)  # <-
+        """,
+    "decoded images that a function from elsewhere distorts": """
+        from images import random_distortion
+        def f(image):
+            return random_distortion(image) / 255.0
+        files.map(load).map(f).shuffle(1000).batch(32)  # <-
+        """,
+    "images that a layer puts noise on": """
+        noise = tf.keras.layers.GaussianNoise(0.1)
+        ds = tf.data.Dataset.from_tensor_slices(x_train).map(to_float)
+        ds = ds.map(lambda x: (noise(x, training=True), x)).shuffle(60000)  # <-
+        """,
     "decoded images that an option keeps in memory": """
         ds = files.map(load)
         if keep:

@@ -12,7 +12,15 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.named_calls import dtype_name
 from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Binding, Function
-from tflint_perf.model.syntax import argument, callee_name, keyword_argument, string
+from tflint_perf.model.syntax import (
+    argument,
+    callee_name,
+    descendants_here,
+    integer,
+    keyword_argument,
+    last_name,
+    string,
+)
 from tflint_perf.model.values import Pipeline
 
 _KERAS_DATA = re.compile(r"^keras\.datasets\.(\w+)\.load_data$")
@@ -52,6 +60,7 @@ _KEEPING = frozenset(
         "pad",
     ]
 )
+_LABEL = re.compile(r"(^|_)(y|lbl|label|target|class|cls|category|id)s?($|_|\d)", re.I)
 # Names that stand for names, no deeper than this.
 _DEEPEST = 8
 
@@ -163,3 +172,49 @@ class EightBits:
         given = call.func.value if isinstance(call.func, cst.Attribute) else None
         size = self.of_array(given, depth + 1) if given is not None else None
         return size if size is not None else math.inf
+
+
+def is_label(node: cst.BaseExpression) -> bool:
+    """Whether something goes by the name of a label: `y`, `features["label"]`."""
+    if isinstance(node, cst.Subscript) and isinstance(node.slice[0].slice, cst.Index):
+        return _LABEL.search(string(node.slice[0].slice.value) or "") is not None
+    return _LABEL.search(last_name(node)) is not None
+
+
+def computes(function: Function) -> bool:
+    """Whether a function multiplies or divides."""
+    return any(
+        isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Divide | cst.Multiply)
+        for node in descendants_here(function.node.body)
+    )
+
+
+def divides_by_255(function: Function) -> bool:
+    """Whether a function divides by the integer 255: of bytes, that makes floats."""
+    return any(
+        isinstance(node, cst.BinaryOperation)
+        and isinstance(node.operator, cst.Divide)
+        and isinstance(node.right, cst.Integer)
+        and integer(node.right) == 255
+        and not is_label(node.left)
+        for node in descendants_here(function.node.body)
+    )
+
+
+def scales_eight_bits(function: Function) -> bool:
+    """Whether a function divides by 255 or the half of it, or multiplies by the reciprocal."""
+    return any(
+        (
+            isinstance(node, cst.BinaryOperation)
+            and isinstance(node.operator, cst.Divide)
+            and _number(node.right) in (255, 256, 127.5, 128)
+        )
+        or (isinstance(node, cst.Call) and last_name(node.func) == "convert_image_dtype")
+        for node in descendants_here(function.node.body)
+    )
+
+
+def _number(node: cst.BaseExpression) -> float | None:
+    if isinstance(node, cst.Call) and node.args:  # `np.float32(255)`, `tf.constant(255.)`
+        node = node.args[0].value
+    return float(node.evaluated_value) if isinstance(node, cst.Integer | cst.Float) else None

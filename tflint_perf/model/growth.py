@@ -11,13 +11,13 @@ import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.dataset_apis import BATCHING, NEUTRAL
-from tflint_perf.model.eight_bits import EightBits
+from tflint_perf.model.eight_bits import EightBits, computes, divides_by_255, is_label, scales_eight_bits
 from tflint_perf.model.image_sizes import ImageSizes, gives_images, keeps_numbers
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.iterations import Iterations
 from tflint_perf.model.named_calls import builtin_or_qualified, dtype_name
 from tflint_perf.model.scopes import Function
-from tflint_perf.model.syntax import argument, descendants_here, integer, last_name, string
+from tflint_perf.model.syntax import argument, last_name
 from tflint_perf.model.values import Pipeline, Stage
 
 _IMAGE_DECODERS = frozenset(
@@ -55,13 +55,22 @@ _SMALL = 128 * 128
 _SMALL_IN_FLOATS = 96 * 96
 _FLOATS = frozenset({"float32", "float64"})
 _MAKE_FLOATS = frozenset({"tf.image.per_image_standardization", "tf.to_float", "keras.layers.Rescaling"})
+# Layers that give an image of the size that they get.
+_KEEP_SIZE = re.compile(
+    r"^keras\.layers\.(experimental\.preprocessing\.)?(Random(Flip|Rotation|Zoom|Contrast|Brightness|Translation|Hue|Saturation)|"
+    r"Gaussian(Noise|Dropout)|(Spatial)?Dropout(2D)?|Normalization)$"
+)
+# A function of such a name gives another image of the same size, where nothing more is known of it.
+_AUGMENTS = re.compile(
+    r"^(?!.*(crop|resiz|patch|extract|feature))(\w+_)?(augment|distort|jitter|flip|noise|rotat|normali[sz]|standardi[sz])",
+    re.I,
+)
 # What leaves bytes what they are.
 _KEEP_BYTES = re.compile(
     r"^tf\.(image\.(random_|stateless_random_|flip_|rot90|transpose|adjust_|resize_with_crop_or_pad|"
     r"resize_image_with_crop_or_pad|pad_to|crop_to|central_crop)|random\.|one_hot|reshape|expand_dims|squeeze|transpose|"
     r"stack|pad|shape|random_crop|identity|reverse)"
 )
-_LABEL = re.compile(r"(^|_)(y|lbl|label|target|class|cls|category|id)s?($|_|\d)", re.I)
 # What a function of another file makes of bytes, and whether it divides them by 255.
 _FLOATS_OF_ANY, _SCALED = "floats", "scaled floats"
 # A function that runs more functions than this decides about more than an element.
@@ -99,7 +108,7 @@ class Growth:
             return ""
         how = self._by_decoding(calls)
         if how is None and self._makes_floats_of(functions, calls) and self._least(calls) == math.inf:
-            return _SCALED if any(map(_scales_eight_bits, functions)) else _FLOATS_OF_ANY
+            return _SCALED if any(map(scales_eight_bits, functions)) else _FLOATS_OF_ANY
         return how or ""
 
     def _elsewhere(self, stage: Stage, before: Pipeline) -> str:
@@ -121,7 +130,10 @@ class Growth:
             return stage.name in NEUTRAL or stage.name in ("filter", "enumerate", "with_options", *BATCHING)
         functions = [function for choice in self._choices(stage) for function in choice]
         calls = self._calls_of(functions)
-        if not functions or not all(map(self._is_known, calls)) or self._reduces(functions):
+        if not functions:
+            return _AUGMENTS.search(last_name(argument(stage.call, 0, "map_func"))) is not None
+        known = all(self._is_known(call) or _AUGMENTS.search(last_name(call.func)) for call in calls)
+        if not known or self._reduces(functions):
             return False
         least = self._least(calls)
         size = self._eight_bits.at_source(before, scaled=True)
@@ -159,7 +171,7 @@ class Growth:
         return None
 
     def _makes_floats_of(self, functions: list[Function], calls: list[cst.Call]) -> bool:
-        return any(map(self._makes_floats, calls)) or any(map(_divides_by_255, functions))
+        return any(map(self._makes_floats, calls)) or any(map(divides_by_255, functions))
 
     # What a mapped function does
 
@@ -221,7 +233,11 @@ class Growth:
         if name in _BUILTINS or name.startswith(("np.", "os.path.", "functools.")):
             return True
         if name.startswith("keras."):
-            return name in _MAKE_FLOATS or name.endswith(".preprocess_input")
+            return (
+                name in _MAKE_FLOATS
+                or name.endswith(".preprocess_input")
+                or _KEEP_SIZE.match(name) is not None
+            )
         return name.startswith("tf.") and not name.startswith(("tf.py_", "tf.numpy_function"))
 
     def _least(self, calls: list[cst.Call]) -> float:
@@ -251,7 +267,7 @@ class Growth:
     def _makes_floats(self, call: cst.Call) -> bool:
         """Whether a call makes floats of what may be an image."""
         name = self._name(call)
-        if not call.args or _is_label(call.args[0].value):
+        if not call.args or is_label(call.args[0].value):
             return False
         if name in _MAKE_FLOATS or name.endswith(".preprocess_input"):
             return True
@@ -269,7 +285,7 @@ class Growth:
 
     def _bytes_before(self, before: Pipeline, functions: list[Function]) -> float | None:
         """How many pixels the 8-bit images have at the end of a pipeline; None where they are not known to be such."""
-        return self._size_before(before, scaled=any(map(_scales_eight_bits, functions)))
+        return self._size_before(before, scaled=any(map(scales_eight_bits, functions)))
 
     def _size_before(self, before: Pipeline, *, scaled: bool) -> float | None:
         for stage in before[1:]:
@@ -284,11 +300,11 @@ class Growth:
         return (
             bool(functions)
             and all(_KEEP_BYTES.match(self._name(call)) or self._is_cast_of_label(call) for call in calls)
-            and not any(map(_computes, functions))
+            and not any(map(computes, functions))
         )
 
     def _is_cast_of_label(self, call: cst.Call) -> bool:
-        return self._name(call) == "tf.cast" and bool(call.args) and _is_label(call.args[0].value)
+        return self._name(call) == "tf.cast" and bool(call.args) and is_label(call.args[0].value)
 
 
 def _given_first(function: Function) -> Iterator[cst.BaseExpression]:
@@ -299,49 +315,3 @@ def _given_first(function: Function) -> Iterator[cst.BaseExpression]:
         given = [statement.value for statement in function.returns if statement.value is not None]
     for node in given:
         yield node.elements[0].value if isinstance(node, cst.Tuple) and node.elements else node
-
-
-def _is_label(node: cst.BaseExpression) -> bool:
-    """Whether something goes by the name of a label: `y`, `features["label"]`."""
-    if isinstance(node, cst.Subscript) and isinstance(node.slice[0].slice, cst.Index):
-        return _LABEL.search(string(node.slice[0].slice.value) or "") is not None
-    return _LABEL.search(last_name(node)) is not None
-
-
-def _computes(function: Function) -> bool:
-    """Whether a function multiplies or divides."""
-    return any(
-        isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Divide | cst.Multiply)
-        for node in descendants_here(function.node.body)
-    )
-
-
-def _divides_by_255(function: Function) -> bool:
-    """Whether a function divides by the integer 255: of bytes, that makes floats."""
-    return any(
-        isinstance(node, cst.BinaryOperation)
-        and isinstance(node.operator, cst.Divide)
-        and isinstance(node.right, cst.Integer)
-        and integer(node.right) == 255
-        and not _is_label(node.left)
-        for node in descendants_here(function.node.body)
-    )
-
-
-def _scales_eight_bits(function: Function) -> bool:
-    """Whether a function divides by 255 or the half of it, or multiplies by the reciprocal."""
-    return any(
-        (
-            isinstance(node, cst.BinaryOperation)
-            and isinstance(node.operator, cst.Divide)
-            and _number(node.right) in (255, 256, 127.5, 128)
-        )
-        or (isinstance(node, cst.Call) and last_name(node.func) == "convert_image_dtype")
-        for node in descendants_here(function.node.body)
-    )
-
-
-def _number(node: cst.BaseExpression) -> float | None:
-    if isinstance(node, cst.Call) and node.args:  # `np.float32(255)`, `tf.constant(255.)`
-        node = node.args[0].value
-    return float(node.evaluated_value) if isinstance(node, cst.Integer | cst.Float) else None

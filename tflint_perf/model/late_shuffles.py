@@ -45,11 +45,18 @@ class LateShuffles:
         """What makes `shuffle` late; None where that is not so on each way in which its dataset is built."""
         if integer(argument(shuffle, 0, "buffer_size")) == 1 or self._only_inspects(shuffle):
             return None
+        if self._is_thrown_away(shuffle):
+            return None
         ways = [way for way in self._model.pipelines.stages_before(shuffle) if way[-1].call is shuffle]
         # To keep all elements in memory is an option where another way leads past it.
         passing = [way for way in ways if not any(map(_is_in_memory, way))]
         found = [self._along(way) for way in passing or ways]
         return found[0] if None not in found and found else None
+
+    def _is_thrown_away(self, shuffle: cst.Call) -> bool:
+        """Whether `dataset.shuffle(n)` stands for itself: nothing is shuffled by that."""
+        receiver = shuffle.func.value if isinstance(shuffle.func, cst.Attribute) else None
+        return isinstance(receiver, cst.Name) and isinstance(self._model.parent(shuffle), cst.Expr)
 
     def _only_inspects(self, shuffle: cst.Call) -> bool:
         """Whether no more than a few elements are taken of what is shuffled: to look at them."""
