@@ -70,11 +70,11 @@ class ModuleSearch:
                 return package, used
             inside = self._listing(folder)
             if f"{token}.py" in inside.files:
-                return os.path.join(folder, f"{token}.py"), used + 1
+                return _inside(folder, f"{token}.py"), used + 1
             if token not in inside.folders:
                 return package, used
-            folder = os.path.join(folder, token)
-            package = os.path.join(folder, "__init__.py")
+            folder = _inside(folder, token)
+            package = _inside(folder, "__init__.py")
         return package, len(tokens)
 
     def _module(self, name: str) -> Path:
@@ -108,7 +108,7 @@ class ModuleSearch:
         if dots:
             folder = self._home(file)
             for _ in range(dots - 1):
-                folder = os.path.dirname(folder)
+                folder = str(Path(folder).parent)
             yield folder
             return
         yield from self._around_of(self._home(file))
@@ -135,3 +135,7 @@ class ModuleSearch:
         name = f"{folder}/"
         self._around.hear((name,))
         return self._around.listing(name)
+
+
+def _inside(folder: str, name: str) -> str:
+    return f"{folder.rstrip(os.sep)}{os.sep}{name}"
