@@ -117,7 +117,7 @@ def _message(model: Model, sync: Sync) -> str:
     named = f"`{name}`" if len(name) <= _LONG and "\n" not in name else "a tensor"
     if sync.fates == {"counted"}:
         # True of a variable that is on the host already, too.
-        return f"{named} is read on each step only for a guard; {_REMEDIES['counted']}"
+        return f"{named} is read on each step to count; {_REMEDIES['counted']}"
     remedy = next(text for fate, text in _REMEDIES.items() if fate in sync.fates)
     return f"{named} is copied to the host on each step, which waits for the device; {remedy}"
 

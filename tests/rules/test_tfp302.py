@@ -449,15 +449,13 @@ SILENT = {
                 if step.numpy() > 100:
                     break
         """,
-    "a variable of whole numbers that is kept as well": """
+    "a variable of whole numbers that is kept": """
         def run(count):
             for x, y in dataset:
                 train_step(x, y)
                 count.assign_add(1)
                 step = int(count)
                 steps.append(step)
-                if step % 100 == 0:
-                    manager.save()
         """,
     "a number of Python's that has the name of a variable elsewhere": """
         def count(step):
@@ -569,6 +567,10 @@ FLAGGED = {
     "once enough was gathered": ("if len(memory) > 1000:\n        print(float(loss))", "show it"),
     "after a warm-up": ("if step > args.warmup_steps:\n        print(float(loss))", "show it"),
     "a format by the builtin": ('print("loss " + format(loss, ".2f"))', "show it"),
+    "text with a name that goes to a function which logs": (
+        'message = "loss {}".format(loss)\n    tell_status(message)',
+        "show it",
+    ),
     "text that goes to a function which prints": (
         'template = "loss {}"\n    overprint("".join([template.format(format(loss, ".2f"))]))',
         "show it",
@@ -954,6 +956,18 @@ PLACES = {
                 manager.save()
         """,
         [6, 8],
+    ),
+    "a counter of type int32 that has another name": (
+        """
+        def run(count):
+            for x, y in dataset:
+                train_step(x, y)
+                count.assign_add(1)
+                step = int(count)
+                if step % 100 == 0:
+                    manager.save(step)
+        """,
+        [6],
     ),
     "a counter that comes from elsewhere": (
         """

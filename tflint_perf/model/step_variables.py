@@ -20,14 +20,15 @@ class StepVariables:
         self._infer = infer
         self._walk = infer.walk
 
-    def is_read_for_a_guard(self, node: cst.BaseExpression, variable: cst.BaseExpression) -> bool:
-        """Whether `node`, which reads a variable that counts, only stands in a test that asks for a multiple of it."""
-        name, kind = dotted_name(variable), self._infer.value(variable).kind
-        if not name or kind not in ("variable", "unknown"):
-            return False
-        if kind == "unknown" and self._named(variable) not in self._counted_up:
-            return False
+    def is_one(self, node: cst.BaseExpression) -> bool:
+        """Whether `node` is a variable, or of unknown kind and this file counts it up: `step.assign_add(1)`."""
+        kind = self._infer.value(node).kind if isinstance(node, cst.Name | cst.Attribute) else ""
+        return kind == "variable" or (kind == "unknown" and self._named(node) in self._counted_up)
+
+    def is_in_guard(self, node: cst.BaseExpression, variable: cst.BaseExpression) -> bool:
+        """Whether `node`, which reads a variable, stands in a test that asks for a multiple of it."""
         test = self.test_around(node)
+        name = dotted_name(variable)
         return test is not None and any(
             isinstance(part, cst.BinaryOperation)
             and isinstance(part.operator, cst.Modulo)

@@ -91,15 +91,20 @@ class Syncs:
         ]
 
     def _fates(self, node: cst.BaseExpression, tensor: cst.BaseExpression) -> set[Fate]:
-        if (_counts(node) and tensor is node.left) or self._step_variables.is_read_for_a_guard(node, tensor):
+        if (_counts(node) and tensor is node.left) or self._only_counts(node, tensor):
             return {"counted"}
         if isinstance(node, cst.Call) and shows(self._infer, node):
             return {"shown"}
         fates = self._values.fates(node)
         if "unused" in fates and self._is_timed(node):
             fates -= {"unused"}  # it waits on purpose
-        # A counter in Python does all that one of steps is asked for.
         return {"counted"} if "counted" in fates and self._on_device.counts_steps(tensor) else fates
+
+    def _only_counts(self, node: cst.BaseExpression, variable: cst.BaseExpression) -> bool:
+        """Whether a variable is read for a guard: a counter in Python does all that one of steps is asked for."""
+        return self._step_variables.is_one(variable) and (
+            self._step_variables.is_in_guard(node, variable) or "counted" in self._values.fates(node)
+        )
 
     def _is_timed(self, node: cst.CSTNode) -> bool:
         """Whether the same iteration, or call of the function, looks at a clock whenever it makes a copy."""
@@ -125,7 +130,7 @@ class Syncs:
             copied += [
                 part
                 for part in taken
-                if self._step_variables.is_read_for_a_guard(node, part)
+                if self._only_counts(node, part)
                 or (
                     (
                         self._on_device.is_made_there(part)

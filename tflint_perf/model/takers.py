@@ -112,6 +112,11 @@ class Takers:
                 return self._infer.value(template).kind == "string"
             case cst.Call(func=cst.Name("format")):
                 return not self._infer.names.dotted(node.func)
+            case cst.Name():
+                found = self._infer.bindings_reaching(node)
+                made = found[1][0].value if found is not None and len(found[1]) == 1 else None
+                if isinstance(made, cst.Call) and found is not None and found[1][0].path == ():
+                    return self.is_text(made)
         return self._infer.value(node).kind == "string"
 
     @staticmethod
