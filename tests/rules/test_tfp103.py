@@ -25,6 +25,23 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "the few tensors of an axis": """
+        @tf.function
+        def run(boxes, y):
+            for side in tf.unstack(boxes, axis=-1):
+                y += tf.reduce_sum(side)
+            for side in tf.unstack(boxes, num=4, axis=1):
+                y += tf.reduce_sum(side)
+            return y
+        """,
+    "a list of which some tensors are there": """
+        @tf.function
+        def run(x):
+            for part in tf.unstack(x):
+                if part is None:
+                    continue
+            return x
+        """,
     "half of what may be a tensor": """
         @tf.function
         def run(x, n):
@@ -253,6 +270,21 @@ SILENT = {
 }
 
 FLAGGED = {
+    "steps in time that an op gives as a list": """
+        @tf.function
+        def run(x, state):
+            for word in tf.unstack(x, axis=1):  # <-
+                state = tf.tanh(tf.matmul(word, w) + state)
+            return state
+        """,
+    "characters that are compared": """
+        @tf.function
+        def encode(text, letters):
+            found = []
+            for letter in tf.unstack(tf.reshape(tf.strings.bytes_split(text), (250,))):  # <-
+                found.extend([letter == other for other in letters])
+            return tf.stack(found)
+        """,
     "as long as the longest text, but one": """
         longest = max(len(text.split()) for text in texts)
         steps = longest - 1

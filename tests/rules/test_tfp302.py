@@ -932,6 +932,22 @@ PLACES = {
         """,
         [4],
     ),
+    "a list of one number that a step returns beside its loss": (
+        """
+        def step(x, y):
+            rates = []
+            loss = train_step(x, y)
+            rates.append(np.mean(np.argmax(loss, axis=1) == y))
+            return loss, rates
+        for epoch in range(90):
+            rates = []
+            for x, y in dataset:
+                loss, rate = step(x, y)
+                rates.append(rate)
+            history.append(tf.reduce_mean(rates))
+        """,
+        [5],
+    ),
     "a copy that nothing reads": (
         """
         def train():
@@ -956,6 +972,18 @@ PLACES = {
                 manager.save()
         """,
         [6, 8],
+    ),
+    "a variable of numbers with a point": (
+        """
+        gate = tf.Variable(4.0)
+        scale = tf.Variable([-0.5, 1.0])
+        count = tf.Variable([4, 5])
+        for x, y in dataset:
+            train_step(x, y)
+            print(gate.numpy(), scale.numpy())
+            print(count.numpy())
+        """,
+        [7],
     ),
     "a counter of type int32 that has another name": (
         """

@@ -30,6 +30,13 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "metrics and losses that keep something": """
+        metric = keras.metrics.Mean()
+        for x, y in dataset:
+            metric(model(x))
+            metric.update_state(model(x))
+            keras.metrics.get("accuracy")(y, model(x))
+        """,
     "results that are used": """
         def f(x):
             y = tf.square(x)
@@ -129,6 +136,12 @@ SILENT = {
 }
 
 FLAGGED = {
+    "functions of losses and metrics": """
+        for x, y in dataset:
+            guess = model(x)
+            keras.metrics.binary_accuracy(y, guess)  # <-
+            tf.keras.losses.mse(y, guess)  # <-
+        """,
     "clipping that clips nothing": """
         def step(gradients):
             for g in gradients:

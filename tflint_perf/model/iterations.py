@@ -13,7 +13,7 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.named_calls import builtin_or_qualified
 from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Binding, Loop
-from tflint_perf.model.syntax import descendants, has_stars, integer, is_name, last_name, string
+from tflint_perf.model.syntax import argument, descendants, has_stars, integer, is_name, last_name, string
 
 # A loop of so few iterations costs next to nothing.
 FEW = 16
@@ -101,7 +101,15 @@ class Iterations:
             return self._most(call.args[0].value, traced, depth + 1)
         if name == "zip":
             return min(self._most(arg.value, traced, depth + 1) for arg in call.args)
-        return 0
+        return self._of_unstack(call) if name == "tf.unstack" and traced else 0
+
+    def _of_unstack(self, call: cst.Call) -> float:
+        """How many tensors there are along one of the first axes, of batches or steps in time; others are short."""
+        number, axis = argument(call, 1, "num"), argument(call, 2, "axis")
+        if axis is not None and integer(axis) not in (0, 1):
+            return 0
+        known = self.number(number) if number is not None else None
+        return math.inf if known is None else known
 
     def _of_range(self, bounds: list[cst.BaseExpression], traced: bool, depth: int) -> float:
         if not bounds:

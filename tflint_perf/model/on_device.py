@@ -224,7 +224,9 @@ class OnDevice:
         if dtype is not None:
             return dotted_name(dtype).rpartition(".")[2] not in ("int32", "string", "bool")
         initial = argument(node, 0, "initial_value")
-        return initial is not None and self._infer.value(initial).kind in ("tensor", "array")
+        if initial is None:
+            return False
+        return _is_float(initial) or self._infer.value(initial).kind in ("tensor", "array")
 
     def _of_attribute(self, node: cst.Attribute, path: tuple[int, ...]) -> bool | None:
         if self._is_of_optimizer(node):
@@ -278,6 +280,16 @@ class OnDevice:
         if isinstance(function.node, cst.Lambda):
             return self._ask(function.node.body, path)
         return _any(self._ask(r.value, path) for r in function.returns if r.value is not None)
+
+
+def _is_float(node: cst.BaseExpression) -> bool:
+    """`0.5`, `-0.5`, `[0.5, 1.0]`: of such a variable, TensorFlow makes one of type float32."""
+    match node:
+        case cst.UnaryOperation():
+            return _is_float(node.expression)
+        case cst.List() | cst.Tuple():
+            return any(_is_float(element.value) for element in node.elements)
+    return isinstance(node, cst.Float)
 
 
 def _is_asked_for_a_number(walk: Walk, node: cst.CSTNode) -> bool:

@@ -35,6 +35,7 @@ _CHANGES_VARIABLES = frozenset(["apply_gradients", "minimize", "assign", "assign
 _READS = frozenset(["numpy", "item", "tolist", "get_shape", "as_list", "set_shape"])
 _LIST_METHODS = frozenset(["append", "extend"])
 _ON_HOST = frozenset(["float", "int", "bool", "numpy", "item", "tolist"])
+_PARTS = ("layer", "model", "variable", "optimizer")
 _DEEPEST = 6
 
 
@@ -219,7 +220,9 @@ class OpLoops:
                     name = self._infer.names.qualified(node.func)
                     if not name or name.startswith(_OP_MODULES):
                         return True
-                case cst.BinaryOperation() if self._infer.value(node).kind == "tensor":
+                case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.Is() | cst.IsNot())]):
+                    pass
+                case cst.BinaryOperation() | cst.Comparison() if self._infer.value(node).kind == "tensor":
                     return True
                 case cst.Subscript(value=cst.Name() as base, slice=[_, _, *_]) if self._is_tensor_given(base):
                     return True
@@ -251,12 +254,7 @@ class OpLoops:
                     node, {counter.value}
                 ):
                     return True
-                case cst.Call() if self._infer.value(node).kind in (
-                    "layer",
-                    "model",
-                    "variable",
-                    "optimizer",
-                ):
+                case cst.Call() if self._infer.value(node).kind in _PARTS:
                     return True
         return False
 

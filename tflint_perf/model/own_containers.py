@@ -58,9 +58,16 @@ class OwnContainers:
         if binding is None or self._calls.function_at(call) is None or not isinstance(holder, cst.Name):
             return None
         reads = [read for read in self.reads(holder.value, binding) if not is_appended_to(self._walk, read)]
-        returned = all(isinstance(self._walk.parents.get(read), cst.Return) for read in reads)
+        returned = all(map(self._is_returned, reads))
         made_anew = self._loops.step_loop(binding.node) is self._loops.step_loop(call)
         return reads if reads and returned and made_anew else None
+
+    def _is_returned(self, read: cst.Name) -> bool:
+        """Whether a function returns a list, by itself or as a part of a tuple."""
+        parent = self._walk.parents.get(read)
+        while isinstance(parent, cst.Element | cst.Tuple):
+            parent = self._walk.parents.get(parent)
+        return isinstance(parent, cst.Return)
 
     def is_only_reduced(self, call: cst.Call) -> bool:
         """Whether nothing reads the list that `call` puts something into but TensorFlow's ops that make a sum or mean of it."""

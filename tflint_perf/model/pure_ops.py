@@ -35,6 +35,9 @@ def is_pure_op(name: str) -> bool:
     space, _, last = name.rpartition(".")
     if space == "tf":
         return last in _PURE
+    if space in ("keras.metrics", "keras.losses"):
+        # The functions beside the classes.
+        return last[:1].islower() and last not in ("get", "serialize", "deserialize")
     if space not in _PURE_SPACES or last in _CONTROL_FLOW or last.startswith(("random", "assert")):
         return False
     return kind_of_call(name) in ("tensor", "tensors") or space in ("tf.math", "tf.linalg")
