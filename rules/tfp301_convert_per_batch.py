@@ -17,7 +17,7 @@ from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 # Names of numbers that a step is given besides its batch.
 _SETTING = re.compile(
-    r"(?i)rate|eps|alpha|beta|gamma|lambda|sigma|step|epoch|temperature|weight|coef|scale|index|^lr$|^[nk]$|num|(?<!dis)count"
+    r"(?i)rate|eps|alpha|beta|gamma|lambda|sigma|step|epoch|temperature|weight|coef|scale|index|^lr$|^[nk]$|num|(?<!dis)count|(^|_)size"
 )
 _CONVERSIONS = ("tf.convert_to_tensor", "tf.constant", "tf.cast")
 
@@ -129,7 +129,7 @@ def _is_host_batch(model: Model, call: cst.Call, node: cst.BaseExpression) -> bo
             on_host = value.host and model.loops.step_loop(call) is not None
         case "unknown":
             # A batch that is made a tensor was none.
-            on_host = model.qualified(call.func) != "tf.cast"
+            on_host = model.qualified(call.func) != "tf.cast" and not model.loops.batches.is_length(node)
         case _:
             on_host = False
     if not on_host:

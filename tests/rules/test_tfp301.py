@@ -108,6 +108,19 @@ SILENT = {
         for step, (x, y) in enumerate(dataset):
             train_step(tf.cast(step, tf.float32), tf.constant(0.5))
         """,
+    "how many there are": """
+        @tf.function
+        def update(x, size):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(x)) / size
+            optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+        for step, image in enumerate(dataset):
+            current_batch_size = image.shape[0]
+            update(image, tf.constant(current_batch_size, dtype=tf.int64))
+            update(image, tf.constant(image.shape[0]))
+            rows = image.shape[0]
+            update(image, tf.constant(rows))
+        """,
     "one sample": """
         for image in images:
             model(tf.convert_to_tensor(image[None]))

@@ -34,6 +34,13 @@ class Batches:
         """How much data `node` holds."""
         return self._sizes.size(node)
 
+    def is_length(self, node: cst.BaseExpression) -> bool:
+        """Whether `node` is how many rows something has: `x.shape[0]`, or a name of that."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        if found is None:
+            return _is_part_of_shape(node)
+        return bool(found[1]) and all(b.path == () and _is_part_of_shape(b.value) for b in found[1])
+
     def is_made_anew(self, node: cst.CSTNode) -> bool:
         """Whether a loop runs `node`, here or through a call."""
         return self._sizes.is_made_anew(node)
@@ -121,3 +128,12 @@ class Batches:
         found = self._infer.bindings_reaching(node)
         values = [b.value for b in found[1] if b.value is not None] if found is not None else []
         return [node, *values]
+
+
+def _is_part_of_shape(node: cst.CSTNode | None) -> bool:
+    match node:
+        case cst.Subscript(
+            value=cst.Attribute(attr=cst.Name("shape")), slice=[cst.SubscriptElement(cst.Index())]
+        ):
+            return True
+    return False
