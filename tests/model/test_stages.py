@@ -134,3 +134,15 @@ def test_knows_which_stage_leaves_the_number_of_elements_open(dataset: str, name
     model = staged(f"here({dataset})")
     found = model.materializations.unknown_size(model.value(stage(model, "here").args[0].value))
     assert (found.name if found is not None else None) == name
+
+
+@pytest.mark.parametrize("calls_first", [True, False])
+def test_knows_what_an_applied_function_is_given_whoever_asks_first(calls_first: bool) -> None:
+    model = staged(
+        "data = source\nfor label in [1, 2]:\n    data = data.filter(lambda x, y: y != label)\n"
+        "def prepare(given):\n    return given.shuffle(9)\ndata.apply(prepare)\n"
+    )
+    if calls_first:
+        assert model.calls is not None
+    ways = [[each.name for each in way] for way in model.value(stage(model, "apply")).pipelines]
+    assert ["from_tensor_slices", "filter", "shuffle"] in ways

@@ -107,6 +107,19 @@ SILENT = {
     "a layer of Keras's that scales what is shown": (
         "scale_up = tf.keras.layers.Rescaling(255.0)\nfor x, y in batched:\n    show(scale_up(x))"
     ),
+    "what an applied function makes ahead": (
+        "def prepare(ds):\n    return ds.batch(8).prefetch(1)\nmodel.fit(source.apply(prepare))"
+    ),
+    "a function that is applied to rows of a table": (
+        "def prepare(rows):\n    return rows.batch(8)\nmodel.fit(frame.apply(prepare))"
+    ),
+    "a fit of something unknown": "def run(regressor):\n    regressor.fit(batched)",
+    "a bar around numbers": (
+        "from tqdm import tqdm\nbar = tqdm(enumerate([1, 2]))\nfor i, x in bar:\n    train_step(x, x)"
+    ),
+    "a builder's dataset that is made ahead": (
+        "builder = tfds.builder('mnist')\nmodel.fit(builder.as_dataset(split='train').batch(32).prefetch(1))"
+    ),
     "a fit of another library": "from sklearn.svm import SVC\nSVC().fit(batched)",
     "starred arguments": "model.fit(*batched)",
     "nothing": "",
@@ -133,6 +146,20 @@ FLAGGED = {
         "    grads = tape.gradient(loss, model.trainable_variables)\n"
         "    optimizer.apply_gradients(zip(grads, model.trainable_variables))",
         [BATCHED],
+    ),
+    "a bar with a name around numbered batches": (
+        "from tqdm import tqdm\nbar = tqdm(enumerate(batched), total=9)\nfor i, (x, y) in bar:\n    train_step(x, y)",
+        [BATCHED],
+    ),
+    "what a function makes that is applied": (
+        "def prepare(ds, size=8):\n    ds = ds.shuffle(9)\n    return ds.batch(size)\nmodel.fit(source.apply(prepare))",
+        [3],
+    ),
+    "a fit by its older name": ("model.fit_generator(batched, epochs=9)", [BATCHED]),
+    "a fit that is told what Keras's is": ("def run(net):\n    net.fit(batched, epochs=9)", [BATCHED]),
+    "a dataset of a builder": (
+        "builder = tfds.builder('mnist')\nmodel.fit(builder.as_dataset(split='train').batch(32))",
+        [2],
     ),
     "a validation by a layer of its own class": (
         "class Net(tf.keras.layers.Layer):\n    def call(self, x):\n        return x\nnet = Net()\n"

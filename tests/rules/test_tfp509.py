@@ -230,6 +230,13 @@ FLAGGED = {
         ds = ds.shuffle(1000)  # <-
         """,
     "decoded images": "files.map(load).shuffle(1000).batch(32)  # <-",
+    "8-bit images of a dataset that a function is applied to": """
+        def prepare(ds):
+            ds = ds.map(lambda x, y: (tf.cast(x, tf.float32), y))
+            ds = ds.map(lambda x, y: (x / 128.0 - 1.0, y))
+            return ds.shuffle(1000).batch(32)  # <-
+        train = tfds.load("mnist", split="train", as_supervised=True).apply(prepare)
+        """,
     "decoded images that are changed, by the name of what does it": """
         def prepare(paths, augment=None):
             ds = tf.data.Dataset.from_tensor_slices(paths).map(load)

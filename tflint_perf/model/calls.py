@@ -108,7 +108,7 @@ class CallGraph:
     def _candidates(self) -> list[cst.Call]:
         """The calls that may run a function of this file, in the order of the text by name."""
         walk = self._walk
-        of_objects = _RUNS | {"start"} | self._methods_by_name.keys() | walk.attribute_writes.keys()
+        of_objects = _RUNS | {"start", "apply"} | self._methods_by_name.keys() | walk.attribute_writes.keys()
         of_objects = of_objects.union(*(klass.attributes for klass in walk.classes.values()))
         return [
             call
@@ -138,6 +138,8 @@ class CallGraph:
         name = callee_name(call)
         run = self.run_by_strategy(call)
         given = self._function_argument(run) if run is not None else None
+        if given is None and self._applies_to_dataset(call):
+            given = self._function_argument(call.args[0].value)
         if given is None and self.is_map(call):
             given = self._function_argument(call.args[0].value)
         if given is not None:
@@ -191,6 +193,16 @@ class CallGraph:
         """The `run` of a class derived from `Thread` or `Process`, of which an object is started."""
         klass = self._infer.value(receiver).klass
         return self._infer.classes.run_of_thread(klass) if klass is not None else None
+
+    def _applies_to_dataset(self, call: cst.Call) -> bool:
+        """Whether it is `dataset.apply(prepare)`, which runs `prepare(dataset)`."""
+        return (
+            callee_name(call) == "apply"
+            and len(call.args) == 1
+            and isinstance(call.args[0].value, cst.Name)
+            and isinstance(call.func, cst.Attribute)
+            and self._infer.value(call.func.value).kind == "dataset"
+        )
 
     def _function_argument(self, node: cst.BaseExpression) -> Function | None:
         value = self._infer.value(node)
@@ -300,9 +312,12 @@ class CallGraph:
                 return self._run_arguments(call, position)
             if has_stars(call) or self.is_map(call):
                 return []
-            found = (
-                argument(call, position if position is None or position >= 0 else None, parameter) or default
-            )
+            found: cst.BaseExpression | None
+            if callee_name(call) == "apply" and self._function_argument_of_run(call, function):
+                found = getattr(call.func, "value", None) if position == 0 else default
+            else:
+                place = position if position is None or position >= 0 else None
+                found = argument(call, place, parameter) or default
             if found is not None:  # a call without it would fail
                 given.append(found)
         return given

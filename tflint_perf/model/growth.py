@@ -62,7 +62,7 @@ _KEEP_SIZE = re.compile(
 )
 # A function of such a name gives another image of the same size, where nothing more is known of it.
 _AUGMENTS = re.compile(
-    r"^(?!.*(crop|resiz|patch|extract|feature))(\w+_)?(augment|distort|jitter|flip|noise|rotat|normali[sz]|standardi[sz])",
+    r"^(?!.*(crop|resiz|patch|extract|feature))(\w+_)?(aug(?![a-z])|augment|distort|jitter|flip|noise|rotat|normali[sz]|standardi[sz])",
     re.I,
 )
 # What leaves bytes what they are.

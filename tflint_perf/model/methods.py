@@ -12,7 +12,9 @@ from tflint_perf.model.dataset_apis import DATASET_STAGES
 from tflint_perf.model.named_calls import (
     GENERATOR,
     TENSORS,
+    TFDS_BUILDER,
     builtin_or_qualified,
+    datasets_of_tfds,
     dtype_name,
     value_of_named_call,
 )
@@ -183,6 +185,8 @@ def _stage(infer: Inference, call: cst.Call, base: Value, name: str) -> Value:
 def _method(infer: Inference, call: cst.Call, base: Value, name: str) -> Value | None:
     match base.kind:
         case "dataset":
+            if name == "apply" and (made := _applied(infer, call)) is not None:
+                return made
             if name in DATASET_STAGES:
                 return _stage(infer, call, base, name)
             if name == "as_numpy_iterator":
@@ -198,6 +202,8 @@ def _method(infer: Inference, call: cst.Call, base: Value, name: str) -> Value |
             return Value("tensor", dtype=base.dtype) if name in TENSOR_METHODS else UNKNOWN
         case "object" if base.name == GENERATOR.name:
             return NONE if name in ("shuffle", "seed") else ARRAY
+        case "object" if base.name == TFDS_BUILDER.name and name == "as_dataset":
+            return datasets_of_tfds(infer, call, 0)
         case "array":
             return _array_method(infer, call, base, name)
         case "dict":
@@ -213,6 +219,19 @@ def _method(infer: Inference, call: cst.Call, base: Value, name: str) -> Value |
         case "model" | "layer":
             return _model_method(infer, base, name)
     return None
+
+
+def _applied(infer: Inference, call: cst.Call) -> Value | None:
+    """The dataset that a function gives in `dataset.apply(prepare)`; None where it is not known to be one."""
+    given = infer.value(call.args[0].value) if len(call.args) == 1 else UNKNOWN
+    if given.kind != "function" or not isinstance(call.args[0].value, cst.Name):
+        return None
+    made = UNKNOWN
+    if given.function is not None:
+        made = infer.returned(given.function)
+    elif given.outside:
+        made = infer.outside.called(given.outside)
+    return made if made.kind == "dataset" else None
 
 
 def _dict_method(infer: Inference, call: cst.Call, base: Value, name: str) -> Value | None:

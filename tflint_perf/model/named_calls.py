@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 TENSORS = Value("list", element=TENSOR)
 GENERATOR = Value("object", name="np.random.Generator")
+TFDS_BUILDER = Value("object", name="tensorflow_datasets.core.DatasetBuilder")
 _SPLITTING = frozenset({"even_splits", "subsplit"})
 _PAIRS_OF_ARRAYS = Value("tuple", items=(Value("tuple", items=(ARRAY, ARRAY)),) * 2)
 _PROGRESS_BARS = frozenset({"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.std.tqdm", "tqdm.trange",
@@ -175,13 +176,18 @@ def _partial(infer: Inference, call: cst.Call) -> Value:
     return _first(infer, call)
 
 
-def _tfds_load(infer: Inference, call: cst.Call) -> Value:
-    """`tfds.load`: datasets whose elements are single samples, unless `batch_size` is given."""
+def datasets_of_tfds(infer: Inference, call: cst.Call, at: int) -> Value:
+    """The datasets for the split that a call is given as its argument `at`: of single samples, unless it is given a
+    `batch_size`."""
     batched = keyword_argument(call, "batch_size")
     source = "tfds.load(batch_size)" if batched is not None and integer(batched) != 1 else "tfds.load"
     one = Value("dataset", pipelines=((Stage(source, call),),))
-    split = argument(call, 1, "split")
-    datasets = Value("dict", element=one) if split is None else _split(infer, split, one)
+    split = argument(call, at, "split")
+    return Value("dict", element=one) if split is None else _split(infer, split, one)
+
+
+def _tfds_load(infer: Inference, call: cst.Call) -> Value:
+    datasets = datasets_of_tfds(infer, call, 1)
     with_info = keyword_argument(call, "with_info")
     if isinstance(with_info, cst.Name) and with_info.value == "True":
         return Value("tuple", items=(datasets, Value("object", name="tfds.core.DatasetInfo")))
@@ -242,6 +248,7 @@ _BY_NAME: dict[str, Callable[[Inference, cst.Call], Value]] = {
     "tf.convert_to_tensor": _convert,
     "functools.partial": _partial,
     "tensorflow_datasets.load": _tfds_load,
+    "tensorflow_datasets.builder": lambda infer, call: TFDS_BUILDER,
     "np.random.default_rng": lambda infer, call: GENERATOR,
     "np.random.RandomState": lambda infer, call: GENERATOR,
     "super": lambda infer, call: UNKNOWN,

@@ -36,10 +36,12 @@ Use = Literal["train", "infer"]
 _MODEL_NAME = re.compile(r"(^|_)model$")
 _STEP_NAME = re.compile(r"(^|_)(train|step|fit)")
 # What trains or infers goes by one of these.
-_CONSUMERS = {"fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch", "GradientTape",
+_CONSUMERS = {"fit", "fit_generator", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch", "GradientTape",
               "function", "Model", "Sequential", "load_model", "applications", "hub"}  # fmt: skip
 # So may functions of other files.
 _MAY_STEP = re.compile(r"train|step|generat|infer|learn|optimi|update|translate|test|valid|forward", re.I)
+# What a `fit` of datasets is told by Keras's names alone.
+_OF_KERAS_FIT = ("epochs", "validation_data", "steps_per_epoch")
 # A loop that takes no more elements than this looks at them.
 _FEW = 10
 
@@ -96,16 +98,16 @@ class Pipelines:
 
     def arguments_of_keras(self) -> Iterator[tuple[cst.BaseExpression, Use]]:
         """What `fit`, `evaluate` and `predict` of models are given to take elements from."""
-        for name in ("fit", "evaluate", "predict"):
+        for name in ("fit", "fit_generator", "evaluate", "predict"):
             for call in self._walk.calls.get(name, ()):
                 if not self._is_keras_method(call):
                     continue
-                given = [argument(call, 0, "x")]
-                if name == "fit":
+                given = [argument(call, 0, "generator" if name == "fit_generator" else "x")]
+                if name.startswith("fit"):
                     given.append(keyword_argument(call, "validation_data"))
                 for node in given:
                     if node is not None:
-                        yield node, "train" if name == "fit" else "infer"
+                        yield node, "train" if name.startswith("fit") else "infer"
 
     def _given_to_other_files(self) -> Iterator[Consumption]:
         """Datasets that functions of other files are given, and take elements from as they come."""
@@ -127,8 +129,11 @@ class Pipelines:
             return value.kind == "model" and not (
                 value.klass is not None and self._infer.classes.has_foreign_base(value.klass)
             )
-        # AutoKeras batches what it is given.
-        return _MODEL_NAME.search(last_name(receiver)) is not None and not self._imports_autokeras
+        if self._imports_autokeras:
+            return False  # it batches what it is given
+        return _MODEL_NAME.search(last_name(receiver)) is not None or (
+            callee_name(call) == "fit" and any(keyword_argument(call, word) for word in _OF_KERAS_FIT)
+        )
 
     @cached_property
     def _imports_autokeras(self) -> bool:
@@ -140,12 +145,20 @@ class Pipelines:
         for node, loop in self._walk.loops.items():
             if not isinstance(node, cst.For) or self.only_inspects(loop):
                 continue
-            for dataset, target in iterated_with(node.iter, node.target):
+            for dataset, target in iterated_with(self._wrapper(node.iter), node.target):
                 value = self._infer.value(dataset)
                 if value.kind in ("dataset", "iterator") and target is not None and not self._is_few(dataset):
                     use = self.use_in(node, {name.value for name in target_names(target)})
                     if use is not None:
                         yield Consumption(dataset, value, use, loop)
+
+    def _wrapper(self, iterable: cst.BaseExpression) -> cst.BaseExpression:
+        """What a loop runs over: for `bar` the call that made it, as `bar = tqdm(enumerate(dataset))`."""
+        if not isinstance(iterable, cst.Name) or self._infer.value(iterable).kind != "generator":
+            return iterable
+        found = self._infer.bindings_reaching(iterable)
+        made = [b.value for b in found[1] if b.path == ()] if found is not None else []
+        return made[0] if len(made) == 1 and isinstance(made[0], cst.Call) else iterable
 
     def _is_few(self, dataset: cst.BaseExpression) -> bool:
         """Whether `dataset.take(count)` is a few elements, by all that its callers give as `count`."""
