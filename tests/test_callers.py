@@ -1061,3 +1061,66 @@ def test_a_model_that_other_files_give_as_a_parameter_may_be_compiled_itself(
         """
     files = write(project, nets=nets, score=score, program=program)
     assert lint(files, frozenset({"TFP107"})).get("score.py", []) == found
+
+
+_LEARNERS = """
+    import tensorflow as tf
+    class Learner(tf.keras.Model):
+        def improve(self, x):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(self(x) ** 2)
+            gradients = tape.gradient(loss, self.trainable_variables)
+            self.optimizer.apply_gradients(zip(gradients, self.trainable_variables))
+    class Planner(Learner):
+        pass
+"""
+_RUNNERS = {
+    "a function": """
+        def run(env, learner, steps=100):
+            for step in range(steps):
+                learner.improve(env.observe())
+        """,
+    "an object": """
+        class Run:
+            def __init__(self, env, learner, steps=100):
+                self.env, self.steps = env, steps
+                self.agent = learner
+            def train(self):
+                for step in range(self.steps):
+                    self.agent.improve(self.env.observe())
+        class LongRun(Run):
+            pass
+        def run(env, learner):
+            LongRun(env, learner).train()
+        """,
+    "an object of a class derived from another": """
+        class Run:
+            def __init__(self, env, learner):
+                self.env, self.agent = env, None
+                self.agent = learner
+        class LongRun(Run):
+            def __init__(self, env, learner, steps=100):
+                super().__init__(env, learner=learner)
+                self.steps = steps
+            def train(self):
+                for step in range(self.steps):
+                    self.agent.improve(self.env.observe())
+        """,
+}
+
+
+@pytest.mark.parametrize("runner", _RUNNERS.values(), ids=_RUNNERS.keys())
+@pytest.mark.parametrize(("given", "found"), [("Planner()", ["TFP101"]), ("other()", [])])
+def test_a_method_of_what_is_given_as_a_parameter_is_called(
+    project: Path, runner: str, given: str, found: list[str]
+) -> None:
+    start = "LongRun(env, learner).train()" if "def run(" not in runner else "run(env, learner=learner)"
+    program = f"""
+        from learners import Planner
+        from elsewhere import other
+        from runner import *
+        learner = {given}
+        {start}
+        """
+    files = write(project, learners=_LEARNERS, runner=runner, program=program)
+    assert lint(files).get("learners.py", []) == found

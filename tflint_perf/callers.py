@@ -20,6 +20,8 @@ from tflint_perf.source import Source
 _ROUNDS = 3
 _Place = tuple[Path, str]
 _OWN_METHOD = re.compile(r"::(\w+)\(\)\.(\w+)")
+# A method of what is given to a function of the same file as a parameter, by its name and its place.
+_OF_PARAMETER = re.compile(r"::([\w.]+)\[(\w+),(-?\d+)\]\.(\w+)")
 
 
 def callers_of(
@@ -67,6 +69,12 @@ class _Search:
         self._read: set[Path] = set()
         self._uses: dict[_Place, list[tuple[Path, Use]]] = {}
         self._known: dict[_Place, tuple[Caller, ...]] = {}
+        # Who is given an object calls none that are its own business.
+        methods = (name.rpartition(".")[2] for _, name in bases if "." in name)
+        self._methods = frozenset(name for name in methods if not name.startswith("_"))
+        # The uses of what is given as parameters: the function, the parameter, its place, and the method.
+        self._of_parameters: list[tuple[_Place, str, int, str, Use]] = []
+        self._followed: set[tuple[int, Path, Given]] = set()
 
     def look_for(self, wanted: Collection[_Place]) -> None:
         """Summarise the files that may call one of `wanted`: they say its name, and one of its file's."""
@@ -82,6 +90,8 @@ class _Search:
             homes.setdefault(said.encode(), set()).update(words)
         if homes:
             self._read_those_with(homes)
+            self._read_those_given(homes)
+            self._follow_parameters()
 
     def _read_those_with(self, homes: Mapping[bytes, Set[bytes]]) -> None:
         """Summarise the files that use one of the words, and import one that goes with it."""
@@ -94,18 +104,64 @@ class _Search:
             if any(not imported.isdisjoint(homes[word]) for word in used):
                 self._read_once(file)
 
+    def _read_those_given(self, homes: Mapping[bytes, Set[bytes]]) -> None:
+        """Summarise the files that use a method's word on what may be given to them, and the ones that may do so: these
+        import both, the file of the method and that which uses it."""
+        for word, words in homes.items():
+            if word.decode() not in self._methods:
+                continue
+            giving = [file for file in self._project if not words.isdisjoint(self._mentions.imported(file))]
+            known = frozenset().union(*map(self._mentions.imported, giving))
+            of_another = re.compile(rb"(?<!\bself)(?<!\bsuper\(\))\." + word + rb"\(")
+            for file in self._project:
+                stem = (file.parent.name if file.name == "__init__.py" else file.stem).encode()
+                if stem not in known or file in giving or word not in self._mentions.used(file):
+                    continue
+                if of_another.search(self._mentions.text(file)) is None:
+                    continue
+                self._read_once(file)
+                asks = any(place[0] == file for place, *_ in self._of_parameters)
+                for other in giving if asks else ():
+                    if stem in self._mentions.imported(other):
+                        self._read_once(other)
+
+    def _follow_parameters(self) -> None:
+        """Find what the methods are of what is given as parameters, by who gives it."""
+        for at, (place, parameter, position, method, use) in enumerate(self._of_parameters):
+            for file, giving in list(self._uses.get(place, ())):
+                for given in giving.given:
+                    named = given.name == parameter if given.name else given.at == position
+                    if not named or not given.path or (at, file, given) in self._followed:
+                        continue
+                    self._followed.add((at, file, given))
+                    found = self._function(self._files.follow(file, f"{given.path}.{method}"))
+                    if found is not None:
+                        self._uses.setdefault((found.file, found.name), []).append((place[0], use))
+
     def _read_once(self, file: Path) -> None:
         if file in self._read:
             return
         self._read.add(file)
-        for use in _uses(file, self._mentions.text(file), self._files):
+        for use in _uses(file, self._mentions.text(file), self._files, self._methods):
+            if (of := _OF_PARAMETER.fullmatch(use.path)) is not None:
+                self._of_parameters.append(((file, of[1]), of[2], int(of[3]), of[4], use))
+                continue
             own = _OWN_METHOD.fullmatch(use.path)
             found = self._files.follow(file, use.path) if own is None else None
+            if found is not None and use.given:
+                self._note_given(found, file, use)
             found = self._function(found) if use.how != "consume" else found
             if found is not None:
                 self._uses.setdefault((found.file, found.name), []).append((file, use))
             elif own is not None:  # which may be defined in derived classes alone
                 self._uses.setdefault((file, f"{own[1]}.{own[2]}"), []).append((file, use))
+
+    def _note_given(self, found: Found, file: Path, use: Use) -> None:
+        """Note what a constructor is given, also those of the class's bases, which may be the ones that run."""
+        if found.what != "thing" or found.thing is None or found.thing.kind != "class":
+            return
+        for klass in (found, *self._files.bases(found)):
+            self._uses.setdefault((klass.file, f"{klass.name}.__init__"), []).append((file, use))
 
     def _function(self, found: Found | None) -> Found | None:
         """The function that a call of what was found runs."""
@@ -222,12 +278,12 @@ def _are_taped(callers: Iterable[Caller]) -> bool:
     return taped == {True}
 
 
-def _uses(file: Path, data: bytes, files: Files) -> tuple[Use, ...]:
-    """What a file does with what it imports; nothing where it can't be read, or where the model fails on it."""
+def _uses(file: Path, data: bytes, files: Files, sought: frozenset[str]) -> tuple[Use, ...]:
+    """What a file does with what it imports, or is given of which methods are sought; nothing where it can't be read, or where the model fails on it."""
     from tflint_perf.asking import InternalError
     from tflint_perf.check import uses_in_source
 
     try:
-        return uses_in_source(Source.from_bytes(data, str(file)), Linked(files, file))
+        return uses_in_source(Source.from_bytes(data, str(file)), Linked(files, file, sought=sought))
     except (SourceError, InternalError):
         return ()

@@ -25,11 +25,13 @@ class Linked:
         file: Path,
         callers: Callers | None = None,
         imported: frozenset[Path] | None = None,
+        sought: frozenset[str] = frozenset(),
     ) -> None:
         self._files = files
         self._file = file
         self._imported = imported
         self._callers = callers or {}
+        self._sought = sought
         self._supposed: tuple[Caller, ...] = ()
         # Whether any answer depended on who calls this file's functions.
         self.asked = False
@@ -197,6 +199,10 @@ class Linked:
         self.asked = True
         known = self._callers.get(function, ())
         return (*known, *self._supposed)
+
+    def methods_sought(self) -> frozenset[str]:
+        """The names of methods of which it is asked who calls them."""
+        return self._sought
 
     def module_texts(self, dotted: str) -> tuple[bytes, ...]:
         """The texts of the module that an imported name is in, and of what that imports."""

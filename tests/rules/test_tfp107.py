@@ -649,7 +649,7 @@ FLAGGED = {
         """,
         [4, 5],
     ),
-    "several models in one pass": (
+    "several models one after the other, those of one statement once": (
         """
         coder = tf.keras.Sequential([tf.keras.layers.Dense(1)])
         head = tf.keras.Sequential([tf.keras.layers.Dense(1)])
@@ -657,6 +657,17 @@ FLAGGED = {
             code = tf.nn.relu(coder(x))
             scaled = code / 2
             keep(model(head(code)), model(scaled))
+        """,
+        [5, 7],
+    ),
+    "layers behind one another": (
+        """
+        coder = tf.keras.layers.Dense(1)
+        head = tf.keras.layers.Dense(1)
+        for x in dataset:
+            code = tf.nn.relu(coder(x))
+            scaled = code / 2
+            keep(head(scaled))
         """,
         [5],
     ),

@@ -43,8 +43,7 @@ _FEW = 10
 
 @dataclass(frozen=True, slots=True)
 class ForwardPass:
-    """The models and layers that one function, or one loop of it, calls per step, the later ones of `calls` on what the
-    first gives."""
+    """A model or layer that one function, or one loop of it, calls per step, and the layers that get what it gives."""
 
     function: Function | None
     loop: Loop | None
@@ -74,12 +73,14 @@ class ForwardPasses:
                 yield ForwardPass(function, loop, one_pass)
 
     def _passes(self, calls: list[cst.Call]) -> list[list[cst.Call]]:
-        """Calls of one place, those together that stand in one statement, or of which one takes what the other gives."""
+        """Calls of one place, those together that stand in one statement, or of which one, a layer's, takes what the other
+        gives: several models that are asked one after the other are several passes."""
         place = self._model.infer.place
         calls.sort(key=lambda call: place(call).order)
         passes: list[list[cst.Call]] = []
         for call in calls:
-            taken = self._taken_by(call) if passes else set()
+            is_layer = passes and self._model.value(call.func).kind == "layer"
+            taken = self._taken_by(call) if is_layer else set()
             for before in passes:
                 if place(before[-1]) is place(call) or not taken.isdisjoint(before):
                     before.append(call)

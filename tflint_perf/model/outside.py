@@ -89,6 +89,9 @@ class Outside(Protocol):
     def callers(self, function: str) -> tuple[Caller, ...]:
         """Who in other files calls a function of this file: "train_step", "Agent.learn"."""
 
+    def methods_sought(self) -> frozenset[str]:
+        """The names of methods of which it is asked who calls them, also of objects that are given as parameters."""
+
     def module_texts(self, dotted: str) -> tuple[bytes, ...]:
         """The texts of the module that an imported name is in, and of all files of the project that it imports; none
         where it is in no file of the project."""
@@ -152,6 +155,10 @@ class Nothing:
     def callers(self, function: str) -> tuple[Caller, ...]:
         """Nobody."""
         return ()
+
+    def methods_sought(self) -> frozenset[str]:
+        """None."""
+        return frozenset()
 
     def module_texts(self, dotted: str) -> tuple[bytes, ...]:
         """None."""

@@ -12,6 +12,7 @@ from tflint_perf.caller import NEEDED, Fate, Given, How
 from tflint_perf.model.conditions import conditions
 from tflint_perf.model.methods import methods_of_several, objects_of_several
 from tflint_perf.model.outside import RUN_OVER, name_outside
+from tflint_perf.model.parameters_behind import parameters_behind
 from tflint_perf.model.prefetching import takes_many
 from tflint_perf.model.scopes import Class
 from tflint_perf.model.short_loops import is_part_of_one_iteration
@@ -31,6 +32,7 @@ def uses(model: Model) -> Iterator[Use]:
     """What a file does with what it imports; its model has been made with what other files say."""
     for call in (call for calls in model.walk.calls.values() for call in calls):
         yield from _use(model, call, call.func, "call")
+        yield from _call_of_given(model, call)
         traces = model.infer.compiles(call.func) or model.compiled.is_dataset_tracer(call)
         how: How = "compile" if traces else "other"
         for arg in call.args if model.qualified(call.func) not in _SAVING else ():
@@ -108,6 +110,17 @@ def _use(model: Model, place: cst.CSTNode, used: cst.BaseExpression, how: How) -
     for value in ways or objects_of_several(model.infer, used):
         if value.outside:
             yield _use_of(model, place, value.outside, how)
+
+
+def _call_of_given(model: Model, call: cst.Call) -> Iterator[Use]:
+    """The call of a method of an object that other files give as a parameter, where such a method is sought."""
+    func = call.func
+    if not isinstance(func, cst.Attribute) or func.attr.value not in model.infer.outside.methods_sought():
+        return
+    if model.value(func).known or model.value(func.value).outside:
+        return
+    for function, parameter, at in parameters_behind(model, func.value):
+        yield _use_of(model, call, f"::{function}[{parameter},{at}].{func.attr.value}", "call")
 
 
 def _given(model: Model, call: cst.CSTNode) -> Iterator[Given]:
