@@ -124,6 +124,9 @@ class Dask:
             yield from self._results(waiting.popleft(), settings, neighbours)
             waiting.extend(self._send(batch, settings, neighbours) for batch in islice(batches, 1))
 
+    def preparation(self, paths: Sequence[Path], settings: Settings) -> None:
+        """As in `Engine`: it is the machines of the cluster that lint."""
+
     def _send(self, jobs: Sequence[Job], settings: Settings, neighbours: Neighbours) -> _Sent:
         digests = tuple(_digest(neighbours.at(job.path)) for job in jobs)
         place = neighbours.place and neighbours.place.absolute()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, Protocol
 
 from tflint_perf.problems import ConfigError
@@ -26,6 +27,9 @@ class Engine(Protocol):
             ConfigError: it can't be done as it was asked for.
         """
 
+    def preparation(self, paths: Sequence[Path], settings: Settings) -> Callable[[], None] | None:
+        """What can be done for these files while another process works; None where that would not pay."""
+
 
 @dataclass(frozen=True, slots=True)
 class Local:
@@ -41,6 +45,14 @@ class Local:
         from tflint_perf.pool import in_processes
 
         return in_processes(work, settings, neighbours, jobs)
+
+    def preparation(self, paths: Sequence[Path], settings: Settings) -> Callable[[], None] | None:
+        """As in `Engine`: to import what the processes need."""
+        if min(self.jobs, len(paths) // _FILES_A_PROCESS) < 2:
+            return None
+        from tflint_perf.forks import are_parsed, import_what_lints, may_fork
+
+        return import_what_lints if may_fork() and are_parsed(paths, settings.rules) else None
 
 
 @contextmanager

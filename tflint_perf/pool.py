@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import sys
-import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -13,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from tflint_perf.cache import News
+from tflint_perf.forks import may_fork
 from tflint_perf.project import FileResult, Job, Neighbours, lint_file
 from tflint_perf.settings import Settings
 
@@ -109,11 +108,9 @@ def _lint_batch(batch: _Batch, settings: Settings) -> _Linted:
 
 
 def _pool(jobs: int, neighbours: Neighbours) -> ProcessPoolExecutor:
-    # A fork is quick and safe where nothing else runs in this process; macOS's own libraries don't bear it.
-    forks = sys.platform == "linux" and threading.active_count() == 1
     return ProcessPoolExecutor(
         jobs,
-        multiprocessing.get_context("fork" if forks else "spawn"),
+        multiprocessing.get_context("fork" if may_fork() else "spawn"),
         _start,
         (neighbours.root, neighbours.place, neighbours.imported),
     )

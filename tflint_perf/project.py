@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -142,7 +142,8 @@ def lint_files(
         project = files_of_project(neighbours.root, paths, settings)
         from tflint_perf.imported import imported_files
 
-        neighbours.imported = imported_files(project, neighbours)
+        prepare = partial(engine.preparation, paths, settings)
+        neighbours.imported = imported_files(project, neighbours, prepare)
     results = _lint_all([Job(path) for path in paths], settings, neighbours, engine)
     left = {at: result.open for at, result in enumerate(results) if result.open}
     if left:

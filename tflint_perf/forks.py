@@ -1,0 +1,67 @@
+"""Processes that are forked: they begin with all that this one has imported, which takes longer than to lint ten files."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import sys
+import threading
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
+# So many files are looked at, and of so many it has to be seen that they are parsed.
+_LOOKED_AT, _PARSED = 64, 4
+
+
+def may_fork() -> bool:
+    """Whether a fork is quick and safe: where nothing else runs in this process; macOS's own libraries don't bear it."""
+    return sys.platform == "linux" and threading.active_count() == 1
+
+
+def are_parsed(paths: Sequence[Path], rules: Collection[str]) -> bool:
+    """Whether several of some files, taken from all of them evenly, pass the screen, so that it takes libcst to lint them."""
+    from tflint_perf.screen import passes
+
+    wanted, left = frozenset(rules), _PARSED
+    for path in paths[:: max(1, len(paths) // _LOOKED_AT)]:
+        try:
+            left -= passes(path.read_bytes(), wanted)
+        except OSError:
+            continue
+        if not left:
+            return True
+    return False
+
+
+def import_what_lints() -> None:
+    """Import what most files need to be linted, so that no process has to that is forked from now on."""
+    from importlib import import_module
+    from pkgutil import iter_modules
+
+    from tflint_perf import check, left_open, model  # noqa: F401
+    from tflint_perf.registry import house_rules
+
+    for module in iter_modules(model.__path__):
+        import_module(f"{model.__name__}.{module.name}")
+    house_rules()
+    # What the collector leaves alone, a forked process shares.
+    gc.freeze()
+
+
+def beside(work: Callable[[], T], meanwhile: Callable[[], None]) -> T:
+    """What a piece of work gives that a forked process does while this one does something else."""
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=lambda: sender.send(work()), daemon=True)
+    process.start()
+    sender.close()
+    try:
+        meanwhile()
+        return receiver.recv()  # type: ignore[no-any-return]
+    except EOFError:
+        return work()  # the process died; here the error shows
+    finally:
+        receiver.close()
+        process.join()
