@@ -425,6 +425,11 @@ SILENT = {
             loss = train_step(x, y)
             parse("loss {}".format(format(loss, ".2f")))
         """,
+    "what is picked from a list to go on with": """
+        for x, y in dataset:
+            environments[int(train_step(x, y))].reset()
+            print(train_step(x, rows[int(train_step(x, y))]).shape)
+        """,
     "what waits for a clock": """
         def measure():
             for x, y in dataset:
@@ -499,6 +504,10 @@ FLAGGED = {
     "a dict that is filled to be shown": (
         'logs = {}\n    logs["loss"] = float(loss)\n    bar.set_postfix(logs)',
         "show it",
+    ),
+    "the corner of a box": (
+        "left = int(loss[0])\n    cv2.rectangle(picture, (left, 1), (9, 9), 2)",
+        "copy only",
     ),
     "the text of a progress bar": ('bar.postfix["loss"] = f"{loss:.3f}"', "show it"),
     "a mean over a batch, shown behind a counter": (

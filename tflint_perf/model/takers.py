@@ -35,7 +35,7 @@ _COMPUTING = (
     "copy.",
 )
 _PICTURES = re.compile(
-    r"(matplotlib|seaborn|plotly|imageio|visdom)\..*|cv2\.(im(show|write)|VideoWriter)|(skimage\.io|scipy\.misc)\.im(save|show)|"
+    r"(matplotlib|seaborn|plotly|imageio|visdom)\..*|cv2\.(im(show|write)|VideoWriter|rectangle|putText|circle|line|polylines|ellipse|arrowedLine)|(skimage\.io|scipy\.misc)\.im(save|show)|"
     r"np\.save\w*|pickle\.dump|json\.dump|joblib\.dump|torchvision\.utils\.save_image|"
     r"(tf|keras)\.(preprocessing\.image|utils)\.(save_img|array_to_img)|tf\.(io\.)?write_file"
 )
