@@ -11,7 +11,7 @@ import libcst as cst
 
 from tflint_perf.model.dataset_apis import DATASET_STAGES
 from tflint_perf.model.frameworks import imports_another
-from tflint_perf.model.syntax import keyword_argument, last_name
+from tflint_perf.model.syntax import keyword_argument, last_name, target_names
 from tflint_perf.model.values import NOWHERE, UNKNOWN, Value, stream_from
 
 if TYPE_CHECKING:
@@ -126,11 +126,12 @@ class ByUse:
     def _gives_tensor(self, call: cst.Call, home: Scope) -> bool:
         """Whether what a call gives is given a name that is asked for `.numpy()`, or handed to an op."""
         statement = self._walk.parents.get(call)
-        match statement:
-            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
-                uses = self._infer.names.mentions(name, home) if name in home.bindings else []
-                return any(map(self._is_used_as_tensor, uses))
-        return False
+        targets = statement.targets if isinstance(statement, cst.Assign) else ()
+        names = {name.value for target in targets for name in target_names(target.target)}
+        uses = (
+            use for name in names & home.bindings.keys() for use in self._infer.names.mentions(name, home)
+        )
+        return any(map(self._is_used_as_tensor, uses))
 
     def _is_used_as_tensor(self, name: cst.Name) -> bool:
         parents = self._walk.parents
