@@ -244,7 +244,7 @@ def test_datasets_that_others_make_are_no_trouble() -> None:
     assert (
         flagged(
             "TFP509",
-            module("import tensorflow_datasets as tfds\nbuilder = tfds.builder('m')\n" + dedent(source)),
+            module("from catalogue import builder\n" + dedent(source)),
         )
         == []
     )
