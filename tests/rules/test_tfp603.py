@@ -27,6 +27,16 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "a loop over a few images, in a validation behind a counter": """
+        def validate(images, step):
+            for image in images:
+                shown = model(image)
+                tf.summary.image("x", shown, step=step)
+        for step, x in enumerate(dataset):
+            train_step(x)
+            if step % 500 == 0:
+                validate(x, step)
+        """,
     "a flush of anything else": """
         for step, x in enumerate(dataset):
             train_step(x)
@@ -185,6 +195,16 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a loop in a function that is also called behind no counter": """
+        def train(images):
+            for step, image in enumerate(images):
+                train_step(image)
+                tf.summary.image("x", image, step=step)  # <-
+        for epoch in range(9):
+            train(dataset)
+            if epoch % 3 == 0:
+                train(dataset)
+        """,
     "a flush of a writer of TensorFlow 1": """
         def write(log, values, step):
             for name, value in values.items():

@@ -11,6 +11,7 @@ import libcst as cst
 from tflint_perf.model.conditions import conditions
 from tflint_perf.model.each_step import trains_for_epochs
 from tflint_perf.model.reach import leads_to
+from tflint_perf.model.scopes import Function
 from tflint_perf.model.syntax import calls_below, keyword_argument, same_code
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ class Writes:
         if not all(map(self._asks_whether_there, conditions(self._walk, node, end))):
             return False
         if loop is not None:
-            return not trains_for_epochs(loop)
+            return not (trains_for_epochs(loop) or self._is_called_behind_counter(loop.function))
         function = self._model.calls.function_at(node)
         if function is None:
             return False
@@ -121,6 +122,12 @@ class Writes:
         if not sites:
             return not callers or any(caller.per_step and caller.always for caller in callers)
         return sites
+
+    def _is_called_behind_counter(self, function: Function | None) -> bool:
+        """Whether all calls of a function, a validation's perhaps, stand behind `if step % n`."""
+        sites = self._model.calls.sites(function) if function is not None else []
+        guards = [self._model.guards.guard_of(site) for site in sites]
+        return bool(guards) and all(guard is not None and guard.counts for guard in guards)
 
     def _asks_whether_there(self, condition: cst.CSTNode) -> bool:
         """Whether a condition only asks if there is something: `if writer is not None`."""
