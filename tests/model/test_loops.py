@@ -240,6 +240,23 @@ def test_a_guard_says_how_seldom_it_lets_through(body: str, every: int | None) -
     assert guard.every == every
 
 
+@pytest.mark.parametrize(
+    ("body", "guarded"),
+    [
+        ("if step % 100: return None\nhere()", True),
+        ("if step % 100 != 0:\n  return last\nfor x in rows: here()", True),
+        ("if not verbose: return\nhere()", True),
+        ("if step % 100 == 0: return\nhere()", False),
+        ("if step % 100: print(step)\nhere()", False),
+        ("for x in rows:\n  if step % 100: return\n  here()", False),
+    ],
+)
+def test_a_function_that_returns_on_most_steps_is_guarded(body: str, guarded: bool) -> None:
+    source = "def look(step):\n" + indent(body, "  ") + "\nfor step, x in enumerate(dataset): look(step)\n"
+    model = model_of(PREAMBLE + source)
+    assert (model.guard_of(here(model)) is not None) is guarded
+
+
 def test_a_guard_at_every_call_site_guards_the_function() -> None:
     source = (
         "def f(): here()\nfor i, x in enumerate(dataset):\n  if i % 10 == 0: f()\n  if i % 20 == 0: f()\n"

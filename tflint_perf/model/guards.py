@@ -113,15 +113,22 @@ class Guards:
         return None
 
     def _skipped(self, child: cst.CSTNode, suite: cst.CSTNode) -> Guard | None:
-        """A guard of the form `if step % 100: continue` on a statement before `child`."""
+        """A guard of the form `if step % 100: continue`, or `return` outside loops, on a statement before `child`."""
         if not isinstance(suite, cst.IndentedBlock):
             return None
         for statement in exits_before(self._walk, child, suite):
-            if statement.orelse is None and _ends_iteration(statement.body):
+            if statement.orelse is None and self._leaves(statement):
                 guard = self._of_test(statement.test, holds=False)
                 if guard is not None:
                     return guard
         return None
+
+    def _leaves(self, statement: cst.If) -> bool:
+        """Whether the body of an `if` ends the iteration, or the function where that stands in no loop of it."""
+        last = last_statement(statement.body)
+        return isinstance(last, cst.Continue) or (
+            isinstance(last, cst.Return) and self._loops.innermost_loop(statement) is None
+        )
 
     def _of_test(self, test: cst.BaseExpression, *, holds: bool) -> Guard | None:
         """The guard that a condition is, for code that runs when it holds or when it does not."""
@@ -203,7 +210,3 @@ class Guards:
 def _last_names(node: cst.CSTNode) -> list[str]:
     names = [name.value for name in names_read(node)]
     return names + [below.attr.value for below in descendants(node) if isinstance(below, cst.Attribute)]
-
-
-def _ends_iteration(body: cst.BaseSuite) -> bool:
-    return isinstance(last_statement(body), cst.Continue)
