@@ -60,6 +60,8 @@ SILENT = {
         ids = list(train_ds.map(lambda x, y: y).as_numpy_iterator())
         model.fit(train_ds)
         """,
+    "an array of what is tested on": "rows = np.array(list(test_ds.as_numpy_iterator()))",
+    "an array of a few": "rows = np.array(list(records.take(9)))",
     "labels": "labels = np.concatenate([y for x, y in train_ds])\nmodel.fit(train_ds)",
     "labels, by a loop": """
         for x, y in train_ds:
@@ -162,6 +164,9 @@ FLAGGED = {
     "an array of a list": """
         data = np.array(list(train_ds.as_numpy_iterator()))  # <-
         model.fit(train_ds)
+        """,
+    "an array of all, of which nothing says what it is for": """
+        rows = np.array(list(records.take(-1).as_numpy_iterator()), dtype=object)[:, 1]  # <-
         """,
     "a comprehension": "data = np.concatenate([x for x, y in train_ds])  # <-",
     "a comprehension of NumPy values": "data = np.stack([x.numpy() for x in records])  # <-\nmodel.fit(records)",

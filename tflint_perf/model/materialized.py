@@ -38,6 +38,7 @@ _COUNTED = frozenset(
 )  # fmt: skip
 # A dataset of no more elements than this is looked at, not trained on.
 _FEW = 100
+_ARRAYS = frozenset({"np.array", "np.asarray", "np.stack", "np.vstack", "np.concatenate"})
 _NAMES = frozenset({"list_files", "shuffle", "shard", "cache", "prefetch"})
 _TRAINING = re.compile(r"(^|_)train(ing)?(_|$)", re.I)
 
@@ -79,7 +80,7 @@ class Materializations:
                 outer = self._call_around(call)
                 if outer is not None and self._builtin(outer) == "len":
                     yield Materialization(outer, "length", *found)
-                elif self._is_trained_on(call, found[1]):
+                elif self._is_trained_on(call, found[1]) or self._is_made_an_array(outer, found):
                     yield Materialization(call, "list", *found)
 
     def _lengths(self) -> Iterator[Materialization]:
@@ -148,7 +149,7 @@ class Materializations:
         for stage in pipeline:
             if stage.name == "take":
                 count = integer(argument(stage.call, 0, "count"))
-                if count is None or count <= _FEW:
+                if count is None or count in range(_FEW + 1):  # -1 is all
                     return True
         if source.name in ("from_tensor_slices", "from_tensors"):
             return any(is_constant(arg.value) for arg in source.call.args)
@@ -170,6 +171,11 @@ class Materializations:
             and self._model.loops.kind(loop) == "step"
             for loop in self._walk.loops.values()
         )
+
+    def _is_made_an_array(self, around: cst.Call | None, found: tuple[cst.BaseExpression, Value]) -> bool:
+        """Whether `np.array(list(ds))` holds all elements in one array, where nothing says that they are tested on."""
+        holds = around is not None and self._builtin(around) in _ARRAYS
+        return holds and not any(map(is_name_of_evaluation, map(last_name, _receivers(found[0]))))
 
     def _is_counted_in_vain(self, found: tuple[cst.BaseExpression, Value]) -> bool:
         """Whether TensorFlow knows how many elements a dataset has, or training runs through all of them anyhow."""
@@ -208,10 +214,10 @@ class Materializations:
         return builtin_or_qualified(self._model.infer, call.func)
 
     def _call_around(self, node: cst.CSTNode) -> cst.Call | None:
-        """The call whose only argument `node` is."""
+        """The call whose first argument `node` is."""
         arg = self._model.parent(node)
         outer = self._model.parent(arg) if isinstance(arg, cst.Arg) else None
-        return outer if isinstance(outer, cst.Call) and len(outer.args) == 1 and arg in outer.args else None
+        return outer if isinstance(outer, cst.Call) and arg is outer.args[0] else None
 
     def _comprehension_keeps(self, loop: Loop) -> bool:
         """Whether a list comprehension keeps the elements of what it runs over, or the first part of each."""
@@ -225,6 +231,14 @@ class Materializations:
         if loop.node.inner_for_in is not None or loop.node.ifs:
             return False
         return _keeps(holder.elt, loop.node.target)
+
+
+def _receivers(dataset: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """An expression and what its methods are called on: of `ds.take(-1)` also `ds`."""
+    yield dataset
+    while isinstance(dataset, cst.Call) and isinstance(dataset.func, cst.Attribute):
+        dataset = dataset.func.value
+        yield dataset
 
 
 def _repeats_some_times(stage: Stage) -> bool:
