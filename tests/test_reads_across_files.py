@@ -23,6 +23,15 @@ RECORDS = """
         def open(self, paths):
             return tf.data.TextLineDataset(paths)
 """
+NAMES = """
+    import os
+
+    def listed(folder):
+        return [entry.path for entry in os.scandir(folder)]
+
+    def first(folder):
+        return listed(folder)[0]
+"""
 START = "import glob\nfrom records import Reader, prepare, read\n"
 
 
@@ -30,13 +39,15 @@ def rows(folder: Path, source: str) -> list[int]:
     """The rows of the module of readers that are flagged, where another module runs `source`."""
     (folder / "pyproject.toml").touch()
     (folder / "records.py").write_text(dedent(RECORDS).lstrip("\n"))
+    (folder / "names.py").write_text(dedent(NAMES).lstrip("\n"))
     (folder / "train.py").write_text(START + dedent(source))
     settings = Settings(root=folder, rules=frozenset({"TFP504"}), project_root=folder)
-    files = [folder / "records.py", folder / "train.py"]
+    files = [folder / name for name in ("records.py", "names.py", "train.py")]
     return [finding.start.row for result in lint_files(files, settings, 1) for finding in result.findings]
 
 
 SILENT = {
+    "a name that another module gives": "from names import first\nds = prepare(9, first('data'))",
     "nobody calls it": "files = glob.glob('data/*')",
     "one file": "ds = prepare(9, glob.glob('data/*'))\nds = read('a.tfrecord')",
     "one of several files": "ds = prepare(9, glob.glob('data/*')[0])",
@@ -59,6 +70,7 @@ FLAGGED = {
         [4],
     ),
     "a caller within": ("ds = prepare(9, glob.glob('data/*'))", [4]),
+    "names that another module lists": ("from names import listed\nds = prepare(9, listed('data'))", [4]),
     "a method": ("ds = Reader().open(glob.glob('data/*.txt'))", [11]),
 }
 

@@ -285,6 +285,22 @@ def test_one_unguarded_call_site_leaves_the_function_unguarded() -> None:
     assert model.guard_of(here(model)) is None
 
 
+@pytest.mark.parametrize(
+    ("calls", "guarded"),
+    [
+        (["log(i)", "log(i, at_end=False)"], True),
+        (["log(i)", "log(i, at_end=i == 9)"], False),
+        (["log(i)", "log(i, True)"], False),
+        (["log(i, *given)"], False),
+    ],
+)
+def test_a_flag_that_no_call_on_a_step_sets_is_a_guard(calls: list[str], guarded: bool) -> None:
+    source = "def log(i, at_end=False):\n  print(i)\n  if at_end:\n    x = i\n    here()\n"
+    source += "for i, x in enumerate(dataset):\n" + "".join(f"  {call}\n" for call in calls)
+    model = model_of(PREAMBLE + source + "log(0, at_end=True)\n")
+    assert (model.guard_of(here(model)) is not None) is guarded
+
+
 @pytest.mark.parametrize(("call", "kind"), [("Block(i)(x)", "none"), ("block(x)", "step")])
 def test_putting_layers_of_one_s_own_into_a_model_is_no_step(call: str, kind: str) -> None:
     model = model_of(f"""

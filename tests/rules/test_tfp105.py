@@ -16,6 +16,15 @@ model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 """
 
 SILENT = {
+    "each of several datasets": """
+        for x, y in datasets:
+            model.evaluate(x, y)
+        """,
+    "what is in a list that is called a dataset": """
+        dataset = [images, others]
+        for x in dataset:
+            model.predict(x)
+        """,
     "a part of the data whose size is told": """
         for share in range(1, 10):
             drawn = table.sample(share)
@@ -212,6 +221,15 @@ SILENT = {
 }
 
 FLAGGED = {
+    "batches of what is called a dataset, of which nothing else is known": (
+        """
+        for _, (x, y) in enumerate(tqdm(val_ds)):
+            model.evaluate(x, y, verbose=0)
+        for x in args.data_loader:
+            model.predict(x)
+        """,
+        [3, 5],
+    ),
     "what a memory of any name is told to give": (
         """
         for step in range(steps):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tflint_perf.model.dataset_apis import DATASET_FUNCTIONS
 
 # Namespaces whose lower-case functions are ops: they give tensors.
@@ -206,7 +208,7 @@ def kind_of_call(name: str) -> str:
     if name.startswith("np.") or name.startswith(_ARRAY_MODULES):
         return "array" if name not in _NO_ARRAYS and last[:1].islower() else ""
     if not name.startswith(("tf.", "keras.")):
-        return _BUILTIN_CALLS.get(name, "")
+        return "model" if _TRANSFORMERS.fullmatch(name) else _BUILTIN_CALLS.get(name, "")
     if name in _EXACT:
         return _EXACT[name]
     if space == "keras.models" or space == "keras":
@@ -234,6 +236,8 @@ def kind_of_call(name: str) -> str:
     return ""
 
 
+# The Keras models of Hugging Face's library.
+_TRANSFORMERS = re.compile(r"transformers\.(\w+\.)*TF(?!Train)[A-Z]\w*(\.from_(pretrained|config))?")
 _SUMMARIES = ("tf.assert", "tf.debugging")
 _OPTIMIZERS = ("Optimizer", "SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "Nadam", "Ftrl", "Lion",
                "Adafactor", "LossScaleOptimizer")  # fmt: skip

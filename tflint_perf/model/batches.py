@@ -12,12 +12,23 @@ from tflint_perf.model.flow import loops_around
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Binding
 from tflint_perf.model.sizes import Size, Sizes
-from tflint_perf.model.syntax import argument, callee_name, integer, keyword_argument, mentions, names_read
+from tflint_perf.model.syntax import (
+    argument,
+    callee_name,
+    integer,
+    keyword_argument,
+    last_name,
+    mentions,
+    names_read,
+)
 
 if TYPE_CHECKING:
     from tflint_perf.model.loops import Loops
 
 _GENERATORS = re.compile(r"(^|_)(generator|gen|loader|batches|next_batch|iterate_minibatches)$", re.I)
+# What gives batches, or samples, goes by one of these names, where nothing else is known of it.
+_STREAMS = re.compile(r"(^|_)(ds|dataset|(data)?_?(loader|generator|gen|iterator)|batches)$", re.I)
+_WRAPPING = frozenset({"enumerate", "tqdm", "iter", "zip"})
 # Arguments of `fit`, `evaluate` and `predict` that only make sense for a whole dataset.
 _OF_WHOLE_DATASETS = ("steps", "steps_per_epoch", "validation_data", "validation_split", "validation_steps")
 
@@ -81,18 +92,21 @@ class Batches:
         return [binding.value] if is_assigned and binding.value is not None else []
 
     def _is_generated(self, given: cst.BaseExpression) -> bool:
-        """Whether a loop takes something from what is called a generator: a sample or a batch."""
+        """Whether a loop takes something from what is called a generator, or a dataset: a sample or a batch."""
         found = self._infer.bindings_reaching(given) if isinstance(given, cst.Name) else None
         bindings = found[1] if found is not None else []
         return bool(bindings) and all(
             binding.kind == "for"
             and binding.value is not None
-            and any(
-                isinstance(source, cst.Call) and _GENERATORS.search(callee_name(source))
-                for source in self._sources(binding.value)
-            )
+            and any(map(self._is_stream, self._sources(_unwrapped(binding.value))))
             for binding in bindings
         )
+
+    def _is_stream(self, source: cst.BaseExpression) -> bool:
+        if isinstance(source, cst.Call):
+            return _GENERATORS.search(callee_name(source)) is not None
+        named = isinstance(source, cst.Name | cst.Attribute) and _STREAMS.search(last_name(source))
+        return bool(named) and not self._infer.value(source).known
 
     def _is_trial(self, call: cst.Call) -> bool:
         """Whether the loop makes the model anew: a fold or trial, whose slices are datasets."""
@@ -128,6 +142,13 @@ class Batches:
         found = self._infer.bindings_reaching(node)
         values = [b.value for b in found[1] if b.value is not None] if found is not None else []
         return [node, *values]
+
+
+def _unwrapped(iterable: cst.BaseExpression) -> cst.BaseExpression:
+    """What a loop runs over: `batches` of `enumerate(tqdm(batches))`."""
+    while isinstance(iterable, cst.Call) and callee_name(iterable) in _WRAPPING and iterable.args:
+        iterable = iterable.args[0].value
+    return iterable
 
 
 def _is_part_of_shape(node: cst.CSTNode | None) -> bool:

@@ -89,11 +89,10 @@ def _parameter(infer: Inference, binding: Binding, scope: Scope) -> Value:
     function = scope.function
     if function is None or binding.path is None:
         return UNKNOWN
-    if function.owner is not None and function.positional[:1] == [binding.name]:
-        if not function.has_decorator("staticmethod"):
-            takes_class = function.has_decorator("classmethod")
-            kind: Kind = "class" if takes_class else infer.classes.kind_of_instance(function.owner)
-            return Value(kind, klass=function.owner)
+    if function.owner is not None and function.is_bound and function.positional[:1] == [binding.name]:
+        takes_class = function.has_decorator("classmethod")
+        kind: Kind = "class" if takes_class else infer.classes.kind_of_instance(function.owner)
+        return Value(kind, klass=function.owner)
     annotation = binding.node.annotation if isinstance(binding.node, cst.Param) else None
     told = _value_of_annotation(infer, annotation.annotation) if annotation is not None else UNKNOWN
     # What callers give says more of a dataset, and of an object, which may be of a class derived from the one that is told.

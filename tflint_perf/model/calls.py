@@ -151,6 +151,8 @@ class CallGraph:
             function = self._run_by_thread(func.value)
         if function is not None:
             yield function
+            if isinstance(func, cst.Attribute):
+                yield from self._infer.classes.overrides(func)
         elif isinstance(func, cst.Attribute) and not value.known and (ways := self._methods_of_several(func)):
             yield from ways
         elif isinstance(func, cst.Attribute) and not value.known and name not in _COMMON:
@@ -247,7 +249,7 @@ class CallGraph:
 
     def given_outside(self, function: Function, name: str, *, per_step: bool = False) -> Iterator[Given]:
         """What callers in other files, or those that do so on each step, give as a parameter, as far as they say."""
-        places = function.positional[1:] if self._is_bound(function) else function.positional
+        places = function.places
         for caller in self.callers_outside(function):
             for given in caller.given if not per_step or (caller.per_step and caller.always) else ():
                 at = places[given.at] if 0 <= given.at < len(places) else given.name
@@ -303,9 +305,7 @@ class CallGraph:
 
     def _passed(self, function: Function, parameter: str) -> list[cst.BaseExpression]:
         given: list[cst.BaseExpression] = []
-        positional = function.positional
-        offset = 1 if self._is_bound(function) else 0
-        position = positional.index(parameter) - offset if parameter in positional else None
+        position = function.place_of(parameter)
         default = next((p.default for p in function.parameters if p.name.value == parameter), None)
         for call in self.sites(function):
             if callee_name(call) in _RUNS and self._function_argument_of_run(call, function):
@@ -316,8 +316,7 @@ class CallGraph:
             if callee_name(call) == "apply" and self._function_argument_of_run(call, function):
                 found = getattr(call.func, "value", None) if position == 0 else default
             else:
-                place = position if position is None or position >= 0 else None
-                found = argument(call, place, parameter) or default
+                found = argument(call, position if position >= 0 else None, parameter) or default
             if found is not None:  # a call without it would fail
                 given.append(found)
         return given
@@ -326,12 +325,8 @@ class CallGraph:
         return bool(call.args) and self._function_argument(call.args[0].value) is function
 
     @staticmethod
-    def _run_arguments(call: cst.Call, position: int | None) -> list[cst.BaseExpression]:
+    def _run_arguments(call: cst.Call, position: int) -> list[cst.BaseExpression]:
         packed = argument(call, 1, "args")
-        if isinstance(packed, cst.Tuple) and position is not None and 0 <= position < len(packed.elements):
+        if isinstance(packed, cst.Tuple) and 0 <= position < len(packed.elements):
             return [packed.elements[position].value]
         return []
-
-    @staticmethod
-    def _is_bound(function: Function) -> bool:
-        return function.owner is not None and not function.has_decorator("staticmethod")

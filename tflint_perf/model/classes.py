@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -30,12 +31,14 @@ class Classes:
         self._infer = infer
         self._bases: dict[Class, tuple[list[Class], str, bool]] = {}
         self._bases_outside: dict[Class, list[str]] = {}
+        self._derived: dict[Class, list[Class]] | None = None
         self._asking: set[Class] = set()
 
     def forget(self) -> None:
         """Drop what was worked out before other files could be asked."""
         self._bases.clear()
         self._bases_outside.clear()
+        self._derived = None
 
     # Lineage
 
@@ -102,7 +105,32 @@ class Classes:
             return None
         return next((above.methods["run"] for above in line if "run" in above.methods), None)
 
+    def derived(self, klass: Class) -> list[Class]:
+        """The classes of this file that are derived from one, also through others."""
+        if self._derived is None:
+            self._derived = {}
+            for other in self._infer.walk.classes.values():
+                for above in self.lineage(other)[1:]:
+                    self._derived.setdefault(above, []).append(other)
+        return self._derived.get(klass, [])
+
     # Members
+
+    def overrides(self, node: cst.Attribute) -> Iterator[Function]:
+        """The methods of derived classes in this file that an object's own method may be instead: `self.train_step`."""
+        klass = self._own_class(node)
+        for below in self.derived(klass) if klass is not None else ():
+            if node.attr.value in below.methods:
+                yield below.methods[node.attr.value]
+
+    def _own_class(self, node: cst.Attribute) -> Class | None:
+        """The class of which an object asks itself for something: `self.x` in one of its methods."""
+        function = self._infer.names.scope_of(node).function
+        while function is not None and function.owner is None:
+            function = function.outer
+        if function is None or not isinstance(node.value, cst.Name):
+            return None
+        return function.owner if function.positional[:1] == [node.value.value] else None
 
     def member(self, base: Value, name: str, use: cst.Attribute | None = None) -> Value | None:
         """A method or attribute that a class in this file, or a base of it in this file, gives to its instances.

@@ -80,10 +80,9 @@ class Told:
         `around` says what names are where the call stands.
         """
         told: dict[str, Constant] = {}
-        offset = 1 if function.owner is not None and not function.has_decorator("staticmethod") else 0
         for param in function.parameters:
             name = param.name.value
-            at = function.positional.index(name) - offset if name in function.positional else -1
+            at = function.place_of(name)
             given = argument(call, at if at >= 0 else None, name) if call is not None else None
             if given is None and (call is None or not has_stars(call)):
                 given = param.default

@@ -9,6 +9,7 @@ import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.conditions import exits_before
+from tflint_perf.model.decided import Told, is_left_out
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.scopes import Function
@@ -51,6 +52,7 @@ class Guards:
         self._calls = calls
         self._loops = loops
         self._walk = infer.walk
+        self._told = Told(infer, calls)
         # Those in front of all calls of a function.
         self._at_sites: dict[Function, Guard | None] = {}
 
@@ -62,6 +64,9 @@ class Guards:
         function = self._calls.function_at(node)
         if function is None or self._loops.step_loop(node) is not None:
             return None
+        left_off = self._left_off(node, function)
+        if left_off is not None:
+            return left_off
         if function not in self._at_sites:
             self._at_sites[function] = None  # functions that call each other
             # A call before the training, or once an epoch, needs none.
@@ -100,6 +105,27 @@ class Guards:
             ):
                 return None
             child, current = current, parents.get(current)
+        return None
+
+    def _left_off(self, node: cst.CSTNode, function: Function) -> Guard | None:
+        """The flag in front of `node` that no call on a step sets: `log(epoch, loss, at_end=True)` ends an epoch."""
+        flag = self._flag_before(node, function)
+        sites = (
+            [site for site in self._calls.sites(function) if self._loops.is_per_step(site)] if flag else []
+        )
+        told = [self._told.by_call(function, site) for site in sites]
+        left_out = [named is not None and is_left_out(self._walk, node, named) for named in told]
+        return Guard(flag) if flag is not None and left_out and all(left_out) else None
+
+    def _flag_before(self, node: cst.CSTNode, function: Function) -> cst.Name | None:
+        """A parameter that a condition in front of `node` asks."""
+        child, current = node, self._walk.parents.get(node)
+        while current is not None and current is not function.node:
+            if isinstance(current, cst.If) and child is not current.test:
+                for name in names_read(current.test):
+                    if name.value in function.places:
+                        return name
+            child, current = current, self._walk.parents.get(current)
         return None
 
     def _recording_guard(self, node: cst.With) -> Guard | None:

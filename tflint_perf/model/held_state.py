@@ -60,8 +60,7 @@ def _assigns(call: cst.Call, names: set[str]) -> bool:
 def _parameters_given(calls: CallGraph, call: cst.Call, names: set[str]) -> Iterator[str]:
     """The parameters of what a call runs that get one of some names."""
     for function in calls.targets(call):
-        offset = int(function.owner is not None and not function.has_decorator("staticmethod"))
-        for at, name in enumerate(function.positional[offset:]):
+        for at, name in enumerate(function.places):
             given = argument(call, at, name)
             if isinstance(given, cst.Name) and given.value in names:
                 yield name

@@ -162,9 +162,7 @@ class HostValues:
         self, call: cst.Call, arg: cst.Arg, function: Function, seen: frozenset[cst.CSTNode]
     ) -> Iterator[Fate]:
         """What a function of this file makes of what it is given."""
-        names = function.positional
-        if function.owner is not None and not function.has_decorator("staticmethod"):
-            names = names[1:]
+        names = function.places
         position = list(call.args).index(arg)
         if arg.keyword is not None:
             name = arg.keyword.value

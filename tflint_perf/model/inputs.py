@@ -162,12 +162,11 @@ class Inputs:
             return not isinstance(call.func, cst.Attribute) or self.are_same(call.func.value)
         if binding.name in self._touched or binding.name not in function.positional:
             return False
-        bound = function.owner is not None and not function.has_decorator("staticmethod")
-        given = argument(call, function.positional.index(binding.name) - bound, binding.name)
+        given = argument(call, function.place_of(binding.name), binding.name)
         return binding.value is not None if given is None else self.are_same(given)
 
 
 def _is_instance(function: Function, binding: Binding) -> bool:
     """Whether a parameter is the `self` of a method."""
     is_first = binding.kind == "param" and function.positional[:1] == [binding.name]
-    return is_first and function.owner is not None and not function.has_decorator("staticmethod")
+    return is_first and function.is_bound

@@ -152,9 +152,7 @@ class Kept:
 
 def _given_to(function: Function, call: cst.Call, node: cst.CSTNode) -> str:
     """The parameter by which a function gets an argument; "" where that does not show."""
-    names = function.positional
-    if function.owner is not None and not function.has_decorator("staticmethod"):
-        names = names[1:]
+    names = function.places
     for at, arg in enumerate(call.args):
         if arg.star:
             return ""

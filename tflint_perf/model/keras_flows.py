@@ -128,11 +128,10 @@ class Makers:
 
     def _by_threads(self, function: Function, parameter: Binding) -> Iterator[cst.BaseExpression]:
         """What threads give a function as a parameter: `Thread(target=train, args=(images,))`."""
-        offset = int(function.owner is not None and not function.has_decorator("staticmethod"))
-        place = function.positional.index(parameter.name) if parameter.name in function.positional else 0
+        place = function.place_of(parameter.name)
         for call in self._infer.walk.calls.get("Thread", ()):
             target, given = keyword_argument(call, "target"), keyword_argument(call, "args")
             if target is None or self._infer.value(target).function is not function:
                 continue
-            if isinstance(given, cst.Tuple | cst.List) and 0 <= place - offset < len(given.elements):
-                yield given.elements[place - offset].value
+            if isinstance(given, cst.Tuple | cst.List) and 0 <= place < len(given.elements):
+                yield given.elements[place].value

@@ -118,6 +118,10 @@ def _called(infer: Inference, call: cst.Call, callee: Value) -> Value:
 def _as_called(infer: Inference, call: cst.Call, function: Function) -> Value:
     """What a function gives to one of its callers: of datasets, those made of what that caller gives it."""
     value = infer.returned(function)
+    if value.kind in ("never", "none") and isinstance(call.func, cst.Attribute):
+        # What is there to be overridden gives what the classes below do.
+        below = [infer.returned(override) for override in infer.classes.overrides(call.func)]
+        value = join(below) if below else value
     if infer.arguments_of is None or not _holds_several_ways(value):
         return value
     given = {way for arg in call.args for way in infer.value(arg.value).pipelines}

@@ -178,7 +178,10 @@ class Parallelism:
             return bool(given) and all(
                 node is not None and self.are_several_files(node, depth + 1) for node in given
             )
-        return self.is_dataset_of_files(self._infer.value(call), depth + 1)
+        value = self._infer.value(call)
+        # A list that a function of another file makes of names.
+        made_elsewhere = bool(self._infer.value(call.func).outside) and value.kind == "list"
+        return made_elsewhere or self.is_dataset_of_files(value, depth + 1)
 
     def is_dataset_of_files(self, value: Value, depth: int = 0) -> bool:
         """Whether a dataset's elements are file names, several of them."""
@@ -239,10 +242,9 @@ class Parallelism:
         callers, given = calls.callers_outside(function), calls.arguments(function, node.value)
         if not (callers or given) or (calls.sites(function) and not given):
             return False
-        bound = function.owner is not None and not function.has_decorator("staticmethod")
-        at = function.positional.index(node.value) - bound if node.value in function.positional else None
+        at = function.place_of(node.value)
         return all(self.are_several_files(each, depth + 1) for each in given) and all(
-            caller.how == "call" and {node.value, at, "*"} & set(caller.files) for caller in callers
+            caller.how == "call" and {node.value, at, "*"} & {*caller.files} for caller in callers
         )
 
 

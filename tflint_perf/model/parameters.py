@@ -169,6 +169,4 @@ class Parameters:
     @staticmethod
     def name_at(function: Function, position: int) -> str:
         """The parameter that a call gives at `position`; "" where there is none."""
-        is_bound = function.owner is not None and not function.has_decorator("staticmethod")
-        names = function.positional[1:] if is_bound else function.positional
-        return names[position] if position < len(names) else ""
+        return function.places[position] if position < len(function.places) else ""

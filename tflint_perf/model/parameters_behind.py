@@ -21,7 +21,7 @@ def parameters_behind(model: Model, node: cst.BaseExpression) -> set[tuple[str, 
     """The parameters that an expression, a name or `self.agent`, may have its value from: each by the name of its function,
     as other files know that, its own name, and its place in a call."""
     return {
-        (name, parameter, _place(function, parameter))
+        (name, parameter, function.place_of(parameter))
         for function, parameter in _behind(model, node, 0)
         if (name := _name(function))
     }
@@ -50,10 +50,3 @@ def _name(function: Function) -> str:
     if function.name == "__init__" and owner is not None and owner.function is None:
         return f"{owner.name}.__init__"
     return name_outside(function)
-
-
-def _place(function: Function, parameter: str) -> int:
-    """The place of a parameter in a call; -1 where it is given by keyword only."""
-    bound = function.owner is not None and not function.has_decorator("staticmethod")
-    places = function.positional[1:] if bound else function.positional
-    return places.index(parameter) if parameter in places else -1

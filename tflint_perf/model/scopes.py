@@ -124,6 +124,20 @@ class Function:
         return [param.name.value for param in (*params.posonly_params, *params.params)]
 
     @property
+    def is_bound(self) -> bool:
+        """Whether it is a method that gets the object it is called on, or its class, as the first parameter."""
+        return self.owner is not None and not self.has_decorator("staticmethod")
+
+    @property
+    def places(self) -> list[str]:
+        """The names of the parameters in the order of a call's arguments: without `self`."""
+        return self.positional[1:] if self.is_bound else self.positional
+
+    def place_of(self, parameter: str) -> int:
+        """The place of a parameter among a call's arguments; -1 for one that is given by keyword only."""
+        return self.places.index(parameter) if parameter in self.places else -1
+
+    @property
     def decorators(self) -> tuple[cst.Decorator, ...]:
         """The decorators, none for a lambda."""
         return tuple(self.node.decorators) if isinstance(self.node, cst.FunctionDef) else ()

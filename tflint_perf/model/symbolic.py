@@ -227,9 +227,8 @@ class Symbolic:
         function = self._infer.names.function_with.get(binding.node)
         if function is None or not self.is_traced(function):
             return False
-        if function.owner is not None and function.positional[:1] == [binding.name]:
-            if not function.has_decorator("staticmethod"):
-                return False
+        if function.is_bound and function.positional[:1] == [binding.name]:
+            return False
         value = value_of_binding(self._infer, binding, function.scope)
         for index in path:
             value = value.items[index] if value.items is not None and index < len(value.items) else value

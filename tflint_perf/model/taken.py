@@ -32,9 +32,7 @@ class Taken:
     def by(self, function: Function) -> list[tuple[str, int]]:
         """Such parameters by name, each with its place in a call; -1 for one that is given by keyword only."""
         names = self._by_function.get(function, ())
-        bound = function.owner is not None and not function.has_decorator("staticmethod")
-        places = function.positional[1:] if bound else function.positional
-        return [(name, places.index(name) if name in places else -1) for name in sorted(names)]
+        return [(name, function.place_of(name)) for name in sorted(names)]
 
     @cached_property
     def _by_function(self) -> dict[Function, set[str]]:

@@ -204,10 +204,9 @@ class Trials:
             if arg.keyword is not None:
                 yield function, arg.keyword.value
                 continue
-            bound = function.owner is not None and not function.has_decorator("staticmethod")
-            position = call.args.index(arg) + (1 if bound else 0)
-            if position < len(function.positional):
-                yield function, function.positional[position]
+            position = call.args.index(arg)
+            if position < len(function.places):
+                yield function, function.places[position]
 
     def _reads(self, function: Function, name: str) -> list[cst.Name]:
         bound = {binding.node for binding in function.scope.bindings.get(name, ())}
