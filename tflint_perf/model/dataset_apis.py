@@ -33,6 +33,7 @@ DATASET_FUNCTIONS: dict[str, bool | None] = {
     "tf.data.experimental.sample_from_datasets": None,
     "tf.data.experimental.choose_from_datasets": None,
     "tf.data.experimental.load": None,
+    "tf.data.experimental.from_variant": None,
     "keras.utils.image_dataset_from_directory": True,
     "keras.utils.text_dataset_from_directory": True,
     "keras.utils.audio_dataset_from_directory": True,
