@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tflint_perf import screen
 from tflint_perf.finding import Finding
 from tflint_perf.settings import Settings
 from tflint_perf.source import Source
@@ -204,7 +205,7 @@ MATTERS = {
 @pytest.mark.parametrize(("text", "expected"), MATTERS.items())
 def test_a_quick_look_tells_what_matters(text: str, expected: tuple[bool, bool]) -> None:
     assert (has_suppressions(text), names_us(text)) == expected
-    assert names_us(text.encode()) == expected[1]
+    assert screen.names_us(text.encode()) == expected[1]
 
 
 SAID_NOTHING = [

@@ -114,7 +114,7 @@ def test_nothing_is_said_of_a_cost_that_nobody_has_measured(records: tuple[Evide
 @pytest.fixture
 def recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Synthetic evidence on record: TFP406 costs something, and nothing else was measured."""
-    monkeypatch.setattr(evidence, "all_evidence", lambda: {"TFP406": on_record(result())})
+    monkeypatch.setattr(evidence, "all_evidence", lambda **_: {"TFP406": on_record(result())})
     monkeypatch.setattr(cost, "all_evidence", evidence.all_evidence)
     monkeypatch.setattr(cost, "cost_on_record", cost.cost_on_record.__wrapped__)
 

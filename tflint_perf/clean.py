@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 from tflint_perf.cache import NAME
@@ -36,8 +35,10 @@ def remove_cache(here: Path, named: str | None = None) -> str:
         raise ConfigError(
             f"not removed, for it is not called {NAME} and has no file of that name", str(folder)
         )
+    from shutil import rmtree  # which takes a while to import, and every run asks where the cache is
+
     try:
-        shutil.rmtree(folder)
+        rmtree(folder)
     except OSError as error:
         raise ConfigError(f"not removed: {reason(error)}", str(folder)) from None
     return f"Removed the cache at {folder}"

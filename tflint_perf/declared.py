@@ -12,7 +12,8 @@ from pathlib import Path
 
 from tflint_perf.rule import Claim, Rule
 
-_DECLARATION = re.compile(r"^class \w+\(Rule\):\n.*?(?=^    def check\()", re.MULTILINE | re.DOTALL)
+_CLASS = re.compile(r"^class \w+\(Rule\):\n", re.MULTILINE)
+_CHECK = "\n    def check("
 _ATTRIBUTES = frozenset(
     {
         "code",
@@ -50,8 +51,9 @@ def declared_rule(file: Path) -> type[Rule]:
         NotDeclaredError: the file cannot be read in this way.
     """
     try:
-        found = _DECLARATION.findall(file.read_text(encoding="utf-8"))
-        (definition,) = ast.parse("".join(found)).body
+        text = file.read_text(encoding="utf-8")
+        (found,) = _CLASS.finditer(text)
+        (definition,) = ast.parse(text[found.start() : text.index(_CHECK, found.start())]).body
         assert isinstance(definition, ast.ClassDef)
         attributes = {name: _value(value) for name, value in _assignments(definition)}
         attributes["__doc__"] = ast.get_docstring(definition, clean=False)

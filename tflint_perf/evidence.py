@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -34,13 +35,20 @@ class Evidence:
         return "CPU" if self.kind == "cpu" else self.device
 
 
+# What was measured again and again in a run, the most of a file by far: lists of lists of numbers.
+_SERIES = re.compile(r"\[\s*\[[^\"]*\]\s*\]")
+
+
 @cache
-def all_evidence() -> Mapping[str, tuple[Evidence, ...]]:
-    """The evidence on record by code, device by device in the order of the file names; also that of plugins."""
-    found = dict(read_evidence(evidence_folder()))
+def all_evidence(*, series: bool = False) -> Mapping[str, tuple[Evidence, ...]]:
+    """The evidence on record by code, device by device in the order of the file names; also that of plugins.
+
+    Without `series`, what was measured step by step is left out: each run of the linter reads the rest.
+    """
+    found = dict(read_evidence(evidence_folder(), series=series))
     for plugin in plugins():
         # What a plugin has measured says nothing of another package's rules.
-        for code, records in read_evidence(plugin.fixtures / "evidence").items():
+        for code, records in read_evidence(plugin.fixtures / "evidence", series=series).items():
             info = catalogue().get(code)
             if info is not None and info.plugin == plugin:
                 found[code] = records
@@ -52,11 +60,13 @@ def evidence_folder() -> Path:
     return Path(importlib.import_module("tflint_perf.fixtures").__path__[0]) / "evidence"
 
 
-def read_evidence(folder: Path) -> Mapping[str, tuple[Evidence, ...]]:
+def read_evidence(folder: Path, *, series: bool = True) -> Mapping[str, tuple[Evidence, ...]]:
     """The evidence in the files of a folder; none if it is not there."""
     found: dict[str, list[Evidence]] = {}
     for file in sorted(folder.glob("*.json")):
-        for code, evidence in evidence_of(json.loads(file.read_text(encoding="utf-8"))).items():
+        text = file.read_text(encoding="utf-8")
+        document = json.loads(text if series else _SERIES.sub("[]", text))
+        for code, evidence in evidence_of(document).items():
             found.setdefault(code, []).append(evidence)
     return {code: tuple(records) for code, records in found.items()}
 

@@ -291,8 +291,7 @@ def _lint_bytes(
 def _screened(
     data: bytes, path: str, settings: Settings, neighbours: Neighbours, callers: Callers | None
 ) -> tuple[FileResult, bytes]:
-    from tflint_perf.screen import passes, through_imports
-    from tflint_perf.suppress import names_us
+    from tflint_perf.screen import names_us, passes, through_imports
 
     # Most files stop here: they are neither decoded nor parsed.
     if not passes(data, settings.rules) and not names_us(data):

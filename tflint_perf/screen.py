@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 
-from tflint_perf.catalogue import catalogue
+from tflint_perf.catalogue import catalogue, prefixes
 
 _TENSORFLOW = re.compile(rb"tensorflow|keras")
 # How a line begins by which a module runs something: a main guard, a loop, a call.
@@ -31,6 +31,22 @@ def _words(rules: frozenset[str]) -> tuple[tuple[_Words, _Words | None], ...]:
 
 def _any_of(words: Iterable[str]) -> _Words:
     return re.compile(b"|".join(re.escape(word.encode()) for word in sorted(words)))
+
+
+@cache
+def naming_us() -> str:
+    """The pattern of suppressions that name this tool or its codes."""
+    return rf"#\s*(?:tflint-perf\s*:|noqa\s*:[^\r\n]*\b(?:{'|'.join(prefixes())}))"
+
+
+@cache
+def _naming_us_in_bytes() -> _Words:
+    return re.compile(naming_us().encode(), re.IGNORECASE)
+
+
+def names_us(data: bytes) -> bool:
+    """Whether a file may hold a suppression that can be unused: one that names this tool or its codes."""
+    return _naming_us_in_bytes().search(data) is not None
 
 
 def through_imports(data: bytes, rules: frozenset[str]) -> frozenset[str]:

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from tflint_perf.catalogue import prefixes
 from tflint_perf.comments import Directive, Item, Mark, directives
 from tflint_perf.finding import Finding
+from tflint_perf.screen import naming_us
 from tflint_perf.settings import Settings
 from tflint_perf.source import Source
 
@@ -23,17 +23,15 @@ class _Patterns:
     """What suppressions look like that name this tool, and those that count for it."""
 
     names_us: re.Pattern[str]
-    names_us_in_bytes: re.Pattern[bytes]
     counts_for_us: re.Pattern[str]
 
 
 @cache
 def _patterns() -> _Patterns:
     # Codes of other tools are none of our business; a bare `# noqa` only when there is something to suppress.
-    ours = rf"#\s*(?:tflint-perf\s*:|noqa\s*:[^\r\n]*\b(?:{'|'.join(prefixes())}))"
+    ours = naming_us()
     return _Patterns(
         re.compile(ours, re.IGNORECASE),
-        re.compile(ours.encode(), re.IGNORECASE),
         re.compile(ours + r"|#\s*noqa(?![\w-])(?!\s*:)", re.IGNORECASE),
     )
 
@@ -55,10 +53,8 @@ def has_suppressions(text: str) -> bool:
     return _patterns().counts_for_us.search(text) is not None
 
 
-def names_us(text: str | bytes) -> bool:
+def names_us(text: str) -> bool:
     """Whether the text may hold a suppression that can be unused: one that names this tool or its codes."""
-    if isinstance(text, bytes):
-        return _patterns().names_us_in_bytes.search(text) is not None
     return _patterns().names_us.search(text) is not None
 
 
