@@ -79,3 +79,58 @@ def test_a_package_that_gives_a_class_hides_the_module_of_that_name(tmp_path: Pa
     settings = Settings(root=tmp_path, rules=frozenset({"TFP301"}), project_root=tmp_path)
     results = lint_files([tmp_path / name for name in texts], settings, 1)
     assert [finding.start.row for result in results for finding in result.findings] == [14]
+
+
+AGENTS = """
+    import tensorflow as tf
+
+    class Learner:
+        def __init__(self):
+            self.net, self.optimizer = tf.keras.Sequential(), tf.keras.optimizers.Adam()
+        @tf.function
+        def update(self, x):
+            with tf.GradientTape() as tape:
+                loss = self.net(x)
+            gradients = tape.gradient(loss, self.net.trainable_variables)
+            self.optimizer.apply_gradients(zip(gradients, self.net.trainable_variables))
+
+    class Duelist(Learner):
+        pass
+"""
+MEMORY = """
+    import random
+    import numpy as np
+
+    class Memory:
+        def __init__(self):
+            self.rows = []
+        def sample(self, size):
+            states, rewards = map(np.array, zip(*random.sample(self.rows, size)))
+            return states, rewards.reshape(-1, 1)
+"""
+PLAY = """
+    import tensorflow as tf
+    from agents import Duelist, Learner
+    from memory import Memory
+
+    if duels:
+        agent = Duelist()
+    else:
+        agent = Learner()
+    memory = Memory()
+    for step in range(10000):
+        states, rewards = memory.sample(batch_size=32)
+        agent.update(tf.convert_to_tensor(states))
+"""
+
+
+def test_what_an_object_elsewhere_gives_for_one_of_several_agents_is_another_batch_each_time(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    for name, text in {"agents": AGENTS, "memory": MEMORY, "play": PLAY}.items():
+        (tmp_path / f"{name}.py").write_text(dedent(text).lstrip("\n"))
+    settings = Settings(root=tmp_path, rules=frozenset({"TFP301"}), project_root=tmp_path)
+    (finding,) = (f for result in lint_files([tmp_path / "play.py"], settings, 1) for f in result.findings)
+    assert finding.start.row == 12
+    assert finding.message.endswith("feed the step from a `tf.data.Dataset` (1.8× a step on CPU)")

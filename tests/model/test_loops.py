@@ -39,6 +39,29 @@ KINDS = {
     "inference": ("for i in range(n): y = model(x)", ["step"]),
     "inference, counted down": ("for i in range(n - 1, -1, -1): y = model(x)", ["step"]),
     "counted down from one": ("for i in range(1, 0, -1): y = model(x)", ["none"]),
+    "a layer that is told whether it trains": (
+        "class Net(keras.layers.Layer): pass\nnet = Net()\nfor i in range(n): y = net(x[i], training=False)",
+        ["step"],
+    ),
+    "layers that hand on what they are told": (
+        "block = keras.layers.Dense(1)\nfor i in range(n): x = block(x, training=training)",
+        ["none"],
+    ),
+    "a step of one of several functions": (
+        "def other(x): train_step(x)\nrun = None\nif tpu: run = train_step\nelse: run = other\nwhile True: run(x)",
+        ["step"],
+    ),
+    "models, each brought one step further": (
+        "for x in dataset:\n  for net, opt in zip(nets, opts):\n"
+        "    with tf.GradientTape() as tape: loss = net(x)\n"
+        "    opt.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))",
+        ["step", "none"],
+    ),
+    "a batch by its name, from which a model learns several times": (
+        "for x, y in loader.load_batch(9):\n  model.train_on_batch(x, y)\n"
+        "  for again in range(times): other.train_on_batch(x, y)",
+        ["step", "step"],
+    ),
     "next of an iterator": ("it = iter(dataset)\nfor i in range(n): f(next(it))", ["step"]),
     "session runs": ("sess = tf.compat.v1.Session()\nfor i in range(n): sess.run(op)", ["step"]),
     "an environment": ("while not done: state = env.step(action)", ["step"]),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import dedent
+
 import pytest
 
 from tests.model.support import model_of
@@ -29,3 +31,29 @@ from tests.model.support import model_of
 )  # fmt: skip
 def test_only_what_runs_in_a_session_is_graph_code(source: str, is_graph_code: bool) -> None:
     assert model_of(source).programs.is_graph_code() is is_graph_code
+
+
+STEP = """
+    def make(model, opt):
+        @tf.function
+        def step(x):
+            with tf.GradientTape() as tape:
+                loss = model(x)
+            opt.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+        return step
+    """
+
+
+@pytest.mark.parametrize(
+    ("source", "trains"),
+    [
+        ("step = make(model, opt)\nfor x in data: step(x)", True),
+        ("class Driver:\n    def __init__(self): self.step = make(model, opt)\nDriver()", True),
+        ("def unused(): make(model, opt)", False),
+        ("step = None\nif tpu: step = make(model, opt)\nelse: step = make(other, opt)\nstep(x)", True),
+    ],
+)
+def test_a_program_trains_by_what_its_functions_define(source: str, trains: bool) -> None:
+    made = "model, other, opt = keras.Sequential(), keras.Sequential(), keras.optimizers.Adam()\n"
+    made += "data, x, tpu = load()\ndef load(): return 1, 2, 3\n"
+    assert model_of(f"{dedent(STEP)}\n{made}\n{source}\n").programs.trains() is trains

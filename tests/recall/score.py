@@ -92,13 +92,24 @@ def _name(path: Path, checkout: Path) -> str:
 
 
 def score(places: list[Place], found: set[Found]) -> Iterator[tuple[Place, bool]]:
-    """Each place, and whether it is reported. A finding speaks of the nearest place of its code."""
-    reported: set[Place] = set()
-    for file, cell, row, code in found:
-        same = [place for place in places if (place.file, place.cell, place.code) == (file, cell, code)]
-        nearest = min(same, key=lambda place: abs(place.line - row), default=None)
-        if nearest is not None and abs(nearest.line - row) <= _NEAR:
-            reported.add(nearest)
+    """Each place, and whether it is reported.
+
+    A finding speaks of the nearest place of its code, and of another one near where a finding that is nearer speaks of
+    that already.
+    """
+    near = sorted(
+        (abs(place.line - row), row, place.line, (file, cell, row, code), place)
+        for file, cell, row, code in found
+        for place in places
+        if (place.file, place.cell, place.code) == (file, cell, code) and abs(place.line - row) <= _NEAR
+    )
+    spoken_of: dict[Found, Place] = {}
+    for *_, finding, place in near:
+        if finding not in spoken_of and place not in spoken_of.values():
+            spoken_of[finding] = place
+    for *_, finding, place in near:
+        spoken_of.setdefault(finding, place)
+    reported = set(spoken_of.values())
     for place in places:
         yield place, place in reported
 

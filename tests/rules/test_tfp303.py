@@ -385,6 +385,31 @@ SILENT = {
 }
 
 FLAGGED = {
+    "samples of a list, joined": (
+        """
+        def cut(samples, start):
+            rows = samples[start : start + 32]
+            return np.concatenate(rows, axis=0)
+        for step in range(1000):
+            train_step(cut(samples, step))
+        """,
+        [6],
+        "`cut(samples, step)` makes a batch",
+    ),
+    "words, put into their places one by one": (
+        """
+        def padded(texts):
+            rows = np.zeros((len(texts), 99))
+            for i, text in enumerate(texts):
+                for at, word in enumerate(text):
+                    rows[i, at] = word
+            return rows
+        for step in range(1000):
+            train_step(padded(texts))
+        """,
+        [9],
+        "`padded(texts)` makes a batch",
+    ),
     "samples that a map loads": (
         """
         def load(path):

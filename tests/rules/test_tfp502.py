@@ -39,7 +39,7 @@ SILENT = {
     "a prefetch to the device": "model.fit(batched.prefetch_to_device('/gpu:0'))",
     "a stage out of sight, which may prefetch": "model.fit(batched.apply(to_device))",
     "kept in memory": "model.fit(batched.cache())",
-    "kept in memory and shuffled": "model.fit(batched.cache().shuffle(9).repeat())",
+    "kept in memory and repeated": "model.fit(batched.cache().repeat())",
     "a zip of prefetched datasets": "model.fit(tf.data.Dataset.zip((ready, ready)))",
     "a zip by arguments": "model.fit(tf.data.Dataset.zip(ready, ready))",
     "prefetched datasets one behind the other": "model.fit(ready.concatenate(ready))",
@@ -190,6 +190,7 @@ FLAGGED = {
     ),
     "through a parameter": ("def run(ds):\n    for x, y in ds:\n        train_step(x, y)\nrun(batched)", [BATCHED]),
     "prefetched on another way": ("ds = batched\nif training:\n    ds = ready\nmodel.fit(ds)", [BATCHED]),
+    "kept in memory and shuffled": ("model.fit(batched.cache().shuffle(9).repeat())", [1]),
     "kept in memory where an option says so": (
         "ds = batched\nif cache:\n    ds = ds.cache()\nmodel.fit(ds)",
         [BATCHED],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -9,10 +10,11 @@ import libcst as cst
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.compiled import Compiled
 from tflint_perf.model.infer import Inference
+from tflint_perf.model.methods import methods_of_several
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.short_loops import is_part_of_one_iteration
 from tflint_perf.model.size_of_calls import is_of_environment
-from tflint_perf.model.syntax import callee_name, last_name, names_read
+from tflint_perf.model.syntax import callee_name, is_name, keyword_argument, last_name, names_read
 
 if TYPE_CHECKING:
     from tflint_perf.model.loops import Loops
@@ -36,11 +38,20 @@ class Actions:
         """Whether a call makes a gradient step or an inference call, or runs a function that does."""
         if self._is_one_of_several(call.func) or self._is_made_here(call.func):
             return False
-        for function in (call.func, self._calls.run_by_strategy(call)):
-            outside = self._infer.value(function).outside if function is not None else ""
-            if outside and self._infer.outside.acts(outside):
-                return True
+        if any(map(self._infer.outside.acts, self._run_outside(call))):
+            return True
         return self._is_action(call) or any(map(self.function_acts, self._calls.targets(call)))
+
+    def _run_outside(self, call: cst.Call) -> Iterator[str]:
+        """What a call may run of other files: of one of several objects, the method of each."""
+        for function in (call.func, self._calls.run_by_strategy(call)):
+            if function is None:
+                continue
+            value = self._infer.value(function)
+            if value.outside:
+                yield value.outside
+            elif isinstance(function, cst.Attribute) and not value.known:
+                yield from (way.outside for way in methods_of_several(self._infer, function))
 
     def function_acts(self, function: Function) -> bool:
         """Whether calling a function makes a step or an inference call, outside loops of its own."""
@@ -90,7 +101,8 @@ class Actions:
         callee = self._infer.value(func)
         if callee.kind == "compiled" and not callee.outside:
             return callee.function is None or self._counts(call) or not self._only_computes(callee.function)
-        return callee.kind == "model"
+        # A layer that is told outright whether it trains is the whole of a model.
+        return callee.kind == "model" or (callee.kind == "layer" and is_told_whether_it_trains(call))
 
     def _is_one_of_several(self, callee: cst.BaseExpression) -> bool:
         """Whether a loop goes through models: `for i in range(4): x = blocks[i](x)` is one pass through all of them."""
@@ -136,3 +148,9 @@ class Actions:
 def _looks_like_session(node: cst.BaseExpression) -> bool:
     """`sess.run`, `self.session.run`: a session of unknown origin goes by its usual names."""
     return last_name(node).lstrip("_") in ("sess", "session")
+
+
+def is_told_whether_it_trains(call: cst.Call) -> bool:
+    """`model(x, training=False)`; what is part of another model hands on what that was told."""
+    told = keyword_argument(call, "training")
+    return told is not None and (is_name(told, "True") or is_name(told, "False"))

@@ -25,7 +25,9 @@ from tflint_perf.model.syntax import (
 if TYPE_CHECKING:
     from tflint_perf.model.loops import Loops
 
-_GENERATORS = re.compile(r"(^|_)(generator|gen|loader|batches|next_batch|iterate_minibatches)$", re.I)
+_GENERATORS = re.compile(
+    r"(^|_)(generator|gen|loader|batches|(next|load|get)_batch|iterate_minibatches)$", re.I
+)
 # What gives batches, or samples, goes by one of these names, where nothing else is known of it.
 _STREAMS = re.compile(r"(^|_)(ds|dataset|(data)?_?(loader|generator|gen|iterator)|batches)$", re.I)
 _WRAPPING = frozenset({"enumerate", "tqdm", "iter", "zip"})
@@ -101,6 +103,10 @@ class Batches:
             and any(map(self._is_stream, self._sources(_unwrapped(binding.value))))
             for binding in bindings
         )
+
+    def come_from(self, iterable: cst.BaseExpression) -> bool:
+        """Whether a loop runs over what, by its name, gives batches: `enumerate(loader.load_batch(size))`."""
+        return self._is_stream(_unwrapped(iterable))
 
     def _is_stream(self, source: cst.BaseExpression) -> bool:
         if isinstance(source, cst.Call):

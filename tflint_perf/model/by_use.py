@@ -170,10 +170,12 @@ class ByUse:
                 yield parameter
 
     def attribute(self, node: cst.Attribute) -> Value:
-        """What `self.x` is, by all that its class does with it."""
-        klass = self._infer.value(node.value).klass
-        if klass is None or not isinstance(node.value, cst.Name):
+        """What `self.x` is, by all that its class does with it; of other objects, by what is done with their `x`."""
+        if not isinstance(node.value, cst.Name):
             return UNKNOWN
+        klass = self._infer.value(node.value).klass
+        if klass is None:
+            return _MODEL if self._is_model_of_name(node.attr.value, node.value) else UNKNOWN
         name = node.attr.value
         known = self._attributes.get((klass, name))
         if known is None:
@@ -192,6 +194,20 @@ class ByUse:
                 self._is_of(call.func, klass) and self._takes_tensor(call)
                 for call in self._walk.calls.get(name, ())
             )
+        )
+
+    def _is_model_of_name(self, name: str, owner: cst.Name) -> bool:
+        """Whether an attribute of what a name stands for is used as only models are: `task.net.trainable_variables`."""
+        # A method may be told `training` as well.
+        named = self._may_be_of_keras and _MODEL_NAMES.match(name)
+        uses = self._asked_of_models.get(name, ()) if named else ()
+        home = self._infer.names.home(owner) if uses else None
+        return home is not None and any(
+            isinstance(use, cst.Attribute)
+            and isinstance(use.value, cst.Name)
+            and use.value.value == owner.value
+            and self._infer.names.home(use.value) is home
+            for use in uses
         )
 
     def _is_of(self, use: cst.CSTNode, klass: Class) -> bool:

@@ -12,7 +12,7 @@ from tflint_perf.caller import Caller, Given
 from tflint_perf.model.by_use import ByUse
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.keras_classes import COMPILED_METHODS
-from tflint_perf.model.methods import objects_of_several
+from tflint_perf.model.methods import functions_of_several, objects_of_several
 from tflint_perf.model.outside import NOTHING, Outside, name_outside
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.syntax import argument, callee_name, has_stars, is_name, is_super
@@ -155,6 +155,8 @@ class CallGraph:
                 yield from self._infer.classes.overrides(func)
         elif isinstance(func, cst.Attribute) and not value.known and (ways := self._methods_of_several(func)):
             yield from ways
+        elif isinstance(func, cst.Name) and value.kind in ("unknown", "function", "compiled"):
+            yield from functions_of_several(self._infer, func)
         elif isinstance(func, cst.Attribute) and not value.known and name not in _COMMON:
             owners = self.methods_named(name)
             # An object of unknown class, and one class here has a method of that name; not where that method hands on

@@ -47,7 +47,8 @@ class Epochs:
     def is_epoch(self, loop: Loop, calls: list[cst.Call]) -> bool:
         """Whether a step loop lies inside; gathers in `calls` what one iteration calls otherwise."""
         inside = list(self._inside(loop, calls))
-        takes = loop.iterable is not None and self._loops.takes_batches(loop.iterable)
+        over = loop.iterable
+        takes = over is not None and (self._loops.takes_batches(over) or self._loops.batches.come_from(over))
         return not self._are_parts_of_one_step(inside, calls, takes=takes)
 
     def has_step_loop(self, function: Function) -> bool:
@@ -94,6 +95,7 @@ class Epochs:
             or self._is_under_tape(part)
             or (learns and not self._is_work(part))
             or (takes and self._counts_inferences(part))
+            or (takes and learns and self._trains_on_same_batch(part))
             or (applies and self._gathers_gradients(part))
             for part in inside
         )
@@ -113,6 +115,14 @@ class Epochs:
                 map(self._takes_batch, [*calls, *(call for loop in loops for call in _calls_in(loop))])
             )
             and not any(map(self._runs_step_loop, calls))
+        )
+
+    def _trains_on_same_batch(self, part: Inside) -> bool:
+        """Whether a loop counts how often a model learns from the batch that the loop around it took."""
+        if not isinstance(part, Loop) or not _is_counting(part):
+            return False
+        return not any(map(self._takes_batch, _calls_in(part))) and not any(
+            map(is_of_environment, _calls_in(part))
         )
 
     def _gathers_gradients(self, part: Inside) -> bool:

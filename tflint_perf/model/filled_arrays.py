@@ -37,6 +37,8 @@ _EMPTY = frozenset(
 )
 # Ops that make a batch of host arrays.
 _TENSORS = frozenset({"tf.stack", "tf.concat", "tf.constant", "tf.convert_to_tensor"})
+# What makes one array of several; `np.array` also copies one.
+_JOINING = frozenset({"np.concatenate", "np.stack", "np.vstack", "np.hstack"})
 # What puts arrays one behind the other.
 _GROWING = frozenset({"np.append", "np.concatenate", "np.vstack", "np.hstack", "np.row_stack"})
 _DEEPEST = 4
@@ -83,9 +85,11 @@ class FilledArrays:
             given = argument(call, 0)
             if isinstance(given, cst.ListComp):
                 return _picks_parts(given) and self._is_in_own_loop(call, function)
-            return isinstance(given, cst.Name) and any(
-                next(self.added(holder, function), None) is not None for holder in self.holders(given)
-            )
+            if not isinstance(given, cst.Name):
+                return False
+            if name in _JOINING and self._is_slice(given):
+                return True
+            return any(next(self.added(holder, function), None) is not None for holder in self.holders(given))
         if name in _TENSORS:
             given = argument(call, 0)
             return isinstance(given, cst.Name) and any(
@@ -99,6 +103,18 @@ class FilledArrays:
             or self._makes_many(node.value)
             or self._is_for_yield(call, node)
             for node in self._filling(call, function)
+        )
+
+    def _is_slice(self, name: cst.Name) -> bool:
+        """Whether a name stands for some of the samples of a list: `batch = samples[start:end]`."""
+        found = self._infer.bindings_reaching(name)
+        made = [binding.value for binding in found[1]] if found is not None else []
+        return bool(made) and all(
+            isinstance(value, cst.Subscript)
+            and isinstance(value.slice[0].slice, cst.Slice)
+            and len(value.slice) == 1
+            and self._infer.value(value).kind not in ("array", "tensor")
+            for value in made
         )
 
     def _is_host_sample(self, sample: cst.BaseExpression, function: Function) -> bool:
@@ -256,13 +272,13 @@ def _is_padded(target: cst.BaseAssignTargetExpression) -> bool:
 
 
 def _is_marked(filling: cst.Assign) -> bool:
-    """`labels[i, row, column, label] = 1`: places that are worked out for each sample, in several axes."""
+    """`labels[i, row, column, label] = 1`, `words[i, at] = word`: single places in several axes, one after the other."""
     named = [
         part
         for part in _indices(filling.targets[0].target)
         if isinstance(part, cst.Index) and not is_constant(part.value)
     ]
-    return len(named) > 1 and is_constant(filling.value)
+    return len(named) > 1 and (is_constant(filling.value) or isinstance(filling.value, cst.Name))
 
 
 def _picks_parts(comprehension: cst.ListComp) -> bool:

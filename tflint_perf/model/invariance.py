@@ -12,6 +12,7 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.randomness import changes_by_itself, is_random_op
 from tflint_perf.model.scopes import Binding, Function, Loop, Scope
 from tflint_perf.model.syntax import callee_name, descendants, last_name, string, target_names
+from tflint_perf.model.values import UNKNOWN
 
 # Methods that change the container that they are called on.
 _MUTATING = frozenset(
@@ -133,10 +134,17 @@ class Invariance:
         )
 
     def asks_the_host(self, node: cst.CSTNode) -> bool:
-        """Whether `node`, or a function of this file that it calls, asks Python for random numbers or the time."""
+        """Whether `node`, or a function of this file that it calls, asks Python for random numbers or the time, or an object
+        of another file for anything: what that gives may be another thing each time."""
         return any(
-            changes_by_itself(self._infer.names.qualified(call.func)) for call in self._all_calls([node])
+            changes_by_itself(self._infer.names.qualified(call.func)) or self._is_asked_elsewhere(call)
+            for call in self._all_calls([node])
         )
+
+    def _is_asked_elsewhere(self, call: cst.Call) -> bool:
+        receiver = call.func.value if isinstance(call.func, cst.Attribute) else None
+        value = self._infer.value(receiver) if isinstance(receiver, cst.Name | cst.Attribute) else UNKNOWN
+        return value.kind == "instance" and bool(value.outside)
 
     # Names
 

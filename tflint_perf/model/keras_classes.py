@@ -21,6 +21,8 @@ KERAS_BASES = {
     "keras.optimizers.legacy.Optimizer": "optimizer",
     "keras.callbacks.Callback": "callback",
     "keras.utils.Sequence": "sequence",
+    "tensorflow_recommenders.Model": "model",
+    "tensorflow_recommenders.models.Model": "model",
 }
 # The methods of those that Keras itself compiles.
 COMPILED_METHODS = {

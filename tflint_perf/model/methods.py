@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.model.apis import TENSOR_METHODS
+from tflint_perf.model.bound_values import value_of_binding
 from tflint_perf.model.dataset_apis import DATASET_STAGES
 from tflint_perf.model.named_calls import (
     GENERATOR,
@@ -88,6 +89,27 @@ def objects_of_several(infer: Inference, node: cst.BaseExpression) -> list[Value
         return []
     different = {(value.outside, value.klass): value for value in objects}
     return list(different.values()) if len(different) > 1 else []
+
+
+def functions_of_several(infer: Inference, node: cst.Name) -> list[Function]:
+    """The functions of this file of which branches give one a name: `step = train_step if args.train else test_step`;
+    none where it may be anything else."""
+    found = infer.bindings_reaching(node)
+    bindings = found[1] if found is not None else []
+    values: list[Value] = []
+    for binding in bindings:
+        assigned = binding.kind == "assign" and binding.path == ()
+        parts = _choices(binding.value) if assigned else []
+        values += (
+            [infer.value(part) for part in parts if part is not None]
+            if len(parts) > 1
+            else [
+                value_of_binding(infer, binding, found[0])  # type: ignore[index]
+            ]
+        )
+    functions = [v.function for v in values if v.kind in ("function", "compiled") and v.function is not None]
+    others = [value for value in values if value.function is None and value.kind != "none"]
+    return [] if others else list(dict.fromkeys(functions))
 
 
 def _choices(node: cst.BaseExpression | None) -> list[cst.BaseExpression | None]:

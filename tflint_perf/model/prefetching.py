@@ -79,12 +79,14 @@ def _around(block: Block) -> Iterator[Block]:
 
 def last_work(pipeline: Pipeline) -> Stage:
     """The last stage that makes something of elements; the last of all where another file does that."""
+    kept = any(stage.name == "cache" for stage in pipeline)
     working = (
         stage
         for stage in reversed(pipeline)
         if (applied(stage.call) if stage.name == "apply" else stage.name) in _WORKING
         or stage.name in _JOINING
         or (stage.name == "cache" and stage.call.args)
+        or (stage.name == "shuffle" and kept)
     )
     return next(working, pipeline[-1])
 
@@ -110,7 +112,7 @@ def _after(stage: Stage, state: Readiness) -> Readiness:
         return "ahead"
     if name == "cache" and not stage.call.args:
         return "kept"
-    if name in _WORKING:
+    if name in _WORKING or (name == "shuffle" and state == "kept"):
         return "late"
     if name == "take" and not takes_many(stage):
         return "unknown"

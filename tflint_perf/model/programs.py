@@ -198,6 +198,11 @@ class Programs:
                 if function not in reached:
                     reached.add(function)
                     waiting += function.calls
+            if not waiting:
+                # What a function defines it runs itself, or hands to who called it.
+                within = [f for f in self._walk.functions.values() if f.outer in reached and f not in reached]
+                reached.update(within)
+                waiting += [call for function in within for call in function.calls]
         return reached
 
     def _chosen(self, call: cst.Call) -> Iterator[Function]:

@@ -67,7 +67,7 @@ _PARTS_OF_A_MODEL = frozenset(
 def is_part_of_one_iteration(infer: Inference, loop: Loop) -> bool:
     """Loops over a few literal items, elements, layers, variables, devices or file names; loops that run once."""
     iterable = loop.iterable
-    if _ends_in_break(loop) or _is_over_environments(loop):
+    if _ends_in_break(loop) or _is_over_environments(loop) or _is_over_models(loop):
         return True
     if isinstance(iterable, cst.Call) and callee_name(iterable) == "enumerate" and iterable.args:
         iterable = iterable.args[0].value
@@ -163,6 +163,19 @@ def _is_part_of_model(infer: Inference, node: cst.BaseExpression) -> bool:
         inner = value.element.kind
         return inner in ("variable", "layer", "model") or (inner == "tensor" and value.name == "gradients")
     return False
+
+
+def _is_over_models(loop: Loop) -> bool:
+    """Whether a loop brings several models one step further, each by its optimizer: `for net, optimizer in zip(nets, optimizers)`."""
+    if not isinstance(loop.node, cst.For) or loop.inner:
+        return False
+    names = {name.value for name in target_names(loop.node.target)}
+    asked = {
+        node.attr.value
+        for node in descendants(loop.node.body)
+        if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) and node.value.value in names
+    }
+    return "apply_gradients" in asked and not asked.isdisjoint(("trainable_variables", "trainable_weights"))
 
 
 def _is_over_environments(loop: Loop) -> bool:
