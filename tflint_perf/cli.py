@@ -234,7 +234,7 @@ def rule(wanted: str | None, everything: bool, output_format: Literal["text", "j
 
     if everything == (wanted is not None):
         raise click.UsageError("give the code or the name of one rule, or --all")
-    known, evidence, style = catalogue(), all_evidence(series=output_format == "json"), style_for(sys.stdout)
+    known, evidence, style = catalogue(), all_evidence(), style_for(sys.stdout)
     code = (wanted or "").upper()
     chosen = [rule for rule in known.values() if everything or code == rule.code or wanted == rule.name]
     if not chosen and code and (several := [one for one in known if one.startswith(code)]):

@@ -80,7 +80,7 @@ def configure(layers: Sequence[Values], root: Path, rules: Mapping[str, RuleInfo
     fix_only = bool(last.get("fix-only", False))
     settings = Settings(
         root=root,
-        rules=resolve(map(_selecting, layers), default_rules(rules, all_evidence()), rules),
+        rules=resolve(map(_selecting, layers), default_rules(rules, all_evidence(series=False)), rules),
         per_file_ignores=_per_file_ignores(layers, root, rules),
         fixable=resolve(map(_fixing, layers), frozenset(rules), rules),
         safe_by_request=_codes(layers, "extend-safe-fixes", rules),
