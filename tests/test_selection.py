@@ -132,7 +132,12 @@ def test_what_was_measured_step_by_step_is_left_out_where_nobody_asks_for_it(
     tmp_path: Path, indent: int | None
 ) -> None:
     run = {"memory": [[0, 1], [1, 2]], "step": 0.5, "windows": [[0, 1, 2.5e-1], [1, 2, -0.5]]}
-    entry = {"pairs": [{"fast": run, "slow": run}], "reason": "none", "counts": [[0, 1, 2, 3]], "verdict": "confirmed"}
+    entry = {
+        "pairs": [{"fast": run, "slow": run}],
+        "reason": "none",
+        "counts": [[0, 1, 2, 3]],
+        "verdict": "confirmed",
+    }
     (tmp_path / "a.json").write_text(json.dumps(document({"TFP406": entry}), indent=indent))
     short, whole = (read_evidence(tmp_path, series=wanted)["TFP406"][0].record for wanted in (False, True))
     assert whole == entry

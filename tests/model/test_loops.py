@@ -222,6 +222,8 @@ UNGUARDED = [
     "if step % 100 == 0: pass\nelse: here()",
     "if ready: here()",
     "if step > 10: here()",
+    "if x == last: here()",
+    "if step == step: here()",
     "if step % 10 == 0 or ready: here()",
 ]
 GUARDED = [
@@ -241,6 +243,8 @@ GUARDED = [
     ("if args.debug: here()", None),
     ("if score > best_score: here()", None),
     ("if step == 0: here()", None),
+    ("if step + 1 == last: here()", None),
+    ("if step % 100 == 0 or step == last - 1: here()", 100),
     ("with tf.summary.record_if(step % 100 == 0): here()", None),
     ("log(step)", 100),
 ]

@@ -12,8 +12,8 @@ from tflint_perf.model.conditions import exits_before
 from tflint_perf.model.decided import Told, is_left_out
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
-from tflint_perf.model.scopes import Function
-from tflint_perf.model.syntax import descendants, integer, last_statement, names_read
+from tflint_perf.model.scopes import Binding, Function
+from tflint_perf.model.syntax import callee_name, descendants, integer, last_statement, names_read
 
 _DEBUG_FLAG = re.compile(
     r"(^|_)(debug|verbose|profil\w*|trace|dry_run|log\w*|should_log|print\w*|summar\w*|visuali\w*|plot)($|_)",
@@ -200,6 +200,8 @@ class Guards:
             other = right if integer(test.left) is None else test.left
             if integer(other) is not None and self._is_counter(test.left if other is right else right):
                 return Guard(test)  # `if step == 0:` runs once
+            if self._is_of_loop(test.left) != self._is_of_loop(right):
+                return Guard(test)  # and so does `if step + 1 == last:`
         if (
             isinstance(operator, cst.GreaterThan | cst.LessThan | cst.GreaterThanEqual | cst.LessThanEqual)
             and holds
@@ -207,6 +209,13 @@ class Guards:
             if any(_BEST.search(name) for side in (test.left, right) for name in _last_names(side)):
                 return Guard(test)
         return None
+
+    def _is_of_loop(self, node: cst.BaseExpression) -> bool:
+        """Whether it is what a loop counts by, or the number before or behind that: `step`, `step + 1`."""
+        if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add | cst.Subtract):
+            node = node.left if integer(node.right) is not None else node
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        return found is not None and bool(found[1]) and all(map(_counts, found[1]))
 
     def _is_counter(self, node: cst.BaseExpression) -> bool:
         return isinstance(node, cst.Name | cst.Attribute) and self._infer.value(node).kind in (
@@ -231,6 +240,20 @@ class Guards:
             return None
         binding = found[1][0]
         return integer(binding.value) if binding.kind in ("assign", "param") and binding.path == () else None
+
+
+def _counts(binding: Binding) -> bool:
+    """Whether a loop binds a name to how far it has come: by `range`, or as the first part of `enumerate`."""
+    over = binding.value if binding.kind == "for" else None
+    while isinstance(over, cst.Call) and callee_name(over) == "tqdm" and over.args:
+        over = over.args[0].value
+    if not isinstance(over, cst.Call):
+        return False
+    return (
+        callee_name(over) in ("range", "trange")
+        if binding.path == ()
+        else (callee_name(over) == "enumerate" and binding.path == (0,))
+    )
 
 
 def _last_names(node: cst.CSTNode) -> list[str]:
