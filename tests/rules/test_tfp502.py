@@ -190,6 +190,7 @@ FLAGGED = {
     ),
     "through a parameter": ("def run(ds):\n    for x, y in ds:\n        train_step(x, y)\nrun(batched)", [BATCHED]),
     "prefetched on another way": ("ds = batched\nif training:\n    ds = ready\nmodel.fit(ds)", [BATCHED]),
+    "batched as it once was": ("model.fit(source.apply(tf.contrib.data.batch_and_drop_remainder(9)))", [1]),
     "kept in memory and shuffled": ("model.fit(batched.cache().shuffle(9).repeat())", [1]),
     "kept in memory where an option says so": (
         "ds = batched\nif cache:\n    ds = ds.cache()\nmodel.fit(ds)",
