@@ -91,8 +91,6 @@ APPLIED = {
     "map_and_batch_with_legacy_function": "batch",
     "batch_and_drop_remainder": "batch",
     "padded_batch_and_drop_remainder": "padded_batch",
-    "batch_and_drop_remainder": "batch",
-    "padded_batch_and_drop_remainder": "padded_batch",
     "dense_to_ragged_batch": "ragged_batch",
     "dense_to_sparse_batch": "sparse_batch",
     "bucket_by_sequence_length": "bucket_by_sequence_length",
