@@ -20,6 +20,7 @@ from tflint_perf.model.syntax import (
     last_name,
     mentions,
     names_read,
+    unwrapped,
 )
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ _GENERATORS = re.compile(
 )
 # What gives batches, or samples, goes by one of these names, where nothing else is known of it.
 _STREAMS = re.compile(r"(^|_)(ds|dataset|(data)?_?(loader|generator|gen|iterator)|batches)$", re.I)
-_WRAPPING = frozenset({"enumerate", "tqdm", "iter", "zip"})
 # Arguments of `fit`, `evaluate` and `predict` that only make sense for a whole dataset.
 _OF_WHOLE_DATASETS = ("steps", "steps_per_epoch", "validation_data", "validation_split", "validation_steps")
 
@@ -100,13 +100,13 @@ class Batches:
         return bool(bindings) and all(
             binding.kind == "for"
             and binding.value is not None
-            and any(map(self._is_stream, self._sources(_unwrapped(binding.value))))
+            and any(map(self._is_stream, self._sources(unwrapped(binding.value))))
             for binding in bindings
         )
 
     def come_from(self, iterable: cst.BaseExpression) -> bool:
         """Whether a loop runs over what, by its name, gives batches: `enumerate(loader.load_batch(size))`."""
-        return self._is_stream(_unwrapped(iterable))
+        return self._is_stream(unwrapped(iterable))
 
     def _is_stream(self, source: cst.BaseExpression) -> bool:
         if isinstance(source, cst.Call):
@@ -148,13 +148,6 @@ class Batches:
         found = self._infer.bindings_reaching(node)
         values = [b.value for b in found[1] if b.value is not None] if found is not None else []
         return [node, *values]
-
-
-def _unwrapped(iterable: cst.BaseExpression) -> cst.BaseExpression:
-    """What a loop runs over: `batches` of `enumerate(tqdm(batches))`."""
-    while isinstance(iterable, cst.Call) and callee_name(iterable) in _WRAPPING and iterable.args:
-        iterable = iterable.args[0].value
-    return iterable
 
 
 def _is_part_of_shape(node: cst.CSTNode | None) -> bool:

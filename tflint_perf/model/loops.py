@@ -23,6 +23,7 @@ from tflint_perf.model.syntax import (
     COMPREHENSIONS,
     callee_name,
     is_name,
+    unwrapped,
 )
 from tflint_perf.model.values import Value
 
@@ -31,7 +32,6 @@ _AROUND_CODE = frozenset(
     [cst.FunctionDef, cst.Lambda, cst.ClassDef, cst.For, cst.While, cst.CompFor, *COMPREHENSIONS]
 )
 
-_WRAPPING = frozenset({"enumerate", "tqdm", "iter", "islice"})
 _PER_BATCH_CALLBACKS = frozenset(
     [
         "on_batch_begin",
@@ -208,9 +208,7 @@ class Loops:
         if value.function is not None:
             yield value.function
             return
-        while isinstance(iterable, cst.Call) and callee_name(iterable) in _WRAPPING and iterable.args:
-            iterable = iterable.args[0].value
-        value = self._infer.value(iterable)
+        value = self._infer.value(unwrapped(iterable))
         if value.kind == "instance" and value.klass is not None:
             methods = value.klass.methods
             yield from (methods[name] for name in RUN_OVER if name in methods)

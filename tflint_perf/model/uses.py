@@ -17,13 +17,12 @@ from tflint_perf.model.prefetching import takes_many
 from tflint_perf.model.scopes import Class
 from tflint_perf.model.short_loops import is_part_of_one_iteration
 from tflint_perf.model.summary import Use
-from tflint_perf.model.syntax import callee_name, descendants
+from tflint_perf.model.syntax import descendants, unwrapped
 from tflint_perf.model.usual import Usual
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model
 
-_WRAPPING = frozenset({"enumerate", "tqdm", "iter", "islice"})
 # These keep what they are given, and run nothing of it.
 _SAVING = frozenset({"tf.train.Checkpoint", "tf.train.CheckpointManager"})
 
@@ -74,8 +73,7 @@ def _driven(model: Model) -> Iterator[Use]:
 
 def _drive(model: Model, place: cst.CSTNode, taken: cst.BaseExpression) -> Iterator[Use]:
     """The use of a generator, or of an object that a loop goes over."""
-    while isinstance(taken, cst.Call) and callee_name(taken) in _WRAPPING and taken.args:
-        taken = taken.args[0].value
+    taken = unwrapped(taken)
     found = model.infer.bindings_reaching(taken) if isinstance(taken, cst.Name) else None
     for made in [b.value for b in found[1] if b.path == ()] if found is not None else [taken]:
         path = model.value(made.func).outside if isinstance(made, cst.Call) else ""
