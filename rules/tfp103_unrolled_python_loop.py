@@ -71,7 +71,7 @@ class UnrolledPythonLoop(Rule):
         "while_loop", "map_fn", "custom_gradient",
     )  # fmt: skip
     fixes = "unsafe"
-    claim = Claim("first step", least=2.0)
+    claim = Claim("first step", least=2.0, steps=50)
 
     def check(self, model: Model) -> Iterator[Report]:
         if model.programs.is_graph_code():
