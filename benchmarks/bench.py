@@ -205,7 +205,7 @@ def of_the_processors(done: Run) -> str:
 
 def succeeded(done: Run) -> Run:
     """The run, if it linted: a command that fails early is quick, and proves nothing."""
-    if done.status not in (0, 1):
+    if done.status not in (0, 1) or "no Python files" in done.last_words:
         raise SystemExit(f"tflint-perf failed with exit code {done.status}: {done.last_words}")
     return done
 

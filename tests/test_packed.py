@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import types
+from dataclasses import fields, is_dataclass
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
 
@@ -33,6 +35,29 @@ SUMMARY = Summary(
 )
 def test_what_is_packed_comes_back(value: object) -> None:
     assert unpack(type(value), json.loads(json.dumps(pack(value)))) == value
+
+
+def samples(kind: Any) -> list[Any]:
+    """A value for each kind that a type allows, with something in every field and sequence."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return list(inner)
+    if origin in (Union, types.UnionType):
+        return [value for part in inner for value in samples(part)]
+    if origin in (tuple, frozenset):
+        return [origin(samples(inner[0]))]
+    if origin is dict:
+        return [{"key": value} for value in samples(inner[1])]
+    if is_dataclass(kind):
+        hints = get_type_hints(kind)
+        return [kind(**{field.name: samples(hints[field.name])[0] for field in fields(kind)})]
+    return [{str: "word", int: 3, bool: True, type(None): None}[kind]]
+
+
+@pytest.mark.parametrize("kind", [Finding, Kept, Summary, Use, Caller, dict[str, dict[str, tuple[Caller, ...]]]])
+def test_every_field_comes_back(kind: Any) -> None:
+    for value in samples(kind):
+        assert unpack(kind, json.loads(json.dumps(pack(value)))) == value
 
 
 def altered(value: object, path: tuple[int, ...], new: object) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -50,7 +51,7 @@ def _reader(kind: Hashable) -> Callable[[Any], Any]:
     if origin is Literal:
         return _one_of(inner)
     if origin in (Union, types.UnionType):
-        return _optional(_reader(next(part for part in inner if part is not type(None))))
+        return _either([_reader(part) for part in inner])
     if origin in (tuple, frozenset) and (origin is frozenset or inner[1:] == (...,)):
         return _many(origin, _reader(inner[0]))
     if origin is dict and inner[0] is str:
@@ -78,8 +79,14 @@ def _one_of(values: tuple[Any, ...]) -> Callable[[Any], Any]:
     return read
 
 
-def _optional(inner: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda data: None if data is None else inner(data)
+def _either(readers: list[Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    def read(data: Any) -> Any:
+        for reader in readers[:-1]:
+            with suppress(UnpackError):
+                return reader(data)
+        return readers[-1](data)
+
+    return read
 
 
 def _many(kind: Callable[[Any], Any], inner: Callable[[Any], Any]) -> Callable[[Any], Any]:
