@@ -26,7 +26,7 @@ _TRACED = (
     "`{name}` is made in compiled code that runs on each step, where no variable can be; make it outside"
 )
 _IN_LOSS = "a new `{name}` is made on each call of `{function}`; make it once, outside"
-_TRACED_LOSS = "a new `{name}` is made whenever the compiled code is traced; make it once, outside"
+_TRACED_WHOLLY = "a new `{name}` is made whenever the compiled code is traced; make it once, outside"
 
 
 class ObjectCreatedPerStep(Rule):
@@ -65,10 +65,9 @@ class ObjectCreatedPerStep(Rule):
 
     What a first call makes and keeps (`if self.v is None:`), parts of a model or object that is itself made there,
     what is given to `compile`, and, once an epoch, whatever depends on the epoch, but for variables to which the
-    epoch's steps assign: these can take another value. In compiled code, layers without
-    weights: they are made when the function is traced. The fix is given where the object holds no state between
-    steps: losses, layers without weights, and `SGD` without momentum. A loss object is made in microseconds, in
-    compiled code in each trace alone: the finding then gives no figure, and its fix saves no time.
+    epoch's steps assign: these can take another value. The fix is given where the object holds no state between
+    steps: losses, layers without weights, and `SGD` without momentum. A loss object, or a layer without weights, is made in
+    microseconds, in compiled code in each trace alone: the finding then gives no figure, and its fix saves no time.
 
     ## Sources
 
@@ -93,7 +92,7 @@ class ObjectCreatedPerStep(Rule):
                 made.call,
                 _text(made).format(name=made.name, time=made.time, function=_function(model, made)),
                 partial(_make_once, made) if made.stateless and made.time in ("step", "epoch") else None,
-                as_measured=made.kind != "loss",  # the experiment makes an optimizer
+                as_measured=made.makes_variables,  # as the optimizer does that the experiment makes
             )
 
 
@@ -104,7 +103,7 @@ def _function(model: Model, made: Made) -> str:
 
 def _text(made: Made) -> str:
     if made.time == "traced":
-        return _TRACED_LOSS if made.kind == "loss" else _TRACED
+        return _TRACED if made.makes_variables else _TRACED_WHOLLY
     if made.time == "call":
         return _IN_LOSS
     return _STATELESS if made.stateless else _WHAT.get(made.kind, _STATELESS)

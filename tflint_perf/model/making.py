@@ -12,6 +12,7 @@ import libcst as cst
 
 from tflint_perf.model.apis import kind_of_call
 from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.conditions import conditions
 from tflint_perf.model.held_state import holds_state
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.invariance import Invariance
@@ -58,13 +59,14 @@ _OF_PLAIN_SGD = frozenset({"learning_rate", "lr", "name", "clipnorm", "clipvalue
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """An object that is made again and again: by which call, of what kind, when, and whether it holds any state."""
+    """An object that is made again and again: by which call, when, and whether it holds state, or makes variables."""
 
     call: cst.Call
     kind: Kind
     name: str
     time: Time
     stateless: bool
+    makes_variables: bool
 
 
 class Making:
@@ -94,7 +96,8 @@ class Making:
                 times = [self._time(place, kind, stateless) for place in places]
                 time = times[0] if times and None not in times else None
                 if time is not None:
-                    yield Made(call, kind, last_name(call.func), time, stateless)
+                    has_variables = kind != "loss" and (kind != "layer" or self._has_weights(call))
+                    yield Made(call, kind, last_name(call.func), time, stateless, has_variables)
 
     # What
 
@@ -113,7 +116,7 @@ class Making:
 
     def _is_stateless(self, call: cst.Call, kind: Kind) -> bool:
         """Whether an object gives the same however often it was used before."""
-        name = self._infer.names.qualified(call.func)
+        name = builtin_or_qualified(self._infer, call.func)
         last = name.rpartition(".")[2]
         if not name:
             return False
@@ -144,7 +147,7 @@ class Making:
         function = self._calls.function_at(call)
         if function is not None and function.name in _MAKERS:
             return True
-        if function is not None and self._training_loop(call) is None:
+        if function is not None and self._loops.training_loop(call) is None:
             if self._builds(function) or self._is_returned(call, function):
                 return True
         statement: cst.CSTNode = call
@@ -214,17 +217,16 @@ class Making:
 
     def _is_in_builder(self, site: cst.Call) -> bool:
         function = self._calls.function_at(site)
-        return function is not None and self._training_loop(site) is None and self._builds(function)
+        return function is not None and self._loops.training_loop(site) is None and self._builds(function)
 
     # When
 
     def _time(self, call: cst.Call, kind: Kind, stateless: bool) -> Time | None:
         function = self._calls.function_at(call)
         if self._is_compiled(call, kind, function):
-            if kind == "layer" and not self._has_weights(call):
-                # Traced, layers without weights say what is computed, as an op does.
-                return "step" if stateless and self._is_called_eagerly(function) else None
-            return "traced"
+            if kind == "layer" and stateless and self._is_called_eagerly(function):
+                return "step"
+            return None if self._is_only_tried(function) else "traced"
         if (
             kind == "loss"
             and function is not None
@@ -234,7 +236,7 @@ class Making:
             return "call"
         if function is not None and not self._symbolic.is_eager(function):
             return None
-        loop = self._training_loop(call)
+        loop = self._loops.training_loop(call)
         if loop is not None and (
             self._makes_model(loop.calls) or (kind == "layer" and self._is_trained_inside(call, loop))
         ):
@@ -292,10 +294,13 @@ class Making:
             )
         return self._of_loss[function]
 
+    @property
+    def _trains(self) -> bool:
+        return any(name in self._walk.calls for name in _TRAINING)
+
     def _is_left_over(self, function: Function) -> bool:
         """Whether a script that trains mentions a function of it nowhere: nobody calls that."""
-        trains = any(name in self._walk.calls for name in _TRAINING)
-        return trains and function.owner is None and function.name not in self._walk.names
+        return self._trains and function.owner is None and function.name not in self._walk.names
 
     def _is_compiled(self, call: cst.Call, kind_made: Kind, function: Function | None) -> bool:
         """Whether a call is compiled and runs more than once: reached per step, or Keras's to call. A compiled function
@@ -311,6 +316,14 @@ class Making:
             or (kind_made == "loss" and self._is_called_at_once(call) and self._loops.may_be_per_step(call))
         )
 
+    def _is_only_tried(self, function: Function | None) -> bool:
+        """Whether a `call` is run by nothing but a script that does so once, and trains nothing."""
+        sites = self._calls.sites(function) if function is not None and function.name == "call" else []
+        if not sites or self._trains or any(map(self._loops.is_per_step, sites)):
+            return False
+        outside = [site for site in sites if self._calls.function_at(site) is None]
+        return outside == sites and not any(any(conditions(self._walk, s, exits=False)) for s in sites)
+
     def _is_called_eagerly(self, function: Function | None) -> bool:
         """Whether eager code runs, on each step, a `call` that Keras would trace."""
         return function is not None and any(
@@ -319,13 +332,6 @@ class Making:
             and self._loops.is_per_step(site)
             for site in self._calls.sites(function)
         )
-
-    def _training_loop(self, node: cst.CSTNode) -> Loop | None:
-        """The innermost loop of the same function that runs steps or epochs, and `node`."""
-        loop = self._loops.innermost_loop(node)
-        while loop is not None and self._loops.kind(loop) == "none":
-            loop = loop.parent
-        return loop
 
     def _kinds_inside(self, loop: Loop) -> set[str]:
         """The kinds of the loops in a loop, or in the functions that it calls."""
