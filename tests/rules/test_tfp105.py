@@ -16,6 +16,17 @@ model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 """
 
 SILENT = {
+    "an object of unknown class that learns from batches, and says nothing of weights": """
+        class Trainer:
+            def __init__(self, settings):
+                self.agent = settings.agent
+            def learn(self, x):
+                y = self.agent.predict(x)
+                self.agent.train_on_batch(x, y)
+        trainer = Trainer(settings)
+        for x in tf.data.Dataset.range(10).map(f).batch(2):
+            trainer.learn(x)
+        """,
     "each of several datasets": """
         for x, y in datasets:
             model.evaluate(x, y)
@@ -484,6 +495,23 @@ FLAGGED = {
             net.predict(x)
         """,
         [7],
+    ),
+    "an object that has weights and learns from batches, whatever its name": (
+        """
+        class Agent:
+            def __init__(self, settings):
+                self.q_values = settings.q_values
+                self.target = settings.q_values
+            def sync(self):
+                self.target.set_weights(self.q_values.get_weights())
+            def learn(self, x):
+                y = self.q_values.predict(x)
+                self.q_values.train_on_batch(x, y)
+        agent = Agent(settings)
+        for x in tf.data.Dataset.range(10).map(f).batch(2):
+            agent.learn(x)
+        """,
+        [9],
     ),
 }
 

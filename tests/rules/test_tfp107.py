@@ -705,6 +705,21 @@ FLAGGED = {
         """,
         [4],
     ),
+    "a model in whose place another may be loaded": (
+        """
+        class Agent:
+            def __init__(self):
+                self.net = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+            def load(self, path):
+                self.net = tf.saved_model.load(path)
+            def act(self, state):
+                return self.net(state)
+        agent = Agent()
+        while True:
+            state = env.step(agent.act(state))[0]
+        """,
+        [8],
+    ),
 }
 
 

@@ -27,6 +27,8 @@ _MODEL_NAMES = re.compile(
 _OF_MODELS = ("trainable_variables", "trainable_weights", "load_weights", "save_weights")
 # Other objects may have these as well, so the name has to speak of a model, too.
 _ALSO_OF_MODELS = ("get_weights", "set_weights")
+# Both of these an object has that is one, whatever its name.
+_ON_BATCHES = ("train_on_batch", "test_on_batch", "predict_on_batch")
 _MODEL = Value("model")
 # Ops that take arrays as they do tensors.
 _OF_ARRAYS = ("convert_to_tensor", "constant", "cast", "Variable", "from_tensor_slices", "from_tensors")
@@ -80,11 +82,22 @@ class ByUse:
             for node in self._walk.attributes.get(word, ()):
                 if _MODEL_NAMES.match(last_name(node.value)):
                     found.setdefault(last_name(node.value), []).append(node.value)
+        for word in _ON_BATCHES:
+            for node in self._walk.attributes.get(word, ()):
+                if last_name(node.value) in self._weighed:
+                    found.setdefault(last_name(node.value), []).append(node.value)
         for name, calls in self._walk.calls.items():
             for call in calls:
                 if keyword_argument(call, "training"):
                     found.setdefault(name, []).append(call.func)
         return found
+
+    @cached_property
+    def _weighed(self) -> set[str]:
+        """The names of what is asked for all its weights, or given new ones."""
+        return {
+            last_name(node.value) for word in _ALSO_OF_MODELS for node in self._walk.attributes.get(word, ())
+        }
 
     @cached_property
     def _homes(self) -> dict[str, set[Scope]]:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # Behind every statement.
 _END = 1 << 60
 _KERAS_KINDS = frozenset({"model", "layer", "metric", "loss", "optimizer"})
+# These give what was saved of an object.
+_LOADING = frozenset({"tf.saved_model.load", "pickle.load", "joblib.load", "dill.load"})
 _THREADS = frozenset({"threading.Thread", "multiprocessing.Process", "multiprocessing.context.Process"})
 _PLAIN_BASES = _THREADS | {"abc.ABC", "typing.Generic", "typing.NamedTuple", "enum.Enum", "typing.Protocol"}
 
@@ -157,7 +159,11 @@ class Classes:
                 value = join([value_of_binding(self._infer, binding, klass.scope) for binding in left])
                 if value.known and value.kind != "none":
                     return value
-                return join([value_of_binding(self._infer, binding, klass.scope) for binding in bindings])
+                # What is loaded takes the place of what was made like it.
+                made = [binding for binding in bindings if not self._is_loaded(binding)]
+                return join(
+                    [value_of_binding(self._infer, binding, klass.scope) for binding in made or bindings]
+                )
             in_body = klass.scope.bindings.get(name)
             if in_body:
                 return join([value_of_binding(self._infer, binding, klass.scope) for binding in in_body])
@@ -166,6 +172,10 @@ class Classes:
             if inherited.known or inherited.outside:
                 return inherited
         return None
+
+    def _is_loaded(self, binding: Binding) -> bool:
+        called = binding.value.func if isinstance(binding.value, cst.Call) else None
+        return called is not None and self._infer.names.qualified(called) in _LOADING
 
     def of_super(self, node: cst.Attribute) -> Value:
         """The method of a base that `super().m` is."""
