@@ -27,7 +27,7 @@ class Given:
 
     `how` says how batches that are taken from it are made on the host. Of an object, `path` leads to its class, which may
     make batches by other ways than being run over: by a method, in an attribute. `made` says that it is a tensor which
-    the device made.
+    the device made, `size` that it is one sample, or one batch.
     """
 
     name: str
@@ -35,6 +35,7 @@ class Given:
     how: Batch | None
     path: str = ""
     made: bool = False
+    size: Literal["", "sample", "batch"] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,8 +20,10 @@ from tflint_perf.source import Source
 _ROUNDS = 3
 _Place = tuple[Path, str]
 _OWN_METHOD = re.compile(r"::(\w+)\(\)\.(\w+)")
-# A method of what is given to a function of the same file as a parameter, by its name and its place.
-_OF_PARAMETER = re.compile(r"::([\w.]+)\[(\w+),(-?\d+)\]\.(\w+)")
+# What is given to a function of the same file as a parameter, by its name and its place, or a method of that.
+_OF_PARAMETER = re.compile(r"::([\w.>]+)\[(\w+),(-?\d+)\](?:\.(\w+))?")
+# Where a function is handed to: what is called, and the name and the place of the argument.
+_HANDED = re.compile(r"(.*)\[(\w*),(\d+)\]")
 
 
 def callers_of(
@@ -72,26 +74,35 @@ class _Search:
         # Who is given an object calls none that are its own business.
         methods = (name.rpartition(".")[2] for _, name in bases if "." in name)
         self._methods = frozenset(name for name in methods if not name.startswith("_"))
-        # The uses of what is given as parameters: the function, the parameter, its place, and the method.
+        # The uses of what is given as parameters: the function, the parameter, its place, and the method, or "".
         self._of_parameters: list[tuple[_Place, str, int, str, Use]] = []
+        # Where functions are handed to others as arguments, by what they are.
+        self._handed: dict[_Place, list[tuple[Path, Use]]] = {}
         self._followed: set[tuple[int, Path, Given]] = set()
 
     def look_for(self, wanted: Collection[_Place]) -> None:
         """Summarise the files that may call one of `wanted`: they say its name, and one of its file's."""
         homes: dict[bytes, set[bytes]] = {}
         everywhere = {at for place in wanted for at in self._also_called_as(place)}
-        for file, _ in everywhere - set(wanted):  # a base class may call what is defined anew
-            self._read_once(file)
         for file, name in everywhere:
             owner, _, last = name.rpartition(".")
             last = owner if last in ("__init__", "__call__", "call", *RUN_OVER) else last
-            said = last.rpartition(".")[2]
+            said = last.rpartition(".")[2].partition(">")[0].encode()
+            # A base class may call what is defined anew, and a file may hand its own functions to others.
+            if (file, name) not in wanted or self._may_hand(file, said):
+                self._read_once(file)
             words = words_for_callers(file, owner, self._packages)
-            homes.setdefault(said.encode(), set()).update(words)
+            homes.setdefault(said, set()).update(words)
         if homes:
             self._read_those_with(homes)
             self._read_those_given(homes)
+            self._follow_handed(everywhere)
             self._follow_parameters()
+
+    def _may_hand(self, file: Path, said: bytes) -> bool:
+        """Whether a file mentions what may be a function of its own as an argument."""
+        mentioned = rb"[(,=]\s*(?:\w+\.)*" + said + rb"\s*[,)]"
+        return re.search(mentioned, self._mentions.text(file)) is not None
 
     def _read_those_with(self, homes: Mapping[bytes, Set[bytes]]) -> None:
         """Summarise the files that use one of the words, and import one that goes with it."""
@@ -128,7 +139,7 @@ class _Search:
     def _follow_parameters(self) -> None:
         """Find what the methods are of what is given as parameters, by who gives it."""
         for at, (place, parameter, position, method, use) in enumerate(self._of_parameters):
-            for file, giving in list(self._uses.get(place, ())):
+            for file, giving in list(self._uses.get(place, ())) if method else ():
                 for given in giving.given:
                     named = given.name == parameter if given.name else given.at == position
                     if not named or not given.path or (at, file, given) in self._followed:
@@ -138,13 +149,41 @@ class _Search:
                     if found is not None:
                         self._uses.setdefault((found.file, found.name), []).append((place[0], use))
 
+    def _follow_handed(self, places: Iterable[_Place]) -> None:
+        """Find what becomes of functions that are handed to others as arguments."""
+        for place in places:
+            for file, use in self._handed.pop(place, ()):
+                taken = list(self._taken(file, use.handed)) or [(file, use)]
+                self._uses.setdefault(place, []).extend(taken)
+
+    def _taken(self, file: Path, handed: str) -> Iterator[tuple[Path, Use]]:
+        """What functions of the project do with an argument; nothing where that is not known."""
+        matched = _HANDED.fullmatch(handed)
+        if matched is None:
+            return
+        taker, name, at = matched.groups()
+        found = self._files.follow(file, taker)
+        if found is None or found.thing is None or found.what != "thing":
+            return
+        takers = [(found.file, found.name)]
+        if found.thing.kind == "class":
+            takers = [(klass.file, f"{klass.name}.__init__") for klass in (found, *self._files.bases(found))]
+        for home, _ in takers:
+            self._read_once(home)
+        for place, parameter, position, method, use in self._of_parameters:
+            if place not in takers or method or (name != parameter if name else int(at) != position):
+                continue
+            # When a function runs that is made to wrap it, those decide who call that.
+            if ">" not in use.function:
+                yield place[0], use
+
     def _read_once(self, file: Path) -> None:
         if file in self._read:
             return
         self._read.add(file)
         for use in _uses(file, self._mentions.text(file), self._files, self._methods):
             if (of := _OF_PARAMETER.fullmatch(use.path)) is not None:
-                self._of_parameters.append(((file, of[1]), of[2], int(of[3]), of[4], use))
+                self._of_parameters.append(((file, of[1]), of[2], int(of[3]), of[4] or "", use))
                 continue
             own = _OWN_METHOD.fullmatch(use.path)
             found = self._files.follow(file, use.path) if own is None else None
@@ -152,7 +191,8 @@ class _Search:
                 self._note_given(found, file, use)
             found = self._function(found) if use.how != "consume" else found
             if found is not None:
-                self._uses.setdefault((found.file, found.name), []).append((file, use))
+                uses = self._handed if use.handed else self._uses
+                uses.setdefault((found.file, found.name), []).append((file, use))
             elif own is not None:  # which may be defined in derived classes alone
                 self._uses.setdefault((file, f"{own[1]}.{own[2]}"), []).append((file, use))
 
@@ -214,7 +254,7 @@ class _Search:
                 (file, use)
                 for at in self._also_called_as(place)
                 for file, use in self._uses.get(at, ())
-                if file != place[0]
+                if file != place[0] or use.handed or use.path.endswith("]")
             ]
             # What makes a step makes a step loop of the loop that calls it.
             acts = bool(uses) and self._files.acts(Found(*place, "thing", self._thing(*place)))
@@ -239,9 +279,14 @@ class _Search:
             use.how,
             state,
             use.per_step
+            # A gradient step that nobody is known to call is judged by itself.
+            or (use.learned_from and outside_loops and alone)
             or (acts and use.in_loop and use.loop == "none")
             or (within and any(caller.per_step for caller in above)),
-            outside_loops and (alone or any(caller.may_be_per_step for caller in above)),
+            # What hands a function to something need not run it.
+            use.how != "other"
+            and outside_loops
+            and (alone or any(caller.may_be_per_step for caller in above)),
             use.always and (not above or use.loop != "none" or _always(above)),
             use.fates,
             use.parts,

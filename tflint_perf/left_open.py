@@ -22,7 +22,7 @@ _PER_STEP = Caller(
     per_step=True,
     always=True,
     fates=frozenset({"shown"}),
-    given=(Given("*", -1, "stacked", made=True),),
+    given=(Given("*", -1, "stacked", made=True, size="batch"),),
     fed=True,
     trains=True,
     on_one_graph=True,
@@ -36,7 +36,7 @@ _CONSUMING = Caller("consume", which="*")
 def is_called_by_none(model: Model, outside: Linked) -> bool:
     """Whether it is known that no other file of the project runs anything of this one."""
     infer = model.infer
-    return outside.is_called_by_none(
+    return not model.compiled.hands_functions_over() and outside.is_called_by_none(
         base for klass in model.walk.classes.values() for base in infer.classes.bases_outside(klass)
     )
 

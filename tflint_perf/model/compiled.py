@@ -6,41 +6,14 @@ import libcst as cst
 
 from tflint_perf.caller import State
 from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.handed import TRACERS, Handed
 from tflint_perf.model.host_loops import runs_loop_on_host
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.keras_classes import COMPILED_METHODS, STEPS_OF_MODELS
 from tflint_perf.model.reach import leads_to
 from tflint_perf.model.scopes import Function
-from tflint_perf.model.syntax import argument, callee_name, descendants, integer, is_name, is_super
+from tflint_perf.model.syntax import argument, descendants, is_name, is_super
 
-# `Dataset` methods that trace the function they are given.
-_DATASET_TRACERS = frozenset(
-    {"map", "filter", "flat_map", "interleave", "reduce", "scan", "take_while", "group_by_window",
-     "bucket_by_sequence_length", "rejection_resample"}
-)  # fmt: skip
-# TensorFlow functions that trace the functions they are given.
-_TRACERS = frozenset(
-    {"tf.function", "tf.while_loop", "tf.cond", "tf.case", "tf.switch_case", "tf.map_fn", "tf.vectorized_map", "tf.scan",
-     "tf.foldl", "tf.foldr", "tf.custom_gradient", "tf.recompute_grad", "keras.layers.Lambda", "tf.wrap_function",
-     "tf.autograph.to_graph", "tf.xla.experimental.compile", "tf.data.experimental.map_and_batch",
-     "tf.data.experimental.parallel_interleave"}
-)  # fmt: skip
-# TensorFlow functions whose argument runs as ordinary Python, wherever they are called.
-_HOST = frozenset(["tf.py_function", "tf.numpy_function", "tf.py_func"])
-# What runs a function that it is given as ordinary Python, now or later: programs, threads.
-_RUNNERS = frozenset(
-    [
-        "absl.app.run",
-        "tf.app.run",
-        "fire.Fire",
-        "threading.Thread",
-        "multiprocessing.Process",
-        "atexit.register",
-    ]
-)
-_STARTERS = frozenset({"Thread", "Process", "submit", "apply_async"})
-# How a window of Tk runs a function, some milliseconds later: `window.after(100, train)`.
-_LATER = "after"
 # A function that asks in which mode it runs is written for both.
 _ASKS_THE_MODE = frozenset({"tf.executing_eagerly", "tf.inside_function"})
 
@@ -54,6 +27,7 @@ class Compiled:
         self._walk = infer.walk
         self._names = infer.names
         self._states: dict[Function, State] | None = None
+        self._handed = Handed(infer, calls)
         self._traced: set[Function] = set()
         # Methods that only Keras compiles, and that a program may call by itself.
         self._by_keras: set[Function] = set()
@@ -61,9 +35,6 @@ class Compiled:
         # Those that would be compiled, had the file not turned eager mode on for everything.
         self._switched_off: set[Function] = set()
         self._has_other_way: dict[Function, bool] = {}
-        self._host: set[Function] = set()
-        self._run: set[Function] = set()
-        self._used: dict[Function, list[cst.CSTNode]] = {}
 
     def state(self, function: Function | None) -> State:
         """Whether the body of a function is compiled code; module-level code (None) is eager."""
@@ -97,6 +68,16 @@ class Compiled:
         self.state(function)
         return bool(self._switched_off) and not leads_to(function, self._has_other_way, self._callers_to_ask)
 
+    def hands_functions_over(self) -> bool:
+        """Whether this file gives functions of its own to others, as arguments, which may call them."""
+        if self._states is None:
+            self._states = self._settle()
+        return any(isinstance(place, cst.Arg) for place in self._handed.to_others.values())
+
+    def is_dataset_tracer(self, call: cst.Call) -> bool:
+        """Whether a call gives a dataset a function that it traces: `dataset.map(f)`."""
+        return self._handed.is_dataset_tracer(call)
+
     def _callers_to_ask(self, function: Function) -> bool | list[Function]:
         """Whether anything but a function that is switched off may run `function`, or else what calls it."""
         if function in self._switched_off:
@@ -110,8 +91,8 @@ class Compiled:
     def _settle(self) -> dict[Function, State]:
         functions = list(self._walk.functions.values())
         self._traced.update(filter(self._is_traced_where_defined, functions))
-        self._follow_arguments()
-        self._follow_objects()
+        self._handed.follow()
+        self._traced |= self._handed.traced
         for function in functions:
             self._follow_callers_outside(function)
         of_keras = [function for function in functions if self._is_keras_method(function)]
@@ -122,7 +103,7 @@ class Compiled:
             self._switched_off = self._traced.difference(of_keras)
             self._traced.clear()
         states: dict[Function, State] = dict.fromkeys(self._traced, "compiled")
-        states.update(dict.fromkeys(self._host, "unknown"))
+        states.update(dict.fromkeys(self._handed.on_host, "unknown"))
         states.update(dict.fromkeys(filter(_is_defined_anew, functions), "unknown"))
         self._spread_eager(functions, states)
         self._spread_compiled(functions, states)
@@ -154,98 +135,23 @@ class Compiled:
 
     def _is_tracer(self, decorator: cst.BaseExpression) -> bool:
         func = decorator.func if isinstance(decorator, cst.Call) else decorator
-        return self._names.qualified(func) in _TRACERS
+        return self._names.qualified(func) in TRACERS
 
     def _is_keras_method(self, function: Function) -> bool:
         if function.owner is None:
             return False
         return function.name in COMPILED_METHODS.get(self._infer.classes.keras_kind(function.owner), ())
 
-    def _follow_arguments(self) -> None:
-        """Find functions handed to something: TensorFlow traces them, runs them on the host, or nobody knows."""
-        by_name: dict[str, list[Function]] = {}
-        for function in self._walk.functions.values():
-            by_name.setdefault(function.name, []).append(function)
-        parents = self._walk.parents
-        for name, functions in by_name.items():
-            mentions: list[cst.CSTNode] = [f.node for f in functions] if name == "<lambda>" else [
-                *self._walk.names.get(name, ()), *self._walk.attributes.get(name, ())]  # fmt: skip
-            for node in mentions:
-                parent = parents.get(node)
-                if isinstance(parent, cst.Call) and parent.func is node:
-                    continue
-                if isinstance(parent, cst.Attribute):
-                    continue
-                meant = self._infer.value(node).function
-                if meant is not None and meant.name == name:
-                    self._hand_over(node, meant)
-                elif isinstance(node, cst.Attribute) and not self._infer.value(node.value).known:
-                    for method in self._calls.methods_named(name):
-                        self._used.setdefault(method, []).append(node)
-
-    def _follow_objects(self) -> None:
-        """Find the objects that a dataset calls: `dataset.map(Parser(size))`."""
-        if not self._calls.methods_named("__call__"):
-            return
-        for name in _DATASET_TRACERS:
-            for call in self._walk.calls.get(name, ()):
-                given = argument(call, 0, "map_func")
-                while (
-                    isinstance(given, cst.Call) and self._names.qualified(given.func) == "functools.partial"
-                ):
-                    given = argument(given, 0)
-                klass = self._infer.value(given).klass if given is not None else None
-                if given is not None and klass is not None and self._infer.value(given).kind == "instance":
-                    if self.is_dataset_tracer(call) and "__call__" in klass.methods:
-                        self._traced.add(klass.methods["__call__"])
-
     def _follow_callers_outside(self, function: Function) -> None:
         """Note what other files do with a function, but for calling it."""
-        for caller in self._calls.callers_outside(function):
+        callers = self._calls.callers_outside(function)
+        if function in self._handed.to_others and not callers:
+            self._handed.used.setdefault(function, []).append(self._handed.to_others[function])
+        for caller in callers:
             if caller.how == "compile":
                 self._traced.add(function)
             elif caller.how == "other":
-                self._used.setdefault(function, []).append(function.node)
-
-    def _hand_over(self, node: cst.CSTNode, function: Function) -> None:
-        """Note what becomes of a function where it is mentioned."""
-        parent = self._walk.parents.get(node)
-        while isinstance(parent, cst.Arg | cst.Element | cst.List | cst.Tuple):
-            node, parent = parent, self._walk.parents.get(parent)
-        if isinstance(parent, cst.Decorator | cst.AssignTarget) or parent is None:
-            return
-        if isinstance(parent, cst.Call) and self._is_taken(parent, function):
-            return
-        if isinstance(parent, cst.Assign) and isinstance(function.node, cst.Lambda):
-            return
-        self._used.setdefault(function, []).append(node)
-
-    def _is_taken(self, call: cst.Call, function: Function) -> bool:
-        """Whether it is known what a call does with a function that it is given; notes it then."""
-        name = self._names.qualified(call.func)
-        if name in _HOST:
-            self._host.add(function)
-        elif name in _RUNNERS or (not name and (callee_name(call) in _STARTERS or _runs_later(call))):
-            self._run.add(function)
-        elif name in _TRACERS:
-            self._traced.add(function)
-        elif function in self._calls.targets(call):
-            pass  # `strategy.run(f)`: a call of f
-        elif self._infer.compiles(call.func) or self.is_dataset_tracer(call):
-            self._traced.add(function)
-        elif name == "functools.partial":
-            self._hand_over(call, function)
-        else:
-            return False
-        return True
-
-    def is_dataset_tracer(self, call: cst.Call) -> bool:
-        """Whether a call gives a dataset a function that it traces: `dataset.map(f)`."""
-        return (
-            callee_name(call) in _DATASET_TRACERS
-            and isinstance(call.func, cst.Attribute)
-            and self._infer.value(call.func.value).kind == "dataset"
-        )
+                self._handed.used.setdefault(function, []).append(function.node)
 
     def _spread_eager(self, functions: list[Function], states: dict[Function, State]) -> None:
         """Everything that eager code calls is eager, unless it is traced by itself."""
@@ -267,7 +173,7 @@ class Compiled:
                 states[function] = "eager"
                 waiting.append(function)
             elif function not in states and (
-                function in self._run
+                function in self._handed.run
                 or self._may_be_entry(function)
                 or self._is_called_outside(function, "eager")
             ):
@@ -294,7 +200,11 @@ class Compiled:
 
     def _may_be_entry(self, function: Function) -> bool:
         """Whether a function is judged by itself: nobody is known to call it, or to wrap it."""
-        if self._calls.sites(function) or self._used.get(function) or isinstance(function.node, cst.Lambda):
+        if (
+            self._calls.sites(function)
+            or self._handed.used.get(function)
+            or isinstance(function.node, cst.Lambda)
+        ):
             return False
         if self._calls.callers_outside(function):
             return False
@@ -315,7 +225,7 @@ class Compiled:
         while waiting:
             function = waiting.pop()
             sites, callers = self._calls.sites(function), self._calls.callers_outside(function)
-            if function in states or not (sites or callers) or self._used.get(function):
+            if function in states or not (sites or callers) or self._handed.used.get(function):
                 continue
             if any(caller.state != "compiled" for caller in callers):
                 continue
@@ -330,11 +240,6 @@ class Compiled:
     def _is_site_compiled(self, call: cst.Call, states: dict[Function, State]) -> bool:
         caller = self._calls.function_at(call)
         return caller is None or states.get(caller) == "compiled"
-
-
-def _runs_later(call: cst.Call) -> bool:
-    """Whether a call has a window run a function that it is given."""
-    return callee_name(call) == _LATER and bool(call.args) and integer(call.args[0].value) is not None
 
 
 def _is_defined_anew(function: Function) -> bool:

@@ -169,7 +169,8 @@ NOTHING = Nothing()
 
 
 def name_outside(function: Function) -> str:
-    """The name by which other files may reach a function: "f", "Class.method"; "" where they can't."""
+    """The name by which other files may reach a function: "f", "Class.method", and "make>step" of what `make` defines and
+    returns; "" where they can't."""
     # Whoever makes or calls an object runs the others, and that is seldom per step.
     if function.name.startswith("__") and function.name not in RUN_OVER:
         return ""
@@ -177,6 +178,9 @@ def name_outside(function: Function) -> str:
         within_reach = function.owner.function is None and function.owner.scope.parent is not None
         return f"{function.owner.name}.{function.name}" if within_reach else ""
     # `main` is the program's, which runs once.
-    if function.outer is not None or function.name in ("<lambda>", "main"):
+    if function.name in ("<lambda>", "main"):
         return ""
+    if function.outer is not None:
+        maker = name_outside(function.outer) if function.is_returned else ""
+        return f"{maker}>{function.name}" if maker else ""
     return function.name

@@ -124,6 +124,16 @@ class Function:
         return [param.name.value for param in (*params.posonly_params, *params.params)]
 
     @property
+    def is_returned(self) -> bool:
+        """Whether the function around it returns it by its name, by itself or among others."""
+        given = [statement.value for statement in self.outer.returns] if self.outer is not None else []
+        return any(
+            isinstance(node, cst.Name) and node.value == self.name
+            for value in given
+            for node in ([item.value for item in value.elements] if isinstance(value, cst.Tuple) else [value])
+        )
+
+    @property
     def is_bound(self) -> bool:
         """Whether it is a method that gets the object it is called on, or its class, as the first parameter."""
         return self.owner is not None and not self.has_decorator("staticmethod")

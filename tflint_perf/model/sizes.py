@@ -168,7 +168,7 @@ class Sizes:
                     return self.element(mapped, ())
                 if not given and (told := self._told_by_name(binding)) is not None:
                     return told
-                sizes = {self.partial(value) for value in given}
+                sizes = {*(self.partial(value) for value in given), *self._told_outside(binding)}
                 # One caller that is known to pass a batch is enough.
                 return next((size for size in ("batch", "sample", "scalar") if size in sizes), "unknown")
         return "unknown"
@@ -189,6 +189,14 @@ class Sizes:
         if function is None or by_name is None:
             return None
         return by_name if any(c.per_step for c in self.calls.callers_outside(function)) else None
+
+    def _told_outside(self, parameter: Binding) -> set[Size]:
+        """The sizes of what step loops of other files give as a parameter, as far as these files say them."""
+        function = self._functions.get(parameter.node)
+        if function is None:
+            return set()
+        told = self.calls.given_outside(function, parameter.name, per_step=True)
+        return {given.size for given in told if given.size}
 
     @cached_property
     def _functions(self) -> dict[cst.CSTNode, Function]:

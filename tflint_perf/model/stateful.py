@@ -14,6 +14,7 @@ from tflint_perf.model.decided import Named, Told, constant_of, is_left_out, non
 from tflint_perf.model.elementwise import mapped_function
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.named_calls import builtin_or_qualified
+from tflint_perf.model.outside import Mapped
 from tflint_perf.model.randomness import is_random_op
 from tflint_perf.model.scopes import Binding, Function
 from tflint_perf.model.syntax import (
@@ -133,11 +134,12 @@ class Statefulness:
 
     def _elsewhere(self, node: cst.BaseExpression) -> Nature | None:
         """The nature of a function of another file; None where none is known. What it calls there may be out of sight."""
-        path = self._infer.value(node).outside
-        nature = self._infer.outside.mapped(path).nature if path else ""
-        if isinstance(node, cst.Call) and not any(map(_switches_off, node.args)):
-            maker = self._infer.value(node.func).outside
-            nature = self._infer.outside.mapped(maker).product if maker else nature
+        called = node.func if isinstance(node, cst.Call) else None
+        path = self._infer.value(called or node).outside
+        facts = self._infer.outside.mapped(path) if path else Mapped()
+        nature = facts.nature
+        if isinstance(node, cst.Call):
+            nature = "" if any(map(_switches_off, node.args)) else facts.product
         return next((known for known in _WORST_FIRST if known == nature), "stateless" if nature else None)
 
     def of_function(self, function: Function) -> Nature:

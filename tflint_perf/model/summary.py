@@ -99,7 +99,8 @@ class Use:
 
     `function` is the function of this file around it, if other files can call that; `loop` is the kind of the
     innermost loop of steps or epochs around it. `always` says that no condition stands in front of it there, but for
-    those that hold on most steps. The fields from `fates` on are as `Caller` has them.
+    those that hold on most steps. `handed` is where a function is given to as an argument, "trainer.fit[step,0]": by the path
+    of what is called, a name, and a place; what is `learned_from` goes into a gradient step. The others are `Caller`'s.
     """
 
     path: str
@@ -120,6 +121,8 @@ class Use:
     trains: bool = False
     on_one_graph: bool = False
     files: tuple[str | int, ...] = ()
+    handed: str = ""
+    learned_from: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +197,7 @@ def _batches(model: Model, bindings: list[Binding], scope: Scope) -> Batch | Non
 def _named(model: Model, name: str, value: Value, *, made: bool = False) -> Iterator[tuple[str, Thing]]:
     """A thing that an assignment makes, where something is known of it."""
     part = _part(model, value)
-    if value.kind in ("list", "dict") and value.element is not None and _path(value.element):
+    if value.kind in ("list", "dict") and value.element is not None and _path(model, value.element):
         yield name, Thing("value", value.kind, parts=(_part(model, value.element),), made=made)
     elif part.gives != "unknown" or part.path:
         yield name, _with(Thing("value"), part, made)
@@ -293,8 +296,8 @@ def _part(model: Model, value: Value) -> Part:
         return Part(value.kind, "", readiness(value), model.batching.elements(value), large)
     if value.kind in ("list", "dict") and value.element is not None and value.element.kind in _BY_KIND:
         return Part(f"{value.kind} of {value.element.kind}")
-    known = value.kind in _BY_KIND or value.outside
-    return Part(value.kind, _path(value)) if known else Part("unknown")
+    path = _path(model, value)
+    return Part(value.kind, path) if value.kind in _BY_KIND or path else Part("unknown")
 
 
 def _takes(model: Model, function: Function) -> tuple[Take, ...]:
@@ -307,9 +310,6 @@ def _calls(model: Model, function: Function) -> Iterator[str]:
     for call in function.calls:
         if model.loops.actions.is_outside_loops(call):
             yield from _paths_called(model, call)
-            for target in model.calls.targets(call):
-                if name := name_outside(target):
-                    yield f"::{name}"
 
 
 def _reached(model: Model, function: Function) -> set[Function]:
@@ -327,20 +327,22 @@ def _runs(model: Model, functions: set[Function]) -> Iterator[str]:
     """The paths of all that functions call."""
     for call in (call for function in functions for call in function.calls):
         yield from _paths_called(model, call)
-        for target in model.calls.targets(call):
-            if name := name_outside(target):
-                yield f"::{name}"
 
 
 def _paths_called(model: Model, call: cst.Call) -> Iterator[str]:
-    """The paths of what a call runs in other files, itself or by a strategy."""
+    """The paths of what a call runs, itself or by a strategy, here or in other files."""
     for function in (call.func, model.calls.run_by_strategy(call)):
         if function is not None and (path := model.value(function).outside):
             yield path
+    for target in model.calls.targets(call):
+        if name := name_outside(target):
+            yield f"::{name}"
 
 
-def _path(value: Value) -> str:
-    """The way to a value: a call of the class that it is an instance of, or what leads there from outside."""
+def _path(model: Model, value: Value) -> str:
+    """The way to a value: a call of its class, its name as a function, or what leads there from outside."""
+    if value.function is not None and value.kind == model.infer.function_value(value.function).kind:
+        return f"::{name}" if (name := name_outside(value.function)) else ""
     if value.klass is None:
         return value.outside
     return f"::{value.klass.name}" if value.kind == "class" else f"::{value.klass.name}()"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
@@ -29,19 +29,54 @@ _SAVING = frozenset({"tf.train.Checkpoint", "tf.train.CheckpointManager"})
 
 def uses(model: Model) -> Iterator[Use]:
     """What a file does with what it imports; its model has been made with what other files say."""
-    for call in (call for calls in model.walk.calls.values() for call in calls):
+    calls = [call for calls in model.walk.calls.values() for call in calls]
+    called: set[str] = set()
+    for call in calls:
         yield from _use(model, call, call.func, "call")
-        yield from _call_of_given(model, call)
-        traces = model.infer.compiles(call.func) or model.compiled.is_dataset_tracer(call)
-        how: How = "compile" if traces else "other"
-        for arg in call.args if model.qualified(call.func) not in _SAVING else ():
-            if isinstance(arg.value, cst.Name | cst.Attribute) and model.value(arg.value).outside:
-                is_run = arg.value is model.calls.run_by_strategy(call)
-                yield from _use(model, call, arg.value, "call" if is_run else how)
+        for use in _call_of_given(model, call):
+            called.add(use.path)
+            yield use
+    for call in calls:
+        if model.qualified(call.func) not in _SAVING:
+            yield from _handed(model, call, called)
     for klass in model.walk.classes.values():
         yield from _calls_of_own_methods(model, klass)
     yield from _consumed(model)
     yield from _driven(model)
+
+
+def _handed(model: Model, call: cst.Call, called: Set[str]) -> Iterator[Use]:
+    """What becomes of the functions and objects that a call is given; `called` are the parameters that this file calls."""
+    traces = model.infer.compiles(call.func) or model.compiled.is_dataset_tracer(call)
+    taker = model.value(call.func).outside
+    for at, arg in enumerate(call.args):
+        if arg.star or not isinstance(arg.value, cst.Name | cst.Attribute | cst.Call):
+            continue
+        value = model.value(arg.value)
+        if isinstance(arg.value, cst.Call) and value.kind not in ("function", "compiled"):
+            continue
+        keyword = arg.keyword.value if arg.keyword is not None else ""
+        handed = f"{taker}[{keyword},{at}]" if taker else ""
+        if value.outside:
+            is_run = arg.value is model.calls.run_by_strategy(call)
+            how: How = "call" if is_run else "compile" if traces else "other"
+            for use in _use(model, call, arg.value, how):
+                yield replace(use, handed=handed if how == "other" else "")
+        elif value.function is not None and value.kind == "function":
+            # What a class wraps may be what a class derived from it defines anew: `self.fit = tf.function(self.train)`.
+            wraps = value.function.owner is not None and isinstance(model.walk.parents.get(call), cst.Assign)
+            if (taker or wraps) and (name := name_outside(value.function)):
+                use = _use_of(model, call, f"::{name}", "compile" if traces else "other")
+                yield replace(use, handed="" if traces else handed)
+        elif not value.known and (called or traces) and not model.calls.targets(call):
+            for path in _paths_of_parameters(model, arg.value):
+                if traces or path in called:
+                    yield _use_of(model, call, path, "compile" if traces else "other")
+
+
+def _paths_of_parameters(model: Model, node: cst.BaseExpression) -> list[str]:
+    """What other files give as a value: by which function, and by the name and the place of its parameter."""
+    return [f"::{function}[{name},{at}]" for function, name, at in sorted(parameters_behind(model, node))]
 
 
 def _consumed(model: Model) -> Iterator[Use]:
@@ -111,28 +146,38 @@ def _use(model: Model, place: cst.CSTNode, used: cst.BaseExpression, how: How) -
 
 
 def _call_of_given(model: Model, call: cst.Call) -> Iterator[Use]:
-    """The call of a method of an object that other files give as a parameter, where such a method is sought."""
+    """The call of what other files give as a parameter: of a function, or of a sought method of an object."""
     func = call.func
+    if not isinstance(func, cst.Name | cst.Attribute) or model.value(func).known:
+        return
+    for path in _paths_of_parameters(model, func):
+        yield _use_of(model, call, path, "call")
     if not isinstance(func, cst.Attribute) or func.attr.value not in model.infer.outside.methods_sought():
         return
-    if model.value(func).known or model.value(func.value).outside:
+    if model.value(func.value).outside:
         return
-    for function, parameter, at in parameters_behind(model, func.value):
-        yield _use_of(model, call, f"::{function}[{parameter},{at}].{func.attr.value}", "call")
+    for path in _paths_of_parameters(model, func.value):
+        yield _use_of(model, call, f"{path}.{func.attr.value}", "call")
 
 
 def _given(model: Model, call: cst.CSTNode) -> Iterator[Given]:
-    """The arguments of a call that something is said of: batches are taken from them, or the device made them."""
+    """The arguments of a call that something is said of: batches are taken from them, they are some, or the device made
+    them."""
     for at, arg in enumerate(call.args if isinstance(call, cst.Call) else ()):
         if arg.star:
             return
+        name = "" if arg.keyword is None else arg.keyword.value
+        place = at if arg.keyword is None else -1
+        size = model.loops.batches.size(arg.value)
+        few: Literal["", "sample", "batch"] = size if size in ("sample", "batch") else ""
         if isinstance(arg.value, cst.Name | cst.Attribute | cst.Call):
             how = model.host_batches.sources.of(arg.value)
             path = _path_of_object(model, arg.value)
             made = how is None and not path and model.on_device.is_made_there(arg.value)
-            if how is not None or path or made:
-                name = "" if arg.keyword is None else arg.keyword.value
-                yield Given(name, at if arg.keyword is None else -1, how, path, made)
+            if how is not None or path or made or few:
+                yield Given(name, place, how, path, made, few)
+        elif few:
+            yield Given(name, place, None, size=few)
 
 
 def _files(model: Model, call: cst.CSTNode) -> Iterator[str | int]:
@@ -167,7 +212,7 @@ def _calls_of_own_methods(model: Model, klass: Class) -> Iterator[Use]:
 def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
     function = model.function_at(place)
     around = function
-    while around is not None and around.outer is not None:
+    while around is not None and around.outer is not None and not name_outside(around):
         around = around.outer
     loop = model.loops.innermost_loop(place)
     while loop is not None and is_part_of_one_iteration(model.infer, loop):
@@ -202,6 +247,7 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
         guarded=guarded or model.once.runs_seldom(place),
         taped=how == "call" and model.forward_passes.of_steps.belongs(place),
         trains=how in ("call", "drive") and per_step and model.file_reads.training_loop(place) is not None,
+        learned_from=how == "call" and isinstance(place, cst.Call) and model.feeds.a_gradient_step(place),
         on_one_graph=how == "call" and (guard is None or guard.counts) and model.sessions.runs_again(place),
     )
 
