@@ -76,9 +76,10 @@ def read_lists(folder: Path = LISTS) -> dict[str, list[Place]]:
 
 
 def found_in(checkout: Path, files: set[str]) -> set[Found]:
-    """Each finding in the files, with all rules that are not opt-in."""
-    rules = frozenset(code for code, rule in catalogue().items() if not rule.opt_in)
-    settings = Settings(root=checkout, rules=rules, include_tests=True, project_root=checkout)
+    """Each finding in the files, with all rules."""
+    settings = Settings(
+        root=checkout, rules=frozenset(catalogue()), include_tests=True, project_root=checkout
+    )
     paths = [path for path in find_files([str(checkout)], settings).files if _name(path, checkout) in files]
     return {
         (_name(Path(result.path), checkout), finding.start.cell, finding.start.row, finding.code)
