@@ -83,7 +83,7 @@ class _Search:
     def look_for(self, wanted: Collection[_Place]) -> None:
         """Summarise the files that may call one of `wanted`: they say its name, and one of its file's."""
         homes: dict[bytes, set[bytes]] = {}
-        everywhere = {at for place in wanted for at in self._also_called_as(place)}
+        everywhere = sorted({at for place in wanted for at in self._also_called_as(place)})
         for file, name in everywhere:
             owner, _, last = name.rpartition(".")
             last = owner if last in ("__init__", "__call__", "call", *RUN_OVER) else last
