@@ -145,6 +145,7 @@ class ForwardPasses:
             and not runs_over_files(model.infer, model.loops.innermost_loop(call))
             and not self.is_for_few(call)
             and not self._is_bound_by_loop(call)
+            and not self._is_made_by_loop(call)
         )
 
     def _is_reached_eagerly(self, call: cst.Call) -> bool:
@@ -252,6 +253,17 @@ class ForwardPasses:
         if isinstance(loop.node, cst.While):
             return False
         return mentions(callee, {name.value for name in target_names(loop.node.target)})
+
+    def _is_made_by_loop(self, call: cst.Call) -> bool:
+        """Whether each iteration makes the model anew that it calls: it converts or compares models, say."""
+        loop = self._model.loops.innermost_loop(call)
+        found = self._model.infer.bindings_reaching(call.func) if isinstance(call.func, cst.Name) else None
+        if loop is None or found is None or not found[1]:
+            return False
+        return all(
+            binding.kind == "assign" and isinstance(binding.value, cst.Call) and binding.at.block.loop is loop
+            for binding in found[1]
+        )
 
     def _is_bound_somewhere(self, name: cst.Name) -> bool:
         found = self._model.infer.bindings_reaching(name)

@@ -145,9 +145,7 @@ class Making:
     def _is_part(self, call: cst.Call) -> bool:
         """Whether an object is made as a part of a model or of another object, or handed to `compile`."""
         function = self._calls.function_at(call)
-        if function is not None and function.name in _MAKERS:
-            return True
-        if function is not None and self._loops.training_loop(call) is None:
+        if function is not None and (function.name in _MAKERS or self._loops.training_loop(call) is None):
             if self._builds(function) or self._is_returned(call, function):
                 return True
         statement: cst.CSTNode = call
@@ -205,13 +203,15 @@ class Making:
         )
 
     def _builds(self, function: Function) -> bool:
-        """Whether a function makes a model, or is called by such alone, so that what it makes are a model's parts."""
+        """Whether a function makes a model or an object, or is called by such alone: what it makes are parts of that."""
         known = self._builders.get(function)
         if known is None:
             self._builders[function] = False  # functions that call each other
             sites = self._calls.sites(function)
-            known = self._builders[function] = self._makes_model(function.calls) or (
-                bool(sites) and all(map(self._is_in_builder, sites))
+            known = self._builders[function] = (
+                function.name in _MAKERS
+                or self._makes_model(function.calls)
+                or (bool(sites) and all(map(self._is_in_builder, sites)))
             )
         return known
 
@@ -321,8 +321,9 @@ class Making:
         sites = self._calls.sites(function) if function is not None and function.name == "call" else []
         if not sites or self._trains or any(map(self._loops.is_per_step, sites)):
             return False
-        outside = [site for site in sites if self._calls.function_at(site) is None]
-        return outside == sites and not any(any(conditions(self._walk, s, exits=False)) for s in sites)
+        return not any(
+            self._calls.function_at(s) or any(conditions(self._walk, s, exits=False)) for s in sites
+        )
 
     def _is_called_eagerly(self, function: Function | None) -> bool:
         """Whether eager code runs, on each step, a `call` that Keras would trace."""
