@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import libcst as cst
-
 from tflint_perf.model import Model
 from tflint_perf.model.size_of_calls import has_environment
-from tflint_perf.model.syntax import argument
 from tflint_perf.rule import Claim, Report, Rule
 
 
@@ -17,8 +14,9 @@ class FeedDictLoop(Rule):
 
     ## What it does
 
-    Reports `session.run(…, feed_dict=…)` per step, in a loop that trains, where a batch or a whole array is fed.
-    Whoever keeps TensorFlow 1 code knows that it feeds, so this rule is off until it is selected.
+    Reports `session.run(…, feed_dict=…)` per step where a batch is fed, in loops that train also a whole array. A dict
+    may have a name, be filled by `feed[x] = batch`, or come from a function of the same file. Whoever keeps
+    TensorFlow 1 code knows that it feeds, so this rule is off until it is selected.
 
     ## Why is this bad?
 
@@ -45,8 +43,8 @@ class FeedDictLoop(Rule):
 
     ## What is left alone
 
-    Loops that only predict; feeds of numbers, flags and single samples; runs behind a condition or once an epoch;
-    files that step an environment, whose observations have nowhere else to come from; feeds made out of sight.
+    Feeds of numbers, flags and single samples; runs behind a condition or once an epoch; files that step an
+    environment, whose observations have nowhere else to come from; feeds made out of sight.
 
     ## Sources
 
@@ -64,30 +62,11 @@ class FeedDictLoop(Rule):
         if has_environment(model.walk.calls):
             return
         for call in model.calls_named("run"):
-            fed = argument(call, 1, "feed_dict")
-            if fed is None or not model.sessions.is_run(call) or not model.each_step.runs(call):
+            if not model.sessions.is_run(call) or not model.each_step.runs(call):
                 continue
-            if model.file_reads.training_loop(call) is None:
-                continue
-            if any(_is_batch(model, value) for value in _values(model, fed)):
+            trains = model.file_reads.training_loop(call) is not None
+            if model.session_feeds.has_batch(call) or (trains and model.session_feeds.has_array(call)):
                 name = model.module.code_for_node(call.func)
                 yield Report(
                     call, f"`{name}` is fed host arrays on each step; give the graph a `tf.data` pipeline"
                 )
-
-
-def _values(model: Model, fed: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """What a feed holds: a dict where it stands, or one that has a name."""
-    match fed:
-        case cst.Dict():
-            yield from (element.value for element in fed.elements if isinstance(element, cst.DictElement))
-        case cst.Name():
-            found = model.infer.bindings_reaching(fed)
-            for binding in found[1] if found is not None else ():
-                if binding.kind == "assign" and isinstance(binding.value, cst.Dict):
-                    yield from _values(model, binding.value)
-
-
-def _is_batch(model: Model, value: cst.BaseExpression) -> bool:
-    size = model.loops.batches.size(value)
-    return size == "batch" or (size == "unknown" and model.value(value).kind == "array")

@@ -50,9 +50,20 @@ SILENT = {
             sess.run(train_op, feed_dict=make_feed(step))
             sess.run(train_op, **options)
         """,
-    "a loop that predicts": """
+    "a whole array in a loop that predicts": """
         for step in range(1000):
-            print(sess.run(predictions, feed_dict={x: images[step * 32 : step * 32 + 32]}))
+            print(sess.run(predictions, feed_dict={x: images}))
+        """,
+    "a number that is called after batches": """
+        for step in range(1000):
+            batch_size = schedule(step)
+            sess.run(predictions, feed_dict={rate: batch_size})
+        """,
+    "a dict that other keys go into": """
+        for step in range(1000):
+            feed, other = {}, {}
+            other[x] = images[step * 32 : step * 32 + 32]
+            sess.run(train_op, feed_dict=feed)
         """,
     "an environment": """
         state = env.reset()
@@ -93,6 +104,50 @@ FLAGGED = {
                     session.run(train_op, feed_dict=feed)
         """,
         [7],
+    ),
+    "a loop that predicts": (
+        """
+        for step in range(1000):
+            print(sess.run(predictions, feed_dict={x: images[step * 32 : step * 32 + 32]}))
+        """,
+        [3],
+    ),
+    "what the graph gave before": (
+        """
+        while True:
+            batch_x, batch_y = sess.run([decoded, answers])
+            value = sess.run(loss, feed_dict={x: batch_x})
+            pixels = sess.run(decoded)
+            value = sess.run(loss, feed_dict={x: pixels})
+        """,
+        [4, 6],
+    ),
+    "a dict that is filled": (
+        """
+        for step in range(1000):
+            feed = dict()
+            for i in range(2):
+                feed[inputs[i]] = images[step * 32 : step * 32 + 32]
+            sess.run(train_op, feed_dict=feed)
+        """,
+        [6],
+    ),
+    "a dict that a function makes": (
+        """
+        def feed(batch, rate_now):
+            return {x: batch, rate: rate_now}
+        for step in range(1000):
+            sess.run(train_op, feed_dict=feed(images[step * 32 : step * 32 + 32], 0.1))
+        """,
+        [5],
+    ),
+    "batches by their name": (
+        """
+        for batch in make_batches():
+            x_batch, y_batch = zip(*batch)
+            sess.run(train_op, feed_dict={x: x_batch})
+        """,
+        [4],
     ),
     "a method": (
         """

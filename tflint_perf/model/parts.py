@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from tflint_perf.model.restarts import Restarts
     from tflint_perf.model.rows import Rows
     from tflint_perf.model.scalars import Scalars
+    from tflint_perf.model.session_feeds import SessionFeeds
     from tflint_perf.model.sessions import Sessions
     from tflint_perf.model.shapes import Shapes
     from tflint_perf.model.slicing import Slicing
@@ -184,6 +185,8 @@ class Parts:
     restarts: Restarts = part("restarts.Restarts", "infer", "calls", "loops", "invariance")
     # Loops that run a session, and what they add to its graph.
     sessions: Sessions = part("sessions.Sessions", "infer", "calls", "compiled", "loops", "once")
+    # What sessions are fed.
+    session_feeds: SessionFeeds = part("session_feeds.SessionFeeds", "infer", "calls", "loops", "sessions")
     # Which tensors the device made.
     on_device: OnDevice = part("on_device.OnDevice", "infer", "calls")
     # What becomes of values on the host.

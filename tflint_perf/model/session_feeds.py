@@ -1,0 +1,93 @@
+"""What TensorFlow 1's sessions are fed: whole arrays, and batches that Python holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.loops import Loops
+from tflint_perf.model.scopes import Binding
+from tflint_perf.model.sessions import Sessions
+from tflint_perf.model.syntax import argument
+
+# What the variable is called that holds a batch, where nothing else says what it holds.
+_BATCH = re.compile(r"(^|_)(mini)?batch(_|$)|^(x|y|xs|ys|x_?b|y_?b)$", re.I)
+# What is called so is no batch but a number about it.
+_MEASURE = re.compile(r"size|num|len|count|ind(ex|ic)|idx|rate|norm|step", re.I)
+_DEEPEST = 3
+
+
+class SessionFeeds:
+    """Answers what the `feed_dict` of a run holds."""
+
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, sessions: Sessions) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._loops = loops
+        self._sessions = sessions
+        self._walk = infer.walk
+
+    def has_batch(self, run: cst.Call) -> bool:
+        """Whether a run is fed a batch that Python holds: drawn, cut, or copied out of the graph before."""
+        return any(map(self._is_batch, self._fed(run)))
+
+    def has_array(self, run: cst.Call) -> bool:
+        """Whether a run is fed an array of NumPy's that was made somewhere else."""
+        return any(
+            self._loops.batches.size(value) == "unknown" and self._infer.value(value).kind == "array"
+            for value in self._fed(run)
+        )
+
+    def _fed(self, run: cst.Call) -> Iterator[cst.BaseExpression]:
+        given = argument(run, 1, "feed_dict")
+        if given is not None:
+            yield from self._values(given, 0)
+
+    def _values(self, fed: cst.BaseExpression, depth: int) -> Iterator[cst.BaseExpression]:
+        """What a feed holds: a dict where it stands, one that has a name, or one that a function of this file makes."""
+        match fed:
+            case cst.Dict():
+                yield from (element.value for element in fed.elements if isinstance(element, cst.DictElement))
+            case cst.Name():
+                found = self._infer.bindings_reaching(fed)
+                for binding in found[1] if found is not None else ():
+                    if binding.kind == "assign" and binding.path == () and binding.value is not None:
+                        yield from self._values(binding.value, depth)
+                        yield from self._put_into(fed, binding)
+            case cst.Call() if depth < _DEEPEST:
+                for target in self._calls.targets(fed):
+                    for returned in target.returns:
+                        if returned.value is not None:
+                            yield from self._values(returned.value, depth + 1)
+
+    def _put_into(self, fed: cst.Name, made: Binding) -> Iterator[cst.BaseExpression]:
+        """What is put into a dict behind the place that makes it: `feed[x] = batch`."""
+        for name in self._infer.names.mentions(fed.value, self._infer.names.home(fed)):
+            found = self._infer.bindings_reaching(name)
+            if found is None or made not in found[1]:
+                continue
+            subscript = self._walk.parents.get(name)
+            target = self._walk.parents.get(subscript) if isinstance(subscript, cst.Subscript) else None
+            statement = self._walk.parents.get(target) if isinstance(target, cst.AssignTarget) else None
+            if isinstance(statement, cst.Assign) and subscript.value is name:  # type: ignore[union-attr]
+                yield statement.value
+
+    def _is_batch(self, value: cst.BaseExpression) -> bool:
+        size = self._loops.batches.size(value)
+        if size != "unknown":
+            return size == "batch"
+        if not isinstance(value, cst.Name):
+            return False
+        found = self._infer.bindings_reaching(value)
+        bindings = found[1] if found is not None else []
+        if not bindings or not all(map(self._loops.batches.is_made_anew, (b.node for b in bindings))):
+            return False
+        if _BATCH.search(value.value) and not _MEASURE.search(value.value):
+            return True
+        return all(
+            isinstance(b.value, cst.Call) and b.kind == "assign" and self._sessions.is_run(b.value) for b in bindings
+        )
