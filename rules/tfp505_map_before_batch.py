@@ -70,7 +70,8 @@ class MapBeforeBatch(Rule):
                 if call in seen or function is None:
                     continue
                 seen.add(call)
-                name = f"`{function.value}`" if isinstance(function, cst.Name) else "this function"
+                named = isinstance(function, cst.Name | cst.Attribute)
+                name = f"`{model.module.code_for_node(function)}`" if named else "this function"
                 yield Report(
                     function,
                     f"{name} is called for each element but gives the same on a batch; move the `map` behind `batch`",

@@ -22,6 +22,14 @@ def rows(source: str) -> list[int]:
 
 
 SILENT = {
+    "a method that a derived class defines anew": (
+        "class Data:\n    def scale(self, x):\n        return x / 2.0\n    def get(self):\n        return single.map(self.scale).batch(32)\n"
+        "class Crops(Data):\n    def scale(self, x):\n        return tf.image.random_crop(x, [8, 8])"
+    ),
+    "a method that uses a tensor of its object": (
+        "class Data:\n    def __init__(self):\n        self.mean = tf.ones((3,))\n    def scale(self, x):\n        return x / self.mean\n"
+        "    def get(self):\n        return single.map(self.scale).batch(32)"
+    ),
     "a map behind the batch": "source.batch(32).map(lambda x, y: (x / 255.0, y))",
     "decoding": "single.map(lambda x: tf.io.decode_jpeg(x) / 255).batch(32)",
     "resizing": "source.map(lambda x, y: (tf.image.resize(x, (32, 32)) / 255.0, y)).batch(32)",
@@ -77,6 +85,19 @@ FLAGGED = {
     "a function that calls another": ("def f(x):\n    return x / 2.0\nsource.map(lambda x, y: (f(x), y)).batch(32)", [3]),
     "a compiled function": ("@tf.function\ndef f(x):\n    return x / 2.0\nsingle.map(f).batch(32)", [4]),
     "a short name": ("f = lambda x: x / 2.0\nsingle.map(f).batch(32)", [2]),
+    "a method": (
+        "class Data:\n    def scale(self, x):\n        return x / 2.0\n    def get(self):\n        return single.map(self.scale).batch(32)",
+        [5],
+    ),
+    "a static method": (
+        "class Data:\n    @staticmethod\n    def scale(x):\n        return x / 2.0\nsingle.map(Data.scale).batch(32)",
+        [5],
+    ),
+    "a number of the object": (
+        "class Data:\n    def __init__(self):\n        self.most = 255.0\n    def scale(self, x):\n        return x / self.most\n"
+        "    def get(self):\n        return single.map(self.scale).batch(32)",
+        [7],
+    ),
     "a number with a name": ("SCALE = 255.0\nsingle.map(lambda x: x / SCALE).batch(32)", [2]),
     "augmented assignment": ("def f(x):\n    x /= 2.0\n    return x\nsingle.map(f).batch(32)", [4]),
     "parts of a dictionary": ("single.map(lambda d: {'x': d['x'] / 2.0, 'y': d['y']}).batch(32)", [1]),

@@ -42,6 +42,21 @@ def rows(source: str) -> list[int]:
 
 
 SILENT = {
+    "Python code from elsewhere": """
+        def f(path):
+            return tf.numpy_function(extract, [path], tf.float32)
+        files.map(f).shuffle(1000).batch(32)
+        """,
+    "Python code that reads no image": """
+        def count(path):
+            return len(path)
+        files.map(lambda path: tf.numpy_function(count, [path], tf.int64)).shuffle(1000).batch(32)
+        """,
+    "decoded records that are cut to an unknown size": """
+        def cut(image):
+            return tf.image.random_crop(image, [size, size, 3])
+        records.map(decode).map(cut).shuffle(1000).batch(32)
+        """,
     "a shuffle of file names": "files.shuffle(1000).map(load).batch(32)",
     "a shuffle of records": "records.shuffle(1000).map(decode).batch(32)",
     "a shuffle of arrays": "slices.shuffle(1000).batch(32)",
@@ -227,6 +242,38 @@ FLAGGED = {
         """,
     "sequences in buckets, by the method": """
         ds = records.map(parse).bucket_by_sequence_length(tf.size, [5, 15], [64, 64, 64])
+        ds = ds.shuffle(1000)  # <-
+        """,
+    "decoded files that are cut to an unknown size": """
+        class Pairs:
+            def cut(self, image):
+                return tf.image.random_crop(image, [self.size, self.size, 3])
+            def get(self, size):
+                return files.map(load).map(self.cut).shuffle(size)  # <-
+        """,
+    "batches of images that are kept in memory": """
+        ds = files.map(load).cache().batch(batch_size)
+        ds = ds.shuffle(100)  # <-
+        """,
+    "arrays that Python reads": """
+        def read(path):
+            return np.load(path.numpy())
+        ds = files.map(lambda path: tf.py_function(read, [path], tf.float32)).shuffle(1000)  # <-
+        """,
+    "images that Python reads": """
+        def read(path):
+            return cv2.resize(cv2.imread(path), (224, 224)).astype(np.float32)
+        def parse_image(path, label):
+            def run(path, label):
+                return read(path), label
+            return tf.numpy_function(run, [path, label], [tf.float32, tf.int64])
+        slices.map(parse_image).shuffle(1000).batch(32)  # <-
+        """,
+    "8-bit images that an op flips": """
+        ds = tf.data.Dataset.from_tensor_slices(x_train)
+        if flip:
+            ds = ds.map(tf.image.random_flip_left_right)
+        ds = ds.map(lambda x: tf.cast(x, tf.float32) / 127.5 - 1.0)
         ds = ds.shuffle(1000)  # <-
         """,
     "decoded images": "files.map(load).shuffle(1000).batch(32)  # <-",

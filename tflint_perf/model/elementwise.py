@@ -10,7 +10,7 @@ import libcst as cst
 from tflint_perf.model.dataset_apis import NEUTRAL
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Function
-from tflint_perf.model.syntax import argument, has_stars, string
+from tflint_perf.model.syntax import argument, has_stars, is_name, string
 from tflint_perf.model.values import Pipeline
 
 
@@ -84,7 +84,7 @@ _NUMBER = _Term()
 
 
 def arity(function: Function) -> int | None:
-    """How many arguments a function takes; None where that is not a plain number."""
+    """How many arguments a function or bound method takes; None where that is not a plain number."""
     params = function.node.params
     if (
         params.kwonly_params
@@ -92,9 +92,20 @@ def arity(function: Function) -> int | None:
         or params.star_arg is not cst.MaybeSentinel.DEFAULT
     ):
         return None
-    return (
-        None if any(param.default is not None for param in function.parameters) else len(function.parameters)
-    )
+    given = _given(function)
+    return None if any(param.default is not None for param in given) else len(given)
+
+
+def _given(function: Function) -> list[cst.Param]:
+    """The parameters that a call gives: not the object whose method it is."""
+    return function.parameters[1:] if function.is_bound else function.parameters
+
+
+def mapped_method(infer: Inference, node: cst.BaseExpression) -> Function | None:
+    """The method of a class of this file that an expression like `self.scale` stands for."""
+    if not isinstance(node, cst.Attribute) or any(infer.classes.overrides(node)):
+        return None
+    return infer.value(node).function
 
 
 def mapped_function(infer: Inference, node: cst.BaseExpression) -> Function | None:
@@ -152,11 +163,11 @@ class _Reader:
         self.saw_op = False
 
     def call(self, function: Function, given: list[_Term], depth: int) -> _Term | None:
-        if depth > _DEEPEST or arity(function) != len(given) or function.owner is not None or function.yields:
+        if depth > _DEEPEST or arity(function) != len(given) or function.yields:
             return None
-        if not all(self._infer.compiles(decorator.decorator) for decorator in function.decorators):
+        if not all(map(self._keeps, (given.decorator for given in function.decorators))):
             return None
-        env = dict(zip((param.name.value for param in function.parameters), given, strict=True))
+        env = dict(zip((param.name.value for param in _given(function)), given, strict=True))
         if isinstance(function.node, cst.Lambda):
             return self._term(function.node.body, env, depth)
         for small in _statements(function.node.body):
@@ -165,6 +176,10 @@ class _Reader:
             if not self._statement(small, env, depth):
                 return None
         return None
+
+    def _keeps(self, decorator: cst.BaseExpression) -> bool:
+        """Whether a decorator leaves what a function computes as it is."""
+        return self._infer.compiles(decorator) or is_name(decorator, "staticmethod")
 
     def _statement(self, node: cst.CSTNode, env: dict[str, _Term], depth: int) -> bool:
         match node:
@@ -205,7 +220,8 @@ class _Reader:
             case cst.Name():
                 return _NUMBER if self._infer.value(node).kind == "number" else None
             case cst.Attribute():
-                return _NUMBER if self._infer.names.qualified(node) in _NUMBERS else None
+                known = self._infer.names.qualified(node) in _NUMBERS
+                return _NUMBER if known or self._infer.value(node).kind == "number" else None
             case cst.UnaryOperation(operator=cst.Minus() | cst.Plus()):
                 return self._together([self._term(node.expression, env, depth)])
             case cst.BinaryOperation() if isinstance(node.operator, _OPERATORS):

@@ -42,6 +42,16 @@ _HOST_READERS = frozenset(
         "keras.preprocessing.image.load_img",
     }
 )
+# What Python code reads whole files with, images or not.
+_LOADERS = _HOST_READERS | {
+    "np.load",
+    "np.fromfile",
+    "librosa.load",
+    "nibabel.load",
+    "scipy.io.loadmat",
+    "soundfile.read",
+}
+_RUN_PYTHON = frozenset({"tf.py_function", "tf.py_func", "tf.numpy_function"})
 # What gives far less than it takes.
 _REDUCING = (
     "tf.reduce_", "tf.math.reduce_", "tf.argmax", "tf.math.argmax", "tf.math.top_k", "tf.nn.top_k", "tf.histogram",
@@ -71,6 +81,7 @@ _KEEP_BYTES = re.compile(
     r"resize_image_with_crop_or_pad|pad_to|crop_to|central_crop)|random\.|one_hot|reshape|expand_dims|squeeze|transpose|"
     r"stack|pad|shape|random_crop|identity|reverse)"
 )
+READS_FILES = "reads and decodes files"
 # What a function of another file makes of bytes, and whether it divides them by 255.
 _FLOATS_OF_ANY, _SCALED = "floats", "scaled floats"
 # A function that runs more functions than this decides about more than an element.
@@ -124,8 +135,9 @@ class Growth:
             return how
         return "makes floats of bytes" if self._size_before(before, scaled=how == _SCALED) else ""
 
-    def stays_large(self, stage: Stage, before: Pipeline) -> bool:
-        """Whether a stage behind `before` surely does not make much smaller elements of large ones."""
+    def stays_large(self, stage: Stage, before: Pipeline, how: str) -> bool:
+        """Whether a stage behind `before` surely does not make much smaller elements of what became large, as `how`
+        says: next to the name of a file any image is large."""
         if stage.name != "map":
             return stage.name in NEUTRAL or stage.name in ("filter", "enumerate", "with_options", *BATCHING)
         functions = [function for choice in self._choices(stage) for function in choice]
@@ -135,6 +147,8 @@ class Growth:
         known = all(self._is_known(call) or _AUGMENTS.search(last_name(call.func)) for call in calls)
         if not known or self._reduces(functions):
             return False
+        if how == READS_FILES:
+            return True
         least = self._least(calls)
         size = self._eight_bits.at_source(before, scaled=True)
         return least >= (_SMALL_IN_FLOATS if any(map(self._makes_floats, calls)) else _SMALL) or (
@@ -162,8 +176,8 @@ class Growth:
     def _by_decoding(self, calls: list[cst.Call]) -> str | None:
         """How calls make more of what they decode, "" where that is little; None where they decode no images."""
         names = {self._name(call) for call in calls}
-        if names & _READERS and names & _DECODERS:
-            return "reads and decodes files"
+        if (names & _READERS and names & _DECODERS) or any(map(self._reads_in_python, calls)):
+            return READS_FILES
         if names & _IMAGE_DECODERS:
             resized = "tf.image.resize" in names and not any(map(keeps_numbers, calls))
             small = _SMALL_IN_FLOATS if resized or any(map(self._makes_floats, calls)) else _SMALL
@@ -238,7 +252,17 @@ class Growth:
                 or name.endswith(".preprocess_input")
                 or _KEEP_SIZE.match(name) is not None
             )
-        return name.startswith("tf.") and not name.startswith(("tf.py_", "tf.numpy_function"))
+        if name in _RUN_PYTHON:
+            return self._reads_in_python(call)
+        return name.startswith("tf.")
+
+    def _reads_in_python(self, call: cst.Call) -> bool:
+        """Whether a call is `tf.numpy_function(f, …)`, where `f` is a function of this file that reads files."""
+        if self._name(call) not in _RUN_PYTHON or not call.args:
+            return False
+        function = self._infer.value(call.args[0].value).function
+        reached = list(self._reached(function, set())) if function is not None else []
+        return any(self._name(inner) in _LOADERS for inner in self._calls_of(reached))
 
     def _least(self, calls: list[cst.Call]) -> float:
         return self._sizes.least((self._name(call), call) for call in calls)
@@ -295,6 +319,9 @@ class Growth:
 
     def _keeps_bytes(self, stage: Stage) -> bool:
         """Whether a map surely gives images of bytes where it gets such."""
+        given = argument(stage.call, 0, "map_func")
+        if given is not None and _KEEP_BYTES.match(self._infer.names.qualified(given)):
+            return True
         functions = [function for choice in self._choices(stage) for function in choice]
         calls = self._calls_of(functions)
         return (

@@ -84,11 +84,13 @@ class LateShuffles:
             behind = pipeline[index + 1 : -1]
             if not how:
                 continue
-            # The order is not random enough wherever batches are kept.
-            if any(stage.name == "shuffle" or (how != BATCHES and _is_in_memory(stage)) for stage in behind):
+            if any(stage.name == "shuffle" for stage in behind):
                 return None
+            # The order is not random enough wherever batches are kept.
+            if how != BATCHES and any(map(_is_in_memory, behind)):
+                continue
             stay_large = how == BATCHES or all(
-                self._model.growth.stays_large(stage, pipeline[:at])
+                self._model.growth.stays_large(stage, pipeline[:at], how)
                 for at, stage in enumerate(behind, index + 1)
             )
             return LateShuffle(pipeline[index:], how) if stay_large else None

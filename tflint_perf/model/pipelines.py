@@ -13,7 +13,13 @@ import libcst as cst
 from tflint_perf.model.dataset_apis import DATASET_STAGES
 from tflint_perf.model.draws import drawn_from
 from tflint_perf.model.elements import adds_batch_axis, iterated_with
-from tflint_perf.model.elementwise import arity, is_elementwise, mapped_function, parts_of_element
+from tflint_perf.model.elementwise import (
+    arity,
+    is_elementwise,
+    mapped_function,
+    mapped_method,
+    parts_of_element,
+)
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.syntax import (
     argument,
@@ -300,7 +306,7 @@ class Pipelines:
 
     def is_elementwise(self, given: cst.BaseExpression, before: Pipeline) -> bool:
         """Whether a function given to `map` gives the same on a batch, at the end of `before`."""
-        function = mapped_function(self._infer, given)
+        function = mapped_function(self._infer, given) or mapped_method(self._infer, given)
         path = self._infer.value(given).outside if function is None else ""
         count = self.elementwise_arity(function) if function else self._infer.outside.mapped(path).elementwise
         return count > 0 and parts_of_element(before) in (None, count)

@@ -89,5 +89,6 @@ class SessionFeeds:
         if _BATCH.search(value.value) and not _MEASURE.search(value.value):
             return True
         return all(
-            isinstance(b.value, cst.Call) and b.kind == "assign" and self._sessions.is_run(b.value) for b in bindings
+            isinstance(b.value, cst.Call) and b.kind == "assign" and self._sessions.is_run(b.value)
+            for b in bindings
         )
