@@ -51,7 +51,8 @@ class Caller:
     "consume" is what takes the elements of a dataset that comes from this file: `which` part of a tuple, "[1]", or ""
     for what is none, or "*" for any. `given` are the arguments from which batches are taken that Python makes, and
     `fed` says that what the call gives goes into a step, `trains` that a step loop around the call trains, and
-    `on_one_graph` that a loop makes the call again and again on the same graph of TensorFlow 1. `files` are the arguments
+    `on_one_graph` that a loop makes the call again and again on the same graph of TensorFlow 1; `looped` that a loop does,
+    whatever it is for. `files` are the arguments
     that name several files, by their names or places; "*" is any argument.
     """
 
@@ -69,6 +70,7 @@ class Caller:
     taped: bool = False
     trains: bool = False
     on_one_graph: bool = False
+    looped: bool = False
     files: tuple[str | int, ...] = ()
 
     def fates_of(self, path: tuple[int, ...]) -> frozenset[Fate]:

@@ -297,6 +297,7 @@ class _Search:
             guarded=use.guarded or (outside_loops and _are_guarded(above)),
             taped=use.taped or (outside_loops and _are_taped(above)),
             on_one_graph=use.on_one_graph or (outside_loops and any(caller.on_one_graph for caller in above)),
+            looped=use.looped or any(caller.looped for caller in above),
         )
 
 

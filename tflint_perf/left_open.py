@@ -26,6 +26,7 @@ _PER_STEP = Caller(
     fed=True,
     trains=True,
     on_one_graph=True,
+    looped=True,
     files=("*",),
 )
 _COMPILED = Caller("compile", "compiled")

@@ -109,10 +109,10 @@ SILENT = {
         for x in images.batch(8):
             train_step(x)
         """,
-    "predicting from files": """
+    "files that nothing is predicted of": """
         for path in paths:
             image = cv2.imread(path)
-            print(model.predict(image[None]))
+            print(image.shape)
         """,
     "a read for some steps alone": """
         class Loader:
@@ -247,6 +247,14 @@ PLACES = {
         """
         for x in dataset:
             print(model(x) * np.load("scale.npy"))
+        """,
+        [3],
+    ),
+    "predicting from files": (
+        """
+        for path in paths:
+            image = cv2.imread(path)
+            print(model.predict(image[None]))
         """,
         [3],
     ),

@@ -300,15 +300,15 @@ class Sizes:
 
     @remembered
     def is_made_anew(self, node: cst.CSTNode, depth: int = 0) -> bool:
-        """Whether a loop runs `node`, here or through a call."""
+        """Whether a loop runs `node`, here or through a call, also of another file."""
         if self._loops.innermost_loop(node) is not None:
             return True
         function = self.calls.function_at(node)
-        return (
-            function is not None
-            and depth < _DEEPEST
-            and any(self.is_made_anew(site, depth + 1) for site in self.calls.sites(function))
-        )
+        if function is None or depth >= _DEEPEST:
+            return False
+        if any(caller.looped for caller in self.calls.callers_outside(function)):
+            return True
+        return any(self.is_made_anew(site, depth + 1) for site in self.calls.sites(function))
 
 
 def _wider(left: Size | None, right: Size | None) -> Size | None:

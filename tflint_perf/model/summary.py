@@ -120,6 +120,7 @@ class Use:
     taped: bool = False
     trains: bool = False
     on_one_graph: bool = False
+    looped: bool = False
     files: tuple[str | int, ...] = ()
     handed: str = ""
     learned_from: bool = False
