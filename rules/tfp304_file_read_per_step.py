@@ -63,6 +63,10 @@ class FileReadPerStep(Rule):
         # What reads one sample, for whoever calls it.
         "read_file(", "imread(", "load_img(", "Image.open(", "np.load(", "librosa.load(",
     )  # fmt: skip
+    through_callers = (
+        "imread(", "load_img(", "Image.open(", "np.load(", "numpy.load(", "loadtxt(", "genfromtxt(", "fromfile(",
+        "librosa.load(", "loadmat(", "nib.load(",
+    )  # fmt: skip
     fixes = "safe"
     claim = Claim("step time", least=1.2)
 

@@ -36,6 +36,7 @@ class RuleInfo:
     needs: tuple[str, ...] = ()
     opt_in: bool = False
     through_imports: bool = False
+    through_callers: tuple[str, ...] = ()
     plugin: Plugin | None = None
 
 
@@ -78,6 +79,7 @@ def _info(rule: type[Rule], plugin: Plugin | None = None) -> RuleInfo:
         rule.needs,
         rule.opt_in,
         rule.through_imports,
+        rule.through_callers,
         plugin,
     )
 

@@ -26,6 +26,7 @@ _ATTRIBUTES = frozenset(
         "always_on",
         "opt_in",
         "through_imports",
+        "through_callers",
     }
 )
 

@@ -291,12 +291,15 @@ def _lint_bytes(
 def _screened(
     data: bytes, path: str, settings: Settings, neighbours: Neighbours, callers: Callers | None
 ) -> tuple[FileResult, bytes]:
-    from tflint_perf.screen import names_us, passes, through_imports
+    from tflint_perf.screen import names_us, passes, through_callers, through_imports
 
     # Most files stop here: they are neither decoded nor parsed.
     if not passes(data, settings.rules) and not names_us(data):
         rules = through_imports(data, settings.rules)
-        if not rules or not neighbours.bring_framework(path, data):
+        if rules and not neighbours.bring_framework(path, data):
+            rules = frozenset()
+        rules |= through_callers(data, settings.rules)
+        if not rules:
             return FileResult(path, _syntax(data, path) if path in settings.named else ()), data
         settings = replace(settings, rules=rules)
     source = Source.from_bytes(data, path)

@@ -106,6 +106,8 @@ class Rule(ABC):
 
     # Whether a program that names no framework may have a finding, for what it runs of the files that it imports.
     through_imports: ClassVar[bool] = False
+    # Words of which a file that names no framework must contain one, to have a finding for what other files run of it.
+    through_callers: ClassVar[tuple[str, ...]] = ()
 
     # Whether it is about compiled code, which a function may be that another file compiles.
     in_compiled_code: ClassVar[bool] = False

@@ -12,6 +12,8 @@ _TENSORFLOW = re.compile(rb"tensorflow|keras")
 # How a line begins by which a module runs something: a main guard, a loop, a call.
 _RUNS = re.compile(rb"(?m)^(?:if|for|while|with|try)\b|^(?:[\w, ]+=[ ]*)?[\w.]+\(")
 
+# How a function begins.
+_DEFINES = re.compile(rb"(?m)^[ \t]*def ")
 
 _Words = re.Pattern[bytes]
 
@@ -57,6 +59,17 @@ def through_imports(data: bytes, rules: frozenset[str]) -> frozenset[str]:
         code
         for code, rule in catalogue().items()
         if code in rules and rule.through_imports and _any_of(rule.triggers).search(data) is not None
+    )
+
+
+def through_callers(data: bytes, rules: frozenset[str]) -> frozenset[str]:
+    """Those of `rules` that may have a finding in a module that names no framework, for what other files run of it."""
+    if _TENSORFLOW.search(data) is not None or _DEFINES.search(data) is None:
+        return frozenset()
+    return frozenset(
+        code
+        for code, rule in catalogue().items()
+        if code in rules and rule.through_callers and _any_of(rule.through_callers).search(data) is not None
     )
 
 
