@@ -71,6 +71,7 @@ class ConvertPerBatch(Rule):
         "load_model", "clone_model", "model_from_json", "applications", "hub.load", "sample", "batch",
     )  # fmt: skip
     fixes = "both"
+    through_imports = True
     claim = Claim("step time", least=1.2, steps=50)
     always_on = True
 

@@ -87,6 +87,7 @@ class HostSyncPerStep(Rule):
         "reduce_", "tf.", "train", "learn", "step(",
     )  # fmt: skip
     fixes = "unsafe"
+    through_imports = True
     claim = Claim("step time", least=1.05, needs_gpu=True)
 
     def check(self, model: Model) -> Iterator[Report]:

@@ -80,6 +80,7 @@ class HostDataPerStep(Rule):
         "learn",
         "step(",
     )
+    through_imports = True
     claim = Claim("step time", least=1.2)
 
     def check(self, model: Model) -> Iterator[Report]:

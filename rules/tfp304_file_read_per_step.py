@@ -19,7 +19,7 @@ class FileReadPerStep(Rule):
     ## What it does
 
     Reports `open`, `np.load`, `np.loadtxt`, `pd.read_*`, `cv2.imread`, `PIL.Image.open`, `tf.io.read_file` in eager
-    mode and their like that run per step: in a loop that trains or predicts, or in what such a loop calls.
+    mode and their like that run per step in a loop that trains, and the same file read again on each step of any loop.
 
     ## Why is this bad?
 
@@ -44,8 +44,9 @@ class FileReadPerStep(Rule):
 
     ## What is left alone
 
-    Reads before the loop, once an epoch, behind a condition (but for settings) or a cache; writing; functions that a
-    `tf.data` pipeline calls. A read is moved only where nothing in the loop writes files or may change what was read.
+    Reads before the loop, once an epoch, behind a condition (but for settings) or a cache; writing; functions that a `tf.data` pipeline
+    calls; different files in a loop that only predicts. A read is moved only where nothing in the loop writes files or
+    may change what was read.
 
     ## Sources
 
@@ -68,6 +69,7 @@ class FileReadPerStep(Rule):
         "librosa.load(", "loadmat(", "nib.load(",
     )  # fmt: skip
     fixes = "safe"
+    through_imports = True
     claim = Claim("step time", least=1.2)
 
     def check(self, model: Model) -> Iterator[Report]:
@@ -81,7 +83,7 @@ class FileReadPerStep(Rule):
             if loop is not None and _is_the_same(model, call, loop):
                 message = f"`{name}` reads the same file on each step; read it once, above the loop"
                 yield Report(call, message, partial(_read_once, call=call, loop=loop))
-            else:
+            elif model.file_reads.are_for_training(call):
                 yield Report(call, f"`{name}` reads a file on each step; read files in a `tf.data` pipeline")
 
 

@@ -72,6 +72,7 @@ class TensorAccumulation(Rule):
         "train", "learn", "step(", "append(tf", "append(tensorflow", "append(constant(",
     )  # fmt: skip
     fixes = "unsafe"
+    through_imports = True
     claim = Claim("live tensors", least=1.5, kind="growth")
     always_on = True
 

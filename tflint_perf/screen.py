@@ -31,6 +31,10 @@ def _words(rules: frozenset[str]) -> tuple[tuple[_Words, _Words | None], ...]:
     return tuple((_any_of(words), _any_of(needs) if needs else None) for needs, words in triggers.items())
 
 
+def _has_words(data: bytes, triggers: Iterable[str], needs: tuple[str, ...]) -> bool:
+    return all(_any_of(words).search(data) is not None for words in (triggers, needs) if words)
+
+
 def _any_of(words: Iterable[str]) -> _Words:
     return re.compile(b"|".join(re.escape(word.encode()) for word in sorted(words)))
 
@@ -53,12 +57,12 @@ def names_us(data: bytes) -> bool:
 
 def through_imports(data: bytes, rules: frozenset[str]) -> frozenset[str]:
     """Those of `rules` that may have a finding in a program that names no framework, for what it imports."""
-    if _TENSORFLOW.search(data) is not None or _RUNS.search(data) is None:
+    if _TENSORFLOW.search(data) is not None or (_RUNS.search(data) or _DEFINES.search(data)) is None:
         return frozenset()
     return frozenset(
         code
         for code, rule in catalogue().items()
-        if code in rules and rule.through_imports and _any_of(rule.triggers).search(data) is not None
+        if code in rules and rule.through_imports and _has_words(data, rule.triggers, rule.needs)
     )
 
 

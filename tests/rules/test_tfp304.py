@@ -109,10 +109,10 @@ SILENT = {
         for x in images.batch(8):
             train_step(x)
         """,
-    "files that nothing is predicted of": """
+    "predicting from files": """
         for path in paths:
             image = cv2.imread(path)
-            print(image.shape)
+            print(model.predict(image[None]))
         """,
     "a read for some steps alone": """
         class Loader:
@@ -247,14 +247,6 @@ PLACES = {
         """
         for x in dataset:
             print(model(x) * np.load("scale.npy"))
-        """,
-        [3],
-    ),
-    "predicting from files": (
-        """
-        for path in paths:
-            image = cv2.imread(path)
-            print(model.predict(image[None]))
         """,
         [3],
     ),

@@ -97,6 +97,19 @@ class FileReads:
             if self._loops.is_per_step(site):
                 yield from self._training_loops(site, seen)
 
+    def are_for_training(self, node: cst.CSTNode) -> bool:
+        """Whether a step loop that trains runs `node`: here, through calls, or in another file."""
+        return self.training_loop(node) is not None or self._is_called_in_training(node, set())
+
+    def _is_called_in_training(self, node: cst.CSTNode, seen: set[Function]) -> bool:
+        function = self._calls.function_at(node)
+        if function is None or function in seen:
+            return False
+        seen.add(function)
+        if any(caller.per_step and caller.trains for caller in self._calls.callers_outside(function)):
+            return True
+        return any(self._is_called_in_training(site, seen) for site in self._calls.sites(function))
+
     def calls_in(self, loop: Loop) -> list[cst.Call]:
         """The calls of one iteration, also in loops inside and in functions of this file that it calls."""
         reached: dict[cst.Call, None] = {}
