@@ -69,7 +69,13 @@ class ByUse:
         if home.function is None or not _MODEL_NAMES.match(name) or home.bindings[name][0].kind != "param":
             return False
         calls = self._called.get((home, name), ())
+        if calls and any(map(self._is_of_function, self._homes.get(name, ()))):
+            return True  # the functions of a file mean the same by it
         return any(map(self._takes_tensor, calls)) or any(self._gives_tensor(call, home) for call in calls)
+
+    @staticmethod
+    def _is_of_function(home: Scope) -> bool:
+        return home.function is not None
 
     @cached_property
     def _asked_of_models(self) -> dict[str, list[cst.BaseExpression]]:

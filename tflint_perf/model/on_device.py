@@ -265,7 +265,9 @@ class OnDevice:
             return _any(self._of_function(target, path) for target in targets)
         if base in ("tensor", "variable", *_HOLDERS) and isinstance(call.func, cst.Attribute):
             return self._ask(call.func.value, ())
-        return None
+        # What is given a tensor of the device and gives a tensor has computed it there: a loss function that is a parameter.
+        given = (arg.value for arg in call.args if not arg.star)
+        return True if not callee.known and any(self._ask(node, ()) for node in given) else None
 
     def _of_op(self, call: cst.Call, name: str) -> bool | None:
         if not name.startswith(("tf.", "keras.")) or _HOST_OPS.fullmatch(name):
