@@ -28,6 +28,23 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "a list comprehension over what may be lists": """
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        logits, past = model(t)
+        past = [tf.gather(state, classes) for state in past]
+        """,
+    "a list comprehension over layers": """
+        heads = [tf.keras.layers.Dense(1) for _ in range(9)]
+        outputs = [head(t) for head in heads]
+        losses = [tf.reduce_mean(output) for output in outputs]
+        """,
+    "a list comprehension whose rows go to the host": "results = [float(row[0] * 2.0) for row in t]",
+    "a list comprehension in compiled code": """
+        @tf.function
+        def choose(x):
+            y = tf.nn.softmax(x)
+            return [1.0 if row > 0.5 else 0.0 for row in y]
+        """,
     "what may be a list": """
         if type(t) is list:
             for row in t:
@@ -169,6 +186,13 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a list comprehension that compares": """
+        guesses = tf.nn.sigmoid(t[:, 0])
+        guesses = [1 if guess > 0.5 else 0 for guess in guesses]  # <-
+        """,
+    "a list comprehension of ops": """
+        results = [tf.reduce_mean(row) for row in t]  # <-
+        """,
     "rows of several tensors side by side": """
         results = []
         for row, at, number in zip(t, classes, array):  # <-

@@ -35,6 +35,7 @@ _CONVERSIONS = frozenset(["tf.constant", "tf.convert_to_tensor"])
 _JOINS = frozenset(["tf.stack", "tf.convert_to_tensor", "tf.constant"])
 # Tensors of which each row is a size, or which only count.
 _FEW_ROWS = frozenset(["tf.shape", "tf.range", "tf.linspace", "tf.unravel_index"])
+_ON_HOST = frozenset(["numpy", "item", "tolist", "print", "float", "int", "str", "tf.print"])
 _KIND_QUESTIONS = frozenset({"isinstance", "type", "is_tensor", "hasattr"})
 _INTEGERS = frozenset(["tf.argmax", "tf.argmin", "tf.argsort", "tf.math.argmax", "tf.math.argmin", "tf.where",
                        "tf.random.categorical", "tf.searchsorted", "tf.math.bincount"])  # fmt: skip
@@ -223,17 +224,15 @@ class Rows:
                     and name != "tf.print"
                     and self._infer.value(parent).kind == "tensor"
                 )
-            case cst.BinaryOperation():
+            case cst.BinaryOperation() | cst.Comparison():
                 return self._infer.value(parent).kind == "tensor"
         return False
 
     def _reads_host(self, loop: Loop) -> bool:
         """Whether rows go to the host: what is done there is done row by row."""
         for node in descendants_here(loop.node):
-            if isinstance(node, cst.Call):
-                name = builtin_or_qualified(self._infer, node.func) or callee_name(node)
-                if name in ("numpy", "item", "tolist", "print", "float", "int", "str", "tf.print"):
-                    return True
+            if isinstance(node, cst.Call) and self._is_host_call(node):
+                return True
         return False
 
     def _is_reduction(self, loop: Loop) -> bool:
@@ -264,7 +263,14 @@ class Rows:
         node = self._walk.parents.get(part)
         if not isinstance(node, cst.ListComp) or part.inner_for_in is not None or part.ifs:
             return
-        if not isinstance(part.target, cst.Name) or not isinstance(node.elt, cst.Call):
+        if not isinstance(part.target, cst.Name):
+            return
+        if self._is_computed_alone(node.elt, part.target.value):
+            whole = self._is_long_tensor(part.iter) and not self._is_unpacked(part.iter)
+            if whole and self._op_loops.runs_in_eager_program(loop, taped=True):
+                yield RowLoop(node, "ops", part.iter)
+                return
+        if not isinstance(node.elt, cst.Call):
             return
         given = node.elt.args[0].value if len(node.elt.args) >= 1 and not node.elt.args[0].star else None
         if not isinstance(given, cst.Name) or given.value != part.target.value:
@@ -279,6 +285,19 @@ class Rows:
                 value.kind == "list" and self._iterations.are_many(loop, traced=False)
             ):
                 yield RowLoop(node, "stack", part.iter)
+
+    def _is_computed_alone(self, element: cst.BaseExpression, row: str) -> bool:
+        """Whether an expression takes a row by ops alone: `tf.nn.sigmoid(x)`, `1 if x > 0.5 else 0`."""
+        uses = [node for node in names_read(element) if node.value == row]
+        return any(map(self._feeds_op, uses)) and not any(map(self._is_host_call, calls_below(element)))
+
+    def _is_unpacked(self, node: cst.BaseExpression) -> bool:
+        """Whether it is one of several things that a call gives, which may be lists of tensors: `logits, past = model(x)`."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        return found is not None and any(binding.path != () for binding in found[1])
+
+    def _is_host_call(self, call: cst.Call) -> bool:
+        return (builtin_or_qualified(self._infer, call.func) or callee_name(call)) in _ON_HOST
 
     def _is_joined(self, node: cst.ListComp) -> bool:
         """Whether what a comprehension gives becomes one tensor: `tf.stack([tf.constant(x) for x in rows])`."""
