@@ -1124,3 +1124,24 @@ def test_a_method_of_what_is_given_as_a_parameter_is_called(
         """
     files = write(project, learners=_LEARNERS, runner=runner, program=program)
     assert lint(files).get("learners.py", []) == found
+
+
+def test_many_files_are_looked_through_in_several_processes(tmp_path: Path) -> None:
+    from tflint_perf.callers import callers_of
+
+    (tmp_path / "step.py").write_text(dedent(STEP))
+    loop = "from step import train_step\nfor i in range(9):\n    train_step(i, {})\n"
+    files = [tmp_path / f"program_{number}.py" for number in range(40)]
+    for number, file in enumerate(files):
+        file.write_text(loop.format(number))
+    asked = {tmp_path / "step.py": {"train_step": ()}}
+    project = [tmp_path / "step.py", *files]
+    found = []
+    for processes in (1, 2):
+        near = Neighbours(tmp_path, None)
+        with near.around.hearing() as heard:
+            found.append((callers_of(asked, near.files, project, processes=processes), heard))
+    assert found[0] == found[1]
+    assert all(
+        caller.per_step and caller.looped for caller in found[0][0][tmp_path / "step.py"]["train_step"]
+    )

@@ -217,6 +217,12 @@ TRAINING = """
             x = next(batches)
             step(x)
 
+    def behind_a_bar(dataset):
+        bar = tqdm(dataset)
+        for x in bar:
+            step(x)
+            bar.set_postfix(done=True)
+
     def look(dataset):
         for x in dataset:
             print(x)
@@ -242,6 +248,7 @@ TAKEN = {
     "fit": "training.fit(model, ds, 3)",
     "a step loop": "training.loop(None, dataset=ds)",
     "an iterator": "training.draw(ds, 1000)",
+    "a progress bar": "training.behind_a_bar(ds)",
     "a loop around a step of that file": "for x in ds:\n    training.step(x)",
     "a parameter that is handed on": "training.both(model, None, ds)",
     "a class that keeps it": "training.Trainer(model, ds).run()",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tflint_perf.engine import Local
-from tflint_perf.forks import are_parsed, beside
+from tflint_perf.forks import are_parsed, beside, spread
 from tflint_perf.settings import Settings
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
@@ -53,6 +53,14 @@ def test_an_error_in_the_work_is_raised_here(capfd: pytest.CaptureFixture[str]) 
 
     with pytest.raises(OSError, match="no such folder"):
         beside(work, lambda: None)
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3])
+def test_parts_of_the_work_are_done_in_as_many_processes(processes: int) -> None:
+    done = spread(lambda items: (os.getpid(), list(items)), range(10), processes)
+    assert sorted(item for _, items in done for item in items) == list(range(10))
+    assert len({process for process, _ in done}) == processes
+    assert done[-1][0] == os.getpid()
 
 
 def test_it_is_known_whether_several_files_are_parsed(tmp_path: Path) -> None:

@@ -62,7 +62,10 @@ def test_what_a_rule_needs_is_asked_of_such_a_file_too() -> None:
 
 
 def test_a_reader_is_flagged_for_the_loop_of_another_file(tmp_path: Path) -> None:
-    train = MODEL + "\n    from reader import picture\n    for i in range(9000):\n        train_step(picture(paths[i]))\n"
+    train = (
+        MODEL
+        + "\n    from reader import picture\n    for i in range(9000):\n        train_step(picture(paths[i]))\n"
+    )
     assert found(tmp_path, {"reader.py": READER.decode(), "train.py": train}) == ["reader.py:TFP304:4"]
 
 

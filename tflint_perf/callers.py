@@ -8,13 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from tflint_perf.caller import Caller, Callers, Given
-from tflint_perf.errors import SourceError
-from tflint_perf.linked import Linked
 from tflint_perf.mentions import Mentions, words_for_callers
 from tflint_perf.model.outside import RUN_OVER
 from tflint_perf.model.summary import Thing, Use
 from tflint_perf.modules import Files, Found
-from tflint_perf.source import Source
+from tflint_perf.uses_in import UsesIn
 
 # How many functions up a chain of callers in different files is followed.
 _ROUNDS = 3
@@ -31,13 +29,15 @@ def callers_of(
     files: Files,
     project: Sequence[Path],
     mentions: Mentions | None = None,
+    processes: int = 1,
 ) -> dict[Path, Callers]:
     """For each file, and each of its functions that is asked about and has callers elsewhere, those callers.
 
-    A method is asked about with the paths of the bases of its class.
+    A method is asked about with the paths of the bases of its class. Where many files have to be looked through, so many
+    processes share them.
     """
     bases = {(file, name): paths for file, names in asked.items() for name, paths in names.items()}
-    search = _Search(files, project, bases, mentions or Mentions())
+    search = _Search(files, project, bases, mentions or Mentions(), processes)
     wanted = set(bases)
     new = wanted
     for _ in range(_ROUNDS):
@@ -61,6 +61,7 @@ class _Search:
         project: Sequence[Path],
         bases: Mapping[_Place, tuple[str, ...]],
         mentions: Mentions,
+        processes: int,
     ) -> None:
         self._files = files
         self._project = project
@@ -74,6 +75,7 @@ class _Search:
         # Who is given an object calls none that are its own business.
         methods = (name.rpartition(".")[2] for _, name in bases if "." in name)
         self._methods = frozenset(name for name in methods if not name.startswith("_"))
+        self._uses_in = UsesIn(files, mentions, self._methods, processes)
         # The uses of what is given as parameters: the function, the parameter, its place, and the method, or "".
         self._of_parameters: list[tuple[_Place, str, int, str, Use]] = []
         # Where functions are handed to others as arguments, by what they are.
@@ -107,13 +109,17 @@ class _Search:
     def _read_those_with(self, homes: Mapping[bytes, Set[bytes]]) -> None:
         """Summarise the files that use one of the words, and import one that goes with it."""
         imported_ones = frozenset().union(*homes.values())
+        left: list[Path] = []
         for file in self._project:
             if file in self._read:
                 continue
             imported = self._mentions.imported(file) & imported_ones
             used = homes.keys() & self._mentions.used(file) if imported else ()
             if any(not imported.isdisjoint(homes[word]) for word in used):
-                self._read_once(file)
+                left.append(file)
+        self._uses_in.prepare(left)
+        for file in left:
+            self._read_once(file)
 
     def _read_those_given(self, homes: Mapping[bytes, Set[bytes]]) -> None:
         """Summarise the files that use a method's word on what may be given to them, and the ones that may do so: these
@@ -181,7 +187,7 @@ class _Search:
         if file in self._read:
             return
         self._read.add(file)
-        for use in _uses(file, self._mentions.text(file), self._files, self._methods):
+        for use in self._uses_in.file(file):
             if (of := _OF_PARAMETER.fullmatch(use.path)) is not None:
                 self._of_parameters.append(((file, of[1]), of[2], int(of[3]), of[4] or "", use))
                 continue
@@ -322,14 +328,3 @@ def _are_taped(callers: Iterable[Caller]) -> bool:
     """Whether all calls that a step loop makes are parts of gradient steps."""
     taped = {caller.taped for caller in callers if caller.per_step}
     return taped == {True}
-
-
-def _uses(file: Path, data: bytes, files: Files, sought: frozenset[str]) -> tuple[Use, ...]:
-    """What a file does with what it imports, or is given of which methods are sought; nothing where it can't be read, or where the model fails on it."""
-    from tflint_perf.asking import InternalError
-    from tflint_perf.check import uses_in_source
-
-    try:
-        return uses_in_source(Source.from_bytes(data, str(file)), Linked(files, file, sought=sought))
-    except (SourceError, InternalError):
-        return ()

@@ -6,10 +6,12 @@ import gc
 import multiprocessing
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+S = TypeVar("S")
 T = TypeVar("T")
 # So many files are looked at, and of so many it has to be seen that they are parsed.
 _LOOKED_AT, _PARSED = 64, 4
@@ -55,7 +57,10 @@ def beside(work: Callable[[], T], meanwhile: Callable[[], None]) -> T:
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=lambda: sender.send(work()), daemon=True)
-    process.start()
+    with warnings.catch_warnings():
+        # Python warns where another thread runs; the only one there may be waits for this one: see `stack`.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process.start()
     sender.close()
     try:
         meanwhile()
@@ -65,3 +70,14 @@ def beside(work: Callable[[], T], meanwhile: Callable[[], None]) -> T:
     finally:
         receiver.close()
         process.join()
+
+
+def spread(work: Callable[[Sequence[S]], T], items: Sequence[S], processes: int) -> list[T]:
+    """What a piece of work gives for each of so many parts of some items; all parts but the last are forked processes'."""
+    if processes < 2:
+        return [work(items)]
+    found: list[T] = []
+    # Every so many-th, so that a folder of large files is shared.
+    mine, others = items[::processes], [item for at, item in enumerate(items) if at % processes]
+    first = beside(lambda: work(mine), lambda: found.extend(spread(work, others, processes - 1)))
+    return [first, *found]

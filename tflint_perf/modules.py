@@ -46,7 +46,7 @@ class Files:
 
     def __init__(self, root: Path, around: Surroundings, cache: Cache | None = None) -> None:
         self.root = root
-        self._around = around
+        self.around = around
         self._cache = cache
         self._summaries: dict[Path, Summary] = {}
         self._found: _Answers[Found | None] = {}
@@ -61,17 +61,17 @@ class Files:
         a say in it."""
         known = answers.get(key)
         if known is not None:
-            self._around.hear(known[1])
+            self.around.hear(known[1])
             return known[0]
         answers[key] = meanwhile, frozenset()
-        with self._around.hearing() as heard:
+        with self.around.hearing() as heard:
             answer = work()
         answers[key] = answer, frozenset(heard)
         return answer
 
     def summary(self, file: Path) -> Summary:
         """What a file says."""
-        self._around.hear({str(file)})
+        self.around.hear({str(file)})
         known = self._summaries.get(file)
         if known is None:
             known = self._summaries[file] = self._summarised(file)
@@ -89,7 +89,7 @@ class Files:
         try:
             return unpack(Summary, kept)
         except UnpackError:
-            summary = summary_of(file, self._around.read(str(file)), whole=whole)
+            summary = summary_of(file, self.around.read(str(file)), whole=whole)
         if self._cache:
             self._cache.keep(str(file), variant, (), pack(summary))
         return summary
@@ -176,10 +176,10 @@ class Files:
 
     def _read(self, file: Path) -> tuple[bytes, tuple[str, ...]]:
         """The text of a file, and the names that it imports."""
-        self._around.hear({str(file)})
+        self.around.hear({str(file)})
         known = self._texts.get(file)
         if known is None:
-            data = self._around.read(str(file))
+            data = self.around.read(str(file))
             known = self._texts[file] = data, imported_anywhere(data)
         return known
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tflint_perf.caller import Callers
+from tflint_perf.callers_elsewhere import callers_elsewhere
 from tflint_perf.errors import SourceError
 from tflint_perf.files import reason, replace_file, settings_for
 from tflint_perf.finding import Finding
@@ -24,7 +25,6 @@ from tflint_perf.surroundings import Surroundings
 if TYPE_CHECKING:
     from tflint_perf.cache import Cache
     from tflint_perf.engine import Engine
-    from tflint_perf.kept import Asked
     from tflint_perf.mentions import Mentions
     from tflint_perf.model.outside import Outside
     from tflint_perf.modules import Files
@@ -149,7 +149,9 @@ def lint_files(
     if left:
         if project is None:
             project = files_of_project(neighbours.root, paths, settings)
-        callers = _callers({paths[at]: names for at, names in left.items()}, project, neighbours)
+        callers = callers_elsewhere(
+            {paths[at]: names for at, names in left.items()}, project, neighbours, jobs
+        )
         again = [at for at in left if paths[at] in callers or settings.fix != "no"]
         settled = _lint_all(
             [Job(paths[at], callers.get(paths[at], {})) for at in again], settings, neighbours, engine
@@ -201,30 +203,6 @@ def _keep(job: Job, settings: Settings, neighbours: Neighbours, heard: set[str],
     kept.keep(neighbours.cache, str(at), question, heard, found)
 
 
-def _callers(asked: Asked, project: Sequence[Path], neighbours: Neighbours) -> dict[Path, Callers]:
-    absolute = {path.absolute(): path for path in asked}
-    names = {path: asked[shown] for path, shown in absolute.items()}
-    if neighbours.cache is None:
-        found: Mapping[Path, Callers] = _search(names, project, neighbours)
-    else:
-        from tflint_perf import kept
-
-        known = kept.find_callers(neighbours.cache, neighbours.root, names, project)
-        if known is None:
-            with neighbours.around.hearing() as heard:
-                known = _search(names, project, neighbours)
-            kept.keep_callers(neighbours.cache, neighbours.root, names, project, heard, known)
-        found = known
-    return {absolute[path]: callers for path, callers in found.items()}
-
-
-def _search(asked: Asked, project: Sequence[Path], neighbours: Neighbours) -> dict[Path, Callers]:
-    from tflint_perf.callers import callers_of
-    from tflint_perf.stack import on_deep_stack
-
-    return on_deep_stack(lambda: callers_of(asked, neighbours.files, project, neighbours.mentions))
-
-
 def lint_file(job: Job, settings: Settings, neighbours: Neighbours) -> FileResult:
     """Lint one file, and write it if it is to be fixed. Whatever goes wrong becomes a line in the result."""
     shown, path = str(job.path), neighbours.at(job.path)
@@ -268,7 +246,7 @@ def lint_beside(
     result, new = _lint_bytes(data, path, settings, neighbours, None)
     if result.open:
         project = files_of_project(neighbours.root, [file], settings)
-        callers = _callers({file: result.open}, project, neighbours)
+        callers = callers_elsewhere({file: result.open}, project, neighbours)
         result, new = _lint_bytes(data, path, settings, neighbours, callers.get(file, {}))
     return result, new
 

@@ -11,7 +11,7 @@ import libcst as cst
 from tflint_perf.model.elements import iterated_with
 from tflint_perf.model.pipelines import Consumption
 from tflint_perf.model.scopes import Function
-from tflint_perf.model.syntax import argument, callee_name, has_stars, target_names
+from tflint_perf.model.syntax import argument, callee_name, has_stars, target_names, unwrapped
 from tflint_perf.model.values import UNKNOWN
 
 if TYPE_CHECKING:
@@ -89,6 +89,14 @@ class Taken:
                 if isinstance(binding.value, cst.Name) and binding.path == ():
                     yield from self._parameters(binding.value)
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        for binding in found[1] if found is not None else ():
+            inner = unwrapped(binding.value) if isinstance(binding.value, cst.Call) else None
+            if (
+                binding.kind == "assign"
+                and binding.path == ()
+                and isinstance(inner, cst.Name | cst.Attribute)
+            ):
+                yield from self._parameters(inner)  # `bar = tqdm(batches)`
         if found is not None and found[0].function is not None:
             if any(binding.kind == "param" for binding in found[1]) and isinstance(node, cst.Name):
                 yield found[0].function, node.value
