@@ -24,8 +24,9 @@ class LoopOverTensorRows(Rule):
 
     ## What it does
 
-    Reports loops over the rows of a tensor, or over its indices, that run ops on one row at a time, lists of Python
-    numbers made from a tensor (`[int(i) for i in t]`), and host data that is converted row by row and stacked.
+    Reports loops over the rows of a tensor, or over its indices, that run ops on one row at a time, also as a list
+    (`[1 if x > 0.5 else 0 for x in t]`), lists of Python numbers made from a tensor (`[int(i) for i in t]`), and host data
+    that is converted row by row and stacked.
 
     ## Why is this bad?
 

@@ -218,10 +218,11 @@ TRAINING = """
             step(x)
 
     def behind_a_bar(dataset):
-        bar = tqdm(dataset)
-        for x in bar:
-            step(x)
-            bar.set_postfix(done=True)
+        for epoch in range(9):
+            dataset = tqdm(dataset)
+            for x in dataset:
+                step(x)
+                dataset.set_postfix(done=True)
 
     def look(dataset):
         for x in dataset:

@@ -123,6 +123,34 @@ KINDS = {
         "@tf.function\ndef epoch(ds):\n  for x in ds: train_step(x)\nfor i in range(n): epoch(dataset)",
         ["step", "epoch"],
     ),
+    "an environment of one's own, by what the agent remembers": (
+        "for t in range(n):\n  trader.memory.append((state, action, reward, next_state, done))\n  for x in dataset: train_step(x)",
+        ["step", "step"],
+    ),
+    "an agent that is told of a step": (
+        "for t in range(n):\n  agent.remember(state, action, reward, next_state, done)\n  for x in dataset: train_step(x)",
+        ["step", "step"],
+    ),
+    "agents that act in turn": (
+        "while not done:\n  for agent in agents: a.append(agent.model(x))\n  state = env.step(a)",
+        ["step", "none"],
+    ),
+    "agents that are trained one after the other": (
+        "for agent in agents:\n  for x in dataset: train_step(x)",
+        ["epoch", "step"],
+    ),
+    "a few steps of an environment": (
+        "for episode in range(n):\n  for step in range(3):\n    state = env.step(a)\n    agent.model(x)",
+        ["epoch", "step"],
+    ),
+    "a list of rows": (
+        "for t in range(n):\n  rows.append((state, action, reward, next_state))\n  for x in dataset: train_step(x)",
+        ["epoch", "step"],
+    ),
+    "a memory of two": (
+        "for t in range(n):\n  memory.append((state, reward))\n  for x in dataset: train_step(x)",
+        ["epoch", "step"],
+    ),
     "environments side by side": (
         "for i in range(n):\n  a = model(s)\n  for env in envs: env.step(a)",
         ["step", "none"],

@@ -151,6 +151,28 @@ SILENT = {
             with tf.Session() as inner:
                 inner.run(values)
         """,
+    "ops that are kept by name": """
+        class Summaries:
+            def __init__(self):
+                self.known = {}
+            def add(self, key):
+                if key in self.known:
+                    return
+                placeholder = tf.placeholder(tf.float32, shape=())
+                self.known[key] = (placeholder, tf.summary.scalar(key, placeholder))
+            def get(self, key, value):
+                self.add(key)
+                placeholder, summary = self.known[key]
+                return sess.run(summary, {placeholder: value})
+        summaries = Summaries()
+        for step in range(1000):
+            sess.run(train_op)
+            summaries.get("loss", 0.5)
+        """,
+    "one op for each layer": """
+        def grams(layers):
+            return dict((key, tf.matmul(value, value).eval()) for key, value in layers.items())
+        """,
     "a function that makes ops, called before the loop": """
         def network(inputs):
             return tf.nn.softmax(tf.tanh(inputs))

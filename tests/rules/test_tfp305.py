@@ -23,6 +23,13 @@ sess = tf.compat.v1.Session()
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "in the other branch of a choice": """
+        for step in range(1000):
+            if ready(step):
+                sess.run(other_op)
+            else:
+                sess.run(train_op, feed_dict={x: images[step * 32 : step * 32 + 32]})
+        """,
     "once": "sess.run(train_op, feed_dict={x: images})\n",
     "once an epoch": """
         for epoch in range(10):
@@ -44,6 +51,13 @@ SILENT = {
         for step in range(1000):
             sess.run(train_op)
             sess.run([train_op], {})
+        """,
+    "feeds that are one another": """
+        feed = other = None
+        for step in range(1000):
+            feed = other
+            other = feed
+            sess.run(train_op, feed_dict=feed)
         """,
     "a feed out of sight": """
         for step in range(1000):
@@ -140,6 +154,17 @@ FLAGGED = {
             sess.run(train_op, feed_dict=feed(images[step * 32 : step * 32 + 32], 0.1))
         """,
         [5],
+    ),
+    "on all steps but those that are shown": (
+        """
+        for step in range(1000):
+            batch = images[step * 32 : (step + 1) * 32]
+            if step == 1 or step % 100 == 0:
+                print(sess.run([train_op, loss], feed_dict={x: batch}))
+            else:
+                sess.run(train_op, feed_dict={x: batch})
+        """,
+        [7],
     ),
     "batches by their name": (
         """

@@ -43,7 +43,10 @@ class EachStep:
         guard = self._guards.guard_of(node)
         if guard is not None and not holds(guard.node):
             return False
-        if not all(map(holds, conditions(self._walk, node, end, exits=False))):
+        if not all(
+            holds(condition) or self._is_mostly_otherwise(condition, node)
+            for condition in conditions(self._walk, node, end, exits=False)
+        ):
             return False
         if loop is not None:
             return not trains_for_epochs(loop)
@@ -54,6 +57,26 @@ class EachStep:
             return True
         sites: list[cst.CSTNode] = [*self._calls.sites(function)]
         return [*sites, *self._loops.drivers(function)] if function.name in _GIVES_ONE else sites
+
+    def _is_mostly_otherwise(self, condition: cst.CSTNode, node: cst.CSTNode) -> bool:
+        """Whether `node` stands in the `else` of a condition that is met now and then: `if step % 100 == 0: … else: …`."""
+        branch = self._walk.parents.get(condition)
+        if not isinstance(branch, cst.If) or branch.orelse is None:
+            return False
+        current: cst.CSTNode | None = node
+        while current is not None and current is not branch.orelse:
+            current = self._walk.parents.get(current)
+        return current is not None and self._is_seldom(branch.test)
+
+    def _is_seldom(self, test: cst.BaseExpression) -> bool:
+        match test:
+            case cst.BooleanOperation(operator=cst.Or()):
+                return self._is_seldom(test.left) and self._is_seldom(test.right)
+            case cst.Comparison(
+                comparisons=[cst.ComparisonTarget(cst.Equal(), cst.Integer())], left=cst.Name()
+            ):
+                return True
+        return self._guards.counts(test)
 
 
 def trains_for_epochs(loop: Loop) -> bool:

@@ -75,6 +75,11 @@ class Guards:
             self._at_sites[function] = guards[0] if guards and None not in guards else None
         return self._at_sites[function]
 
+    def counts(self, test: cst.BaseExpression) -> bool:
+        """Whether a condition is `counter % n == 0`, which is met once in several steps."""
+        guard = self._of_test(test, holds=True)
+        return guard is not None and guard.counts
+
     def _guard_here(self, node: cst.CSTNode) -> Guard | None:
         parents = self._walk.parents
         child, current = node, parents.get(node)

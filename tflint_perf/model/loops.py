@@ -18,7 +18,7 @@ from tflint_perf.model.outside import RUN_OVER
 from tflint_perf.model.reach import leads_to
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.short_loops import is_part_of_one_iteration, shows_a_few
-from tflint_perf.model.size_of_calls import is_of_environment
+from tflint_perf.model.size_of_calls import is_of_environment, remembers_step
 from tflint_perf.model.syntax import (
     COMPREHENSIONS,
     callee_name,
@@ -77,7 +77,7 @@ class Loops:
             return "none"
         calls: list[cst.Call] = []
         # A step of an environment is a step, also where it ends in a loop over a few remembered ones.
-        if any(is_of_environment(call) and callee_name(call) == "step" for call in loop.calls):
+        if any(map(_is_step_of_environment, loop.calls)):
             return "step"
         if self._epochs.is_epoch(loop, calls):
             return "epoch"
@@ -288,3 +288,7 @@ def _flatten(items: tuple[Value, ...]) -> Iterator[Value]:
             yield from _flatten(item.items)
         else:
             yield item
+
+
+def _is_step_of_environment(call: cst.Call) -> bool:
+    return (is_of_environment(call) and callee_name(call) == "step") or remembers_step(call)

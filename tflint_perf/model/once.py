@@ -133,7 +133,8 @@ def _written(node: cst.CSTNode) -> set[str]:
 
 
 def _answered_before(child: cst.CSTNode, block: cst.IndentedBlock) -> bool:
-    """Whether an earlier statement of the block returns what is there already: `if self.fn: return self.fn`."""
+    """Whether an earlier statement of the block returns what is there already: `if self.fn: return self.fn`, or returns
+    because what the block makes is there."""
     for statement in block.body:
         if statement is child:
             return False
@@ -142,6 +143,16 @@ def _answered_before(child: cst.CSTNode, block: cst.IndentedBlock) -> bool:
             if isinstance(last, cst.Return) and last.value is not None:
                 if not _asked_for(statement.test).isdisjoint(_mentioned(last.value)):
                     return True
+            elif isinstance(last, cst.Return) and _is_in(statement.test):
+                return not _asked_for(statement.test).isdisjoint(_written(block))
+    return False
+
+
+def _is_in(test: cst.BaseExpression) -> bool:
+    """Whether a condition is `key in cache`."""
+    match test:
+        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.In())]):
+            return True
     return False
 
 

@@ -52,11 +52,11 @@ class SessionFeeds:
         match fed:
             case cst.Dict():
                 yield from (element.value for element in fed.elements if isinstance(element, cst.DictElement))
-            case cst.Name():
+            case cst.Name() if depth < _DEEPEST:
                 found = self._infer.bindings_reaching(fed)
                 for binding in found[1] if found is not None else ():
                     if binding.kind == "assign" and binding.path == () and binding.value is not None:
-                        yield from self._values(binding.value, depth)
+                        yield from self._values(binding.value, depth + 1)
                         yield from self._put_into(fed, binding)
             case cst.Call() if depth < _DEEPEST:
                 for target in self._calls.targets(fed):

@@ -172,7 +172,7 @@ class Sessions:
 
     def _is_bounded(self, loop: Loop) -> bool:
         """Loops of a bounded length, over variables for instance: they make one op for each."""
-        if is_part_of_one_iteration(self._infer, loop) or _counts_to_a_few(loop):
+        if is_part_of_one_iteration(self._infer, loop) or _counts_to_a_few(loop) or _goes_through_dict(loop):
             return True
         if loop.iterable is None or isinstance(loop.node, cst.While):
             return False
@@ -228,6 +228,12 @@ class Sessions:
 
 def _calls_in(loop: Loop) -> list[cst.Call]:
     return [*loop.calls, *(call for inner in loop.inner for call in _calls_in(inner))]
+
+
+def _goes_through_dict(loop: Loop) -> bool:
+    """`[f(x) for x in layers.values()]`: one op for each of what has a name."""
+    over = loop.iterable if isinstance(loop.node, cst.CompFor) else None
+    return isinstance(over, cst.Call) and callee_name(over) in ("items", "values", "keys")
 
 
 def _counts_to_a_few(loop: Loop) -> bool:

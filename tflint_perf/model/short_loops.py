@@ -19,6 +19,7 @@ from tflint_perf.model.syntax import (
     integer,
     last_name,
     last_statement,
+    names_read,
     string,
     target_names,
 )
@@ -27,6 +28,7 @@ from tflint_perf.model.syntax import (
 _FEW = 10
 # Settings that say how many layers a model has.
 _LAYERS = re.compile(r"(^|_)(layers|blocks)$", re.I)
+_AGENTS = re.compile(r"(^|_)agents$", re.I)
 # Settings that say how often a critic is trained for each step of its generator.
 _STEPS_OF_CRITICS = re.compile(
     r"(^|_)(critics?|disc|dis|discriminators?)(_|$)|(^|_)d_(steps?|iters?|iterations?|updates?)$|^n_?d$", re.I
@@ -67,7 +69,7 @@ _PARTS_OF_A_MODEL = frozenset(
 def is_part_of_one_iteration(infer: Inference, loop: Loop) -> bool:
     """Loops over a few literal items, elements, layers, variables, devices or file names; loops that run once."""
     iterable = loop.iterable
-    if _ends_in_break(loop) or _is_over_environments(loop) or _is_over_models(loop):
+    if _ends_in_break(loop) or _is_over_environments(loop) or _is_over_models(loop) or _is_over_agents(loop):
         return True
     if isinstance(iterable, cst.Call) and callee_name(iterable) == "enumerate" and iterable.args:
         iterable = iterable.args[0].value
@@ -87,7 +89,9 @@ def is_part_of_one_iteration(infer: Inference, loop: Loop) -> bool:
                 return bool(
                     _LAYERS.search(setting) or (loop.parent is not None and _STEPS_OF_CRITICS.search(setting))
                 )
-            return bound <= 1 or (bound <= _FEW and loop.parent is not None)
+            # A few steps of an environment are steps of an episode.
+            acts = any(callee_name(call) == "step" and is_of_environment(call) for call in loop.calls)
+            return bound <= 1 or (bound <= _FEW and loop.parent is not None and not acts)
         if name == "take":
             return _takes_few(iterable)
         if infer.names.qualified(iterable.func) in _LISTS_OF_DEVICES_AND_FILES:
@@ -176,6 +180,13 @@ def _is_over_models(loop: Loop) -> bool:
         if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) and node.value.value in names
     }
     return "apply_gradients" in asked and not asked.isdisjoint(("trainable_variables", "trainable_weights"))
+
+
+def _is_over_agents(loop: Loop) -> bool:
+    """Whether each of the agents that share an environment acts or learns once: `for agent in agents: agent.act()`."""
+    if not isinstance(loop.node, cst.For) or loop.inner or (loop.parent is None and loop.function is None):
+        return False
+    return any(_AGENTS.search(name.value) for name in names_read(loop.node.iter))
 
 
 def _is_over_environments(loop: Loop) -> bool:

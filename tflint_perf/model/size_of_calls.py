@@ -31,6 +31,11 @@ _DRAWS_BATCH = re.compile(
 )
 _MEMORY = re.compile(r"memory|buffer|replay|batch", re.I)
 _IS_MEMORY = re.compile(r"memory|buffer|replay", re.I)
+_REMEMBERS = re.compile(
+    r"^(remember|memorize|observe|cache|(store|add|save|append)(_to)?_(transition|experience|memory|sample)s?)$"
+)
+_REWARD = re.compile(r"^r$|reward", re.I)
+_STATE = re.compile(r"^s_?$|state|obs", re.I)
 _ENVIRONMENT = re.compile(r"^_*(train_|eval_|test_)?envs?(ironment)?$", re.I)
 # The position of a new array's shape.
 _SHAPE_AT = {
@@ -247,6 +252,24 @@ def is_of_environment(call: cst.Call) -> bool:
         and isinstance(call.func, cst.Attribute)
         and looks_like_environment(call.func.value)
     )
+
+
+def remembers_step(call: cst.Call) -> bool:
+    """`memory.append((state, action, reward, next_state, done))`, `agent.remember(state, action, reward, …)`: what an agent
+    keeps of one step of its environment, whatever that is called."""
+    if not isinstance(call.func, cst.Attribute):
+        return False
+    name = callee_name(call)
+    into_memory = name in ("append", "add", "push", "store") and _IS_MEMORY.search(last_name(call.func.value))
+    if not into_memory and not _REMEMBERS.search(name):
+        return False
+    parts = [
+        part
+        for arg in call.args
+        for part in (arg.value.elements if isinstance(arg.value, cst.Tuple) else [arg])
+    ]
+    said = [last_name(part.value) for part in parts]
+    return len(said) >= 4 and any(map(_REWARD.search, said)) and any(map(_STATE.search, said))
 
 
 def draws_batch(call: cst.Call) -> bool:

@@ -82,21 +82,21 @@ class Taken:
                     for given in self._model.calls.arguments(function, name):
                         yield from self._parameters(given)
 
-    def _parameters(self, node: cst.BaseExpression) -> Iterator[tuple[Function, str]]:
+    def _parameters(self, node: cst.BaseExpression, depth: int = 0) -> Iterator[tuple[Function, str]]:
         """The parameter that an expression stands for, with its function: itself, or an attribute that keeps it."""
         if isinstance(node, cst.Attribute):
             for binding in self._infer.classes.bindings_of(node):
                 if isinstance(binding.value, cst.Name) and binding.path == ():
                     yield from self._parameters(binding.value)
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        for binding in found[1] if found is not None else ():
+        for binding in found[1] if found is not None and depth < _ROUNDS else ():
             inner = unwrapped(binding.value) if isinstance(binding.value, cst.Call) else None
             if (
                 binding.kind == "assign"
                 and binding.path == ()
                 and isinstance(inner, cst.Name | cst.Attribute)
             ):
-                yield from self._parameters(inner)  # `bar = tqdm(batches)`
+                yield from self._parameters(inner, depth + 1)  # `bar = tqdm(batches)`
         if found is not None and found[0].function is not None:
             if any(binding.kind == "param" for binding in found[1]) and isinstance(node, cst.Name):
                 yield found[0].function, node.value
