@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import cache, lru_cache
 
 from tflint_perf.catalogue import catalogue, prefixes
@@ -28,14 +27,17 @@ def _words(rules: frozenset[str]) -> tuple[tuple[_Words, _Words | None], ...]:
     for code, rule in catalogue().items():
         if code in rules and rule.triggers:
             triggers.setdefault(rule.needs, set()).update(rule.triggers)
-    return tuple((_any_of(words), _any_of(needs) if needs else None) for needs, words in triggers.items())
+    return tuple(
+        (_any_of(tuple(words)), _any_of(needs) if needs else None) for needs, words in triggers.items()
+    )
 
 
-def _has_words(data: bytes, triggers: Iterable[str], needs: tuple[str, ...]) -> bool:
+def _has_words(data: bytes, triggers: tuple[str, ...], needs: tuple[str, ...]) -> bool:
     return all(_any_of(words).search(data) is not None for words in (triggers, needs) if words)
 
 
-def _any_of(words: Iterable[str]) -> _Words:
+@cache
+def _any_of(words: tuple[str, ...]) -> _Words:
     return re.compile(b"|".join(re.escape(word.encode()) for word in sorted(words)))
 
 

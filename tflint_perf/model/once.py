@@ -144,7 +144,8 @@ def _answered_before(child: cst.CSTNode, block: cst.IndentedBlock) -> bool:
                 if not _asked_for(statement.test).isdisjoint(_mentioned(last.value)):
                     return True
             elif isinstance(last, cst.Return) and _is_in(statement.test):
-                return not _asked_for(statement.test).isdisjoint(_written(block))
+                if _makes_what_it_asks_for(statement.test, block):
+                    return True
     return False
 
 
