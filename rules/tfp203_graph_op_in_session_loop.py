@@ -67,7 +67,7 @@ class GraphOpInSessionLoop(Rule):
     name = "graph-op-in-session-loop"
     triggers = ("sess.", "session", "Session")
     fixes = "both"
-    claim = Claim("step time", least=2.0, kind="growth", steps=80)
+    claim = Claim("step time", least=2.0, kind="growth", steps=60)
 
     def check(self, model: Model) -> Iterator[Report]:
         for (holder, loop), calls in _by_cause(model).items():

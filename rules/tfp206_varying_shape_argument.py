@@ -79,7 +79,7 @@ class VaryingShapeArgument(Rule):
     triggers = (".function", "@function", "function(", "function as", "defun")
     needs = ("padded_batch", "append(", "concat", "stack(", "[:", ":]", " :")
     fixes = "safe"
-    claim = Claim("traces", least=1.5, kind="growth", steps=200)
+    claim = Claim("traces", least=1.5, kind="growth", steps=120)
 
     def check(self, model: Model) -> Iterator[Report]:
         for call in model.compiled_calls:
