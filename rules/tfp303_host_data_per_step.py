@@ -52,7 +52,8 @@ class HostDataPerStep(Rule):
 
     ## What is left alone
 
-    Files that step an environment, and samples of a replay memory; batches that are only cut out of arrays; data that
+    Files that step an environment, and samples of a replay memory; batches that are only cut out of arrays; noise that
+    a loop draws by itself, not by a function; data that
     is made once or once an epoch, behind a condition that may change, or in a `tf.data` pipeline; loops that only predict, but for
     the validation of each epoch.
 

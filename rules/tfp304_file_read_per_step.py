@@ -19,7 +19,8 @@ class FileReadPerStep(Rule):
     ## What it does
 
     Reports `open`, `np.load`, `np.loadtxt`, `pd.read_*`, `cv2.imread`, `PIL.Image.open`, `tf.io.read_file` in eager
-    mode and their like that run per step in a loop that trains, and the same file read again on each step of any loop.
+    mode and their like that run per step in a loop that trains, also in generators and sequences that `fit` draws from,
+    and the same file read again on each step of any loop.
 
     ## Why is this bad?
 

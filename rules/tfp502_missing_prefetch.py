@@ -85,10 +85,19 @@ class MissingPrefetch(Rule):
                 if model.decided.never_runs(end):
                     continue
                 yield Report(
-                    last_work(ways[-1]).call,
+                    _at_fault(model, ways[-1]),
                     "each batch is made only when a step asks for it; add `.prefetch(tf.data.AUTOTUNE)` at the end",
                     partial(_prefetch, consumption=consumption, end=end if len(ways) == 1 else None),
                 )
+
+
+def _at_fault(model: Model, way: Pipeline) -> cst.Call:
+    """The last stage that works on elements; where several pipelines branch off right behind it, the last of this one."""
+    work, end = last_work(way), way[-1]
+    here = model.function_at(work.call)
+    behind = [stage for stage in model.pipelines.goes_on(work.call) if model.function_at(stage) is here]
+    branches = len(behind) > 1 and end.origin is None and model.function_at(end.call) is here
+    return end.call if branches else work.call
 
 
 def _end(way: Pipeline) -> cst.Call | None:

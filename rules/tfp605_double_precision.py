@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -99,9 +100,18 @@ def _has_comment(model: Model, node: cst.CSTNode) -> bool:
         return False
     above = line.leading_lines[-1].comment if line.leading_lines else None
     return any(
-        comment is not None and not _SUPPRESSION.match(comment.value)
+        comment is not None and not _SUPPRESSION.match(comment.value) and not _is_code(comment.value)
         for comment in (line.trailing_whitespace.comment, above)
     )
+
+
+def _is_code(comment: str) -> bool:
+    """Whether a comment is a statement that somebody switched off, and says nothing."""
+    try:
+        statements = ast.parse(comment.lstrip("# ")).body
+    except (SyntaxError, ValueError):
+        return False
+    return any(not isinstance(each, ast.Expr) or isinstance(each.value, ast.Call) for each in statements)
 
 
 def _cast_once(feed: DoubleFeed, edit: Editor) -> Repair:

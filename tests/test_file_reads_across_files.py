@@ -12,6 +12,8 @@ from tflint_perf.settings import Settings
 
 PICTURES = """
     import cv2
+    import numpy as np
+    import random
     import tensorflow as tf
 
     def picture(path):
@@ -30,6 +32,14 @@ PICTURES = """
             return self
         def __next__(self):
             return cv2.imread(self.paths.pop())
+
+    def batches(paths):
+        while True:
+            yield np.stack([cv2.imread(path) for path in random.sample(paths, 32)])
+
+    class Album(tf.keras.utils.Sequence):
+        def __getitem__(self, index):
+            return np.stack([cv2.imread(path) for path in self.pages[index]])
 """
 READER = """
     import tensorflow as tf
@@ -44,7 +54,7 @@ READER = """
 """
 TRAIN = """
     import tensorflow as tf
-    from pictures import Pictures
+    from pictures import Album, Pictures, batches
     from reader import Reader
 
     model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
@@ -70,14 +80,20 @@ FLAGGED = {
         x = Reader().read(names[step])
         model.train_on_batch(x, x)
     """,
-        [5],
+        [7],
     ),
+    "a generator that `fit` draws from": ("    model.fit(batches(names), steps_per_epoch=100)\n", [25]),
+    "a generator by its name": (
+        "    source = batches(names)\n    model.fit_generator(source, steps_per_epoch=100)\n",
+        [25],
+    ),
+    "a sequence that `fit` draws from": ("    model.fit(Album(), epochs=3)\n", [29]),
     "an iterator that an object gives": (
         """
     for x in Pictures(names):
         model.train_on_batch(x, x)
     """,
-        [19],
+        [21],
     ),
 }
 SILENT = {
@@ -86,6 +102,7 @@ SILENT = {
     for step in range(9000):
         model.train_on_batch(x, x)
     """,
+    "a sequence that is predicted from": "    print(model.predict(Album()))\n",
     "once an epoch": """
     for epoch in range(9):
         x = Reader().read(names)

@@ -20,6 +20,17 @@ def train_step(x, y):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "what another batch of the same name takes the place of": """
+        for step in range(1000):
+            if step % 100 == 0:
+                z = np.zeros([16, 100])
+                z = tf.constant(z)
+                show(model(z))
+            z = next(batches)
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(z))
+            optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+        """,
     "a list of tensors": """
         for x, y in dataset:
             with tf.GradientTape() as tape:

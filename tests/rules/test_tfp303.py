@@ -385,6 +385,21 @@ SILENT = {
 }
 
 FLAGGED = {
+    "noise that a function of the file draws": (
+        """
+        def noise(n, size):
+            z = np.random.uniform(-1.0, 1.0, size=[n, size])
+            return z.astype("f")
+        def codes(n: int):
+            return np.random.multinomial(1, 10 * [0.1], size=n)
+        for step in range(1000):
+            if step % 100 == 0:
+                print(model(noise(16, 100)))
+            train_step(noise(BATCH_SIZE, 100), codes(BATCH_SIZE))
+        """,
+        [10],
+        "`noise(BATCH_SIZE, 100)` makes a batch on the host on each step; draw it with `tf.random`",
+    ),
     "samples of a list, joined": (
         """
         def cut(samples, start):

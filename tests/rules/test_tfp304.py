@@ -53,6 +53,24 @@ SILENT = {
         for x in dataset:
             train_step(x)
         """,
+    "once, where a generator for `fit` starts": """
+        def batches(path):
+            rows = open(path).readlines()
+            while True:
+                yield rows[:32]
+        model.fit(batches(path), steps_per_epoch=100)
+        """,
+    "a sequence that is only predicted from": """
+        class Photos(tf.keras.utils.Sequence):
+            def __getitem__(self, index):
+                return cv2.imread(self.paths[index])[None]
+        print(model.predict(Photos()))
+        """,
+    "arrays that are made for `fit`": """
+        def load(paths):
+            return np.stack([cv2.imread(path) for path in paths])
+        model.fit(load(paths), labels)
+        """,
     "before the loop": "weights = np.load('weights.npy')\nfor x in dataset:\n    train_step(x, weights)\n",
     "once an epoch": """
         for epoch in range(100):
@@ -249,6 +267,35 @@ PLACES = {
             print(model(x) * np.load("scale.npy"))
         """,
         [3],
+    ),
+    "a generator that `fit` draws from": (
+        """
+        def picture(path):
+            return cv2.imread(path) / 255
+        def batches(paths):
+            at = 0
+            while True:
+                images = []
+                for i in range(32):
+                    images.append(picture(paths[at + i]))
+                at += 32
+                yield np.array(images), labels
+        source = batches(paths)
+        model.fit_generator(source, steps_per_epoch=100)
+        """,
+        [3],
+    ),
+    "a sequence that `fit` draws from": (
+        """
+        class Photos(tf.keras.utils.Sequence):
+            def __init__(self, paths):
+                self.paths = paths
+                self.names = open("names.txt").read()
+            def __getitem__(self, index):
+                return np.stack([cv2.imread(path) for path in self.paths[index]])
+        model.fit(x=Photos(paths), epochs=3)
+        """,
+        [7],
     ),
     "sessions": (
         """

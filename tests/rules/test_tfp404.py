@@ -29,6 +29,10 @@ train_op = tf.train.AdamOptimizer().minimize(loss)
 """
 
 SILENT = {
+    "a session that restores a graph and asks it": "import tensorflow.compat.v1 as tf\nsess = tf.Session()\n"
+    "tf.train.import_meta_graph('net.meta').restore(sess, 'net')\nfor i in range(9):\n    sess.run('logits:0')\n",
+    "a session that counts": "import tensorflow.compat.v1 as tf\nn = tf.Variable(0)\nincrement = tf.assign(n, n + 1)\n"
+    "with tf.Session() as sess:\n    for i in range(9):\n        sess.run(increment)\n",
     "memory growth by its first name": TF + "tf.config.gpu.set_per_process_memory_growth(True)\n" + FIT,
     "a library module": TF + BUILD + STEP,
     "a library module whose functions train": TF + "def train(data):\n    model = tf.keras.Sequential()\n    model.fit(data)\n",
@@ -93,6 +97,16 @@ def test_what_is_no_program_or_settles_the_memory_is_left_alone(source: str) -> 
 
 
 FLAGGED = {
+    "a session that assigns to variables by hand": (
+        "import tensorflow.compat.v1 as tf\nw = tf.Variable(tf.zeros([3]))\ntrain = tf.group(tf.assign(w, w * 0.9))\n"
+        "with tf.Session() as sess:\n    for i in range(9):\n        sess.run([w, train])\n",
+        [1],
+    ),
+    "a session that goes on with a graph from a file": (
+        "import tensorflow.compat.v1 as tf\nsess = tf.Session()\ntf.train.import_meta_graph('net.meta').restore(sess, 'net')\n"
+        "train_op = tf.get_collection('ops')[0]\nfor i in range(9):\n    sess.run(train_op)\n",
+        [1],
+    ),
     "fit at module level": (TF + FIT, [1]),
     "fit behind a main guard": (TF + "model = tf.keras.Sequential()\n" + GUARD + "model.fit(tf.zeros(9))\n", [1]),
     "fit in what a main guard calls": (

@@ -134,6 +134,14 @@ def test_a_dataset_made_ahead_or_not_known_is_left_alone(source: str) -> None:
 # Where the preamble makes it.
 BATCHED = PREAMBLE[: PREAMBLE.index("batched =")].count("\n") + 1 - ROWS_BEFORE
 FLAGGED = {
+    "pipelines that branch off one": (
+        "whole = source.batch(8)\ntrain = whole.take(100)\nval = whole.skip(100)\nmodel.fit(train, validation_data=val)",
+        [2, 3],
+    ),
+    "what a call names beside others that it hands on": (
+        "def run(data, net, **rest):\n    for x, y in data:\n        train_step(x, y)\nrun(data=batched, **others)",
+        [BATCHED],
+    ),
     "fit": ("model.fit(batched)", [BATCHED]),
     "validation data": ("model.fit(ready, validation_data=batched)", [BATCHED]),
     "evaluate": ("model.evaluate(batched)", [BATCHED]),

@@ -110,6 +110,16 @@ SILENT = {
     "stars": "n = len(list(*train_ds))\nn = len(list())\nn = sum()",
 }
 FLAGGED = {
+    "a loop that keeps texts": """
+        sentences, labels = [], []
+        for sentence, label in train_ds:  # <-
+            sentences.append(sentence.numpy().decode("utf8"))
+            labels.append(label.numpy())
+        """,
+    "a loop that keeps texts as they are shown": """
+        for sentence, _ in train_ds:  # <-
+            sentences.append(str(sentence.numpy()))
+        """,
     "the length of a list": "n = len(list(train_ds))  # <-",
     "the length of a tuple of NumPy values": "n = len(tuple(train_ds.as_numpy_iterator()))  # <-",
     "the length of a dataset of unknown length": "n = len(list(records.batch(32)))  # <-",

@@ -103,6 +103,7 @@ SILENT = {
     "stars": fitted("np.zeros(*shape)") + "tf.keras.backend.set_floatx(*args)",
 }
 POLICIES = [
+    '# tf.config.set_soft_device_placement(True)\ntf.keras.backend.set_floatx("float64")',
     'tf.keras.backend.set_floatx("float64")',
     "tf.keras.backend.set_floatx(value='float64')",
     'tf.keras.config.set_dtype_policy("float64")',

@@ -15,7 +15,7 @@ from tflint_perf.model.keras_classes import COMPILED_METHODS
 from tflint_perf.model.methods import functions_of_several, objects_of_several
 from tflint_perf.model.outside import NOTHING, Outside, name_outside
 from tflint_perf.model.scopes import Function
-from tflint_perf.model.syntax import argument, callee_name, has_stars, is_name, is_super
+from tflint_perf.model.syntax import argument, callee_name, has_stars, is_name, is_super, keyword_argument
 from tflint_perf.model.values import Value
 
 # Rounds of asking who is called.
@@ -313,7 +313,11 @@ class CallGraph:
             if callee_name(call) in _RUNS and self._function_argument_of_run(call, function):
                 return self._run_arguments(call, position)
             if has_stars(call) or self.is_map(call):
-                return []
+                said = keyword_argument(call, parameter)  # `**others` can't give it as well
+                if said is None or self.is_map(call):
+                    return []
+                given.append(said)
+                continue
             found: cst.BaseExpression | None
             if callee_name(call) == "apply" and self._function_argument_of_run(call, function):
                 found = getattr(call.func, "value", None) if position == 0 else default

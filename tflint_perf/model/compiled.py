@@ -213,6 +213,8 @@ class Compiled:
         if function.owner is None:
             return True
         owner = function.owner
+        if self._infer.classes.keras_kind(owner) == "sequence":
+            return True  # Keras's loops ask for batches on the host
         if self._infer.classes.has_foreign_base(owner) or self._infer.classes.keras_kind(owner):
             return runs_loop_on_host(function)
         return True

@@ -55,6 +55,8 @@ class EachStep:
             return False
         if any(caller.per_step and caller.always for caller in self._calls.callers_outside(function)):
             return True
+        if function.name in _GIVES_ONE and function in self._loops.fits:
+            return True
         sites: list[cst.CSTNode] = [*self._calls.sites(function)]
         return [*sites, *self._loops.drivers(function)] if function.name in _GIVES_ONE else sites
 

@@ -119,8 +119,12 @@ class Feeds:
 
     def _reads(self, target: cst.Name) -> Iterator[cst.Name]:
         names = self._infer.names
-        for node in names.mentions(target.value, names.home(target)):
-            found = self._infer.bindings_reaching(node) if node is not target else None
+        home = names.home(target)
+        if home is None:
+            return
+        made_anew = {binding.node for binding in self._infer.made_anew(home, target.value)}
+        for node in names.mentions(target.value, home):
+            found = self._infer.bindings_reaching(node) if node not in made_anew else None
             if found is not None and any(binding.node is target for binding in found[1]):
                 yield node
 

@@ -98,7 +98,7 @@ class FileReads:
                 yield from self._training_loops(site, seen)
 
     def are_for_training(self, node: cst.CSTNode) -> bool:
-        """Whether a step loop that trains runs `node`: here, through calls, or in another file."""
+        """Whether a step loop that trains runs `node`: here, through calls, in another file, or in Keras's `fit`."""
         return self.training_loop(node) is not None or self._is_called_in_training(node, set())
 
     def _is_called_in_training(self, node: cst.CSTNode, seen: set[Function]) -> bool:
@@ -106,6 +106,8 @@ class FileReads:
         if function is None or function in seen:
             return False
         seen.add(function)
+        if function in self._loops.fits:
+            return True
         if any(caller.per_step and caller.trains for caller in self._calls.callers_outside(function)):
             return True
         return any(self._is_called_in_training(site, seen) for site in self._calls.sites(function))

@@ -293,7 +293,7 @@ class HostBatches:
             how = self._of_stack(call) or self._of_samples(call, function)
             if how is not None:
                 return how
-            if self._draws.is_data(call):
+            if self._draws.is_batch(call):
                 return "drawn"
             if self._filled.by(call, function):
                 return "stacked"

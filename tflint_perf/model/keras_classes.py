@@ -21,6 +21,7 @@ KERAS_BASES = {
     "keras.optimizers.legacy.Optimizer": "optimizer",
     "keras.callbacks.Callback": "callback",
     "keras.utils.Sequence": "sequence",
+    "keras.utils.PyDataset": "sequence",
     "tensorflow_recommenders.Model": "model",
     "tensorflow_recommenders.models.Model": "model",
 }

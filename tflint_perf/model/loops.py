@@ -21,6 +21,7 @@ from tflint_perf.model.short_loops import is_part_of_one_iteration, shows_a_few
 from tflint_perf.model.size_of_calls import is_of_environment, remembers_step
 from tflint_perf.model.syntax import (
     COMPREHENSIONS,
+    argument,
     callee_name,
     is_name,
     unwrapped,
@@ -28,6 +29,8 @@ from tflint_perf.model.syntax import (
 from tflint_perf.model.values import Value
 
 LoopKind = Literal["step", "epoch", "none"]
+# Keras's own loops over what makes batches; they train.
+FITS = ("fit", "fit_generator")
 _AROUND_CODE = frozenset(
     [cst.FunctionDef, cst.Lambda, cst.ClassDef, cst.For, cst.While, cst.CompFor, *COMPREHENSIONS]
 )
@@ -181,8 +184,20 @@ class Loops:
                 loop.function is not function and self.kind(loop) == "step"
                 for loop in self.over_generators.get(function, ())
             )
+            or function in self.fits
             or any(caller.per_step for caller in self._calls.callers_outside(function))
         )
+
+    @cached_property
+    def fits(self) -> dict[Function, list[cst.Call]]:
+        """The calls of `fit`, by the generators, and the methods of sequences, that it takes batches from."""
+        found: dict[Function, list[cst.Call]] = {}
+        for call in [call for name in FITS for call in self._walk.calls.get(name, ())]:
+            given = fitted(call)
+            for function in self._run_over(given) if given is not None else ():
+                if function.yields or function.name in RUN_OVER:
+                    found.setdefault(function, []).append(call)
+        return found
 
     @cached_property
     def nexts(self) -> dict[Function, list[cst.Call]]:
@@ -292,3 +307,8 @@ def _flatten(items: tuple[Value, ...]) -> Iterator[Value]:
 
 def _is_step_of_environment(call: cst.Call) -> bool:
     return (is_of_environment(call) and callee_name(call) == "step") or remembers_step(call)
+
+
+def fitted(call: cst.Call) -> cst.BaseExpression | None:
+    """What a call of `fit` trains on."""
+    return argument(call, 0, "x") or argument(call, 0, "generator")

@@ -10,13 +10,12 @@ import libcst as cst
 from tflint_perf.caller import Batch
 from tflint_perf.model.batch_sources import BatchSources
 from tflint_perf.model.keras_flows import Makers
+from tflint_perf.model.loops import FITS, fitted
 from tflint_perf.model.outside import name_outside
-from tflint_perf.model.syntax import argument, keyword_argument
+from tflint_perf.model.syntax import keyword_argument
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model
-
-_FITS = ("fit", "fit_generator")
 
 
 class MadeForFit:
@@ -30,9 +29,9 @@ class MadeForFit:
 
     def all(self) -> Iterator[tuple[cst.BaseExpression, Batch]]:
         """What `fit` is given to train on, and each generator of images behind what it is given."""
-        fits = [call for name in _FITS for call in self._model.walk.calls.get(name, ()) if self._trains(call)]
+        fits = [call for name in FITS for call in self._model.walk.calls.get(name, ()) if self._trains(call)]
         for call in fits:
-            given = _given(call)
+            given = fitted(call)
             how = self._sources.of(given) if given is not None else None
             if given is not None and how is not None:
                 yield given, how
@@ -48,7 +47,7 @@ class MadeForFit:
 
     def _behind(self, fits: list[cst.Call]) -> Iterator[cst.Call]:
         for call in fits:
-            for given in (_given(call), keyword_argument(call, "validation_data")):
+            for given in (fitted(call), keyword_argument(call, "validation_data")):
                 if given is not None:
                     yield from self._makers.of(given)
 
@@ -58,7 +57,3 @@ class MadeForFit:
             makers = list(self._makers.given_by(function)) if name_outside(function) else []
             if makers and any(caller.fed for caller in self._model.calls.callers_outside(function)):
                 yield from makers
-
-
-def _given(call: cst.Call) -> cst.BaseExpression | None:
-    return argument(call, 0, "x") or argument(call, 0, "generator")

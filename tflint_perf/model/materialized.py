@@ -246,9 +246,14 @@ def _repeats_some_times(stage: Stage) -> bool:
 
 
 def _keeps(node: cst.BaseExpression, target: cst.BaseExpression) -> bool:
-    """Whether an expression is what a loop gives, or the first part of it, as it is or as NumPy."""
-    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and not node.args:
-        return callee_name(node) == "numpy" and _keeps(node.func.value, target)
+    """Whether an expression is what a loop gives, or the first part of it, as it is, as NumPy or as text."""
+    match node:
+        case cst.Call(func=cst.Name("str"), args=[cst.Arg(value=given)]):
+            return _keeps(given, target)
+        case cst.Call(func=cst.Attribute(value=given, attr=cst.Name("numpy")), args=[]):
+            return _keeps(given, target)
+        case cst.Call(func=cst.Attribute(value=given, attr=cst.Name("decode"))):
+            return _keeps(given, target)
     if isinstance(target, cst.Tuple) and target.elements:
         target = target.elements[0].value
     return isinstance(node, cst.Name) and isinstance(target, cst.Name) and is_name(node, target.value)

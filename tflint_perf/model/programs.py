@@ -68,6 +68,8 @@ class Programs:
             if self._calls.fits(call) or (runs_session and self._calls.makes_train_op(call)):
                 if self._is_whole(call.func):
                     return call
+            if self._calls.runs_own_update(call) and self._model.loops.innermost_loop(call) is not None:
+                return call
             if self._calls.applies(call) and self._is_repeated(call) and self._is_whole(call.func):
                 return call
         return next(

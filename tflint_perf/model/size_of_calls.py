@@ -40,7 +40,7 @@ _ENVIRONMENT = re.compile(r"^_*(train_|eval_|test_)?envs?(ironment)?$", re.I)
 # The position of a new array's shape.
 _SHAPE_AT = {
     "normal": 2, "uniform": 2, "randint": 2, "binomial": 2, "choice": 1, "random": 0, "random_sample": 0,
-    "standard_normal": 0, "integers": 2, "zeros": 0, "ones": 0, "empty": 0, "full": 0, "rand": 0, "randn": 0,
+    "standard_normal": 0, "integers": 2, "multinomial": 2, "zeros": 0, "ones": 0, "empty": 0, "full": 0, "rand": 0, "randn": 0,
 }  # fmt: skip
 _TF_SHAPE_AT = {"tf.random.normal": 0, "tf.random.uniform": 0, "tf.random.truncated_normal": 0, "tf.zeros": 0,
                 "tf.ones": 0, "tf.fill": 0}  # fmt: skip
@@ -195,6 +195,15 @@ def _joins_within_samples(call: cst.Call, name: str) -> bool:
     return name in ("concat", "concatenate") and integer(axis) not in (0, None)
 
 
+def _is_given_as_batch_size(sizes: Sizes, length: cst.BaseExpression) -> bool:
+    """Whether a length is a parameter for which a caller gives what it calls a batch size."""
+    found = sizes.infer.bindings_reaching(length) if isinstance(length, cst.Name) else None
+    given = (
+        [each for b in found[1] if b.kind == "param" for each in sizes.given(b)] if found is not None else []
+    )
+    return any(BATCH_SIZE.search(last_name(each)) for each in given)
+
+
 def _by_first_axis(sizes: Sizes, length: cst.BaseExpression | None, call: cst.Call) -> Size:
     """The size by the length of the first axis: a number counts where the array is made anew in a loop."""
     if length is None:
@@ -204,7 +213,7 @@ def _by_first_axis(sizes: Sizes, length: cst.BaseExpression | None, call: cst.Ca
         return "sample"
     if any(BATCH_SIZE.search(last_name(part)) for part in (length, *names_read(length))):
         return "batch"
-    if sizes.is_length_of_batch(length):
+    if sizes.is_length_of_batch(length) or _is_given_as_batch_size(sizes, length):
         return "batch"
     if number is not None:
         return "batch" if sizes.is_made_anew(call) else "unknown"

@@ -9,6 +9,7 @@ import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.frameworks import imports_another
+from tflint_perf.model.graph_ops import assigned
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.syntax import argument, callee_name, descendants, keyword_argument, last_name
@@ -212,6 +213,27 @@ class TrainCalls:
             if isinstance(node, cst.Name | cst.Attribute)
         )
 
+    def runs_own_update(self, call: cst.Call) -> bool:
+        """Whether a session runs, by a call, what by its name trains and is made by no optimizer here: assignments to
+        variables, or an op of a graph that is restored."""
+        if not self.runs_train_op(call):
+            return False
+        if "import_meta_graph" in self._walk.calls:
+            return True
+        fetched = self._fetched(call)
+        names = (node for node in descendants(fetched) if isinstance(node, cst.Name)) if fetched else ()
+        return any(map(self._is_assignment, names))
+
+    def _is_assignment(self, name: cst.Name) -> bool:
+        """Whether a name stands for an op that gives a variable a value, or for several of them."""
+        found = self._infer.bindings_reaching(name)
+        return found is not None and any(
+            isinstance(node, cst.Call) and assigned(self._infer, node) is not None
+            for binding in found[1]
+            if binding.kind == "assign" and binding.value is not None
+            for node in _listed(binding.value)
+        )
+
     def trains_in_session(self, calls: list[cst.Call]) -> bool:
         """Whether `calls` run an op that trains and that this file makes, in a session."""
         if any(map(self.runs_train_op, calls)):
@@ -280,3 +302,13 @@ def _does_nothing(small: cst.CSTNode) -> bool:
     if isinstance(small, cst.Expr):
         return isinstance(small.value, cst.BaseString | cst.Ellipsis)
     return isinstance(small, cst.Pass | cst.Raise)
+
+
+def _listed(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """The elements of a list, the arguments of `tf.group(…)`, or else `node` itself."""
+    match node:
+        case cst.List() | cst.Tuple():
+            return [element.value for element in node.elements]
+        case cst.Call() if callee_name(node) == "group":
+            return [arg.value for arg in node.args]
+    return [node]

@@ -10,6 +10,7 @@ import libcst as cst
 
 from tflint_perf.caller import NEEDED, Fate, Given, How
 from tflint_perf.model.conditions import conditions
+from tflint_perf.model.loops import FITS, fitted
 from tflint_perf.model.methods import methods_of_several, objects_of_several
 from tflint_perf.model.outside import RUN_OVER, name_outside
 from tflint_perf.model.parameters_behind import parameters_behind
@@ -91,7 +92,14 @@ def _consumed(model: Model) -> Iterator[Use]:
 
 
 def _driven(model: Model) -> Iterator[Use]:
-    """What step loops take from generators and objects of other files: by going over them, by `next()`, by an index."""
+    """What step loops take from generators and objects of other files: by going over them, by `next()`, by an index.
+
+    Keras's loop in `fit` is one.
+    """
+    for call in [call for name in FITS for call in model.walk.calls.get(name, ())]:
+        given = fitted(call)
+        for use in _drive(model, call, given) if given is not None else ():
+            yield replace(use, per_step=True, always=True, trains=True)
     for loop in model.walk.loops.values():
         if isinstance(loop.node, cst.CompFor) or model.loops.kind(loop) != "step":
             continue
