@@ -105,7 +105,8 @@ class Cache:
         return name.removeprefix(self._base)
 
     def _long(self, short: str) -> str:
-        return short if Path(short).is_absolute() else f"{self._base}{short}"
+        # Not a `Path` for each of the names: a run in which nothing has changed asks for all of them.
+        return short if os.path.isabs(short) else f"{self._base}{short}"  # noqa: PTH117
 
     def _make_folder(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -115,7 +116,8 @@ def _asking(root: Path, asked: Asked, project: Sequence[Path]) -> str:
 
 
 def _inside(root: Path, file: Path) -> str:
-    return str(file.relative_to(root) if file.is_relative_to(root) else file)
+    """A file's path from the root, if it lies there. By its text: a `Path` for each file of a project takes its time."""
+    return str(file).removeprefix(f"{str(root).rstrip(os.sep)}{os.sep}")
 
 
 @lru_cache(maxsize=64)

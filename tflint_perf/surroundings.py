@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
-from pathlib import Path
+from io import FileIO
 
 # More than chance will ever bring together in one project.
 _DIGEST_BYTES = 12
@@ -42,7 +42,8 @@ class Surroundings:
     def read(self, file: str) -> bytes:
         """What a file holds; nothing where it can't be read."""
         try:
-            data = Path(file).read_bytes()
+            with FileIO(file) as stream:
+                data = stream.readall()
         except OSError:
             data = b""
         self._digests.setdefault(file, digest_of(data))
