@@ -14,11 +14,30 @@ _RUNS = re.compile(rb"(?m)^(?:if|for|while|with|try)\b|^(?:[\w, ]+=[ ]*)?[\w.]+\
 # How a function begins.
 _DEFINES = re.compile(rb"(?m)^[ \t]*def ")
 
-_Words = re.Pattern[bytes]
+# To make a pattern of words takes as long as to look for them one by one in so many files.
+_FEW = 8
+
+
+class _AnyOf:
+    """Some words, any of which may be in a text."""
+
+    def __init__(self, words: tuple[str, ...]) -> None:
+        self._words = [word.encode() for word in sorted(words)]
+        self._looks = 0
+        self._pattern: re.Pattern[bytes] | None = None
+
+    def is_in(self, data: bytes) -> bool:
+        """Whether one of them is."""
+        if self._pattern is None:
+            self._looks += 1
+            if self._looks <= _FEW:
+                return any(word in data for word in self._words)
+            self._pattern = re.compile(b"|".join(map(re.escape, self._words)))
+        return self._pattern.search(data) is not None
 
 
 @lru_cache(maxsize=64)
-def _words(rules: frozenset[str]) -> tuple[tuple[_Words, _Words | None], ...]:
+def _words(rules: frozenset[str]) -> tuple[tuple[_AnyOf, _AnyOf | None], ...]:
     """For each rule what a file must contain: one of its triggers, and one of what it needs.
 
     Rules that need the same are asked for together.
@@ -33,12 +52,12 @@ def _words(rules: frozenset[str]) -> tuple[tuple[_Words, _Words | None], ...]:
 
 
 def _has_words(data: bytes, triggers: tuple[str, ...], needs: tuple[str, ...]) -> bool:
-    return all(_any_of(words).search(data) is not None for words in (triggers, needs) if words)
+    return all(_any_of(words).is_in(data) for words in (triggers, needs) if words)
 
 
 @cache
-def _any_of(words: tuple[str, ...]) -> _Words:
-    return re.compile(b"|".join(re.escape(word.encode()) for word in sorted(words)))
+def _any_of(words: tuple[str, ...]) -> _AnyOf:
+    return _AnyOf(words)
 
 
 @cache
@@ -48,7 +67,7 @@ def naming_us() -> str:
 
 
 @cache
-def _naming_us_in_bytes() -> _Words:
+def _naming_us_in_bytes() -> re.Pattern[bytes]:
     return re.compile(naming_us().encode(), re.IGNORECASE)
 
 
@@ -75,7 +94,7 @@ def through_callers(data: bytes, rules: frozenset[str]) -> frozenset[str]:
     return frozenset(
         code
         for code, rule in catalogue().items()
-        if code in rules and rule.through_callers and _any_of(rule.through_callers).search(data) is not None
+        if code in rules and rule.through_callers and _any_of(rule.through_callers).is_in(data)
     )
 
 
@@ -84,6 +103,5 @@ def passes(data: bytes, rules: frozenset[str]) -> bool:
     if _TENSORFLOW.search(data) is None:
         return False
     return any(
-        triggers.search(data) is not None and (needs is None or needs.search(data) is not None)
-        for triggers, needs in _words(rules)
+        triggers.is_in(data) and (needs is None or needs.is_in(data)) for triggers, needs in _words(rules)
     )
