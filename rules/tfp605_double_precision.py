@@ -111,7 +111,15 @@ def _is_code(comment: str) -> bool:
         statements = ast.parse(comment.lstrip("# ")).body
     except (SyntaxError, ValueError):
         return False
-    return any(not isinstance(each, ast.Expr) or isinstance(each.value, ast.Call) for each in statements)
+    return any(map(_does_something, statements))
+
+
+def _does_something(statement: ast.stmt) -> bool:
+    """Whether a statement is no sentence: `# Note: stability` and `# float64 (stability)` are Python, too."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute())):
+            return True
+    return isinstance(statement, ast.Assign | ast.Import | ast.ImportFrom)
 
 
 def _cast_once(feed: DoubleFeed, edit: Editor) -> Repair:

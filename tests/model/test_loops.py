@@ -192,6 +192,9 @@ def test_a_loop_is_of_the_kind_that_its_iterations_make_it(source: str, kinds: l
 
 
 NOT_PER_STEP = {
+    "where a generator begins that `fit` draws from": "def g():\n  here()\n  while True: yield x, y\nmodel.fit(g())",
+    "where a generator begins that a step loop goes over": "def g():\n  here()\n  while True: yield 1\nfor x in g(): train_step(x)",
+    "in a generator that is predicted from": "def g():\n  while True:\n    here()\n    yield x\nmodel.predict(g())",
     "before the loop": "here()\nfor x in dataset: train_step(x)",
     "after the inner loop": "for e in range(9):\n  for x in dataset: train_step(x)\n  here()",
     "in a function called once": "def f(): here()\nf()\nfor x in dataset: train_step(x)",
@@ -224,6 +227,8 @@ actor = Actor()
 step = actor.train
 for x in dataset: step(x)
 """,
+    "in a generator that `fit` draws from": "def g():\n  while True:\n    here()\n    yield x, y\nmodel.fit(g(), steps_per_epoch=9)",
+    "in a sequence that `fit` draws from": "class S(keras.utils.Sequence):\n  def __getitem__(self, i): return here()\nmodel.fit_generator(S())",
     "in a generator driven by next": "def g():\n  while True:\n    here()\n    yield 1\nit = g()\nfor x in dataset: next(it)",
     "in the condition of while": "while here():\n  train_step(x)",
     "on each batch in a callback": "class C(keras.callbacks.Callback):\n  def on_train_batch_end(self, b, logs): here()",

@@ -102,6 +102,7 @@ SILENT = {
         """,
     "stars": fitted("np.zeros(*shape)") + "tf.keras.backend.set_floatx(*args)",
 }
+REASONS = ["# Note: stability", "# float64 (stability)", "# stability"]
 POLICIES = [
     '# tf.config.set_soft_device_placement(True)\ntf.keras.backend.set_floatx("float64")',
     'tf.keras.backend.set_floatx("float64")',
@@ -129,6 +130,12 @@ ARRAYS = [
 @pytest.mark.parametrize("source", SILENT.values(), ids=SILENT.keys())
 def test_says_nothing_of(source: str) -> None:
     assert rows(source) == []
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_a_comment_that_says_why_is_none_of_switched_off_code(reason: str) -> None:
+    policy = 'tf.keras.backend.set_floatx("float64")'
+    assert rows(f"{reason}\n{policy}\n") == rows(f"{policy}  {reason}\n") == []
 
 
 @pytest.mark.parametrize("source", POLICIES)

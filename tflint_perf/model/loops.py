@@ -153,7 +153,9 @@ class Loops:
         if loop is not None:
             return self.kind(loop) == "step"
         function = self._calls.function_at(node)
-        return function is not None and self.is_function_per_step(function)
+        if function is None or (function.yields and self.innermost_loop(node) is None):
+            return False  # where a generator begins, it runs once
+        return self.is_function_per_step(function)
 
     def is_function_per_step(self, function: Function) -> bool:
         """Whether a step loop runs the function, through any number of calls."""
