@@ -6,6 +6,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 PEERS ?= .venv-bench
+MEASURED ?= .venv-measured
 BENCH ?=
 BIN := $(VENV)/bin
 
@@ -51,8 +52,12 @@ rule: $(INSTALLED)
 	@test -n '$(CODE)' && test -n '$(NAME)' || { echo 'say which: make rule CODE=TFP512 NAME=some-name' >&2; exit 2; }
 	@$(BIN)/python -m tflint_perf.scaffold '$(CODE)' '$(NAME)'
 
-bench: $(INSTALLED)
-	$(BIN)/python benchmarks/bench.py --peers-venv $(PEERS) $(BENCH)
+# What is measured is installed as people install it: a copy, with its bytecode, and no finder for edited sources.
+bench: $(MADE)
+	$(PYTHON) -m venv $(MEASURED)
+	rm -rf build/lib
+	$(MEASURED)/bin/python -m pip install --quiet --force-reinstall .
+	$(MEASURED)/bin/python benchmarks/bench.py --peers-venv $(PEERS) $(BENCH)
 
 growth: $(INSTALLED)
 	$(BIN)/python benchmarks/growth.py $(BENCH)
@@ -61,7 +66,7 @@ profile: $(INSTALLED)
 	$(BIN)/python benchmarks/profile_check.py $(BENCH)
 
 clean:
-	rm -rf $(VENV) $(PEERS) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .tflint-perf-cache
+	rm -rf $(VENV) $(PEERS) $(MEASURED) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .tflint-perf-cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(MADE):

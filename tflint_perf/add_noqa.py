@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tflint_perf.comments import Directive, directives
@@ -13,6 +12,7 @@ from tflint_perf.files import reason, replace_file
 from tflint_perf.finding import Edit, Finding
 from tflint_perf.guards import damage
 from tflint_perf.own_rules import OWN_RULES
+from tflint_perf.records import dataclass
 from tflint_perf.selection import INVALID_SYNTAX
 from tflint_perf.source import Source
 

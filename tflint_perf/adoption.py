@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from tflint_perf.files import reason, settings_for
 from tflint_perf.finding import Finding
 from tflint_perf.problems import exclude
 from tflint_perf.project import FileResult
+from tflint_perf.records import dataclass
 from tflint_perf.report.summary import counted
 from tflint_perf.selection import INVALID_SYNTAX
 from tflint_perf.settings import Settings

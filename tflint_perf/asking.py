@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from tflint_perf.catalogue import catalogue
 from tflint_perf.model import Model
+from tflint_perf.model.dead_code import never_runs
 from tflint_perf.rule import Report, Rule
 
 T = TypeVar("T")
@@ -73,4 +74,5 @@ def _instance(rule: type[Rule]) -> Rule:
 
 
 def _ask(rule: type[Rule], model: Model) -> list[Report]:
-    return list(_instance(rule).check(model))
+    reports = _instance(rule).check(model)
+    return [report for report in reports if not never_runs(model.walk, report.node)]

@@ -7,7 +7,6 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from tflint_perf.files import reason, replace_file
 from tflint_perf.finding import Finding
 from tflint_perf.identity import content
 from tflint_perf.problems import ConfigError
+from tflint_perf.records import dataclass
 from tflint_perf.selection import INVALID_SYNTAX
 
 _VERSION = 1

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from tflint_perf.records import dataclass
 
 How = Literal["call", "compile", "other", "consume", "drive"]
 # Whether TensorFlow traces a piece of code.

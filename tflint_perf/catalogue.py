@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from tflint_perf.own_rules import OWN_RULES
 from tflint_perf.plugins import Plugin, plugins
+from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
     from tflint_perf.rule import Claim, Rule

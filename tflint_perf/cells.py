@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tflint_perf import json_spans
@@ -12,6 +11,7 @@ from tflint_perf.decoding import Piece, spliced
 from tflint_perf.errors import EditError, SourceError
 from tflint_perf.json_spans import Value
 from tflint_perf.magics import Range, mask
+from tflint_perf.records import dataclass
 from tflint_perf.syntax import Fault, fault_of
 
 _TEXT = re.compile(r"[^\r\n]")

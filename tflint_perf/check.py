@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -17,6 +17,7 @@ from tflint_perf.linked import Linked
 from tflint_perf.model import Model
 from tflint_perf.model.outside import NOTHING, Outside
 from tflint_perf.plugins import ON_FILE
+from tflint_perf.records import dataclass
 from tflint_perf.registry import rules_about
 from tflint_perf.rule import Refusal, Report, Rule
 from tflint_perf.settings import Settings

@@ -12,7 +12,6 @@ import pickle
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
-from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
 from itertools import islice
@@ -25,6 +24,7 @@ from tflint_perf.cache import News
 from tflint_perf.pool import in_batches
 from tflint_perf.problems import ConfigError
 from tflint_perf.project import FileResult, Job, Neighbours, lint_file
+from tflint_perf.records import dataclass
 from tflint_perf.settings import Settings
 from tflint_perf.surroundings import digest_of
 

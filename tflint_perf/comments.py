@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 
 from tflint_perf.catalogue import prefixes
+from tflint_perf.records import dataclass
 
 VERBS = ("ignore", "file-ignore", "disable", "enable")
 

@@ -6,13 +6,13 @@ import importlib
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tflint_perf.files import reason
 from tflint_perf.keys import FORMATS, KEYS, SEVERITIES, Key
 from tflint_perf.problems import ConfigError, nearest
+from tflint_perf.records import dataclass
 
 OWN_FILE = "tflint-perf.toml"
 PYPROJECT = "pyproject.toml"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tflint_perf.errors import EditError, SourceError
+from tflint_perf.records import dataclass
 
 _BOM = b"\xef\xbb\xbf"
 Piece = tuple[int, int, str]

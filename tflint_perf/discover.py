@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from tflint_perf.config import is_file, is_folder
 from tflint_perf.files import find_files
 from tflint_perf.problems import nearest
+from tflint_perf.records import dataclass
 from tflint_perf.resolve import Config, Configs
 from tflint_perf.settings import Settings
 

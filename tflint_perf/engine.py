@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
 from tflint_perf.problems import ConfigError
 from tflint_perf.project import FileResult, Job, Neighbours, lint_file
+from tflint_perf.records import dataclass
 from tflint_perf.settings import Settings
 
 EngineName = Literal["local", "dask"]

@@ -6,13 +6,14 @@ import importlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from tflint_perf.catalogue import catalogue
 from tflint_perf.plugins import plugins
+from tflint_perf.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

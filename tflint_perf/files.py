@@ -6,12 +6,13 @@ import errno
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from pathlib import Path
 
 from tflint_perf.errors import ChangedError
 from tflint_perf.ignoring import Ignored, Patterns, ignored_around
+from tflint_perf.records import dataclass
 from tflint_perf.settings import Settings
 
 __all__ = ["ChangedError", "Found", "find_files", "reason", "replace_file", "settings_at", "settings_for"]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from tflint_perf.applicability import is_applicable
 from tflint_perf.errors import EditError
 from tflint_perf.finding import Edit, Finding, Place
 from tflint_perf.guards import damage
+from tflint_perf.records import dataclass
 from tflint_perf.registry import all_rules
 from tflint_perf.settings import Settings
 from tflint_perf.source import Source

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

@@ -6,11 +6,11 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate, chain, repeat
 from typing import Any, NamedTuple
 
 from tflint_perf.decoding import Piece, spliced
+from tflint_perf.records import dataclass
 
 _DECODER = json.JSONDecoder(strict=False)
 _SPACE = re.compile(r"[ \t\r\n]*")

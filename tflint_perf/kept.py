@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from tflint_perf.cache import Cache
 from tflint_perf.caller import Caller, Callers
 from tflint_perf.finding import Finding
 from tflint_perf.packed import UnpackError, pack, unpack
+from tflint_perf.records import dataclass
 from tflint_perf.settings import Settings
 from tflint_perf.surroundings import digest_of
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
+
+from tflint_perf.records import dataclass
 
 FORMATS = (
     "full",

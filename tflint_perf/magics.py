@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
+
+from tflint_perf.records import dataclass
 
 Range = tuple[int, int]
 

@@ -7,7 +7,6 @@ run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -15,6 +14,7 @@ from tflint_perf.cache import Cache
 from tflint_perf.model.summary import Summary, Thing
 from tflint_perf.module_search import ModuleSearch, tokens_of
 from tflint_perf.packed import UnpackError, pack, unpack
+from tflint_perf.records import dataclass
 from tflint_perf.summaries import imported_anywhere, names_framework, summary_of
 from tflint_perf.surroundings import Surroundings
 

@@ -10,13 +10,13 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tflint_perf import json_spans
 from tflint_perf.cells import Cell, cells_of, is_python
 from tflint_perf.decoding import Piece, spliced
 from tflint_perf.errors import EditError, SourceError
 from tflint_perf.json_spans import Value
+from tflint_perf.records import dataclass
 
 _BOM = b"\xef\xbb\xbf"
 _ESCAPED_LETTER = re.compile(r"\\u(?!00[0-7])[0-9a-fA-F]{4}")

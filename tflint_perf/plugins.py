@@ -12,10 +12,11 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+
+from tflint_perf.records import dataclass
 
 GROUP = "tflint_perf.rules"
 _METADATA = (".dist-info", ".egg-info")

@@ -6,7 +6,7 @@ What depends on callers in other files is settled when all files have been looke
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from tflint_perf.errors import SourceError
 from tflint_perf.files import reason, replace_file, settings_for
 from tflint_perf.finding import Finding
 from tflint_perf.plugins import troubles
+from tflint_perf.records import dataclass
 from tflint_perf.roots import files_of_project, project_root
 from tflint_perf.settings import Settings
 from tflint_perf.source import Source

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,6 +13,7 @@ from tflint_perf.evidence import all_evidence
 from tflint_perf.keys import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, Format, Severity
 from tflint_perf.patterns import rebase
 from tflint_perf.problems import ConfigError
+from tflint_perf.records import dataclass
 from tflint_perf.selection import Layer, all_codes_of, by_code, default_rules, resolve
 from tflint_perf.settings import Settings
 

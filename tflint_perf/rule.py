@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
+
+from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
     import libcst as cst

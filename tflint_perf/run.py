@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TextIO
 
@@ -19,6 +19,7 @@ from tflint_perf.keys import SEVERITIES
 from tflint_perf.plugins import is_about_plugin, is_news
 from tflint_perf.problems import ConfigError, exclude
 from tflint_perf.project import FileResult, lint_files, lint_text
+from tflint_perf.records import dataclass
 from tflint_perf.report import Outcome, render
 from tflint_perf.report.style import Style, style_for
 from tflint_perf.report.summary import counted, fixes, statistics, statistics_json, summary

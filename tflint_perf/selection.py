@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from tflint_perf.catalogue import RuleInfo, prefix_of
 from tflint_perf.evidence import Evidence
 from tflint_perf.problems import ConfigError, nearest
+from tflint_perf.records import dataclass
 
 T = TypeVar("T")
 ALL = "ALL"

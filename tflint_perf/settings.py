@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
     from tflint_perf.keys import Severity

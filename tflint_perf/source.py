@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tflint_perf.decoding import PythonFile
 from tflint_perf.errors import EditError, SourceError
 from tflint_perf.finding import Edit, Place
+from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
     from tflint_perf.notebook import Notebook

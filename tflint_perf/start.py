@@ -18,6 +18,9 @@ def main() -> None:
         return
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     process.is_ours = True
+    from tflint_perf.records import make_nodes_quickly
+
+    make_nodes_quickly()
     from tflint_perf.cli import main as run
 
     run()

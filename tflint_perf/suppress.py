@@ -6,11 +6,11 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from tflint_perf.comments import Directive, Item, Mark, directives
 from tflint_perf.finding import Finding
+from tflint_perf.records import dataclass
 from tflint_perf.screen import naming_us
 from tflint_perf.settings import Settings
 from tflint_perf.source import Source

@@ -6,9 +6,10 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import blake2b
 from io import FileIO
+
+from tflint_perf.records import dataclass
 
 # More than chance will ever bring together in one project.
 _DIGEST_BYTES = 12

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, NoReturn
@@ -23,6 +23,7 @@ from tflint_perf.config import OWN_FILE, PYPROJECT
 from tflint_perf.discover import Group
 from tflint_perf.files import reason
 from tflint_perf.problems import ConfigError, exclude
+from tflint_perf.records import dataclass
 from tflint_perf.report.summary import counted
 from tflint_perf.resolve import Configs
 from tflint_perf.roots import is_root, project_root

@@ -47,7 +47,8 @@ def test_each_run_has_a_process_and_a_folder_of_its_own(tmp_path: Path, nursery:
     signs = f"step or open({str(log)!r}, 'a').write(f'{{os.getpid()}} {{os.getcwd()}}' + chr(10))"
     run(experiment(tmp_path, signs, signs), nursery, OPTIONS)
     processes, folders = zip(*(line.split() for line in log.read_text().splitlines()), strict=True)
-    assert len(set(processes)) == OPTIONS.runs
+    assert len(set(processes)) == len(processes)
+    assert len(processes) % OPTIONS.runs == 0  # a busy machine is given a second look
     assert str(Path.cwd()) not in folders
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import libcst as cst
 
@@ -10,6 +10,7 @@ from tflint_perf.edit.editor import Editor
 from tflint_perf.model import Model
 from tflint_perf.model.crossing import Crossing, Stretch
 from tflint_perf.model.tracing import Obstacle
+from tflint_perf.records import dataclass
 from tflint_perf.rule import Refusal, Repair
 
 

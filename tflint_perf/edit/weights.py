@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import libcst as cst
 
 from tflint_perf.edit.editor import Editor
@@ -11,6 +9,7 @@ from tflint_perf.edit.hoist import change
 from tflint_perf.finding import Edit
 from tflint_perf.model.syntax import descendants, dotted_name, is_constant, last_name
 from tflint_perf.model.weight_copies import WeightCopy
+from tflint_perf.records import dataclass
 from tflint_perf.rule import Refusal, Repair
 
 _SEVERAL = "the lists of weights are made in several statements"

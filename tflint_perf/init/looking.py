@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from tflint_perf.files import find_files
 from tflint_perf.init.versions import Named, named_versions
 from tflint_perf.problems import ConfigError
+from tflint_perf.records import dataclass
 from tflint_perf.roots import is_root
 from tflint_perf.settings import Settings
 

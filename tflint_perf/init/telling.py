@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from textwrap import indent
 
 from tflint_perf.applicability import Applicability
@@ -14,6 +13,7 @@ from tflint_perf.finding import Finding
 from tflint_perf.init.looking import BASELINE, HOOKS, Files, Project
 from tflint_perf.init.versions import Named
 from tflint_perf.init.writing import MANY, TABLE, Target
+from tflint_perf.records import dataclass
 from tflint_perf.report.style import Style
 from tflint_perf.report.summary import counted
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from tflint_perf.config import OWN_FILE, PYPROJECT, is_file, nearest_config, toml_of
@@ -13,6 +12,7 @@ from tflint_perf.files import reason
 from tflint_perf.init.looking import BASELINE, Project
 from tflint_perf.patterns import literal
 from tflint_perf.problems import ConfigError
+from tflint_perf.records import dataclass
 from tflint_perf.roots import is_root
 
 TABLE = "[tool.tflint-perf]"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal, TypeGuard
 
 import libcst as cst
@@ -22,6 +21,7 @@ from tflint_perf.model.syntax import (
     last_statement,
 )
 from tflint_perf.model.walk import Walk
+from tflint_perf.records import dataclass
 
 # "step": emptied or made anew per step, or bounded; "round": per iteration of an outer loop, an epoch or episode
 # for instance; "run": never.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ import libcst as cst
 from tflint_perf.model.scopes import Binding, Class, Function, Scope
 from tflint_perf.model.syntax import last_name, string
 from tflint_perf.model.values import UNKNOWN, Value, element, join
+from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
     from tflint_perf.model.infer import Inference

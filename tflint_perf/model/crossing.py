@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -15,6 +14,7 @@ from tflint_perf.model.python_numbers import Numbers
 from tflint_perf.model.scopes import Binding, Block, Function, Loop
 from tflint_perf.model.syntax import descendants, names_written, target_names
 from tflint_perf.model.tracing import Obstacle
+from tflint_perf.records import dataclass
 
 _MADE_ANEW = frozenset(
     {"model", "layer", "optimizer", "metric", "loss", "function", "compiled", "class", "tape"}

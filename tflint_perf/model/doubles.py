@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -15,6 +14,7 @@ from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Binding
 from tflint_perf.model.syntax import argument, callee_name, has_stars, keyword_argument
 from tflint_perf.model.values import Pipeline, Value
+from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -12,6 +11,7 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.syntax import argument, has_stars, is_name, string
 from tflint_perf.model.values import Pipeline
+from tflint_perf.records import dataclass
 
 
 def _words(text: str) -> frozenset[str]:

@@ -43,6 +43,15 @@ def is_appended_to(walk: Walk, node: cst.CSTNode) -> bool:
     return isinstance(parent, cst.Attribute) and parent.attr.value == "append"
 
 
+def is_filled(walk: Walk, node: cst.CSTNode) -> bool:
+    """Whether a statement only adds to what a name stands for, or to a part of it: `history["loss"].append(x)`."""
+    parent = walk.parents.get(node)
+    while isinstance(parent, cst.Subscript) and parent.value is node:
+        node, parent = parent, walk.parents.get(parent)
+    call = walk.parents.get(parent) if is_appended_to(walk, node) and parent is not None else None
+    return isinstance(call, cst.Call) and isinstance(walk.parents.get(call), cst.Expr)
+
+
 def is_tested(walk: Walk, node: cst.CSTNode) -> bool:
     """Whether an `if` asks for a value, alone or compared with others."""
     parent = walk.parents.get(node)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -14,6 +13,7 @@ from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Binding, Loop
 from tflint_perf.model.syntax import argument, callee_name, is_name, mentions, same_code, target_names
 from tflint_perf.model.tapes import GRADIENTS
+from tflint_perf.records import dataclass
 
 _ADDITIONS = frozenset({"tf.add", "tf.math.add", "tf.add_n", "tf.math.add_n"})
 _ZEROS = frozenset({"tf.zeros_like", "tf.zeros", "np.zeros_like", "np.zeros"})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -14,6 +13,7 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.scopes import Binding, Function
 from tflint_perf.model.syntax import callee_name, descendants, integer, last_statement, names_read
+from tflint_perf.records import dataclass
 
 _DEBUG_FLAG = re.compile(
     r"(^|_)(debug|verbose|profil\w*|trace|dry_run|log\w*|should_log|print\w*|summar\w*|visuali\w*|plot)($|_)",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
@@ -24,16 +26,12 @@ TRACERS = frozenset(
 )  # fmt: skip
 # TensorFlow functions whose argument runs as ordinary Python, wherever they are called.
 _HOST = frozenset(["tf.py_function", "tf.numpy_function", "tf.py_func"])
-# What runs a function that it is given as ordinary Python, now or later: programs, threads.
-_RUNNERS = frozenset(
-    [
-        "absl.app.run",
-        "tf.app.run",
-        "fire.Fire",
-        "threading.Thread",
-        "multiprocessing.Process",
-        "atexit.register",
-    ]
+# What runs a function that it is given as ordinary Python, now or later: programs, threads, searches. Of modules, all that
+# is in them.
+_RUNNERS = re.compile(
+    r"(absl\.app|tf\.app)\.run|fire\.Fire|"
+    r"(asyncio|atexit|concurrent|hyperopt|joblib|mlflow|multiprocessing|optuna|ray|schedule|scipy\.optimize|signal|skopt|"
+    r"threading|timeit|typer|wandb)\..*"
 )
 _STARTERS = frozenset({"Thread", "Process", "submit", "apply_async"})
 # How a window of Tk runs a function, some milliseconds later: `window.after(100, train)`.
@@ -133,7 +131,7 @@ class Handed:
         name = self._names.qualified(call.func)
         if name in _HOST:
             self.on_host.add(function)
-        elif name in _RUNNERS or (not name and (callee_name(call) in _STARTERS or _runs_later(call))):
+        elif _RUNNERS.fullmatch(name) or (not name and (callee_name(call) in _STARTERS or _runs_later(call))):
             self.run.add(function)
         elif name in TRACERS:
             self.traced.add(function)

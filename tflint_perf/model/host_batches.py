@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -27,6 +26,7 @@ from tflint_perf.model.syntax import (
     is_name,
 )
 from tflint_perf.model.values import Value
+from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model

@@ -149,6 +149,8 @@ class HostValues:
             yield from self._all_reads(held_in, call, seen)
         elif self._containers.is_only_reduced(call):
             yield "summed"
+        elif self._containers.is_never_looked_into(call):
+            yield "unused"
         else:
             made = self._takers.made_by(call)
             if made == "value":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -13,6 +12,7 @@ from tflint_perf.model.randomness import changes_by_itself, is_random_op
 from tflint_perf.model.scopes import Binding, Function, Loop, Scope
 from tflint_perf.model.syntax import callee_name, descendants, last_name, string, target_names
 from tflint_perf.model.values import UNKNOWN
+from tflint_perf.records import dataclass
 
 # Methods that change the container that they are called on.
 _MUTATING = frozenset(

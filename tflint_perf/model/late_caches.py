@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
@@ -19,6 +18,7 @@ from tflint_perf.model.syntax import (
     same_code,
 )
 from tflint_perf.model.values import Pipeline
+from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -11,6 +10,7 @@ from tflint_perf.model.dataset_apis import BATCHING, DATASET_FUNCTIONS, applied
 from tflint_perf.model.size_of_calls import BATCH_SIZE
 from tflint_perf.model.syntax import argument, callee_name, integer, is_name, keyword_argument, last_name
 from tflint_perf.model.values import Pipeline, Stage, Value
+from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.model.apis import kind_of_call
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.conditions import conditions
 from tflint_perf.model.held_state import holds_state
@@ -18,43 +16,25 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.invariance import Invariance
 from tflint_perf.model.keras_classes import COMPILED_METHODS
 from tflint_perf.model.loops import Loops
-from tflint_perf.model.named_calls import builtin_or_qualified
+from tflint_perf.model.made_kinds import Kind, MadeKinds
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.symbolic import Symbolic
 from tflint_perf.model.syntax import (
-    argument,
     callee_name,
     descendants,
-    is_constant,
-    keyword_argument,
     last_name,
     target_names,
 )
+from tflint_perf.records import dataclass
 
-Kind = Literal["variable", "layer", "optimizer", "metric", "loss"]
 Time = Literal["step", "epoch", "call", "traced"]
 
-_KINDS = frozenset({"variable", "layer", "optimizer", "metric", "loss"})
 _PER_EPOCH = frozenset({"variable", "layer", "optimizer"})
-# Short names of functions: they make no object.
-_FUNCTIONS = frozenset({"MSE", "MAE", "MAPE", "MSLE", "KLD"})
-_SPECS = frozenset({"Input", "InputLayer", "InputSpec", "Layer", "Wrapper"})
-_STATELESS_LAYERS = frozenset(
-    {"Flatten", "Reshape", "Permute", "RepeatVector", "Activation", "ReLU", "LeakyReLU", "ELU", "Softmax", "Concatenate",
-     "Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Dot", "Rescaling", "Resizing", "CenterCrop", "Masking",
-     "Identity", "UnitNormalization"}
-)  # fmt: skip
-_STATELESS_STARTS = ("MaxPool", "AveragePool", "AvgPool", "GlobalMaxPool", "GlobalAveragePool", "GlobalAvgPool", "UpSampling",
-                     "ZeroPadding", "Cropping")  # fmt: skip
-# Layers without weights that draw random numbers, or do what they are told.
-_WITHOUT_WEIGHTS = ("Dropout", "Noise", "Random", "Lambda", "ActivityRegularization", "TimeDistributed")
 # Functions that make the parts of something else, once for each of these.
 _MAKERS = frozenset({"__init__", "build", "__new__", "setup", "__post_init__", "from_config"})
 _LOSS = re.compile(r"loss|(^|_)(bce|mse|criterion)($|_)", re.I)
 _TRAINING = ("apply_gradients", "minimize", "fit", "train_on_batch")
 _TRAINED = frozenset({"trainable_variables", "trainable_weights", "variables", "weights"})
-# Arguments of an SGD without momentum: nothing in it changes with its steps.
-_OF_PLAIN_SGD = frozenset({"learning_rate", "lr", "name", "clipnorm", "clipvalue", "global_clipnorm"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +56,7 @@ class Making:
         self, infer: Inference, calls: CallGraph, loops: Loops, invariance: Invariance, symbolic: Symbolic
     ) -> None:
         self._infer = infer
+        self._kinds = MadeKinds(infer)
         self._calls = calls
         self._loops = loops
         self._invariance = invariance
@@ -88,59 +69,16 @@ class Making:
         """Every object that is made per step, in compiled code that runs per step, or per epoch."""
         for calls in list(self._walk.calls.values()):
             for call in calls:
-                kind = self._kind(call)
+                kind = self._kinds.kind(call)
                 if kind is None:
                     continue
-                stateless = self._is_stateless(call, kind)
+                stateless = self._kinds.is_stateless(call, kind)
                 places = self._uses_of_factory(call, kind) if self._is_part(call) else [call]
                 times = [self._time(place, kind, stateless) for place in places]
                 time = times[0] if times and None not in times else None
                 if time is not None:
-                    has_variables = kind != "loss" and (kind != "layer" or self._has_weights(call))
+                    has_variables = kind != "loss" and (kind != "layer" or self._kinds.has_weights(call))
                     yield Made(call, kind, last_name(call.func), time, stateless, has_variables)
-
-    # What
-
-    def _kind(self, call: cst.Call) -> Kind | None:
-        name = builtin_or_qualified(self._infer, call.func)
-        if name:
-            last = name.rpartition(".")[2]
-            if last in _FUNCTIONS or last in _SPECS or not last[:1].isupper():
-                return None
-            kind: str = kind_of_call(name)
-        else:
-            value = self._infer.value(call.func)
-            made = value.klass if value.kind == "class" else None
-            kind = self._infer.classes.keras_kind(made) if made is not None else ""
-        return kind if kind in _KINDS else None  # type: ignore[return-value]
-
-    def _is_stateless(self, call: cst.Call, kind: Kind) -> bool:
-        """Whether an object gives the same however often it was used before."""
-        name = builtin_or_qualified(self._infer, call.func)
-        last = name.rpartition(".")[2]
-        if not name:
-            return False
-        match kind:
-            case "loss":
-                return True
-            case "layer":
-                return last in _STATELESS_LAYERS or last.startswith(_STATELESS_STARTS)
-            case "optimizer":
-                return last in ("SGD", "GradientDescentOptimizer") and self._is_plain(call)
-        return False
-
-    def _has_weights(self, call: cst.Call) -> bool:
-        """Whether a layer learns something; older versions of Keras drop units, too, without a variable."""
-        name = last_name(call.func)
-        return not self._is_stateless(call, "layer") and not any(word in name for word in _WITHOUT_WEIGHTS)
-
-    def _is_plain(self, call: cst.Call) -> bool:
-        keywords = {arg.keyword.value for arg in call.args if arg.keyword is not None}
-        rate = argument(call, 0, "learning_rate") or keyword_argument(call, "lr")
-        if sum(arg.keyword is None for arg in call.args) > 1 or any(arg.star for arg in call.args):
-            return False
-        known = rate is None or is_constant(rate) or self._infer.value(rate).kind == "number"
-        return known and keywords <= _OF_PLAIN_SGD
 
     def _is_part(self, call: cst.Call) -> bool:
         """Whether an object is made as a part of a model or of another object, or handed to `compile`."""
@@ -211,7 +149,12 @@ class Making:
             known = self._builders[function] = (
                 function.name in _MAKERS
                 or self._makes_model(function.calls)
-                or (bool(sites) and all(map(self._is_in_builder, sites)))
+                # What Keras calls runs in training, too, also where a method makes a model of it for a summary.
+                or (
+                    bool(sites)
+                    and not self._is_called_by_keras(function)
+                    and all(map(self._is_in_builder, sites))
+                )
             )
         return known
 
@@ -307,14 +250,17 @@ class Making:
         that makes a loss computes one, and that is done on each step."""
         if function is None:
             return False
-        owner = function.owner
-        kind = self._infer.classes.keras_kind(owner) if owner is not None else ""
-        if function.name in COMPILED_METHODS.get(kind, ()):
+        if self._is_called_by_keras(function):
             return function.name == "call" or self._symbolic.is_traced(function)
         return self._symbolic.is_traced(function) and (
             self._loops.is_function_per_step(function)
             or (kind_made == "loss" and self._is_called_at_once(call) and self._loops.may_be_per_step(call))
         )
+
+    def _is_called_by_keras(self, function: Function) -> bool:
+        owner = function.owner
+        kind = self._infer.classes.keras_kind(owner) if owner is not None else ""
+        return function.name in COMPILED_METHODS.get(kind, ())
 
     def _is_only_tried(self, function: Function | None) -> bool:
         """Whether a `call` is run by nothing but a script that does so once, and trains nothing."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
@@ -24,6 +23,7 @@ from tflint_perf.model.syntax import (
     target_names,
 )
 from tflint_perf.model.values import Pipeline, Stage, Value
+from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Set
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from tflint_perf.model.outside import name_outside
 from tflint_perf.model.pipelines import Consumption
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.values import Value, is_stream
+from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model

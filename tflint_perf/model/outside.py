@@ -6,11 +6,11 @@ that gives "agents.ddpg.Agent().learn".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from tflint_perf.caller import Batch, Caller
 from tflint_perf.model.values import UNKNOWN, Value
+from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
     from tflint_perf.model.scopes import Function

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
-from tflint_perf.model.followed import is_appended_to, is_put_into, is_written
+from tflint_perf.model.followed import is_appended_to, is_filled, is_put_into, is_written
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.scopes import Binding
@@ -61,6 +61,20 @@ class OwnContainers:
         returned = all(map(self._is_returned, reads))
         made_anew = self._loops.step_loop(binding.node) is self._loops.step_loop(call)
         return reads if reads and returned and made_anew else None
+
+    def is_never_looked_into(self, call: cst.Call) -> bool:
+        """Whether `call` puts something into a list, or one in a dict, that a function makes and nothing reads."""
+        if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "append":
+            return False
+        holder = call.func.value
+        while isinstance(holder, cst.Subscript):
+            holder = holder.value
+        binding = self._only_binding(holder, ("list", "dict"))
+        if binding is None or binding.at.block.function is None or not isinstance(holder, cst.Name):
+            return False
+        mentions = self._infer.names.mentions(holder.value, self._infer.names.scope_of(binding.node))
+        filled = all(is_written(self._walk, node) or is_filled(self._walk, node) for node in mentions)
+        return filled and not self._walk.calls.get("locals")
 
     def _is_returned(self, read: cst.Name) -> bool:
         """Whether a function returns a list, by itself or as a part of a tuple."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -12,6 +11,7 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.python_numbers import NumberType
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.syntax import callee_name
+from tflint_perf.records import dataclass
 
 _WANT_PYTHON = {
     "range": "it counts a Python loop",

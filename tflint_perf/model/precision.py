@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.names import canonical
 from tflint_perf.model.syntax import descendants, dotted_name, last_name
+from tflint_perf.records import dataclass
 
 # Where the names of mixed precision were until TensorFlow 2.4 gave them a place without `experimental`.
 _GONE = "keras.mixed_precision.experimental"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -12,6 +11,7 @@ from tflint_perf.model.scopes import Function
 from tflint_perf.model.successors import is_name_of_evaluation
 from tflint_perf.model.syntax import argument, callee_name, last_name
 from tflint_perf.model.values import Pipeline
+from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from tflint_perf.model.inputs import Entered, Inputs
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.syntax import callee_name, has_stars, integer, keyword_argument
 from tflint_perf.model.touched import Touched
+from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model

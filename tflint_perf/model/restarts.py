@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 import libcst as cst
@@ -17,6 +16,7 @@ from tflint_perf.model.loops import Loops
 from tflint_perf.model.named_calls import builtin_or_qualified
 from tflint_perf.model.scopes import Binding, Function
 from tflint_perf.model.syntax import argument, callee_name, descendants, integer, last_name
+from tflint_perf.records import dataclass
 
 _DATASET = re.compile(r"(^|_)(ds|dataset)s?(_|$)", re.I)
 _TAKES_NEXT = frozenset({"next", "get_next", "__next__"})

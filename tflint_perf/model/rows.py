@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 import libcst as cst
@@ -26,6 +25,7 @@ from tflint_perf.model.syntax import (
     names_read,
 )
 from tflint_perf.model.values import Value
+from tflint_perf.records import dataclass
 
 # "list": `[int(i) for i in t]`; "ops": ops on one row after the other; "stack": rows of host data made tensors one
 # by one, and put together again.

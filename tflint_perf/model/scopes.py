@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 import libcst as cst
+
+from tflint_perf.records import dataclass
 
 ScopeKind = Literal["module", "class", "function", "comprehension"]
 BindingKind = Literal[

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
@@ -11,6 +9,7 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.invariance import Invariance
 from tflint_perf.model.scopes import Loop
 from tflint_perf.model.syntax import callee_name, descendants, integer, same_code
+from tflint_perf.records import dataclass
 
 CONVERSIONS = ("tf.convert_to_tensor", "tf.constant")
 

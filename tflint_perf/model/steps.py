@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import chain
 from operator import itemgetter
@@ -16,6 +16,7 @@ from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.syntax import argument, callee_name, keyword_argument, mentions, target_names
+from tflint_perf.records import dataclass
 
 K = TypeVar("K")
 T = TypeVar("T")

@@ -7,7 +7,7 @@ who knows all files follows them. A path that begins with "::" stays in the file
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -20,6 +20,7 @@ from tflint_perf.model.outside import name_outside
 from tflint_perf.model.prefetching import readiness
 from tflint_perf.model.scopes import Binding, Class, Function, Scope
 from tflint_perf.model.values import UNKNOWN, Value, is_stream
+from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeGuard
 
@@ -33,6 +32,7 @@ from tflint_perf.model.syntax import (
 )
 from tflint_perf.model.training_steps import TrainingSteps
 from tflint_perf.model.usual import Usual
+from tflint_perf.records import dataclass
 
 _CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "default_timer", "now")
 # A loop of so few iterations waits for next to nothing.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Function
+from tflint_perf.records import dataclass
 
 GRADIENTS = frozenset({"gradient", "jacobian", "batch_jacobian"})
 

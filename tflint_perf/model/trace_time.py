@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 import libcst as cst
@@ -16,6 +15,7 @@ from tflint_perf.model.once import Once
 from tflint_perf.model.scopes import Binding, Function
 from tflint_perf.model.symbolic import Symbolic
 from tflint_perf.model.syntax import callee_name, descendants, dotted_name, is_constant, same_code, string
+from tflint_perf.records import dataclass
 
 Kind = Literal["value", "number", "print", "numpy", "random", "time", "append"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -21,6 +20,7 @@ from tflint_perf.model.syntax import (
     is_constant,
     names_read,
 )
+from tflint_perf.records import dataclass
 
 # What a trace knows of a tensor.
 _STATIC = frozenset({"shape", "ndim", "rank", "dtype", "get_shape"})

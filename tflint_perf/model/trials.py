@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -15,6 +14,7 @@ from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.short_loops import is_part_of_one_iteration
 from tflint_perf.model.syntax import bound_of_range, callee_name, descendants, integer
+from tflint_perf.records import dataclass
 
 _TRAINS = frozenset({"fit", "fit_generator", "train_on_batch"})
 _UPDATES = frozenset({"apply_gradients", "minimize"})

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import libcst as cst
 
 from tflint_perf.model.scopes import Class, Function
+from tflint_perf.records import dataclass
 
 Kind = Literal[
     "unknown", "never", "none", "number", "string", "list", "tuple", "dict", "array", "tensor", "variable",

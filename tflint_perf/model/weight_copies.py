@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -14,6 +13,7 @@ from tflint_perf.model.randomness import changes_by_itself, is_random_op
 from tflint_perf.model.scopes import Binding
 from tflint_perf.model.syntax import callee_name, descendants, dotted_name, names_read
 from tflint_perf.model.usual import asks_for_enough
+from tflint_perf.records import dataclass
 
 _VARIABLES = frozenset(
     {"weights", "variables", "trainable_weights", "trainable_variables", "non_trainable_variables"}

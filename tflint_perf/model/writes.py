@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
@@ -13,6 +12,7 @@ from tflint_perf.model.each_step import trains_for_epochs
 from tflint_perf.model.reach import leads_to
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.syntax import calls_below, keyword_argument, same_code
+from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from tflint_perf.applicability import applicability, is_applicable
+from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
     from tflint_perf.applicability import Applicability

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TextIO
 
 import click
+
+from tflint_perf.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
