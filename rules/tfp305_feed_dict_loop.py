@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tflint_perf.model import Model
-from tflint_perf.model.size_of_calls import has_environment
 from tflint_perf.rule import Claim, Report, Rule
 
 
@@ -43,8 +42,8 @@ class FeedDictLoop(Rule):
 
     ## What is left alone
 
-    Feeds of numbers, flags and single samples; runs behind a condition or once an epoch; files that step an
-    environment, whose observations have nowhere else to come from; feeds made out of sight.
+    Feeds of numbers and flags; runs behind a guard or once an epoch; feeds made out of sight, for placeholders whose shape
+    is out of sight, too.
 
     ## Sources
 
@@ -59,13 +58,15 @@ class FeedDictLoop(Rule):
     opt_in = True
 
     def check(self, model: Model) -> Iterator[Report]:
-        if has_environment(model.walk.calls):
-            return
         for call in model.calls_named("run"):
-            if not model.sessions.is_run(call) or not model.each_step.runs(call):
+            if (
+                not model.sessions.is_run(call)
+                or not model.is_per_step(call)
+                or model.guard_of(call) is not None
+            ):
                 continue
-            trains = model.file_reads.training_loop(call) is not None
-            if model.session_feeds.has_batch(call) or (trains and model.session_feeds.has_array(call)):
+            feeds = model.session_feeds
+            if feeds.has_batch(call) or feeds.fills_axes(call) or feeds.has_array(call):
                 name = model.module.code_for_node(call.func)
                 yield Report(
                     call, f"`{name}` is fed host arrays on each step; give the graph a `tf.data` pipeline"

@@ -30,7 +30,8 @@ class RemovedMixedPrecision(Rule):
     ## What it does
 
     Reports `tf.keras.mixed_precision.experimental`: its `Policy`, `set_policy`, `global_policy` and
-    `LossScaleOptimizer`, however they are imported. One finding a file, at the first use.
+    `LossScaleOptimizer`, however they are imported. One finding for statements that follow one another, and one at an import
+    that names what is used.
 
     ## Why is this bad?
 
@@ -72,13 +73,26 @@ class RemovedMixedPrecision(Rule):
 
     def check(self, model: Model) -> Iterator[Report]:
         uses = model.precision.removed()
-        if uses:
+        named = [use for use in uses if use.names_it] or uses[:1]
+        for use in _first_of_neighbours(model, named):
             yield Report(
-                uses[0].node,
+                use.node,
                 "TensorFlow 2.9 removed `keras.mixed_precision.experimental`; "
                 "use `keras.mixed_precision`, where `set_policy` is `set_global_policy`",
                 partial(_update, uses),
             )
+
+
+def _first_of_neighbours(model: Model, uses: Sequence[RemovedUse]) -> Iterator[RemovedUse]:
+    """Of uses in statements that follow one another, the first: one makes the policy that the next one sets."""
+    last = None
+    for use in uses:
+        at = model.walk.at[model.statement_of(use.node)]
+        statements = at.block.statements
+        index = statements.index(model.statement_of(use.node))
+        if last is None or last[0] is not statements or index - last[1] > 1:
+            yield use
+        last = statements, index
 
 
 def _update(uses: Sequence[RemovedUse], edit: Editor) -> Repair | Refusal:

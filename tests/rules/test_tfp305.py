@@ -23,13 +23,6 @@ sess = tf.compat.v1.Session()
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
-    "in the other branch of a choice": """
-        for step in range(1000):
-            if ready(step):
-                sess.run(other_op)
-            else:
-                sess.run(train_op, feed_dict={x: images[step * 32 : step * 32 + 32]})
-        """,
     "once": "sess.run(train_op, feed_dict={x: images})\n",
     "once an epoch": """
         for epoch in range(10):
@@ -64,10 +57,6 @@ SILENT = {
             sess.run(train_op, feed_dict=make_feed(step))
             sess.run(train_op, **options)
         """,
-    "a whole array in a loop that predicts": """
-        for step in range(1000):
-            print(sess.run(predictions, feed_dict={x: images}))
-        """,
     "a number that is called after batches": """
         for step in range(1000):
             batch_size = schedule(step)
@@ -79,12 +68,6 @@ SILENT = {
             other[x] = images[step * 32 : step * 32 + 32]
             sess.run(train_op, feed_dict=feed)
         """,
-    "an environment": """
-        state = env.reset()
-        while True:
-            action = sess.run(policy, feed_dict={x: np.array([state, state])})
-            state, reward, done, _ = env.step(action)
-        """,
     "something else that runs": """
         for step in range(1000):
             runner.run(step, images[step * 32 : step * 32 + 32])
@@ -93,6 +76,50 @@ SILENT = {
 }
 
 FLAGGED = {
+    "in one branch of a choice": (
+        """
+        for step in range(1000):
+            if ready(step):
+                sess.run(other_op)
+            else:
+                sess.run(train_op, feed_dict={x: images[step * 32 : step * 32 + 32]})
+        """,
+        [6],
+    ),
+    "a whole array in a loop that predicts": (
+        """
+        for step in range(1000):
+            print(sess.run(predictions, feed_dict={x: images}))
+        """,
+        [3],
+    ),
+    "an environment's observation": (
+        """
+        state = env.reset()
+        while True:
+            action = sess.run(policy, feed_dict={x: np.array([state, state])})
+            state, reward, done, _ = env.step(action)
+        """,
+        [4],
+    ),
+    "what a placeholder of some axes gets, wherever it comes from": (
+        """
+        class Agent:
+            def __init__(self, shape):
+                self.states = tf.compat.v1.placeholder(tf.float32, [None, 4])
+                self.images = tf.compat.v1.placeholder(tf.float32, shape=shape)
+                self.rate = tf.compat.v1.placeholder(tf.float32, shape=())
+                self.other = tf.compat.v1.placeholder(tf.float32)
+            def act(self, state, rate):
+                sess.run(policy, {self.rate: rate, self.other: rate})
+                sess.run(policy, {self.images: state})
+                return sess.run(policy, {self.states: state, self.rate: rate})
+        agent = Agent(size)
+        while True:
+            state = env.step(agent.act(state, 0.1))
+        """,
+        [10, 11],
+    ),
     "a slice": (
         """
         for step in range(1000):

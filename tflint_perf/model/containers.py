@@ -179,6 +179,8 @@ class Containers:
     def is_bounded(self, addition: Addition) -> bool:
         """Whether the loop looks at a number of elements that stands in the code: `dataset.take(50)`, `if n > 16: break`."""
         loop = self._loops.innermost_loop(addition.node)
+        if loop is not None and self._loops.is_per_step(loop.node):
+            return False  # a few elements on each step
         if loop is not None and self._breaks_soon(loop):
             return True
         iterable = loop.iterable if loop is not None else None

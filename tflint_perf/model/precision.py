@@ -33,6 +33,13 @@ class RemovedUse:
     name: str
     holder: cst.Name | cst.Attribute | None = None
 
+    @property
+    def names_it(self) -> bool:
+        """Whether something of the module is named here: by the module's name, or by an import of it alone."""
+        if isinstance(self.node, cst.ImportFrom):
+            return last_name(self.node.module) == "experimental"
+        return self.holder is not None
+
 
 class Precision:
     """Answers which policy a file sets, and where it uses names that are gone."""

@@ -12,7 +12,7 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.scopes import Binding
 from tflint_perf.model.sessions import Sessions
-from tflint_perf.model.syntax import argument
+from tflint_perf.model.syntax import argument, is_constant, is_name
 
 # What the variable is called that holds a batch, where nothing else says what it holds.
 _BATCH = re.compile(r"(^|_)(mini)?batch(_|$)|^(x|y|xs|ys|x_?b|y_?b)$", re.I)
@@ -36,35 +36,58 @@ class SessionFeeds:
         return any(map(self._is_batch, self._fed(run)))
 
     def has_array(self, run: cst.Call) -> bool:
-        """Whether a run is fed an array of NumPy's that was made somewhere else."""
-        return any(
-            self._loops.batches.size(value) == "unknown" and self._infer.value(value).kind == "array"
-            for value in self._fed(run)
+        """Whether a run is fed an array of NumPy's, or a list of which one is made."""
+        return any(self._infer.value(value).kind in ("array", "list") for value in self._fed(run))
+
+    def fills_axes(self, run: cst.Call) -> bool:
+        """Whether a run is fed what goes into a placeholder of one axis or more, as the file declares it."""
+        given = argument(run, 1, "feed_dict")
+        pairs = self._pairs(given, 0) if given is not None else ()
+        return any(self._has_axes(key) and not is_constant(value) for key, value in pairs)
+
+    def _has_axes(self, key: cst.BaseExpression) -> bool:
+        """Whether a placeholder is that of a vector or more: `tf.placeholder(tf.float32, [None, 4])`."""
+        found = self._infer.bindings_reaching(key) if isinstance(key, cst.Name) else None
+        bindings = found[1] if found is not None else []
+        if isinstance(key, cst.Attribute):
+            bindings = self._infer.classes.bindings_of(key)
+        return bool(bindings) and all(
+            isinstance(binding.value, cst.Call)
+            and binding.path == ()
+            and self._infer.names.qualified(binding.value.func) == "tf.placeholder"
+            and _is_of_axes(argument(binding.value, 1, "shape"))
+            for binding in bindings
         )
 
     def _fed(self, run: cst.Call) -> Iterator[cst.BaseExpression]:
         given = argument(run, 1, "feed_dict")
         if given is not None:
-            yield from self._values(given, 0)
+            yield from (value for _, value in self._pairs(given, 0))
 
-    def _values(self, fed: cst.BaseExpression, depth: int) -> Iterator[cst.BaseExpression]:
+    def _pairs(
+        self, fed: cst.BaseExpression, depth: int
+    ) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
         """What a feed holds: a dict where it stands, one that has a name, or one that a function of this file makes."""
         match fed:
             case cst.Dict():
-                yield from (element.value for element in fed.elements if isinstance(element, cst.DictElement))
+                for element in fed.elements:
+                    if isinstance(element, cst.DictElement):
+                        yield element.key, element.value
             case cst.Name() if depth < _DEEPEST:
                 found = self._infer.bindings_reaching(fed)
                 for binding in found[1] if found is not None else ():
                     if binding.kind == "assign" and binding.path == () and binding.value is not None:
-                        yield from self._values(binding.value, depth + 1)
+                        yield from self._pairs(binding.value, depth + 1)
                         yield from self._put_into(fed, binding)
             case cst.Call() if depth < _DEEPEST:
                 for target in self._calls.targets(fed):
                     for returned in target.returns:
                         if returned.value is not None:
-                            yield from self._values(returned.value, depth + 1)
+                            yield from self._pairs(returned.value, depth + 1)
 
-    def _put_into(self, fed: cst.Name, made: Binding) -> Iterator[cst.BaseExpression]:
+    def _put_into(
+        self, fed: cst.Name, made: Binding
+    ) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
         """What is put into a dict behind the place that makes it: `feed[x] = batch`."""
         for name in self._infer.names.mentions(fed.value, self._infer.names.home(fed)):
             found = self._infer.bindings_reaching(name)
@@ -73,8 +96,10 @@ class SessionFeeds:
             subscript = self._walk.parents.get(name)
             target = self._walk.parents.get(subscript) if isinstance(subscript, cst.Subscript) else None
             statement = self._walk.parents.get(target) if isinstance(target, cst.AssignTarget) else None
-            if isinstance(statement, cst.Assign) and subscript.value is name:  # type: ignore[union-attr]
-                yield statement.value
+            match subscript:
+                case cst.Subscript(value=base, slice=[cst.SubscriptElement(cst.Index(key))]) if base is name:
+                    if isinstance(statement, cst.Assign):
+                        yield key, statement.value
 
     def _is_batch(self, value: cst.BaseExpression) -> bool:
         size = self._loops.batches.size(value)
@@ -92,3 +117,11 @@ class SessionFeeds:
             isinstance(b.value, cst.Call) and b.kind == "assign" and self._sessions.is_run(b.value)
             for b in bindings
         )
+
+
+def _is_of_axes(shape: cst.BaseExpression | None) -> bool:
+    """Whether a shape has an axis; nobody gives that of a number a name."""
+    if isinstance(shape, cst.List | cst.Tuple):
+        return bool(shape.elements)
+    named = isinstance(shape, cst.Name | cst.Attribute | cst.Subscript | cst.BinaryOperation)
+    return named and not is_name(shape, "None")
