@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from tflint_perf.code import code_of
+
 _IMPORT = re.compile(rb"(?m)^[ \t]*(?:from|import)\b.*")
 _WORD = re.compile(rb"\w+")
 _DOTTED = re.compile(rb"[\w.]+")
@@ -28,11 +30,11 @@ class Mentions:
         self._used: dict[Path, frozenset[bytes]] = {}
 
     def text(self, file: Path) -> bytes:
-        """The bytes of a file; none where it can't be read."""
+        """The code of a file; none where it can't be read."""
         known = self._texts.get(file)
         if known is None:
             try:
-                known = file.read_bytes()
+                known = code_of(file, file.read_bytes())
             except OSError:
                 known = b""
             self._texts[file] = known

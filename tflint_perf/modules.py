@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from tflint_perf.cache import Cache
+from tflint_perf.code import code_of
 from tflint_perf.model.summary import Summary, Thing
 from tflint_perf.module_search import ModuleSearch, tokens_of
 from tflint_perf.packed import UnpackError, pack, unpack
@@ -167,7 +168,7 @@ class Files:
         return self._known(self._imported, (file, ""), (), modules)
 
     def brings_framework(self, file: Path, data: bytes) -> bool:
-        """Whether a file with these bytes imports modules of the project that name TensorFlow or Keras."""
+        """Whether a file with this code imports modules of the project that name TensorFlow or Keras."""
         return any(
             names_framework(text)
             for name in imported_anywhere(data)
@@ -180,7 +181,7 @@ class Files:
         known = self._texts.get(file)
         if known is None:
             data = self.around.read(str(file))
-            known = self._texts[file] = data, imported_anywhere(data)
+            known = self._texts[file] = data, imported_anywhere(code_of(file, data))
         return known
 
     # Following paths

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tflint_perf.caller import Callers
 from tflint_perf.callers_elsewhere import callers_elsewhere
+from tflint_perf.code import code_of
 from tflint_perf.errors import SourceError
 from tflint_perf.files import reason, replace_file, settings_for
 from tflint_perf.finding import Finding
@@ -116,7 +117,7 @@ class Neighbours:
         return Linked(self.files, self.at(path), callers, self.imported)
 
     def bring_framework(self, path: str, data: bytes) -> bool:
-        """Whether a file with these bytes at `path` imports some of them that name TensorFlow or Keras."""
+        """Whether a file with this code at `path` imports some of them that name TensorFlow or Keras."""
         return self.files.brings_framework(self.at(path), data)
 
 
@@ -274,10 +275,11 @@ def _screened(
 
     # Most files stop here: they are neither decoded nor parsed.
     if not passes(data, settings.rules) and not names_us(data):
-        rules = through_imports(data, settings.rules)
-        if rules and not neighbours.bring_framework(path, data):
+        code = code_of(path, data)
+        rules = through_imports(code, settings.rules)
+        if rules and not neighbours.bring_framework(path, code):
             rules = frozenset()
-        rules |= through_callers(data, settings.rules)
+        rules |= through_callers(code, settings.rules)
         if not rules:
             return FileResult(path, _syntax(data, path) if path in settings.named else ()), data
         settings = replace(settings, rules=rules)

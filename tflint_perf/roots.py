@@ -34,9 +34,9 @@ def project_root(paths: Sequence[Path], settings: Settings) -> Path:
 
 
 def files_of_project(root: Path, paths: Sequence[Path], settings: Settings) -> list[Path]:
-    """The Python files whose calls count: those that are linted and, in a project, those beside them."""
-    linted = {path.absolute() for path in paths if path.suffix != ".ipynb"}
+    """The scripts and notebooks whose calls count: those that are linted and, in a project, those beside them."""
+    linted = {path.absolute() for path in paths}
     if settings.project_root is not None or is_root(root):
-        everything = replace(settings, include=("*.py",), root=root)
+        everything = replace(settings, include=("*.py", "*.ipynb"), root=root)
         linted.update(path.absolute() for path in find_files([str(root)], everything).files)
     return sorted(linted)

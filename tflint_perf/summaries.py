@@ -6,6 +6,7 @@ import ast
 import re
 from pathlib import Path
 
+from tflint_perf.code import code_of
 from tflint_perf.model.summary import Summary
 
 # What is imported in brackets over several lines is rarely a module.
@@ -26,7 +27,7 @@ def summary_of(file: Path, data: bytes, *, whole: bool = False) -> Summary:
     unless it is to be read `whole`.
     """
     if not whole and not names_framework(data):
-        return _imports_alone(data)
+        return _imports_alone(code_of(file, data))
     from tflint_perf.asking import InternalError
     from tflint_perf.check import summarise_source
     from tflint_perf.errors import SourceError

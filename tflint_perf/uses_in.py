@@ -49,9 +49,9 @@ class UsesIn:
         from tflint_perf.asking import InternalError
         from tflint_perf.check import uses_in_source
 
-        source = self._mentions.text(file)
         try:
+            data = file.read_bytes() if file.suffix == ".ipynb" else self._mentions.text(file)
             outside = Linked(self._files, file, sought=self._methods)
-            return uses_in_source(Source.from_bytes(source, str(file)), outside)
-        except (SourceError, InternalError):
+            return uses_in_source(Source.from_bytes(data, str(file)), outside)
+        except (OSError, SourceError, InternalError):
             return ()

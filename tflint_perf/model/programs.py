@@ -247,12 +247,13 @@ class Programs:
     # Imports
 
     def first_import(self) -> cst.Import | cst.ImportFrom | None:
-        """The import that brings TensorFlow in: the first of TensorFlow or Keras, else the first of a file that imports
-        them, itself or by others, else that of a module whose name speaks of them."""
+        """The import that brings TensorFlow in: the first of TensorFlow, else of Keras, else the first of a file that
+        imports them, itself or by others, else that of a module whose name speaks of them."""
         imports = [node for node in self._walk.at if isinstance(node, cst.Import | cst.ImportFrom)]
-        for node in imports:
-            if any(imports_tensorflow(name) for name in imported_modules(node)):
-                return node
+        ours = [node for node in imports if any(map(imports_tensorflow, imported_modules(node)))]
+        if ours:
+            named = (node for node in ours if any("tensorflow" in name for name in imported_modules(node)))
+            return next(named, ours[0])
         for node in imports:
             if any(map(self._brings_tensorflow, imported_names(node))):
                 return node
