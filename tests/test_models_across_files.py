@@ -27,6 +27,24 @@ NETS = """
 
 
 @pytest.mark.parametrize(
+    "imports", ["from parts import Squash", "from parts import *", "from parts import Other as Squash"]
+)
+def test_a_layer_of_another_file_is_made_whenever_a_model_is_called(tmp_path: Path, imports: str) -> None:
+    (tmp_path / "parts.py").write_text(
+        "from tensorflow.keras import layers\n"
+        "class Squash(layers.Layer):\n    def call(self, x):\n        return x\n"
+        "class Other:\n    def __call__(self, x):\n        return x\n"
+    )
+    user = tmp_path / "user.py"
+    user.write_text(
+        f"import tensorflow as tf\n{imports}\n"
+        "class Net(tf.keras.Model):\n    def call(self, x):\n        return Squash()(x)\n"
+    )
+    [result] = lint_files([user], Settings(root=tmp_path, rules=frozenset({"TFP204"})), 1)
+    assert [finding.start.row for finding in result.findings] == ([] if "Other" in imports else [5])
+
+
+@pytest.mark.parametrize(
     ("model", "found"),
     [("self.plain[i % 5]", True), ("self.own[i % 5]", False), ("self.one", False), ("Plain()", True)],
 )

@@ -79,6 +79,7 @@ EAGER = {
     "a program's main function behind a lambda": "from absl import app\ndef f(): here()\napp.run(lambda _: f())",
     "a process of some context": "def f(): here()\nstarted = [context.Process(target=f) for _ in range(4)]",
     "a thread": "import threading\ndef f(): here()\nthreading.Thread(target=f, args=(1,)).start()",
+    "a search over settings": "import wandb\ndef f(): here()\nwandb.agent('sweep', f, count=9)",
     "a plain class with a method named call": "class A:\n    def call(self): here()\nA().call()",
     "a plain class with a method named train_step": "class A:\n    def train_step(self): here()\nA().train_step()",
     "reached both ways": "def f(): here()\n@tf.function\ndef g(): f()\nf()",

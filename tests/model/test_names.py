@@ -50,6 +50,10 @@ def qualified(source: str) -> str:
             "tf.cast",
         ),
         ("try:\n    import tensorflow as tf\nexcept ImportError:\n    tf = None\ntf.cast(x)", "tf.cast"),
+        (
+            "from keras.utils.image_dataset import image_dataset_from_directory as f\nf('a')",
+            "keras.utils.image_dataset_from_directory",
+        ),
         ("def f():\n    import tensorflow as tf\n    tf.cast(x)", "tf.cast"),
         ("import numpy as np\nnp.random.rand(3)", "np.random.rand"),
         ("from numpy import random\nrandom.rand(3)", "np.random.rand"),

@@ -26,6 +26,8 @@ NATURES = [
     ("ParseExample(spec)", "shaping"),
     ("lambda x: decode_example(x)", "shaping"),
     ("get", "shaping"),
+    ("tf.io.decode_png if flag else tf.image.random_hue", "random"),
+    ("(lambda x: x / 2) if flag else tf.io.decode_png", "stateless"),
     ("budget", "hidden"),
 ]
 

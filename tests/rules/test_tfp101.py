@@ -90,6 +90,9 @@ SILENT = {
     "everything compiled": "@tf.function\ndef train():\n  for x, y in dataset:\n" + inline(4) + "train()\n",
 }
 FLAGGED = {
+    "a function that `minimize` of what is not known is given": (
+        "def step(optimizer, x):\n    optimizer.minimize(lambda: loss_fn(model(x)), var_list=model.trainable_variables)\n"
+        "for x, y in dataset: step(make(), x)\n", 6),
     "a function that `minimize` is given": (
         "def step(x):\n    optimizer.minimize(lambda: loss_fn(model(x)), model.trainable_variables)\n"
         "for x, y in dataset: step(x)\n", 6),

@@ -268,6 +268,26 @@ SILENT = {
 }
 
 FLAGGED = {
+    "what a method calls that makes a model for a summary": """
+        class Critic(keras.Model):
+            @tf.function
+            def call(self, inputs):
+                return keras.layers.LeakyReLU()(inputs)  # <-
+            def model(self):
+                x = keras.Input(shape=(8,))
+                return keras.Model(inputs=[x], outputs=self.call(x))
+        critic = Critic()
+        for x in dataset:
+            critic(x)
+        """,
+    "a layer of the file's own": """
+        class Squash(keras.layers.Layer):
+            def call(self, inputs):
+                return tf.nn.sigmoid(inputs)
+        class Critic(keras.Model):
+            def call(self, inputs):
+                return Squash()(inputs)  # <-
+        """,
     "layers without weights in a call that compiled code runs": """
         class Critic(keras.Model):
             def call(self, inputs):

@@ -619,6 +619,33 @@ def test_it_flags_once_a_statement(statements: str, remedy: str) -> None:
 
 
 PLACES = {
+    "what is kept in a list or dict that nothing reads": (
+        """
+        def run(dataset):
+            kept, history = [], {"loss": [], "mean": []}
+            shown, drawn = [], []
+            for x, y in dataset:
+                loss = train_step(x, y)
+                kept.append(np.asscalar(loss.numpy()))
+                history["loss"].append(loss.numpy())
+                shown.append(loss.numpy())
+                drawn.append(loss.numpy())
+            plt.plot(drawn)
+            return shown
+        run(dataset)
+        """,
+        [7, 8],
+    ),
+    "what is kept in a dict of lists that nothing reads": (
+        """
+        def run(dataset):
+            history = {"loss": [], "mean": []}
+            for x, y in dataset:
+                history["loss"].append(train_step(x, y).numpy())
+        run(dataset)
+        """,
+        [5],
+    ),
     "targets that NumPy fills in and the model learns": (
         """
         def train(batch):

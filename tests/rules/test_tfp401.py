@@ -255,6 +255,18 @@ SILENT = {
 }
 
 FLAGGED = {
+    "one batch of each of many rounds": (
+        """
+        losses = []
+        for step in range(100000):
+            for x, y in dataset.take(1):
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(tf.square(model(x) - y))
+                optimizer.apply_gradients(zip(tape.gradient(loss, model.weights), model.weights))
+                losses.append(loss)
+        """,
+        [8],
+    ),
     "losses for a plot, kept within the tape of each step": (
         """
         losses = []

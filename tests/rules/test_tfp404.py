@@ -97,6 +97,7 @@ def test_what_is_no_program_or_settles_the_memory_is_left_alone(source: str) -> 
 
 
 FLAGGED = {
+    "Keras by itself and TensorFlow behind it": ("import keras\nfrom tensorflow.keras import layers\n" + FIT.replace("tf.keras", "keras").replace("tf.", "np."), [2]),
     "a session that assigns to variables by hand": (
         "import tensorflow.compat.v1 as tf\nw = tf.Variable(tf.zeros([3]))\ntrain = tf.group(tf.assign(w, w * 0.9))\n"
         "with tf.Session() as sess:\n    for i in range(9):\n        sess.run([w, train])\n",

@@ -11,6 +11,7 @@ from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.compiled import Compiled
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.methods import methods_of_several
+from tflint_perf.model.named_calls import minimizes_loss
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.short_loops import is_part_of_one_iteration
 from tflint_perf.model.size_of_calls import is_of_environment
@@ -81,11 +82,8 @@ class Actions:
             if name == "gradient":
                 return base.kind == "tape"
             if name == "minimize":
-                return (
-                    base.kind == "optimizer"
-                    and not self._infer.value(call).known
-                    and self._compiled.is_eager(call)
-                )
+                steps = base.kind == "optimizer" and not self._infer.value(call).known
+                return (steps or minimizes_loss(self._infer, call)) and self._compiled.is_eager(call)
             if name == "run":
                 return base.kind == "session" or _looks_like_session(func.value)
             if name in ("get_next", "next"):

@@ -230,10 +230,11 @@ class Iterations:
 
     @remembered
     def _number_of(self, binding: Binding, depth: int, _: frozenset[cst.Call]) -> int | None:
+        if binding.kind == "assign" and binding.value is not None:
+            part = _part_at(binding.value, binding.path)
+            return self.number(part, depth + 1) if part is not None else None
         if binding.path != ():
             return None
-        if binding.kind == "assign" and binding.value is not None:
-            return self.number(binding.value, depth + 1)
         if binding.kind != "param":
             return None
         given = self._given(binding) or ([binding.value] if binding.value is not None else [])
@@ -328,3 +329,15 @@ class Iterations:
         if self._is_setting(node):
             name = _STEPS_OF_CRITICS.sub("", name)
         return bool(_PARTS.search(name)) and name not in ("len", "range")
+
+
+def _part_at(value: cst.BaseExpression, path: tuple[int, ...] | None) -> cst.BaseExpression | None:
+    """What a name gets of a value: all of it, or an item of what is written out: `rows, columns = 1, 4`."""
+    for index in path or ():
+        if not isinstance(value, cst.Tuple | cst.List) or index >= len(value.elements):
+            return None
+        element = value.elements[index]
+        if not isinstance(element, cst.Element):
+            return None
+        value = element.value
+    return value if path is not None else None

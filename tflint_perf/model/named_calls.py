@@ -26,6 +26,17 @@ _PROGRESS_BARS = frozenset({"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm",
                             "fastprogress.progress_bar", "progressbar.progressbar", "rich.progress.track"})  # fmt: skip
 
 
+def minimizes_loss(infer: Inference, call: cst.Call) -> bool:
+    """`optimizer.minimize(loss, variables)`: by an optimizer, or by what nobody knows but asks for a function of the loss
+    and the variables, as TensorFlow 2's optimizers alone do."""
+    loss = argument(call, 0, "loss")
+    if callee_name(call) != "minimize" or not isinstance(call.func, cst.Attribute) or loss is None:
+        return False
+    base = infer.value(call.func.value)
+    is_one = base.kind == "optimizer" or (not base.known and argument(call, 1, "var_list") is not None)
+    return is_one and infer.value(loss).kind in ("function", "compiled")
+
+
 def builtin_or_qualified(infer: Inference, function: cst.BaseExpression) -> str:
     """The qualified name of what is called; the plain name for a builtin that the file does not redefine."""
     name = infer.names.qualified(function)

@@ -49,6 +49,8 @@ _KERAS_OPTIMIZERS = frozenset(
 _USUAL_NAMES = {"tf": "tensorflow", "np": "numpy", "keras": "keras"}
 _BUILTINS = frozenset(dir(builtins))
 # `tensorflow.python.keras.api._v2.keras`: what `tensorflow.keras` is made of.
+# Keras gives what its modules of datasets hold on by a shorter name.
+_MODULE_OF_DATASETS = re.compile(r"(?<=^utils\.)\w+_dataset(_utils)?\.(?=\w+_dataset_from_directory$)")
 _API_OF_VERSION = re.compile(r"^_v\d\.keras(\.|$)")
 
 
@@ -63,7 +65,7 @@ def canonical(dotted: str) -> str:
     if head in ("keras", "tf_keras"):
         for inner in ("src.", "api.", "_tf_keras.keras.", "engine.", "training."):
             rest = rest.removeprefix(inner)
-        rest = _API_OF_VERSION.sub("", rest)
+        rest = _MODULE_OF_DATASETS.sub("", _API_OF_VERSION.sub("", rest))
         return f"keras.{rest}" if rest else "keras"
     if head not in ("tensorflow", "tensorflow_core"):
         return "np" if dotted == "numpy" else f"np.{rest}" if head == "numpy" else dotted

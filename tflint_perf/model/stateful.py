@@ -114,6 +114,9 @@ class Statefulness:
             "tf.autograph.to_graph",
         ):
             return self._of_wrapped(node, seen) if node.args else "hidden"
+        if isinstance(node, cst.IfExp):
+            either = {self._of_function_node(way, seen) for way in (node.body, node.orelse)}
+            return next((nature for nature in _WORST_FIRST if nature in either), "stateless")
         name = self._infer.names.qualified(node)
         if name or (isinstance(node, cst.Call) and self._infer.value(node.func).outside):
             return _of_name(name) if name.startswith(_KNOWN) else self._elsewhere(node) or _unseen(node)

@@ -14,6 +14,7 @@ import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
+from tflint_perf.model.named_calls import minimizes_loss
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.syntax import argument, callee_name, keyword_argument, mentions, target_names
 from tflint_perf.records import dataclass
@@ -87,10 +88,8 @@ class GradientSteps:
         return [
             call
             for call in self._walk.calls.get("minimize", ())
-            if isinstance(call.func, cst.Attribute)
-            and (loss := argument(call, 0, "loss")) is not None
-            and self._infer.value(call.func.value).kind == "optimizer"
-            and self._infer.value(loss).kind == "function"
+            if minimizes_loss(self._infer, call)
+            and self._infer.value(argument(call, 0, "loss") or call).kind == "function"
         ]
 
     def tapes(self) -> list[GradientStep]:

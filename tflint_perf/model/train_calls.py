@@ -11,6 +11,7 @@ from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.frameworks import imports_another
 from tflint_perf.model.graph_ops import assigned
 from tflint_perf.model.infer import Inference
+from tflint_perf.model.named_calls import minimizes_loss
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.syntax import argument, callee_name, descendants, keyword_argument, last_name
 
@@ -97,14 +98,7 @@ class TrainCalls:
             return "GradientTape" in self._walk.attributes or "GradientTape" in self._walk.names
         if dotted:
             return _MINIMIZERS.fullmatch(dotted) is not None
-        if callee_name(call) != "minimize" or not isinstance(call.func, cst.Attribute):
-            return False
-        loss = argument(call, 0, "loss")
-        return (
-            loss is not None
-            and self._infer.value(call.func.value).kind == "optimizer"
-            and self._infer.value(loss).kind in ("function", "compiled")
-        )
+        return minimizes_loss(self._infer, call)
 
     @cached_property
     def is_of_another_framework(self) -> bool:
