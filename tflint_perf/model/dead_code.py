@@ -6,17 +6,13 @@ import libcst as cst
 
 from tflint_perf.model.walk import Walk
 
-_ENDS = (cst.Return, cst.Raise, cst.Break, cst.Continue)
-
 
 def never_runs(walk: Walk, node: cst.CSTNode) -> bool:
     """Whether a `return`, `raise`, `break` or `continue` stands before a node in its block, or in one around it."""
     current: cst.CSTNode | None = node
     while current is not None:
         at = walk.at.get(current)
-        if at is not None:
-            before = at.block.statements
-            if any(isinstance(statement, _ENDS) for statement in before[: before.index(current)]):
-                return True
+        if at is not None and at.block.left_at is not None and at.block.left_at < at.order:
+            return True
         current = walk.parents.get(current)
     return False

@@ -51,6 +51,8 @@ class Block:
     loop: Loop | None
     function: Function | None
     statements: list[cst.CSTNode] = field(default_factory=list)
+    # The order of the first statement that leaves the block, behind which nothing of it runs.
+    left_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

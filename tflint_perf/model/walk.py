@@ -30,6 +30,7 @@ _LEAVES = frozenset(
         cst.MatchSingleton,
     }
 )
+_LEAVING = frozenset({cst.Return, cst.Raise, cst.Break, cst.Continue})
 
 
 class Walk:
@@ -177,6 +178,8 @@ class Walk:
         self._order += 1
         self.here = self.at[node] = At(self._order, block)
         block.statements.append(node)
+        if node.__class__ in _LEAVING and block.left_at is None:
+            block.left_at = self._order
         self.visit(node, holder)
 
     def suite(
