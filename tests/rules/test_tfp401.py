@@ -21,6 +21,16 @@ def train_step(x, y):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "the weights of a network's layers": """
+        class Net:
+            def __init__(self, weights):
+                self.num_layers = len(weights)
+                self.weights = []
+                for i in range(self.num_layers):
+                    self.weights.append(tf.convert_to_tensor(weights[i]))
+            def first(self):
+                return self.weights[0]
+        """,
     "numbers and NumPy values": """
         losses, means = [], []
         for x, y in dataset:

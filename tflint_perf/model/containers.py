@@ -10,6 +10,7 @@ import libcst as cst
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.counters import Counters
 from tflint_perf.model.infer import Inference
+from tflint_perf.model.iterations import PARTS
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Binding, Loop
@@ -18,6 +19,7 @@ from tflint_perf.model.syntax import (
     callee_name,
     integer,
     keyword_argument,
+    last_name,
     last_statement,
 )
 from tflint_perf.model.walk import Walk
@@ -252,6 +254,8 @@ class Containers:
             return False
         bound = iterable.args[min(1, len(iterable.args) - 1)].value
         number = integer(bound)
+        if isinstance(bound, cst.Name | cst.Attribute) and PARTS.search(last_name(bound)):
+            return False  # the layers of a model
         if number is None and isinstance(bound, cst.Name):
             found = self._infer.bindings_reaching(bound)
             numbers = [integer(b.value) for b in found[1] if b.kind == "assign"] if found is not None else []

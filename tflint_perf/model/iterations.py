@@ -18,7 +18,7 @@ from tflint_perf.model.syntax import argument, descendants, has_stars, integer, 
 # A loop of so few iterations costs next to nothing.
 FEW = 16
 # What counts the parts of a model, of which there are few: a loop to such a number runs over layers.
-_PARTS = re.compile(
+PARTS = re.compile(
     r"(^|_)(layer|block|head|level|scale|stage|stack|gpu|tpu|replica|worker|device|class|categor\w*|routing|depth|fold|"
     r"channel|chan|dim|axis|axes|ndim|rank|group|branch|cell|model|expert|order|coupling|flow|hop|view|output|input|"
     r"net|critic|disc\w*|module|tower|anchor|conv|resblock|flip|repeat|res|unit|capsule|agent|player|task|qubit|wire|"
@@ -321,14 +321,14 @@ class Iterations:
             case cst.Attribute():
                 return bool(_SETTINGS.search(last_name(node.value)))
             case cst.Subscript(slice=[cst.SubscriptElement(cst.Index(cst.SimpleString() as key))]):
-                return bool(_SETTINGS.search(last_name(node.value))) and not _PARTS.search(string(key) or "")
+                return bool(_SETTINGS.search(last_name(node.value))) and not PARTS.search(string(key) or "")
         return False
 
     def _counts_parts(self, node: cst.CSTNode) -> bool:
         name = last_name(node) if isinstance(node, cst.Name | cst.Attribute) else ""
         if self._is_setting(node):
             name = _STEPS_OF_CRITICS.sub("", name)
-        return bool(_PARTS.search(name)) and name not in ("len", "range")
+        return bool(PARTS.search(name)) and name not in ("len", "range")
 
 
 def _part_at(value: cst.BaseExpression, path: tuple[int, ...] | None) -> cst.BaseExpression | None:
