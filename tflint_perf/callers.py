@@ -113,7 +113,7 @@ class _Search:
         for file in self._project:
             if file in self._read:
                 continue
-            imported = self._mentions.imported(file) & imported_ones
+            imported = self._mentions.imported_of(file, imported_ones)
             used = homes.keys() & self._mentions.used(file) if imported else ()
             if any(not imported.isdisjoint(homes[word]) for word in used):
                 left.append(file)
@@ -127,7 +127,7 @@ class _Search:
         for word, words in homes.items():
             if word.decode() not in self._methods:
                 continue
-            giving = [file for file in self._project if not words.isdisjoint(self._mentions.imported(file))]
+            giving = [file for file in self._project if self._mentions.imported_of(file, words)]
             known = frozenset().union(*map(self._mentions.imported, giving))
             of_another = re.compile(rb"(?<!\bself)(?<!\bsuper\(\))\." + word + rb"\(")
             for file in self._project:

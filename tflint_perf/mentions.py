@@ -4,7 +4,7 @@ its functions."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from pathlib import Path
 
 from tflint_perf.code import code_of
@@ -39,6 +39,19 @@ class Mentions:
                 known = b""
             self._texts[file] = known
         return known
+
+    def imported_of(self, file: Path, words: Set[bytes]) -> Set[bytes]:
+        """Which of some words its import statements have. A notebook may hold megabytes of pictures: its cells are looked at
+        only where one of the words is in it at all."""
+        if file.suffix == ".ipynb" and file not in self._texts:
+            try:
+                data = file.read_bytes()
+            except OSError:
+                data = b""
+            if not any(word in data for word in words):
+                return frozenset()
+            self._texts[file] = code_of(file, data)
+        return self.imported(file) & words
 
     def imported(self, file: Path) -> frozenset[bytes]:
         """The words in its import statements, as far as they stand on lines that begin with one."""
