@@ -76,9 +76,9 @@ class UnbatchedDataset(Rule):
 
     def check(self, model: Model) -> Iterator[Report]:
         for consumption in model.pipelines.consumptions():
-            if model.pipelines.makes_batches_itself(consumption):
-                continue
             elements = model.batching.elements(consumption.value)
+            if elements not in ("single", "ones") or model.pipelines.makes_batches_itself(consumption):
+                continue
             if elements == "single":
                 message = "the dataset was never batched, so each step gets one sample; add `.batch(n)`"
                 yield Report(consumption.node, message, partial(_batch, consumption=consumption))

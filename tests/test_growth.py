@@ -33,13 +33,16 @@ MOST_FOR_MANY_WAYS = 4
 Project = dict[str, str]
 Make = Callable[[int], Project]
 
-# The smaller size of each kind of code: some eighty lines.
+# The smaller size of each kind of code: some eighty lines, more where it takes more to see what grows.
 LINTED = {
-    "chain": 6,
+    "one_file": 500,
+    "long_function": 200,
+    "crowd": 24,
+    "chain": 30,
     "ring": 6,
     "called_by_all": 6,
     "calls_all": 6,
-    "methods": 6,
+    "methods": 40,
     "class_tree": 6,
     "one_name": 30,
     "nested": 48,

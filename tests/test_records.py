@@ -141,6 +141,17 @@ for kind in kinds:
     assert kind.__repr__ is cst.CSTNode.__repr__, kind
     assert kind.__eq__ is cst.CSTNode.__eq__, kind
     assert not kind.__dataclass_params__.frozen, kind
+    assert type(kind).__instancecheck__ is type.__instancecheck__, kind
+assert cst.CSTNode.__hash__ is object.__hash__
+name = cst.Name("x")
+assert isinstance(name, cst.BaseExpression) and isinstance(name, cst.CSTNode) and not isinstance(name, cst.Call)
+assert isinstance(name, cst.Call | cst.Name) and not isinstance("x", cst.CSTNode)
+try:
+    cst.BaseExpression()
+except TypeError:
+    pass
+else:
+    raise AssertionError("an abstract node was made")
 text = open(records.__file__, encoding="utf-8").read()
 tree = cst.parse_module(text)
 assert tree.code == text

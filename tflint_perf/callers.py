@@ -103,8 +103,7 @@ class _Search:
 
     def _may_hand(self, file: Path, said: bytes) -> bool:
         """Whether a file mentions what may be a function of its own as an argument."""
-        mentioned = rb"[(,=]\s*(?:\w+\.)*" + said + rb"\s*[,)]"
-        return re.search(mentioned, self._mentions.text(file)) is not None
+        return said in self._mentions.given(file)
 
     def _read_those_with(self, homes: Mapping[bytes, Set[bytes]]) -> None:
         """Summarise the files that use one of the words, and import one that goes with it."""

@@ -68,11 +68,15 @@ def _open(
     """
     found = _nodes(reports)
     differ = _nodes(_supposing((_PER_STEP, _CONSUMING), model, rules, outside)) ^ found
-    if found:
-        differ |= found - _nodes(_supposing((_ONCE,), model, rules, outside))
+    # There can only be fewer findings of the rules that have some.
+    reporting = {rule for rule, _ in reports}
+    if reporting:
+        once = _supposing((_ONCE,), model, [rule for rule in rules if rule in reporting], outside)
+        differ |= found - _nodes(once)
     of_compiled = [rule for rule in rules if rule.in_compiled_code]
-    if found or of_compiled:
-        compiled = _supposing((_COMPILED,), model, rules if found else of_compiled, outside)
+    asked = [rule for rule in rules if rule in reporting or rule.in_compiled_code]
+    if asked:
+        compiled = _supposing((_COMPILED,), model, asked, outside)
         differ |= found - _nodes(compiled)
         differ |= _nodes(pair for pair in compiled if pair[0] in of_compiled) - found
     if not differ:

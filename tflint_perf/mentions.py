@@ -17,6 +17,8 @@ _STATEMENT = re.compile(
     rb"(?m)^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import\b[ \t]*(\([^)]*\)?|(?:\\\r?\n|[^\n#])*)"
     rb"|import\b((?:\\\r?\n|[^\n#])*))"
 )
+# A name that may stand for what is given to a function, to a parameter or to another name: the last part of it.
+_GIVEN = re.compile(rb"(?<=[(,=])\s*(?:\w+\.)*(\w+)(?=\s*[,)])")
 # What is only defined in a file is not called there.
 _USED = re.compile(rb"(?<!def )(?<!class )\b\w+")
 
@@ -28,6 +30,7 @@ class Mentions:
         self._texts: dict[Path, bytes] = {}
         self._imported: dict[Path, frozenset[bytes]] = {}
         self._used: dict[Path, frozenset[bytes]] = {}
+        self._given: dict[Path, frozenset[bytes]] = {}
 
     def text(self, file: Path) -> bytes:
         """The code of a file; none where it can't be read."""
@@ -66,6 +69,13 @@ class Mentions:
         known = self._used.get(file)
         if known is None:
             known = self._used[file] = frozenset(_USED.findall(self.text(file)))
+        return known
+
+    def given(self, file: Path) -> frozenset[bytes]:
+        """The words that it may give to functions as arguments."""
+        known = self._given.get(file)
+        if known is None:
+            known = self._given[file] = frozenset(_GIVEN.findall(self.text(file)))
         return known
 
     def modules(self, file: Path) -> Iterator[str]:

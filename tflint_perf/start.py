@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 
-from tflint_perf import __version__, process
+from tflint_perf import __version__
 
 # A run makes many objects that stay, and is over soon: to look through them again and again is a tenth of its time.
 _OBJECTS_BETWEEN_COLLECTIONS = 100_000
@@ -17,7 +17,6 @@ def main() -> None:
         print(f"tflint-perf {__version__}")  # which is not worth the import of click
         return
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
-    process.is_ours = True
     from tflint_perf.records import make_nodes_quickly
 
     make_nodes_quickly()

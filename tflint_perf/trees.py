@@ -9,16 +9,6 @@ from contextlib import contextmanager
 
 import libcst as cst
 
-from tflint_perf import process
-from tflint_perf.model.syntax import NODES
-
-if process.is_ours:
-    # A node is hashed by its identity, in Python. The model looks nodes up a million times for a few hundred files, and
-    # an object's own hash, which is of its identity, too, saves a twentieth of all the time. It is another number,
-    # though: where others may have libcst's nodes in dicts, nothing is changed.
-    for _kind in NODES:
-        _kind.__hash__ = object.__hash__
-
 # Deeply nested code needs deep recursion, in the walk and in code generation.
 _RECURSION_LIMIT = 8_000
 # The check that a node has by itself, also where several threads parse at once.

@@ -57,14 +57,18 @@ def autotune(edit: Editor, node: cst.CSTNode) -> tuple[str, list[Edit]]:
     """
     model = edit.model
     order = model.infer.place(node).order
-    for name, bindings in model.walk.top.bindings.items():
-        if len(bindings) == 1 and bindings[0].kind == "assign" and bindings[0].path == ():
-            value, at = bindings[0].value, bindings[0].at
-            if isinstance(value, cst.Attribute) and model.qualified(value) == "tf.data.AUTOTUNE":
-                if at.order < order and at.block is model.walk.body:
-                    return name, []
-    uses = [model.names.dotted(use) or "" for use in model.walk.attributes.get("AUTOTUNE", ())]
-    experimental = uses and all("experimental" in use for use in uses)
+    uses = model.walk.attributes.get("AUTOTUNE", ())
+    for use in uses:
+        statement = model.parent(use)
+        name = assigned_name(statement) if statement is not None else None
+        if statement is None or name is None or model.qualified(use) != "tf.data.AUTOTUNE":
+            continue
+        bindings = model.walk.top.bindings.get(name, [])
+        at = model.walk.at[statement]
+        if len(bindings) == 1 and at.order < order and at.block is model.walk.body:
+            return name, []
+    named = [model.names.dotted(use) or "" for use in uses]
+    experimental = named and all("experimental" in name for name in named)
     old = experimental or model.programs.is_graph_code() or model.versions.is_version_1()
     return edit.spell("data.experimental.AUTOTUNE" if old else "data.AUTOTUNE")
 

@@ -143,6 +143,7 @@ class Batching:
         function = mapped_function(self._infer, given)
         return self.elements(self._infer.returned(function)) if function is not None else "unknown"
 
+    @remembered
     def _keeps_rank(self, call: cst.Call) -> bool:
         """Whether a mapped function surely makes no batch: all of it is in sight, and it adds no axis in front."""
         given = argument(call, 0, "map_func")

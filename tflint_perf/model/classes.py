@@ -238,11 +238,14 @@ class Classes:
 
     def bindings_of(self, node: cst.Attribute) -> list[Binding]:
         """Where the nearest class of this file that writes to an attribute, as in `self.x = …`, does so."""
+        writing = self.writing_class(node)
+        return writing.attributes[node.attr.value] if writing is not None else []
+
+    def writing_class(self, node: cst.Attribute) -> Class | None:
+        """The nearest class of this file that writes to an attribute, as in `self.x = …`."""
         klass = self._infer.value(node.value).klass
-        for above in self.lineage(klass) if klass is not None else ():
-            if node.attr.value in above.attributes:
-                return above.attributes[node.attr.value]
-        return []
+        line = self.lineage(klass) if klass is not None else ()
+        return next((above for above in line if node.attr.value in above.attributes), None)
 
     def _wrapped(self, klass: Class, name: str) -> Value | None:
         """What `self.m = tf.function(self.m)` or `agent.m = tf.function(agent.m)` makes of a method."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.model.reach import remembered
 from tflint_perf.model.syntax import last_name
 from tflint_perf.model.values import Value
 
@@ -36,6 +37,7 @@ class CompiledModels:
             own = infer.outside.member(value.outside, "call")
         return own is not None and own.kind == "compiled"
 
+    @remembered
     def _is_given(self, called: cst.BaseExpression, depth: int) -> bool:
         """Whether a name is a parameter, and callers, here or in other files, give a model as that which is compiled."""
         model = self._model

@@ -11,6 +11,7 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.invariance import Invariance
 from tflint_perf.model.passing import Passing
 from tflint_perf.model.python_numbers import Numbers
+from tflint_perf.model.readers import Readers
 from tflint_perf.model.scopes import Binding, Block, Function, Loop
 from tflint_perf.model.syntax import descendants, names_written, target_names
 from tflint_perf.model.tracing import Obstacle
@@ -69,6 +70,7 @@ class Crossings:
         self._numbers = numbers
         self._invariance = invariance
         self._walk = infer.walk
+        self._readers = Readers(infer)
 
     def stretch_between(
         self, first: cst.CSTNode, loop: Loop | None, others: Sequence[cst.CSTNode]
@@ -252,9 +254,9 @@ class Crossings:
         around = self._infer.names.scope_of(stretch.first)
         for name in _in_order(stretch):
             home = self._infer.names.lookup(name, around)
-            mentions = self._infer.names.mentions(name, home[0]) if home is not None else []
-            after = [use for use in mentions if use not in inside]
-            after = [use for use in after if any(b.node in inside for b in self._reaching(use))]
+            readers = self._readers.of(name, home[0]) if home is not None else {}
+            uses = dict.fromkeys(use for node in stretch.nodes() for use in readers.get(node, ()))
+            after = [use for use in uses if use not in inside]
             read = [use for use in after if self._is_read(use)]
             if not read and name not in carried:
                 deleted = [use for use in after if self._is_deleted(use)]

@@ -12,7 +12,7 @@ from tflint_perf.model.conditions import conditions
 from tflint_perf.model.guards import Guards
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
-from tflint_perf.model.reach import leads_to
+from tflint_perf.model.reach import leads_to, remembered
 from tflint_perf.model.scopes import Loop
 from tflint_perf.model.syntax import callee_name, integer, keyword_argument
 
@@ -49,7 +49,7 @@ class EachStep:
         ):
             return False
         if loop is not None:
-            return not trains_for_epochs(loop)
+            return not self._trains_for_epochs(loop)
         function = self._calls.function_at(node)
         if function is None or not self._loops.is_per_step(node):
             return False
@@ -59,6 +59,10 @@ class EachStep:
             return True
         sites: list[cst.CSTNode] = [*self._calls.sites(function)]
         return [*sites, *self._loops.drivers(function)] if function.name in _GIVES_ONE else sites
+
+    @remembered
+    def _trains_for_epochs(self, loop: Loop) -> bool:
+        return trains_for_epochs(loop)
 
     def _is_mostly_otherwise(self, condition: cst.CSTNode, node: cst.CSTNode) -> bool:
         """Whether `node` stands in the `else` of a condition that is met now and then: `if step % 100 == 0: … else: …`."""

@@ -10,6 +10,7 @@ import libcst as cst
 from tflint_perf.model.compiled_models import CompiledModels
 from tflint_perf.model.once import extent
 from tflint_perf.model.parts_of_steps import PartsOfSteps
+from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.sequences import made_of
 from tflint_perf.model.short_loops import runs_over_files
@@ -282,8 +283,11 @@ class ForwardPasses:
     def _builds_model(self, call: cst.Call) -> bool:
         """Whether a layer is called to build a model of Keras: the function makes its input or the model itself."""
         function = self._model.function_at(call)
-        calls = function.calls if function is not None else []
-        return any(self._model.qualified(other.func) in _BUILDING for other in calls)
+        return function is not None and self._is_building(function)
+
+    @remembered
+    def _is_building(self, function: Function) -> bool:
+        return any(self._model.qualified(call.func) in _BUILDING for call in function.calls)
 
     def makes_variables(self, call: cst.Call) -> bool:
         """Whether a model is called on made-up numbers, and what it gives thrown away, so that it has its variables."""

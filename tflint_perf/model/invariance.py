@@ -7,38 +7,14 @@ from collections.abc import Collection, Iterable, Iterator
 import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.changed_places import ChangedPlaces, Written, changed_by_name
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.randomness import changes_by_itself, is_random_op
 from tflint_perf.model.scopes import Binding, Function, Loop, Scope
-from tflint_perf.model.syntax import callee_name, descendants, last_name, string, target_names
+from tflint_perf.model.syntax import callee_name, descendants, target_names
 from tflint_perf.model.values import UNKNOWN
 from tflint_perf.records import dataclass
 
-# Methods that change the container that they are called on.
-_MUTATING = frozenset(
-    [
-        "append",
-        "appendleft",
-        "add",
-        "clear",
-        "discard",
-        "extend",
-        "extendleft",
-        "insert",
-        "pop",
-        "popitem",
-        "popleft",
-        "put",
-        "push",
-        "remove",
-        "reverse",
-        "setdefault",
-        "sort",
-        "update",
-        "fill",
-        "resize",
-    ]
-)
 # Attributes that say something else once `trainable` has changed.
 _FOLLOW_TRAINABLE = ("trainable_variables", "trainable_weights")
 
@@ -58,6 +34,7 @@ class Invariance:
         self._infer = infer
         self._calls = calls
         self._walk = infer.walk
+        self._places: dict[Loop, ChangedPlaces] = {}
 
     def change(self, node: cst.CSTNode, loop: Loop) -> Change | None:
         """What `loop` changes of what `node` reads, also in functions of this file that it calls; None for nothing.
@@ -87,17 +64,20 @@ class Invariance:
         """
         written = self._written(loop, {part for node in nodes for part in descendants(node)})
         # Set in each iteration, as GANs do, it is the same each time that the code is reached.
-        if "trainable" in written and not self._is_conditional(written["trainable"], loop):
-            del written["trainable"]
+        set_anew = written.get("trainable")
+        if set_anew is not None and self._is_conditional(set_anew, loop):
+            set_anew = None
         for holder in (*nodes, *(function.node for function in self._reached(nodes))):
             for part in descendants(holder):
                 match part:
                     case cst.Attribute(attr=cst.Name(value=name)) if not self._infer.names.dotted(part):
                         name = "trainable" if name in _FOLLOW_TRAINABLE else name
-                        if name in written and not self._is_method_call(part):
+                        place = written.get(name)
+                        if place not in (None, set_anew) and not self._is_method_call(part):
                             return Change(part, f"`.{name}` changes in the loop")
-                    case cst.Name(value=name) if name in written and name not in leaving_out:
-                        if self._is_same_place(part, written[name]):
+                    case cst.Name(value=name) if name not in leaving_out:
+                        place = written.get(name)
+                        if place is not None and place is not set_anew and self._is_same_place(part, place):
                             return Change(part, f"`{name}` changes in the loop")
         return None
 
@@ -149,7 +129,7 @@ class Invariance:
     # Names
 
     def _change_of(
-        self, node: cst.CSTNode, inside: set[cst.CSTNode], loop: Loop, written: dict[str, cst.CSTNode]
+        self, node: cst.CSTNode, inside: set[cst.CSTNode], loop: Loop, written: Written
     ) -> Change | None:
         if isinstance(node, cst.Attribute):
             place = written.get(node.attr.value)
@@ -166,8 +146,9 @@ class Invariance:
             if binding.node not in inside or isinstance(binding.node, cst.Name):
                 if self.is_bound_in(binding, loop) or self._is_bound_by_call(binding, home):
                     return Change(binding.node, f"`{node.value}` changes in the loop")
-        if node.value in written and not any(binding.kind == "import" for binding in bindings):
-            return Change(written[node.value], f"`{node.value}` changes in the loop")
+        place = written.get(node.value)
+        if place is not None and not any(binding.kind == "import" for binding in bindings):
+            return Change(place, f"`{node.value}` changes in the loop")
         return None
 
     def _is_method_call(self, node: cst.Attribute) -> bool:
@@ -207,21 +188,14 @@ class Invariance:
 
     # What an iteration writes to
 
-    def _written(self, loop: Loop, leaving_out: set[cst.CSTNode]) -> dict[str, cst.CSTNode]:
-        """Attributes and containers that an iteration of `loop` changes, by the last part of their name."""
-        written: dict[str, cst.CSTNode] = {}
-        body = [loop.node] if isinstance(loop.node, cst.CompFor) else [loop.node.body]
-        for holder in (
-            *body,
-            *(function.node for function in self._reached(body) if function.node not in leaving_out),
-        ):
-            for node in descendants(holder):
-                if node not in leaving_out:
-                    for target in places_changed(node):
-                        name = name_of_place(target)
-                        if name:
-                            written.setdefault(name, target)
-        return written
+    def _written(self, loop: Loop, leaving_out: set[cst.CSTNode]) -> Written:
+        """What an iteration of `loop` changes, but for what `leaving_out` does."""
+        places = self._places.get(loop)
+        if places is None:
+            body = [loop.node] if isinstance(loop.node, cst.CompFor) else [loop.node.body]
+            holders = (*body, *(function.node for function in self._reached(body)))
+            places = self._places[loop] = changed_by_name(holders)
+        return Written(places, leaving_out)
 
     def _reached(self, nodes: Iterable[cst.CSTNode]) -> list[Function]:
         """The functions of this file that code calls, through any number of calls."""
@@ -277,41 +251,6 @@ class Invariance:
             if self._varies(binding.value, loop, seen | {binding}):
                 return True
         return False
-
-
-# The classes of nodes that may change something in place: quicker to ask for than to match.
-CHANGING = frozenset({cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.For, cst.Del, cst.Call})
-
-
-def places_changed(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """What a node changes in place: `x.y` in `x.y = 1`, `x` in `x[0] = 1` and in `x.append(1)`."""
-    match node:
-        case cst.AssignTarget() | cst.AnnAssign() | cst.AugAssign() | cst.For() | cst.Del():
-            yield from _places(node.target)
-        case cst.Call(func=cst.Attribute(value=holder, attr=cst.Name(value=method))) if method in _MUTATING:
-            yield holder
-        case cst.Call(func=cst.Name("setattr"), args=[_, cst.Arg(value=name), *_]) if string(name):
-            yield name
-
-
-def _places(target: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    match target:
-        case cst.Attribute():
-            yield target
-        case cst.Subscript():
-            yield target.value
-        case cst.Tuple() | cst.List():
-            for element in target.elements:
-                yield from _places(element.value)
-        case cst.StarredElement():
-            yield from _places(target.value)
-
-
-def name_of_place(node: cst.CSTNode) -> str:
-    """The name by which a changed place goes: `x` for `self.x[0]`, and what a string such as `hasattr`'s says."""
-    while isinstance(node, cst.Subscript):
-        node = node.value
-    return last_name(node) or string(node) or ""
 
 
 def bound_names(statement: cst.CSTNode) -> list[cst.Name] | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
+from typing import Any
 
 import libcst as cst
 
@@ -44,6 +45,10 @@ class OnDevice:
         self._calls = calls
         self._walk = infer.walk
         self._known: dict[tuple[cst.BaseExpression, tuple[int, ...]], bool | None] = {}
+        self._of_classes: dict[tuple[Class, str, tuple[int, ...]], bool | None] = {}
+        # How many attributes are being asked about, and what got no answer meanwhile, be it for want of theirs.
+        self._asking = 0
+        self._unanswered: list[tuple[dict[Any, bool | None], Hashable]] = []
 
     def is_made_there(self, node: cst.BaseExpression) -> bool:
         """Whether `node` is a tensor, or a variable, whose value the device computed."""
@@ -70,8 +75,7 @@ class OnDevice:
 
     def is_attribute_made_there(self, klass: Class, name: str) -> bool:
         """Whether a class gives its instances an attribute that the device made."""
-        bindings = [b for b in klass.attributes.get(name, ()) if b.kind in ("assign", "augment")]
-        return _any(self._of_binding(binding, (), klass.scope) for binding in bindings) is True
+        return self._of_class(klass, name, ()) is True
 
     def counts_steps(self, node: cst.BaseExpression) -> bool:
         """Whether it is `optimizer.iterations`, by which an optimizer counts its steps."""
@@ -119,7 +123,9 @@ class OnDevice:
             return None  # a function that takes a part of what it gives itself: `first, rest = split(x)` in `split`
         if key not in self._known:
             self._known[key] = None  # a value that depends on itself says nothing of itself
-            self._known[key] = self._look(node, path)
+            made = self._known[key] = self._look(node, path)
+            if self._asking and made is None:
+                self._unanswered.append((self._known, key))
         return self._known[key]
 
     def _look(self, node: cst.BaseExpression, path: tuple[int, ...]) -> bool | None:
@@ -234,11 +240,29 @@ class OnDevice:
         base = self._infer.value(node.value)
         if base.kind == "tensor":
             return self._ask(node.value, ())
-        bindings = [b for b in self._infer.classes.bindings_of(node) if b.kind in ("assign", "augment")]
-        klass = base.klass
-        if not bindings or klass is None:
+        writing = self._infer.classes.writing_class(node)
+        if writing is None:
             return self._infer.outside.makes(f"{base.outside}.{node.attr.value}") if base.outside else None
-        return _any(self._of_binding(binding, path, klass.scope) for binding in bindings)
+        return self._of_class(writing, node.attr.value, path)
+
+    def _of_class(self, klass: Class, name: str, path: tuple[int, ...]) -> bool | None:
+        """Whether what a class writes to an attribute of its instances was made on the device."""
+        key = (klass, name, path)
+        if key in self._of_classes:
+            return self._of_classes[key]
+        self._of_classes[key] = None
+        self._asking += 1
+        bindings = [b for b in klass.attributes.get(name, ()) if b.kind in ("assign", "augment")]
+        made = _any(self._of_binding(binding, path, klass.scope) for binding in bindings)
+        self._asking -= 1
+        self._of_classes[key] = made
+        if self._asking and made is None:
+            self._unanswered.append((self._of_classes, key))
+        elif not self._asking:
+            for answers, unanswered in self._unanswered:
+                del answers[unanswered]
+            self._unanswered.clear()
+        return made
 
     def _of_call(self, call: cst.Call, path: tuple[int, ...]) -> bool | None:
         name = self._infer.names.qualified(call.func)

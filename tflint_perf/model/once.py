@@ -5,9 +5,10 @@ from __future__ import annotations
 import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.changed_places import name_of_place, places_changed
 from tflint_perf.model.infer import Inference
-from tflint_perf.model.invariance import name_of_place, places_changed
 from tflint_perf.model.loops import Loops
+from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.syntax import callee_name, descendants, last_name, names_written
 from tflint_perf.model.walk import Walk
@@ -66,9 +67,9 @@ class Once:
                     return True
                 case cst.Call() if callee_name(current) == "setdefault":
                     return True
-                case cst.IndentedBlock() if self._left_at_end(current, loop) or _answered_before(
-                    child, current
-                ):
+                case cst.IndentedBlock() if self._left_at_end(current, loop):
+                    return True
+                case cst.IndentedBlock() if child in self._behind_answers(current):
                     return True
             if current is end:
                 return False
@@ -78,6 +79,13 @@ class Once:
     def _is_kept_choice(self, choice: cst.IfExp) -> bool:
         """`fn = tf.function(f) if fn is None else fn`."""
         return _makes_what_it_asks_for(choice.test, self._walk.parents[choice])
+
+    @remembered
+    def _behind_answers(self, block: cst.IndentedBlock) -> frozenset[cst.CSTNode]:
+        """The statements of a block behind one that returns what is there already."""
+        statements = block.body
+        first = next((at for at, statement in enumerate(statements) if _answers(statement, block)), None)
+        return frozenset(statements[first + 1 :]) if first is not None else frozenset()
 
     @staticmethod
     def _left_at_end(block: cst.IndentedBlock, loop: Loop | None) -> bool:
@@ -132,21 +140,17 @@ def _written(node: cst.CSTNode) -> set[str]:
     return changed | names_written([node])
 
 
-def _answered_before(child: cst.CSTNode, block: cst.IndentedBlock) -> bool:
-    """Whether an earlier statement of the block returns what is there already: `if self.fn: return self.fn`, or returns
-    because what the block makes is there."""
-    for statement in block.body:
-        if statement is child:
-            return False
-        if isinstance(statement, cst.If) and statement.orelse is None:
-            last = _last_statement(statement.body)
-            if isinstance(last, cst.Return) and last.value is not None:
-                if not _asked_for(statement.test).isdisjoint(_mentioned(last.value)):
-                    return True
-            elif isinstance(last, cst.Return) and _is_in(statement.test):
-                if _makes_what_it_asks_for(statement.test, block):
-                    return True
-    return False
+def _answers(statement: cst.CSTNode, block: cst.IndentedBlock) -> bool:
+    """Whether a statement of a block returns what is there already: `if self.fn: return self.fn`, or returns because what
+    the block makes is there."""
+    if not isinstance(statement, cst.If) or statement.orelse is not None:
+        return False
+    last = _last_statement(statement.body)
+    if not isinstance(last, cst.Return):
+        return False
+    if last.value is not None:
+        return not _asked_for(statement.test).isdisjoint(_mentioned(last.value))
+    return _is_in(statement.test) and _makes_what_it_asks_for(statement.test, block)
 
 
 def _is_in(test: cst.BaseExpression) -> bool:

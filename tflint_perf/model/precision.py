@@ -92,13 +92,15 @@ class Precision:
                 yield RemovedUse(node, name.removeprefix(f"{_GONE}."))
 
     def _candidates(self) -> Iterator[cst.Name | cst.Attribute]:
-        yield from self._walk.attributes.get("experimental", ())
+        experimental = self._walk.attributes.get("experimental", ())
+        yield from experimental
+        modules = frozenset(experimental)
         bound = {
             name
             for scope in self._walk.scopes.values()
             for name, bindings in scope.bindings.items()
             if any(canonical(binding.imported).startswith(_GONE) for binding in bindings)
-            or any(binding.value in self._walk.attributes.get("experimental", ()) for binding in bindings)
+            or any(binding.value in modules for binding in bindings)
         }
         for name in sorted(bound):
             yield from self._walk.names.get(name, ())

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.model.names import canonical
+from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.steps import GradientStep
 from tflint_perf.model.syntax import callee_name, descendants, dotted_name, names_read
@@ -54,6 +55,7 @@ class Programs:
         """
         return self.training() is not None
 
+    @remembered
     def training(self) -> cst.CSTNode | None:
         """A tape or call by which running the file trains; None where it does not."""
         if not any(map(self._may_start, self._walk.module_calls)):
@@ -84,6 +86,7 @@ class Programs:
         """Whether `node` is in a function, or else in a loop."""
         return self._model.function_at(node) is not None or self._model.loops.innermost_loop(node) is not None
 
+    @remembered
     def leaves_out(self, function: Function | None) -> bool:
         """Whether running the file trains by a gradient step of its own, and nothing here or elsewhere names `function`.
 
@@ -190,6 +193,7 @@ class Programs:
             or any(isinstance(arg.value, cst.Name | cst.Attribute | cst.Lambda) for arg in call.args)
         )
 
+    @remembered
     def _reached(self) -> set[Function]:
         """The functions that run when the file is run."""
         reached: set[Function] = set()

@@ -131,6 +131,10 @@ class Sessions:
     def _growing(self, node: cst.CSTNode, *, runs: bool) -> list[_Growing]:
         """The loops that run a session, and `node`, in each iteration, all on one graph; what they call stands by them where
         `node` is in a function that only makes ops, and gives something back. `runs` says that `node` itself runs a session."""
+        if self._loops.innermost_loop(node) is None:
+            function = self._calls.function_at(node)
+            if function is None or not self._calling_loops(function, runs=runs):
+                return []  # as most of a graph: no more to be asked
         where = self._loop_or_function(node, runs=runs)
         if not isinstance(where, Function):
             return [(None, where)] if where is not None else []

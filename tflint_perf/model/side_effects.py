@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.changed_places import places_changed
 from tflint_perf.model.flow import loops_around
 from tflint_perf.model.infer import Inference
-from tflint_perf.model.invariance import places_changed
 from tflint_perf.model.scopes import Binding, Class, Function, Loop, Scope
 from tflint_perf.model.syntax import descendants, dotted_name, is_name
 

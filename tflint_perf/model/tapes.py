@@ -8,7 +8,9 @@ import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
-from tflint_perf.model.scopes import Function
+from tflint_perf.model.reach import remembered
+from tflint_perf.model.readers import Readers
+from tflint_perf.model.scopes import Function, Scope
 from tflint_perf.records import dataclass
 
 GRADIENTS = frozenset({"gradient", "jacobian", "batch_jacobian"})
@@ -31,6 +33,7 @@ class Tapes:
         self._infer = infer
         self._calls = calls
         self._walk = infer.walk
+        self._readers = Readers(infer)
 
     def all(self) -> Iterator[Tape]:
         """The tapes, in the order of the text."""
@@ -43,15 +46,15 @@ class Tapes:
 
     def mentions(self, tape: Tape) -> list[cst.Name]:
         """Every place where the tape's name is read and may mean it; a `del` is none."""
-        names = self._infer.names
-        mentions = names.mentions(tape.target.value, names.home(tape.target))
-        return [node for node in mentions if self._may_mean(node, tape)]
+        name, home = tape.target.value, self._infer.names.home(tape.target)
+        bound = self._bound(name, home)
+        return [node for node in self._readers.of(name, home).get(tape.target, ()) if node not in bound]
 
-    def _may_mean(self, node: cst.Name, tape: Tape) -> bool:
-        found = self._infer.bindings_reaching(node)
-        if found is None or all(binding.node is not tape.target for binding in found[1]):
-            return False
-        return all(binding.node is not node for binding in found[0].bindings[node.value])
+    @remembered
+    def _bound(self, name: str, home: Scope | None) -> frozenset[cst.CSTNode]:
+        """The nodes that give a name its values."""
+        bindings = home.bindings.get(name, ()) if home is not None else ()
+        return frozenset(binding.node for binding in bindings)
 
     def call_on(self, mention: cst.Name) -> cst.Call | None:
         """The call of a method of the tape that a mention of it belongs to: `tape.gradient(loss, variables)`."""

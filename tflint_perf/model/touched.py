@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.changed_places import CHANGING, name_of_place, places_changed
 from tflint_perf.model.infer import Inference
-from tflint_perf.model.invariance import CHANGING, name_of_place, places_changed
 from tflint_perf.model.named_calls import builtin_or_qualified
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.syntax import callee_name, descendants

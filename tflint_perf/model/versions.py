@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import libcst as cst
 
 from tflint_perf.model.names import Names
@@ -74,8 +76,12 @@ class Versions:
         return any(self._names.qualified(node) == name for node in nodes)
 
     def _imports(self, modules: tuple[str, ...]) -> bool:
-        return any(
-            binding.imported.startswith(modules)
+        return any(imported.startswith(modules) for imported in self._imported)
+
+    @cached_property
+    def _imported(self) -> frozenset[str]:
+        return frozenset(
+            binding.imported
             for scope in self._walk.scopes.values()
             for bindings in scope.bindings.values()
             for binding in bindings
