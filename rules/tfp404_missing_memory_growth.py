@@ -84,7 +84,7 @@ class MissingMemoryGrowth(Rule):
     always_on = True
 
     def check(self, model: Model) -> Iterator[Report]:
-        if not model.programs.trains() or model.devices.settles_gpu_memory() or model.devices.uses_no_gpu():
+        if not model.programs.trains() or model.gpu_memory.is_settled or model.devices.uses_no_gpu():
             return
         first = model.programs.first_import()
         if first is not None:

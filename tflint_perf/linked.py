@@ -204,8 +204,8 @@ class Linked:
         """The names of methods of which it is asked who calls them."""
         return self._sought
 
-    def module_texts(self, dotted: str) -> tuple[bytes, ...]:
-        """The texts of the module that an imported name is in, and of what that imports."""
+    def module_texts(self, *dotted: str) -> tuple[bytes, ...]:
+        """The texts of the modules that imported names are in, and of what these import."""
         return tuple(self._files.texts_behind(self._file, dotted))
 
     def _value(self, found: Found | None) -> Value:

@@ -145,11 +145,11 @@ class Files:
 
     # What imports bring in
 
-    def texts_behind(self, file: Path, dotted: str) -> Iterator[bytes]:
-        """The texts of the module that an imported name is in, and of all modules of the project that it imports."""
-        module = self.module_of(file, dotted)
+    def texts_behind(self, file: Path, imported: Iterable[str]) -> Iterator[bytes]:
+        """The texts of the modules that imported names are in, and of all modules of the project that these import."""
+        modules = [self.module_of(file, dotted) for dotted in imported]
         seen: set[Path] = set()
-        waiting = [module] if module is not None else []
+        waiting = [module for module in modules if module is not None]
         while waiting:
             current = waiting.pop()
             if current in seen:
@@ -169,11 +169,7 @@ class Files:
 
     def brings_framework(self, file: Path, data: bytes) -> bool:
         """Whether a file with this code imports modules of the project that name TensorFlow or Keras."""
-        return any(
-            names_framework(text)
-            for name in imported_anywhere(data)
-            for text in self.texts_behind(file, name)
-        )
+        return any(map(names_framework, self.texts_behind(file, imported_anywhere(data))))
 
     def _read(self, file: Path) -> tuple[bytes, tuple[str, ...]]:
         """The text of a file, and the names that it imports."""

@@ -92,9 +92,9 @@ class Outside(Protocol):
     def methods_sought(self) -> frozenset[str]:
         """The names of methods of which it is asked who calls them, also of objects that are given as parameters."""
 
-    def module_texts(self, dotted: str) -> tuple[bytes, ...]:
-        """The texts of the module that an imported name is in, and of all files of the project that it imports; none
-        where it is in no file of the project."""
+    def module_texts(self, *dotted: str) -> tuple[bytes, ...]:
+        """The texts of the modules that imported names are in, and of all files of the project that these import; none
+        where they are in no file of the project."""
 
 
 class Nothing:
@@ -160,7 +160,7 @@ class Nothing:
         """None."""
         return frozenset()
 
-    def module_texts(self, dotted: str) -> tuple[bytes, ...]:
+    def module_texts(self, *dotted: str) -> tuple[bytes, ...]:
         """None."""
         return ()
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tflint_perf.model.feeds import Feeds
     from tflint_perf.model.file_reads import FileReads
     from tflint_perf.model.forward_passes import ForwardPasses
+    from tflint_perf.model.gpu_memory import GpuMemory
     from tflint_perf.model.gradient_sums import GradientSums
     from tflint_perf.model.graph_inputs import GraphInputs
     from tflint_perf.model.growth import Growth
@@ -88,7 +89,7 @@ if TYPE_CHECKING:
 SAME_FOR_ALL_CALLERS = (
     "steps", "scalars", "batching", "iterations", "growth", "copying", "on_device", "invariance", "slicing",
     "statefulness", "augmentations", "plain_numpy", "counters", "in_place", "versions", "gradient_sums", "device_setup",
-    "tapes", "left_on", "precision",
+    "tapes", "left_on", "precision", "gpu_memory",
 )  # fmt: skip
 
 
@@ -129,6 +130,8 @@ class Parts:
     decided: Decided = part("decided.Decided", "infer", "calls")
     # What the file says about GPUs.
     devices: Devices = part("devices.Devices")
+    # Who decides how much memory TensorFlow takes of a GPU.
+    gpu_memory: GpuMemory = part("gpu_memory.GpuMemory")
     # What running the file does.
     programs: Programs = part("programs.Programs")
     # Python numbers, and which of them change.

@@ -120,12 +120,11 @@ class Programs:
 
     def _imports_training(self) -> bool:
         """Whether what the file imports of the project speaks of training a model."""
+        imports = [node for node in self._walk.at if isinstance(node, cst.Import | cst.ImportFrom)]
+        names = dict.fromkeys(name for node in imports for name in imported_names(node))
         return any(
             _TRAINS.search(text) or (_MAY_TRAIN.search(text) and _IMPORTS_TENSORFLOW.search(text))
-            for node in self._walk.at
-            if isinstance(node, cst.Import | cst.ImportFrom)
-            for name in imported_names(node)
-            for text in self._infer.outside.module_texts(name)
+            for text in self._infer.outside.module_texts(*names)
         )
 
     def trains_in(self, functions: Collection[Function]) -> bool:
