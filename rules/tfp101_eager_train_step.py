@@ -78,7 +78,8 @@ class EagerTrainStep(Rule):
 
     def check(self, model: Model) -> Iterator[Report]:
         trained = {_trained(step) for step in model.steps.all()}
-        places = model.steps.by_tape | {call: [] for call in model.steps.without_tape}
+        elsewhere = {step.tape: [step] for step in model.steps.given_back if _is_applied_elsewhere(model, step)}
+        places = model.steps.by_tape | {call: [] for call in model.steps.without_tape} | elsewhere
         for place, steps in places.items():
             if (
                 not model.is_eager(place)
@@ -93,6 +94,12 @@ class EagerTrainStep(Rule):
                 "the gradient step runs in eager mode, op by op, on each step; compile it with `@tf.function`",
                 partial(_compile, place=place, steps=steps, trained=trained),
             )
+
+
+def _is_applied_elsewhere(model: Model, step: GradientStep) -> bool:
+    """Whether another file calls the function around a tape, and applies the gradients that it gives back."""
+    callers = model.calls.callers_outside(step.function) if step.function is not None else ()
+    return any(caller.applied for caller in callers)
 
 
 def _lies_in_another(model: Model, place: cst.CSTNode) -> bool:

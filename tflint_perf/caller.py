@@ -53,8 +53,8 @@ class Caller:
     for what is none, or "*" for any. `given` are the arguments from which batches are taken that Python makes, and
     `fed` says that what the call gives goes into a step, `trains` that a step loop around the call trains, and
     `on_one_graph` that a loop makes the call again and again on the same graph of TensorFlow 1; `looped` that a loop does,
-    whatever it is for. `files` are the arguments
-    that name several files, by their names or places; "*" is any argument.
+    whatever it is for. `files` are the arguments that name several files, by their names or places; "*" is any argument.
+    `applied` says that what the call gives are gradients, by which variables are changed there.
     """
 
     how: How
@@ -73,6 +73,7 @@ class Caller:
     on_one_graph: bool = False
     looped: bool = False
     files: tuple[str | int, ...] = ()
+    applied: bool = False
 
     def fates_of(self, path: tuple[int, ...]) -> frozenset[Fate]:
         """What becomes of the part that `path` leads to of what the call gives."""

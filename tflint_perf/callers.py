@@ -297,6 +297,7 @@ class _Search:
             use.parts,
             given=tuple(_from_anywhere(given, file) for given in use.given),
             files=use.files,
+            applied=use.applied,
             fed=use.fed,
             trains=use.trains or (within and any(caller.trains for caller in above)),
             guarded=use.guarded or (outside_loops and _are_guarded(above)),

@@ -28,6 +28,7 @@ _PER_STEP = Caller(
     on_one_graph=True,
     looped=True,
     files=("*",),
+    applied=True,
 )
 _COMPILED = Caller("compile", "compiled")
 _ONCE = Caller("call", "eager")

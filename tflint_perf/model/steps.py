@@ -92,6 +92,20 @@ class GradientSteps:
             and self._infer.value(argument(call, 0, "loss") or call).kind == "function"
         ]
 
+    @cached_property
+    def given_back(self) -> list[GradientStep]:
+        """The tapes whose gradients their function gives back, and that nothing in this file applies."""
+        return [
+            step
+            for step in self._tapes()
+            if step.tape not in self.by_tape
+            and any(self._uses_of_gradient(call, step.function, _END)[1] for call in step.gradients)
+        ]
+
+    def are_applied(self, given: cst.Call) -> bool:
+        """Whether what a call gives changes variables, as gradients do that another file computes."""
+        return bool(self._updates) and bool(self._applied_anywhere(given, self._calls.function_at(given)))
+
     def tapes(self) -> list[GradientStep]:
         """Every tape with the gradients asked of it, whether or not they are applied."""
         return list(self._tapes())

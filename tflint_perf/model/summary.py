@@ -125,6 +125,7 @@ class Use:
     files: tuple[str | int, ...] = ()
     handed: str = ""
     learned_from: bool = False
+    applied: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,89 @@
+"""Gradients that a function gives back make a training step of it where another file applies them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.test_callers import project, write
+from tflint_perf.project import lint_files
+from tflint_perf.settings import Settings
+
+__all__ = ["project"]
+
+GRADIENTS = """
+    import tensorflow as tf
+
+    class Gradients:
+        @staticmethod
+        def of(model, x):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(x))
+            return tape.gradient(loss, model.trainable_variables), loss
+
+        @staticmethod
+        def apply_gradients(optimizer, gradients, variables):
+            optimizer.apply_gradients(zip(gradients, variables))
+"""
+TRAINING = """
+    import tensorflow as tf
+    from gradients import Gradients
+
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    optimizer = tf.keras.optimizers.Adam()
+    dataset = tf.data.Dataset.from_tensor_slices(data).batch(32)
+    for x in dataset:
+        gradients, loss = Gradients.of(model, x)
+"""
+COMPILED = """
+    import tensorflow as tf
+    from gradients import Gradients
+
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    optimizer = tf.keras.optimizers.Adam()
+
+    @tf.function
+    def step(x):
+        gradients, loss = Gradients.of(model, x)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+
+    for x in tf.data.Dataset.from_tensor_slices(data).batch(32):
+        step(x)
+"""
+APPLIED = {
+    "by an optimizer": "optimizer.apply_gradients(zip(gradients, model.trainable_variables))",
+    "by a function of the other file": (
+        "Gradients.apply_gradients(optimizer, gradients, model.trainable_variables)"
+    ),
+    "by hand": (
+        "for variable, gradient in zip(model.trainable_variables, gradients): variable.assign_sub(gradient)"
+    ),
+}
+LEFT = {
+    "they are only looked at": "print([tf.norm(gradient) for gradient in gradients])",
+    "others are applied": "optimizer.apply_gradients(zip(kept, model.trainable_variables))",
+}
+
+
+def rows(folder: Path, training: str) -> list[int]:
+    """The rows that are flagged in the file of the gradients; none are in the other."""
+    paths = write(folder, gradients=GRADIENTS, training=training)
+    results = lint_files(paths, Settings(root=Path(), rules=frozenset({"TFP101"})), 1)
+    found = {result.path: [finding.start.row for finding in result.findings] for result in results}
+    assert found.pop("training.py") == []
+    return found["gradients.py"]
+
+
+@pytest.mark.parametrize("how", APPLIED.values(), ids=APPLIED)
+def test_a_tape_is_flagged_whose_gradients_another_file_applies(how: str, project: Path) -> None:
+    assert rows(project, f"{TRAINING}        {how}\n") == [7]
+
+
+@pytest.mark.parametrize("how", LEFT.values(), ids=LEFT)
+def test_one_is_left_alone_where(how: str, project: Path) -> None:
+    assert rows(project, f"{TRAINING}        {how}\n") == []
+
+
+def test_one_is_left_alone_where_the_caller_is_compiled(project: Path) -> None:
+    assert rows(project, COMPILED) == []
