@@ -78,7 +78,9 @@ class EagerTrainStep(Rule):
 
     def check(self, model: Model) -> Iterator[Report]:
         trained = {_trained(step) for step in model.steps.all()}
-        elsewhere = {step.tape: [step] for step in model.steps.given_back if _is_applied_elsewhere(model, step)}
+        elsewhere = {
+            step.tape: [step] for step in model.steps.given_back if _is_applied_elsewhere(model, step)
+        }
         places = model.steps.by_tape | {call: [] for call in model.steps.without_tape} | elsewhere
         for place, steps in places.items():
             if (

@@ -128,3 +128,31 @@ def test_findings_come_in_the_order_of_the_text() -> None:
         Source.from_bytes(text.encode(), "both.py"), settings("TFP101", "TFP406")
     ).findings
     assert [finding.code for finding in findings] == ["TFP406", "TFP101"]
+
+
+CHAIN = """\
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+dataset = (
+    tf.data.Dataset.from_tensor_slices(load())
+    .batch(32)
+    .shuffle(1000)
+)
+model.fit(dataset)
+model.fit(tf.data.Dataset.from_tensor_slices(load()).batch(32).shuffle(1000))
+"""
+
+
+def test_a_finding_in_a_chain_begins_at_the_method_that_stands_on_a_line_of_its_own() -> None:
+    checked = check_source(Source.from_bytes(CHAIN.encode(), "chain.py"), settings("TFP509"))
+    assert [(finding.start.row, finding.start.column) for finding in checked.findings] == [(7, 6), (10, 11)]
+    assert checked.findings[0].lines == ("    .shuffle(1000)",)
+
+
+@pytest.mark.parametrize("row", [7, 8])
+def test_it_is_suppressed_there_and_at_the_end_of_the_statement(row: int) -> None:
+    lines = CHAIN.splitlines()
+    lines[row - 1] += "  # noqa: TFP509"
+    checked = check_source(Source.from_bytes("\n".join(lines).encode(), "chain.py"), settings("TFP509"))
+    assert [finding.start.row for finding in checked.findings] == [10]

@@ -241,7 +241,7 @@ def _finding(
             note = f"no fix: {made.reason}{where}"
         elif made is not None:
             fix = Fix(made.message, tuple(made.edits), made.safe)
-    start = source.place(positions.start(node))
+    start = source.place(positions.start(_named(node, positions, source)))
     end = source.place(positions.header_end(node))
     statement = model.statement_of(node)
     first, last = source.row(start.offset), source.row(end.offset)
@@ -250,6 +250,15 @@ def _finding(
 
     message = with_cost(rule.code, report.message) if report.as_measured else report.message
     return Finding(rule.code, rule.name, message, start, end, source.lines(first, last), noqa_row, fix, note)
+
+
+def _named(node: cst.CSTNode, positions: Positions, source: Source) -> cst.CSTNode:
+    """Where a finding begins: at the name of the method, if a chain of calls has that on a line of its own."""
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+        return node
+    name = node.func.attr
+    on_another_line = source.row(positions.start(name)) > source.row(positions.start(node))
+    return name if on_another_line else node
 
 
 @cache

@@ -32,6 +32,21 @@ def train_step(x, y):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "what a parameter chooses anew for each call": """
+        def look(x, y, kind):
+            if kind == "gan":
+                print(train_step(x, y).numpy())
+        for x, y in dataset:
+            look(x, y, names.pop())
+        """,
+    "what a parameter chooses that the loop changes": """
+        def run(dataset, kind):
+            for x, y in dataset:
+                if kind == "gan":
+                    print(train_step(x, y).numpy())
+                kind = names.pop()
+        run(dataset, "gan")
+        """,
     "an array that NumPy fills in and an environment takes": """
         for x, y in dataset:
             moves = model(x).numpy()
@@ -619,6 +634,22 @@ def test_it_flags_once_a_statement(statements: str, remedy: str) -> None:
 
 
 PLACES = {
+    "what a parameter chooses for the whole loop": (
+        """
+        def run(dataset, kind, verbose):
+            for step, (x, y) in enumerate(dataset):
+                if kind == "gan":
+                    print(train_step(x, y).numpy())
+                elif kind == "vae":
+                    print(float(train_step(y, x)))
+                if verbose:
+                    print(train_step(x, x).numpy())
+                if step == "first":
+                    print(train_step(y, y).numpy())
+        run(dataset, "gan", False)
+        """,
+        [5, 7],
+    ),
     "what is kept in a list or dict that nothing reads": (
         """
         def run(dataset):

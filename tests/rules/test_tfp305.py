@@ -36,6 +36,12 @@ SILENT = {
             if step % 100 == 0:
                 print(sess.run(loss, feed_dict={x: images[:100]}))
         """,
+    "behind a counter, and at the end": """
+        for step in np.arange(1000):
+            sess.run(train_op)
+            if step % 100 == 0 or (step + 1) == last:
+                print(sess.run(loss, feed_dict={x: images[:100]}))
+        """,
     "numbers and flags": """
         for step in range(1000):
             sess.run(train_op, feed_dict={rate: 0.1 / (step + 1), training: True})

@@ -54,6 +54,9 @@ SILENT = {
         + "".join(f"run(source.batch({size}).prefetch(1))\n" for size in range(8, 20))
     ),
     "a parameter": "def run(ds):\n    model.fit(ds)",
+    "a compiled function that is no step": (
+        "@tf.function\ndef half(x):\n    return x / 2\nfor x, y in batched:\n    write(half(x))"
+    ),
     "stages on a parameter": "def run(ds: tf.data.Dataset):\n    model.fit(ds.shuffle(9).batch(3))",
     "arrays": "model.fit(images, labels, batch_size=32)",
     "a look at the first batches": "for x, y in batched.take(3):\n    train_step(x, y)",
@@ -133,7 +136,21 @@ def test_a_dataset_made_ahead_or_not_known_is_left_alone(source: str) -> None:
 
 # Where the preamble makes it.
 BATCHED = PREAMBLE[: PREAMBLE.index("batched =")].count("\n") + 1 - ROWS_BEFORE
+_BY_HAND = (
+    "weights = tf.Variable(tf.zeros((8, 2)))\nloss_of = tf.keras.losses.MeanSquaredError()\n"
+    "@tf.function\ndef {name}(x, y):\n    {line}\nfor x, y in batched:\n    {name}(x, y)"
+)
 FLAGGED = {
+    "a loop that evaluates batch by batch": ("for x, y in batched:\n    model.evaluate(x, y)", [BATCHED]),
+    "a loop that fits batch by batch": ("for x, y in batched:\n    model.fit(x, y, epochs=2)", [BATCHED]),
+    "a compiled step of a model that is made of variables": (
+        _BY_HAND.format(name="test_step", line="return tf.matmul(x, weights)"),
+        [BATCHED],
+    ),
+    "a compiled function that measures the loss of such a model": (
+        _BY_HAND.format(name="test", line="return loss_of(y, tf.matmul(x, weights))"),
+        [BATCHED],
+    ),
     "pipelines that branch off one": (
         "whole = source.batch(8)\ntrain = whole.take(100)\nval = whole.skip(100)\nmodel.fit(train, validation_data=val)",
         [2, 3],

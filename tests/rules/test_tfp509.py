@@ -42,6 +42,14 @@ def rows(source: str) -> list[int]:
 
 
 SILENT = {
+    "samples zipped with batches, which nobody knows the sense of": """
+        pairs = tf.data.Dataset.zip((slices, slices.batch(32)))
+        ds = pairs.shuffle(1000)
+        """,
+    "zipped sequences that are batched later": """
+        pairs = tf.data.Dataset.zip((slices.batch(32), slices.batch(32)))
+        ds = pairs.shuffle(1000).batch(8)
+        """,
     "Python code from elsewhere": """
         def f(path):
             return tf.numpy_function(extract, [path], tf.float32)
@@ -235,6 +243,10 @@ SILENT = {
     "a star": "files.map(*args).shuffle(*more)",
 }
 FLAGGED = {
+    "inputs that are zipped in batches": """
+        pairs = tf.data.Dataset.zip((slices.batch(32), slices.batch(32)))
+        ds = pairs.shuffle(1000)  # <-
+        """,
     "sequences in buckets": """
         bucket = tf.data.experimental.bucket_by_sequence_length(lambda x: tf.shape(x)[0], [5, 15], [64, 64, 64])
         ds = records.map(parse).apply(bucket)

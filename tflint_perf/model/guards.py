@@ -255,7 +255,7 @@ def _counts(binding: Binding) -> bool:
     if not isinstance(over, cst.Call):
         return False
     return (
-        callee_name(over) in ("range", "trange")
+        callee_name(over) in ("range", "trange", "arange")
         if binding.path == ()
         else (callee_name(over) == "enumerate" and binding.path == (0,))
     )

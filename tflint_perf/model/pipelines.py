@@ -227,8 +227,8 @@ class Pipelines:
                 return "train"
             if name in ("test_on_batch", "predict_on_batch"):
                 return "infer"
-            if name == "predict" and self._is_keras_method(call):
-                return "infer"
+            if name in ("predict", "evaluate", "fit") and self._is_keras_method(call):
+                return "train" if name == "fit" else "infer"
         targets = self._model.calls.targets(call)
         found = [self._use_in_function(function) for function in targets]
         if "train" in found:
@@ -241,8 +241,10 @@ class Pipelines:
             return "infer"
         if not value.known and _looks_like_model(call):
             return "infer"
-        if value.kind == "compiled" and not targets and _STEP_NAME.search(name):
-            return "train"
+        if value.kind == "compiled" and _STEP_NAME.search(name):
+            return "infer" if targets else "train"  # of a model that is made of variables, say
+        if value.kind == "compiled" and any(map(self._measures, targets)):
+            return "infer"
         return "infer" if value.outside and self._infer.outside.acts(value.outside) else None
 
     def _use_in_function(self, function: Function) -> Use | None:
@@ -253,6 +255,10 @@ class Pipelines:
             below = [self.use_of_call(call) for call in function.calls] if not trains else ["train"]
             self._uses[function] = "train" if "train" in below else "infer" if "infer" in below else None
         return self._uses[function]
+
+    def _measures(self, function: Function) -> bool:
+        """Whether a function computes a loss or a metric."""
+        return any(self._infer.value(call.func).kind in ("loss", "metric") for call in function.calls)
 
     def makes_batches_itself(self, consumption: Consumption) -> bool:
         """Whether the loop, or a function that it calls directly, gives each element a batch axis; a graph may always."""

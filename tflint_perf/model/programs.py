@@ -133,7 +133,8 @@ class Programs:
             return True
         calls = [call for function in functions for call in function.calls]
         trains = (self._calls.fits(call) or self._calls.applies(call) for call in calls)
-        return any(trains) or self._calls.trains_in_session(calls)
+        for_training = (callee_name(call) == "MonitoredTrainingSession" for call in calls)
+        return any(trains) or any(for_training) or self._calls.trains_in_session(calls)
 
     def may_train_in(self, functions: Collection[Function]) -> bool:
         """Whether one of `functions` calls what, by its name, trains an object from elsewhere, or what gets a tape."""

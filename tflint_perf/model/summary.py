@@ -98,10 +98,9 @@ class Thing:
 class Use:
     """A place that calls what `path` leads to, or hands it to something.
 
-    `function` is the function of this file around it, if other files can call that; `loop` is the kind of the
-    innermost loop of steps or epochs around it. `always` says that no condition stands in front of it there, but for
-    those that hold on most steps. `handed` is where a function is given to as an argument, "trainer.fit[step,0]": by the path
-    of what is called, a name, and a place; what is `learned_from` goes into a gradient step. The others are `Caller`'s.
+    `function` is the one around it, if other files can call that; `loop` is the kind of the innermost loop of steps or
+    epochs around it. `always`: no condition that is seldom met stands before it there. `handed` is where a function is
+    given to, "trainer.fit[step,0]": a path, a name and a place; what is `learned_from` goes into a gradient step.
     """
 
     path: str

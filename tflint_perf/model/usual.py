@@ -115,7 +115,8 @@ class Usual:
         )
 
     def _is_setting(self, node: cst.BaseExpression) -> bool:
-        """`args.use_ema`, `USE_EMA`, `self.use_ema` that only the constructor sets: the same in all steps."""
+        """`args.use_ema`, `USE_EMA`, `self.use_ema` that only the constructor sets, a parameter of the function that has the
+        loop: the same in all steps."""
         if isinstance(node, cst.Subscript):
             return isinstance(node.value, cst.Name) and bool(_SETTINGS.match(node.value.value))
         if _SWITCH.search(last_name(node)):
@@ -130,12 +131,18 @@ class Usual:
         if not isinstance(node, cst.Name):
             return False
         found = self._infer.names.lookup(node.value, self._infer.names.scope_of(node))
-        return (
-            found is not None
-            and node.value.isupper()
-            and len(found[1]) == 1
-            and found[1][0].at.block.loop is None
-        )
+        if found is None or len(found[1]) != 1:
+            return False
+        (binding,) = found[1]
+        if binding.kind == "param":
+            # A loop of the function does not change what it was given.
+            within = self._infer.place(node).block
+            return (
+                within.loop is not None
+                and within.function is found[0].function
+                and not _COUNTER.search(node.value)
+            )
+        return node.value.isupper() and binding.at.block.loop is None
 
     def _is_set_once(self, node: cst.Attribute) -> bool:
         if isinstance(node.value, cst.Attribute):
