@@ -32,6 +32,19 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "a list of variables that is made while there is none": """
+        class Trainer:
+            def __init__(self, model):
+                self.model = model
+                self.kept = None
+            def keep(self):
+                if self.kept is None:
+                    self.kept = [tf.Variable(weight) for weight in self.model.trainable_weights]
+        trainer = Trainer(keras.Sequential([keras.layers.Dense(1)]))
+        for x in dataset:
+            step(x)
+            trainer.keep()
+        """,
     "the parts of a model whose constructor calls what makes them": """
         class Net(keras.Model):
             def __init__(self, size):

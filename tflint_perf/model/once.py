@@ -10,6 +10,7 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Function, Loop
+from tflint_perf.model.short_loops import is_part_of_one_iteration
 from tflint_perf.model.syntax import callee_name, descendants, last_name, names_written
 from tflint_perf.model.walk import Walk
 
@@ -35,7 +36,7 @@ class Once:
         if self._here(node):
             return True
         function = self._calls.function_at(node)
-        if function is None or self._loops.innermost_loop(node) is not None:
+        if function is None or self._loop_around(node) is not None:
             return False
         if function.name in _KERAS_FACTORIES or any(self._caches(d.decorator) for d in function.decorators):
             return True
@@ -52,7 +53,7 @@ class Once:
 
     def _here(self, node: cst.CSTNode) -> bool:
         """Whether something between `node` and the loop or function around it keeps it from running each time."""
-        loop = self._loops.innermost_loop(node)
+        loop = self._loop_around(node)
         end = extent(self._walk, loop) if loop is not None else None
         child, current = node, self._walk.parents.get(node)
         while current is not None and not isinstance(
@@ -75,6 +76,13 @@ class Once:
                 return False
             child, current = current, self._walk.parents.get(current)
         return False
+
+    def _loop_around(self, node: cst.CSTNode) -> Loop | None:
+        """The innermost loop of the same function around `node`, but for one over variables or layers."""
+        loop = self._loops.innermost_loop(node)
+        while loop is not None and is_part_of_one_iteration(self._infer, loop):
+            loop = loop.parent
+        return loop
 
     def _is_kept_choice(self, choice: cst.IfExp) -> bool:
         """`fn = tf.function(f) if fn is None else fn`."""
