@@ -73,7 +73,7 @@ class GraphOpInSessionLoop(Rule):
         for (holder, loop), calls in _by_cause(model).items():
             what = _shown(model, calls[0])
             if isinstance(holder, cst.FunctionDef) and len(calls) > 1:
-                what = f"`{holder.name.value}`, which makes {len(calls)} ops,"
+                what = f"`{holder.name.value}`, which makes several ops,"
             yield Report(
                 calls[0],
                 f"{what} adds to the graph in each iteration of a loop that runs a session; {_REMEDY}",
