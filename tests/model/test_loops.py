@@ -65,6 +65,14 @@ KINDS = {
     "next of an iterator": ("it = iter(dataset)\nfor i in range(n): f(next(it))", ["step"]),
     "session runs": ("sess = tf.compat.v1.Session()\nfor i in range(n): sess.run(op)", ["step"]),
     "an environment": ("while not done: state = env.step(action)", ["step"]),
+    "runs that begin with a first step in an environment": (
+        "for run in range(n):\n  state = env.step(0)\n  for t in range(m):\n    state = env.step(model(state))",
+        ["epoch", "step"],
+    ),
+    "steps in an environment behind which it is begun anew with idle ones": (
+        "for step in range(n):\n  state = env.step(model(state))\n  if done:\n    for idle in range(m): env.step(0)",
+        ["step", "step"],
+    ),
     "a step in a function": ("def run(x): train_step(x)\nfor i in range(n): run(x)", ["step"]),
     "an epoch in a function": (
         "def run():\n  for x in dataset: train_step(x)\nfor epoch in range(n): run()",

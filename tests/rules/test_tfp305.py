@@ -108,6 +108,20 @@ FLAGGED = {
         """,
         [4],
     ),
+    "what a placeholder of some axes gets that has two names": (
+        """
+        class Actor:
+            def __init__(self):
+                states = tf.compat.v1.placeholder(tf.float32, [None, 4])
+                self.states = states
+            def act(self, state):
+                return sess.run(self.action, {self.states: state})
+        actor = Actor()
+        for step in range(1000):
+            actor.act(recall())
+        """,
+        [7],
+    ),
     "what a placeholder of some axes gets, wherever it comes from": (
         """
         class Agent:

@@ -80,7 +80,7 @@ class Loops:
             return "none"
         calls: list[cst.Call] = []
         # A step of an environment is a step, also where it ends in a loop over a few remembered ones.
-        if any(map(_is_step_of_environment, loop.calls)):
+        if any(map(_is_step_of_environment, loop.calls)) and not any(map(self._plays, loop.inner)):
             return "step"
         if self._epochs.is_epoch(loop, calls):
             return "epoch"
@@ -91,6 +91,11 @@ class Loops:
         if loop.yields and loop.function is not None and self._is_driven(loop.function):
             return "step"
         return "none"
+
+    def _plays(self, loop: Loop) -> bool:
+        """Whether a loop decides on what it does in an environment: what stands beside it there is a first step."""
+        steps = [call for call in loop.calls if _is_step_of_environment(call)]
+        return bool(steps) and any(self.actions.acts(call) for call in loop.calls if call not in steps)
 
     # Functions
 

@@ -45,19 +45,18 @@ class SessionFeeds:
         pairs = self._pairs(given, 0) if given is not None else ()
         return any(self._has_axes(key) and not is_constant(value) for key, value in pairs)
 
-    def _has_axes(self, key: cst.BaseExpression) -> bool:
+    def _has_axes(self, key: cst.BaseExpression, depth: int = 0) -> bool:
         """Whether a placeholder is that of a vector or more: `tf.placeholder(tf.float32, [None, 4])`."""
+        if isinstance(key, cst.Call):
+            is_placeholder = self._infer.names.qualified(key.func) == "tf.placeholder"
+            return is_placeholder and _is_of_axes(argument(key, 1, "shape"))
         found = self._infer.bindings_reaching(key) if isinstance(key, cst.Name) else None
         bindings = found[1] if found is not None else []
         if isinstance(key, cst.Attribute):
             bindings = self._infer.classes.bindings_of(key)
-        return bool(bindings) and all(
-            isinstance(binding.value, cst.Call)
-            and binding.path == ()
-            and self._infer.names.qualified(binding.value.func) == "tf.placeholder"
-            and _is_of_axes(argument(binding.value, 1, "shape"))
-            for binding in bindings
-        )
+        if not bindings or depth > _DEEPEST:
+            return False
+        return all(b.path == () and b.value is not None and self._has_axes(b.value, depth + 1) for b in bindings)
 
     def _fed(self, run: cst.Call) -> Iterator[cst.BaseExpression]:
         given = argument(run, 1, "feed_dict")
