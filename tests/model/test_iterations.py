@@ -22,6 +22,9 @@ MANY = {
     "lists side by side": "for x, y in zip(range(100), range(50)): pass",
 }
 NOT_MANY = {
+    "a list that a loop over itself fills": (
+        "def f(xs):\n    xs = list(xs)\n    for x in xs:\n        for y in x: xs.append(y)\n    for x in xs: pass"
+    ),
     "sixteen": "for i in range(16): pass",
     "to a few": "for i in range(start, 3): pass",
     "by large steps": "for i in range(0, 100, 10): pass",

@@ -53,6 +53,7 @@ class Iterations:
         self._walk = infer.walk
         self._measuring: set[cst.Call] = set()
         self._counted: set[Binding] = set()
+        self._filling: set[Binding] = set()
 
     def are_many(self, loop: Loop, *, traced: bool) -> bool:
         """Whether a `for` runs more than 16 times, or as often as the code does not show.
@@ -142,25 +143,28 @@ class Iterations:
         bindings = found[1] if found is not None else []
         if not bindings or self._counts_parts(node):
             return 0
-        return min(
-            self._of_binding(binding, traced, depth, frozenset(self._measuring)) for binding in bindings
-        )
+        meanwhile: frozenset[object] = frozenset((*self._measuring, *self._filling))
+        return min(self._of_binding(binding, traced, depth, meanwhile) for binding in bindings)
 
     @remembered  # apart for each set of lists that are being measured, of which nothing is known meanwhile
-    def _of_binding(self, binding: Binding, traced: bool, depth: int, _: frozenset[cst.Call]) -> float:
+    def _of_binding(self, binding: Binding, traced: bool, depth: int, _: frozenset[object]) -> float:
         if binding.kind == "param":
             given = self._given(binding)
             return max((self._most(value, traced, depth + 1) for value in given), default=0)
         if binding.kind != "assign" or binding.value is None or binding.path != ():
             return 0
-        filled = [
-            self._walk.loops.get(loop.node)
-            for call in self._infer.contents.appends(binding.at.block.function, binding.name)
-            for loop in self._loops_from(call, binding)
-        ]
-        if any(loop is not None and self.are_many(loop, traced=traced) for loop in filled):
+        if binding not in self._filling and self._is_filled_often(binding, traced):
             return math.inf
         return self._most(binding.value, traced, depth + 1)
+
+    def _is_filled_often(self, binding: Binding, traced: bool) -> bool:
+        """Whether many are appended to a list, by a loop that may run over the list itself."""
+        calls = self._infer.contents.appends(binding.at.block.function, binding.name)
+        around = [self._walk.loops.get(loop.node) for c in calls for loop in self._loops_from(c, binding)]
+        self._filling.add(binding)
+        often = any(loop is not None and self.are_many(loop, traced=traced) for loop in around)
+        self._filling.discard(binding)
+        return often
 
     def _loops_from(self, call: cst.Call, binding: Binding) -> list[Loop]:
         """The loops around a call that are not around a binding."""

@@ -56,7 +56,9 @@ class SessionFeeds:
             bindings = self._infer.classes.bindings_of(key)
         if not bindings or depth > _DEEPEST:
             return False
-        return all(b.path == () and b.value is not None and self._has_axes(b.value, depth + 1) for b in bindings)
+        return all(
+            b.path == () and b.value is not None and self._has_axes(b.value, depth + 1) for b in bindings
+        )
 
     def _fed(self, run: cst.Call) -> Iterator[cst.BaseExpression]:
         given = argument(run, 1, "feed_dict")
