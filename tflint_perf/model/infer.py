@@ -17,7 +17,7 @@ from tflint_perf.model.gradients import Gradients
 from tflint_perf.model.methods import value_of_attribute, value_of_call
 from tflint_perf.model.names import Names
 from tflint_perf.model.outside import Outside
-from tflint_perf.model.scopes import At, Binding, Function, Scope
+from tflint_perf.model.scopes import At, Binding, Function, Loop, Scope
 from tflint_perf.model.syntax import is_super, string
 from tflint_perf.model.values import NEVER, NONE, NUMBER, STRING, TENSOR, UNKNOWN, Value, arithmetic, join
 from tflint_perf.model.walk import Walk
@@ -39,6 +39,8 @@ class Inference:
         self.classes = Classes(self)
         self.contents = Contents(self)
         self.gradients = Gradients(self)
+        # Loops that are part of one iteration of another, or not: each is looked through once.
+        self.parts_of_iterations: dict[Loop, bool] = {}
         # Asked once it is known who calls whom.
         self.by_use: ByUse | None = None
         self._depth = 0

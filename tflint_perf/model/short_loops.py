@@ -68,6 +68,13 @@ _PARTS_OF_A_MODEL = frozenset(
 
 def is_part_of_one_iteration(infer: Inference, loop: Loop) -> bool:
     """Loops over a few literal items, elements, layers, variables, devices or file names; loops that run once."""
+    known = infer.parts_of_iterations.get(loop)
+    if known is None:
+        known = infer.parts_of_iterations[loop] = _is_part(infer, loop)
+    return known
+
+
+def _is_part(infer: Inference, loop: Loop) -> bool:
     iterable = loop.iterable
     if _ends_in_break(loop) or _is_over_environments(loop) or _is_over_models(loop) or _is_over_agents(loop):
         return True
