@@ -112,7 +112,7 @@ class LateShuffles:
         if stage.name in BATCHING or DATASET_FUNCTIONS.get(stage.name):
             return BATCHES if self._makes_batches(stage, pipeline[-1].call) else ""
         if stage.name == "zip":
-            if all(self._model.batching.elements(given) == "batches" for given in stage.inputs):
+            if {self._model.batching.elements(given) for given in stage.inputs} == {"batches"}:
                 return BATCHES if not self._is_batched_later(pipeline[-1].call) else ""
             return next(filter(None, map(self._at_end, stage.inputs)), "")
         return self._model.growth.of_stage(stage, pipeline[:index])
