@@ -206,7 +206,7 @@ class Linked:
 
     def module_texts(self, *dotted: str) -> tuple[bytes, ...]:
         """The texts of the modules that imported names are in, and of what these import."""
-        return tuple(self._files.texts_behind(self._file, dotted))
+        return tuple(self._files.texts.behind(self._file, dotted))
 
     def _value(self, found: Found | None) -> Value:
         if found is None or found.thing is None or found.what == "module":

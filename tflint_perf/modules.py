@@ -6,17 +6,17 @@ run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Literal, TypeVar
 
 from tflint_perf.cache import Cache
-from tflint_perf.code import code_of
 from tflint_perf.model.summary import Summary, Thing
-from tflint_perf.module_search import ModuleSearch, tokens_of
+from tflint_perf.module_search import tokens_of
+from tflint_perf.module_texts import ModuleTexts
 from tflint_perf.packed import UnpackError, pack, unpack
 from tflint_perf.records import dataclass
-from tflint_perf.summaries import imported_anywhere, names_framework, summary_of
+from tflint_perf.summaries import summary_of
 from tflint_perf.surroundings import Surroundings
 
 T = TypeVar("T")
@@ -45,30 +45,14 @@ class Found:
 class Files:
     """The summaries of the files of a project, each made once, by this run or by one before it."""
 
-    def __init__(self, root: Path, around: Surroundings, cache: Cache | None = None) -> None:
-        self.root = root
+    def __init__(self, texts: ModuleTexts, around: Surroundings, cache: Cache | None = None) -> None:
+        self.texts = texts
         self.around = around
         self._cache = cache
         self._summaries: dict[Path, Summary] = {}
         self._found: _Answers[Found | None] = {}
         self._trains: _Answers[bool] = {}
         self._may_train: _Answers[bool] = {}
-        self._texts: dict[Path, tuple[bytes, tuple[str, ...]]] = {}
-        self._imported: _Answers[tuple[Path, ...]] = {}
-        self._search = ModuleSearch(root, around, lambda file: self._read(file)[0])
-
-    def _known(self, answers: _Answers[T], key: tuple[Path, str], meanwhile: T, work: Callable[[], T]) -> T:
-        """An answer that is worked out once, though it may be asked for on the way; whoever gets it hears who had
-        a say in it."""
-        known = answers.get(key)
-        if known is not None:
-            self.around.hear(known[1])
-            return known[0]
-        answers[key] = meanwhile, frozenset()
-        with self.around.hearing() as heard:
-            answer = work()
-        answers[key] = answer, frozenset(heard)
-        return answer
 
     def summary(self, file: Path) -> Summary:
         """What a file says."""
@@ -141,51 +125,14 @@ class Files:
                     waiting.append(other)
             return False
 
-        return self._known(answers, (start.file, start.name), False, whether)
-
-    # What imports bring in
-
-    def texts_behind(self, file: Path, imported: Iterable[str]) -> Iterator[bytes]:
-        """The texts of the modules that imported names are in, and of all modules of the project that these import."""
-        modules = [self.module_of(file, dotted) for dotted in imported]
-        seen: set[Path] = set()
-        waiting = [module for module in modules if module is not None]
-        while waiting:
-            current = waiting.pop()
-            if current in seen:
-                continue
-            seen.add(current)
-            yield self._read(current)[0]
-            waiting += self._imported_by(current)
-
-    def _imported_by(self, file: Path) -> tuple[Path, ...]:
-        """The modules of the project that a file imports."""
-
-        def modules() -> tuple[Path, ...]:
-            found = (self.module_of(file, name) for name in self._read(file)[1])
-            return tuple(dict.fromkeys(module for module in found if module is not None))
-
-        return self._known(self._imported, (file, ""), (), modules)
-
-    def brings_framework(self, file: Path, data: bytes) -> bool:
-        """Whether a file with this code imports modules of the project that name TensorFlow or Keras."""
-        return any(map(names_framework, self.texts_behind(file, imported_anywhere(data))))
-
-    def _read(self, file: Path) -> tuple[bytes, tuple[str, ...]]:
-        """The text of a file, and the names that it imports."""
-        self.around.hear({str(file)})
-        known = self._texts.get(file)
-        if known is None:
-            data = self.around.read(str(file))
-            known = self._texts[file] = data, imported_anywhere(code_of(file, data))
-        return known
+        return self.around.known(answers, (start.file, start.name), False, whether)
 
     # Following paths
 
     def follow(self, file: Path, path: str) -> Found | None:
         """What a path that a file says leads to; None where it leaves the project or is lost."""
         # Names may lead to each other.
-        return self._known(self._found, (file, path), None, lambda: self._follow(file, path, 0))
+        return self.around.known(self._found, (file, path), None, lambda: self._follow(file, path, 0))
 
     def _follow(self, file: Path, path: str, depth: int) -> Found | None:
         if depth > _LONGEST:
@@ -193,7 +140,7 @@ class Files:
         home, separator, rest = path.rpartition("::")
         if separator:
             return self._walk(Found(Path(home) if home else file), tokens_of(rest), depth)
-        module, rest_of_name = self._search.module_of(file, path)
+        module, rest_of_name = self.texts.search.module_of(file, path)
         if module is None:
             return None
         hidden = self._hiding(module, depth) if rest_of_name[:1] in ([], ["()"]) else None
@@ -202,14 +149,13 @@ class Files:
     def _hiding(self, module: Path, depth: int) -> Found | None:
         """What a package gives in place of a module of its: `from .loader import loader`."""
         name, package = module.stem, module.parent / "__init__.py"
-        if name == "__init__" or self._search.below(module.parent.parent, [module.parent.name]) != package:
+        if (
+            name == "__init__"
+            or self.texts.search.below(module.parent.parent, [module.parent.name]) != package
+        ):
             return None
         path = self.summary(package).imports.get(name, "")
         return self._follow(package, path, depth + 1) if path.endswith(f".{name}.{name}") else None
-
-    def module_of(self, file: Path, dotted: str) -> Path | None:
-        """The module that an imported name is in, as far as the name tells; None where that is not in the project."""
-        return self._search.module_of(file, dotted)[0]
 
     def _walk(self, start: Found, tokens: Sequence[str], depth: int) -> Found | None:
         current: Found | None = start
@@ -262,7 +208,7 @@ class Files:
         if name in summary.imports:
             return self._follow(file, summary.imports[name], depth + 1)
         if file.name == "__init__.py":
-            module = self._search.below(file.parent, [name])
+            module = self.texts.search.below(file.parent, [name])
             if module is not None:
                 return Found(module)
         for star in summary.stars:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tflint_perf.engine import Engine
     from tflint_perf.mentions import Mentions
     from tflint_perf.model.outside import Outside
+    from tflint_perf.module_texts import ModuleTexts
     from tflint_perf.modules import Files
 
 
@@ -96,8 +97,15 @@ class Neighbours:
         if self._files is None:
             from tflint_perf.modules import Files
 
-            self._files = Files(self.root, self.around, self.cache)
+            self._files = Files(self.texts, self.around, self.cache)
         return self._files
+
+    @cached_property
+    def texts(self) -> ModuleTexts:
+        """Their code, as text."""
+        from tflint_perf.module_texts import ModuleTexts
+
+        return ModuleTexts(self.root, self.around)
 
     @cached_property
     def mentions(self) -> Mentions:
@@ -118,7 +126,7 @@ class Neighbours:
 
     def bring_framework(self, path: str, data: bytes) -> bool:
         """Whether a file with this code at `path` imports some of them that name TensorFlow or Keras."""
-        return self.files.brings_framework(self.at(path), data)
+        return self.texts.bring_framework(self.at(path), data)
 
 
 def lint_files(

@@ -71,6 +71,11 @@ def _naming_us_in_bytes() -> re.Pattern[bytes]:
     return re.compile(naming_us().encode(), re.IGNORECASE)
 
 
+def names_framework(data: bytes) -> bool:
+    """Whether a file says TensorFlow's name, or that of Keras."""
+    return _TENSORFLOW.search(data) is not None
+
+
 def names_us(data: bytes) -> bool:
     """Whether a file may hold a suppression that can be unused: one that names this tool or its codes."""
     return _naming_us_in_bytes().search(data) is not None
@@ -78,7 +83,7 @@ def names_us(data: bytes) -> bool:
 
 def through_imports(data: bytes, rules: frozenset[str]) -> frozenset[str]:
     """Those of `rules` that may have a finding in a program that names no framework, for what it imports."""
-    if _TENSORFLOW.search(data) is not None or (_RUNS.search(data) or _DEFINES.search(data)) is None:
+    if names_framework(data) or (_RUNS.search(data) or _DEFINES.search(data)) is None:
         return frozenset()
     return frozenset(
         code
@@ -89,7 +94,7 @@ def through_imports(data: bytes, rules: frozenset[str]) -> frozenset[str]:
 
 def through_callers(data: bytes, rules: frozenset[str]) -> frozenset[str]:
     """Those of `rules` that may have a finding in a module that names no framework, for what other files run of it."""
-    if _TENSORFLOW.search(data) is not None or _DEFINES.search(data) is None:
+    if names_framework(data) or _DEFINES.search(data) is None:
         return frozenset()
     return frozenset(
         code
@@ -100,7 +105,7 @@ def through_callers(data: bytes, rules: frozenset[str]) -> frozenset[str]:
 
 def passes(data: bytes, rules: frozenset[str]) -> bool:
     """Whether a file with these bytes can have a finding of one of `rules`."""
-    if _TENSORFLOW.search(data) is None:
+    if not names_framework(data):
         return False
     return any(
         triggers.is_in(data) and (needs is None or needs.is_in(data)) for triggers, needs in _words(rules)

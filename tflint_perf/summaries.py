@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import ast
-import re
 from pathlib import Path
 
 from tflint_perf.code import code_of
 from tflint_perf.model.summary import Summary
+from tflint_perf.screen import names_framework
 
-# What is imported in brackets over several lines is rarely a module.
-_IMPORT = re.compile(rb"(?m)^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+([^\n#]*)|import[ \t]+([^\n#]*))")
-_IMPORTED = re.compile(rb"(?:^|,)[ \t(]*([\w.]+)")
 _NO_SUMMARY = Summary({}, (), {})
-
-
-def names_framework(data: bytes) -> bool:
-    """Whether a file says TensorFlow's name, or that of Keras."""
-    return b"tensorflow" in data or b"keras" in data
 
 
 def summary_of(file: Path, data: bytes, *, whole: bool = False) -> Summary:
@@ -66,17 +58,3 @@ def _imports_alone(data: bytes) -> Summary:
                     separator = "" if module.endswith(".") else "."
                     imports[alias.asname or alias.name] = f"{module}{separator}{alias.name}"
     return Summary(imports, tuple(stars), {}, partial=True, defined=frozenset(defined))
-
-
-def imported_anywhere(data: bytes) -> tuple[str, ...]:
-    """The dotted names that a file imports, at its top or further down: by its lines alone, which is quick."""
-    names: list[str] = []
-    for module, imported, plain in _IMPORT.findall(data):
-        if module:
-            whole = module.decode()
-            separator = "" if whole.endswith(".") else "."
-            names.append(whole)
-            names += [f"{whole}{separator}{name.decode()}" for name in _IMPORTED.findall(imported)]
-        else:
-            names += [name.decode() for name in _IMPORTED.findall(plain)]
-    return tuple(dict.fromkeys(names))

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
 from io import FileIO
+from typing import TypeVar
 
 from tflint_perf.records import dataclass
+
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
 
 # More than chance will ever bring together in one project.
 _DIGEST_BYTES = 12
@@ -73,6 +77,21 @@ class Surroundings:
         """Note that these have a say in what is worked out now."""
         if self._heard:
             self._heard[-1].update(names)
+
+    def known(
+        self, answers: dict[K, tuple[T, frozenset[str]]], key: K, meanwhile: T, work: Callable[[], T]
+    ) -> T:
+        """An answer that is worked out once, though it may be asked for on the way, where it is `meanwhile`; whoever
+        gets it hears who had a say in it."""
+        known = answers.get(key)
+        if known is not None:
+            self.hear(known[1])
+            return known[0]
+        answers[key] = meanwhile, frozenset()
+        with self.hearing() as heard:
+            answer = work()
+        answers[key] = answer, frozenset(heard)
+        return answer
 
     def noted(self, file: str, data: bytes) -> str:
         """The digest of a file that somebody else has read."""
