@@ -65,3 +65,19 @@ def test_a_file_of_another_form_is_not_guessed_at(tmp_path: Path, text: str) -> 
 def test_rules_are_selected_and_explained_without_libcst() -> None:
     program = "import sys; from tflint_perf.catalogue import catalogue; catalogue(); sys.exit('libcst' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_a_program_that_only_names_other_modules_is_linted_without_libcst(tmp_path: Path) -> None:
+    # Its loop may train what it imports, so the modules of the project are looked at: as text.
+    (tmp_path / "helper.py").write_text("def say(word):\n    print(word)\n")
+    (tmp_path / "program.py").write_text(
+        "import sys\nimport helper\n\nif __name__ == '__main__':\n    helper.say(sys.argv[0])\n"
+    )
+    program = (
+        "import sys; from tflint_perf.start import main\n"
+        "try:\n    main()\n"
+        "except SystemExit as end:\n    sys.exit(end.code or 'libcst' in sys.modules)"
+    )
+    arguments = ["check", "--isolated", "--no-cache", "--select=ALL", "program.py"]
+    done = subprocess.run([sys.executable, "-c", program, *arguments], check=False, cwd=tmp_path)
+    assert done.returncode == 0
