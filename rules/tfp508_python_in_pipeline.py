@@ -15,13 +15,13 @@ _SHOWN = 3
 
 
 class PythonInPipeline(Rule):
-    """Python code in an input pipeline that TensorFlow's own ops can do.
+    """Python code in an input pipeline.
 
     ## What it does
 
     Reports `tf.py_function` and `tf.numpy_function` in functions given to `Dataset.map`, and `from_generator`, in
-    pipelines that are trained on, where all that the Python code does has an op: NumPy, arithmetic, reading of images,
-    numbers for words.
+    pipelines that are trained on, but for Python code that reads what TensorFlow can't. Where all that the code does has
+    an op (NumPy, arithmetic, reading of images, numbers for words), the ops are named.
 
     ## Why is this bad?
 
@@ -51,9 +51,9 @@ class PythonInPipeline(Rule):
 
     ## What is left alone
 
-    Functions that are not all in sight, or do what TensorFlow can't: files of other formats than JPEG, PNG, BMP and
-    GIF, other libraries, Python objects, arrays of others changed in place. Generators of data that does not lie in memory,
-    or whose elements are padded later. Pipelines that are only evaluated on.
+    Functions that are not in sight, and those that read what TensorFlow can't: files of other formats than text, JPEG, PNG,
+    BMP and GIF, environments, data bases, what a library or a method reads by its name; in a file that speaks of HDF5 or
+    memory maps, all data whose origin is not in sight. Pipelines that are only evaluated on.
 
     ## Sources
 
@@ -71,12 +71,14 @@ class PythonInPipeline(Rule):
 
     def check(self, model: Model) -> Iterator[Report]:
         for stage in model.python_stages.trained_on():
-            yield Report(stage.node, _message(model, stage))
+            yield Report(stage.node, _message(model, stage), as_measured=stage.ops is not None)
 
 
 def _message(model: Model, stage: PythonStage) -> str:
-    shown = [f"`{op}`" for op in stage.ops[:_SHOWN]]
+    shown = [f"`{op}`" for op in (stage.ops or ())[:_SHOWN]]
     remedy = f"use {', '.join(shown)}" if shown else "TensorFlow's ops can do what it does"
+    if stage.ops is None:
+        remedy = "leave to it what TensorFlow has no op for, or do it once, before training"
     if stage.node is stage.call:
         return f"`from_generator` runs Python for each element, one after the other; {remedy}"
     assert isinstance(stage.node, cst.Call)

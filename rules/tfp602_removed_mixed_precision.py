@@ -30,8 +30,8 @@ class RemovedMixedPrecision(Rule):
     ## What it does
 
     Reports `tf.keras.mixed_precision.experimental`: its `Policy`, `set_policy`, `global_policy` and
-    `LossScaleOptimizer`, however they are imported. One finding for statements that follow one another, and one at an import
-    that names what is used.
+    `LossScaleOptimizer`, however they are imported. One finding for a policy that is made and set by statements that
+    follow one another, and one at an import that names what is used.
 
     ## Why is this bad?
 
@@ -74,7 +74,7 @@ class RemovedMixedPrecision(Rule):
     def check(self, model: Model) -> Iterator[Report]:
         uses = model.precision.removed()
         named = [use for use in uses if use.names_it] or uses[:1]
-        for use in _first_of_neighbours(model, named):
+        for use in _one_an_act(model, named):
             yield Report(
                 use.node,
                 "TensorFlow 2.9 removed `keras.mixed_precision.experimental`; "
@@ -83,14 +83,16 @@ class RemovedMixedPrecision(Rule):
             )
 
 
-def _first_of_neighbours(model: Model, uses: Sequence[RemovedUse]) -> Iterator[RemovedUse]:
-    """Of uses in statements that follow one another, the first: one makes the policy that the next one sets."""
+def _one_an_act(model: Model, uses: Sequence[RemovedUse]) -> Iterator[RemovedUse]:
+    """Of uses that follow one another the first: one statement makes the policy that the next one sets. What wraps an
+    optimizer is an act of its own."""
     last = None
     for use in uses:
         at = model.walk.at[model.statement_of(use.node)]
         statements = at.block.statements
         index = statements.index(model.statement_of(use.node))
-        if last is None or last[0] is not statements or index - last[1] > 1:
+        following = last is not None and last[0] is statements and index - last[1] <= 1
+        if not following or (use.name == "LossScaleOptimizer" and last != (statements, index)):
             yield use
         last = statements, index
 

@@ -335,3 +335,14 @@ def test_it_refuses_to_drop_a_policys_loss_scale() -> None:
 def test_it_refuses_to_fix(reason: str, source: str) -> None:
     (note,) = notes(CODE, source)
     assert note.startswith(f"no fix: {reason}")
+
+
+def test_each_optimizer_that_is_wrapped_is_reported() -> None:
+    source = """
+        from tensorflow.keras.mixed_precision import experimental as mp
+        policy = mp.Policy("mixed_float16")
+        mp.set_policy(policy)
+        actor = mp.LossScaleOptimizer(tf.keras.optimizers.Adam(), "dynamic")
+        critic = mp.LossScaleOptimizer(tf.keras.optimizers.Adam(), "dynamic")
+        """
+    assert flagged(CODE, source) == [3, 5, 6]

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from tflint_perf.model.on_device import OnDevice
     from tflint_perf.model.once import Once
     from tflint_perf.model.op_loops import OpLoops
+    from tflint_perf.model.other_reads import OtherReads
     from tflint_perf.model.parallelism import Parallelism
     from tflint_perf.model.parameters import Parameters
     from tflint_perf.model.passing import Passing
@@ -173,6 +174,7 @@ class Parts:
     # Caches of what should be made anew.
     late_caches: LateCaches = part("late_caches.LateCaches")
     # Python code that TensorFlow's ops can do.
+    other_reads: OtherReads = part("other_reads.OtherReads")
     plain_numpy: PlainNumpy = part("plain_numpy.PlainNumpy", "infer", "calls")
     # Stages of pipelines that run Python.
     python_stages: PythonStages = part("python_stages.PythonStages")

@@ -53,7 +53,7 @@ _METHODS = frozenset(
      "squeeze", "clip", "decode", "set_shape", "convert", "resize", "crop", "split", "strip", "lower", "replace", "join"]
 )  # fmt: skip
 # Files that TensorFlow's decoders of images do not read.
-_OTHER_FILES = re.compile(r"\.(tiff?|npy|npz|dcm|nii|gz|mat|h5|hdf5|exr|hdr|pfm|flo|webp)\b", re.I)
+OTHER_FILES = re.compile(r"\.(tiff?|npy|npz|dcm|nii|gz|mat|h5|hdf5|exr|hdr|pfm|flo|webp)\b", re.I)
 _PLAIN = (
     cst.Assign, cst.AnnAssign, cst.AugAssign, cst.Return, cst.Expr, cst.If, cst.Else, cst.Pass, cst.IndentedBlock,
     cst.SimpleStatementLine, cst.SimpleStatementSuite, cst.AssignTarget, cst.Arg, cst.Element, cst.DictElement, cst.Dict,
@@ -95,7 +95,7 @@ class PlainNumpy:
         reader = _Reader(self._infer, self._calls)
         if function is None or function.yields or not reader.is_plain_function(function, 0):
             return None
-        if any(self._is_elsewhere(given, function) for given in _data_of(function.node.body)):
+        if any(self._is_elsewhere(given, function) for given in data_of(function.node.body)):
             return None
         return list(reader.ops)
 
@@ -108,7 +108,7 @@ class PlainNumpy:
 
         Of an object of unknown class, all generators of that name that the file has are meant.
         """
-        function = self._generator(node)
+        function = self.called(node)
         if (wrapper := self._partial(node)) is not None and function is not None:
             return self._ops_of(function, self._in_memory(function, wrapper))
         if function is None and isinstance(node, cst.Attribute) and not self._infer.value(node).known:
@@ -135,8 +135,16 @@ class PlainNumpy:
             return None
         return self._ops_of(function, function.positional if arguments else ())
 
-    def _generator(self, node: cst.BaseExpression) -> Function | None:
-        """The function that is called to make a generator; of an object, `__call__`."""
+    def generators(self, node: cst.BaseExpression) -> list[Function]:
+        """The functions that may be called for a generator that is given to `from_generator`: of an object of unknown
+        class, all of that name."""
+        function = self.called(node)
+        if function is None and isinstance(node, cst.Attribute) and not self._infer.value(node).known:
+            return self._calls.methods_named(node.attr.value)
+        return [function] if function is not None else []
+
+    def called(self, node: cst.BaseExpression) -> Function | None:
+        """The function of the file that a call of `node` runs; of an object, `__call__`."""
         value = self._infer.value(node)
         if value.klass is None or value.kind != "instance":
             return value.function
@@ -161,7 +169,7 @@ class PlainNumpy:
         reader = _Reader(self._infer, self._calls, _IN_GENERATORS)
         if not function.yields or not reader.is_plain(function.node.body, 0):
             return None
-        data = list(_data_of(function.node.body))
+        data = list(data_of(function.node.body))
         if data and _DECODER not in reader.ops:
             if not all(last_name(each) in arrays or self._is_in_memory(each) for each in data):
                 return None
@@ -214,7 +222,7 @@ class _Reader:
             case cst.Expr() if not isinstance(node.value, cst.SimpleString | cst.Yield):
                 if not self._adds_to_own(node.value) and (depth or not self._shuffles(node.value)):
                     return False
-            case cst.SimpleString() if _OTHER_FILES.search(string(node) or ""):
+            case cst.SimpleString() if OTHER_FILES.search(string(node) or ""):
                 return False
             case cst.Call() if not self._is_plain_call(node, depth):
                 return False
@@ -303,7 +311,7 @@ def _called(klass: Class) -> Function | None:
     return klass.methods.get(name)
 
 
-def _data_of(body: cst.CSTNode) -> Iterator[cst.BaseExpression]:
+def data_of(body: cst.CSTNode) -> Iterator[cst.BaseExpression]:
     """What a function takes its elements from: what its loops run over, and what it takes parts of by an index."""
     own = set(_bound_in(body))
     for node in descendants_here(body):
