@@ -29,6 +29,22 @@ def train_step(x, *rest):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "one text that is padded": """
+        from tensorflow.keras.preprocessing.sequence import pad_sequences
+        for text in texts:
+            train_step(pad_sequences([tokenizer.encode(text)], maxlen=9))
+        """,
+    "texts that are padded once": """
+        from tensorflow.keras.preprocessing.sequence import pad_sequences
+        x = pad_sequences(texts)
+        for start in range(0, 1000, 32):
+            train_step(x[start : start + 32])
+        """,
+    "texts that are padded to predict": """
+        from tensorflow.keras.preprocessing.sequence import pad_sequences
+        for texts in documents:
+            print(model.predict(pad_sequences(texts)))
+        """,
     "numbers that are only read or picked by a map": """
         def batches(lines):
             while True:
@@ -385,6 +401,30 @@ SILENT = {
 }
 
 FLAGGED = {
+    "texts that are padded for each step": (
+        """
+        from tensorflow.keras.preprocessing.sequence import pad_sequences
+        for start in range(0, 1000, 32):
+            train_step(pad_sequences(texts[start : start + 32]))
+        """,
+        [4],
+        "`pad_sequences(texts[start : start + 32])` makes a batch",
+    ),
+    "an object that pads texts for each step": (
+        """
+        class Loader:
+            def __iter__(self):
+                return self
+            def __next__(self):
+                x = tf.keras.utils.pad_sequences(sequences=self.encode(self.rows()), padding="post")
+                return tf.convert_to_tensor(x)
+        for epoch in range(3):
+            for x in Loader():
+                train_step(x)
+        """,
+        [9],
+        "`Loader()` makes a batch",
+    ),
     "noise that a function of the file draws": (
         """
         def noise(n, size):

@@ -36,6 +36,8 @@ _WRAPPING = frozenset({"enumerate", "tqdm", "zip", "iter", "islice", "progress_b
 # Ops that prepare one sample.
 _PREPROCESSES = re.compile(r"tf\.(image|io\.decode|io\.read_file|audio\.decode|signal)\b.*")
 _DECODES = re.compile(r"tf\.(image|io|audio)\.(decode_\w+|read_file)|tf\.read_file")
+# What makes an array of sequences, one after the other.
+_PADS = ("keras.preprocessing.sequence.pad_sequences", "keras.utils.pad_sequences")
 _SPECIAL_METHODS = ("__iter__", "__next__", "__getitem__")
 _DEEPEST = 4
 
@@ -208,9 +210,11 @@ class HostBatches:
         return self._infer.outside.makes_batches(value.outside) if value.outside.endswith("()") else None
 
     def _of_stack(self, call: cst.Call) -> Batch | None:
-        """`np.array([f(x) for x in …])`, `tf.stack([tf.image.resize(x, …) for x in …])`."""
+        """`np.array([f(x) for x in …])`, `tf.stack([tf.image.resize(x, …) for x in …])`, `pad_sequences(texts)`."""
         name = self._infer.names.qualified(call.func)
         given = argument(call, 0)
+        if name in _PADS:
+            return None if isinstance(argument(call, 0, "sequences"), cst.List) else "stacked"
         if name not in STACKS and name not in ("tf.stack", "tf.concat", "tf.convert_to_tensor"):
             return None
         if isinstance(given, cst.Name):
