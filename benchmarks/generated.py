@@ -240,6 +240,15 @@ def long_function(size: int) -> Project:
     return {"long.py": HEAD + "\n" + "".join(lines)}
 
 
+def host_values(size: int) -> Project:
+    """A value on the host of which each line makes two uses: there are more ways through them than can be gone."""
+    lines = ["def train(model, dataset):\n    for images, labels in dataset:\n"]
+    lines.append("        x0 = tf.reduce_sum(images, 0).numpy()\n")
+    lines += [f"        x{n + 1} = x{n} * np.mean(x{n}) + {n}\n" for n in range(size)]
+    lines.append(f"        show(x{size})\n")
+    return {"values.py": HEAD + "\n" + "".join(lines)}
+
+
 def long_graph(size: int) -> Project:
     """A compiled function of so many ops, each of which takes what those before it gave."""
     chance = random.Random(0)
@@ -312,6 +321,6 @@ def imports(size: int) -> Project:
 
 ONE_FILE: tuple[Callable[[int], Project], ...] = (
     one_file, chain, chain_backwards, ring, crowd, called_by_all, calls_all, methods, class_tree, class_chain,
-    one_name, one_name_in_branches, one_name_everywhere, one_attribute, long_function, long_graph, elifs, long_elif,
+    one_name, one_name_in_branches, one_name_everywhere, one_attribute, long_function, host_values, long_graph, elifs, long_elif,
     nested, method_chain, stages, table, imports,
 )  # fmt: skip

@@ -190,6 +190,17 @@ SILENT = {
 }
 
 FLAGGED = {
+    "what values are made of that are put into an array": (
+        """
+        for step in range(1000):
+            rows = tf.constant(images[step : step + 32])
+            targets = np.zeros(32)
+            for i in range(32):
+                targets[i] = tf.reduce_max(rows[i])
+            train_step(x, targets)
+        """,
+        [3],
+    ),
     "discounted rewards, beside numbers of which one counts": (
         """
         @tf.function

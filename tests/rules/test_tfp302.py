@@ -506,6 +506,7 @@ FLAGGED = {
     "a logger of its own": ('logger.info("loss %s", loss.numpy())', "show it"),
     "standard output": ('sys.stdout.write(f"{loss}")', "show it"),
     "a progress bar": ("bar.set_postfix(loss=loss.numpy())", "show it"),
+    "Keras's progress bar": ('progbar.add(1, values=[("loss", loss.numpy())])', "show it"),
     "a progress bar's dict": ('bar.set_postfix({"loss": float(loss)})', "show it"),
     "a summary of a host value": ('tf.summary.scalar("loss", loss.numpy(), step=1)', "show it"),
     "TensorFlow's print of a string": ('tf.print("loss %.3f" % loss)', "show it"),

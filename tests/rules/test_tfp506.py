@@ -44,6 +44,17 @@ SILENT = {
             for x in ready.shuffle(9).take(9):
                 step(x)
         """,
+    "a map of what each epoch makes": """
+        for epoch in range(100):
+            rows = collect(epoch)
+            for x in Dataset.from_tensor_slices(rows).map(scale).batch(32):
+                step(x)
+        """,
+    "some of what was made before": """
+        for epoch in range(100):
+            for x in ready.take(90).repeat(2).prefetch(1):
+                step(x)
+        """,
     "models that are fitted for one epoch each": """
         for k in range(9):
             net = tf.keras.Sequential([tf.keras.layers.Dense(k)])
@@ -303,6 +314,27 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a map on what was made before": """
+        batches = Dataset.from_tensor_slices(images).batch(32)
+        for epoch in range(100):
+            for x in batches.map(lambda x: x / 255.0, num_parallel_calls=4):  # <-
+                step(x)
+        """,
+    "stages behind a progress bar": """
+        from tqdm import tqdm
+        rows = Dataset.from_tensor_slices(images)
+        for epoch in range(100):
+            for x in tqdm(rows.shuffle(9).batch(32)):  # <-
+                step(x)
+        """,
+    "stages in a function that each epoch calls": """
+        rows = Dataset.from_tensor_slices(images)
+        def one_epoch(rows):
+            for x in rows.shuffle(9).batch(32):
+                step(x)
+        for epoch in range(100):
+            one_epoch(rows)  # <-
+        """,
     "a model that is fitted for one epoch at a time": """
         for k in range(9):
             ds = Dataset.from_tensor_slices(images).batch(32)  # <-

@@ -85,6 +85,8 @@ class Feeds:
         match statement:
             case cst.Assign():
                 for target in statement.targets:
+                    if (filled := _filled(target.target)) is not None:
+                        yield from self._reads_behind(filled)
                     for name in target_names(target.target):
                         yield from self._reads(name)
             case cst.AnnAssign():
@@ -109,7 +111,7 @@ class Feeds:
                     yield from self._reads(name)
 
     def _reads_behind(self, holder: cst.Name) -> Iterator[cst.Name]:
-        """Where a list is read in the same function, behind a place that puts something into it."""
+        """Where a list or array is read in the same function, behind a place that puts something into it."""
         names, place = self._infer.names, self._infer.place(holder)
         for node in names.mentions(holder.value, names.home(holder)):
             if self._infer.place(node).order > place.order and self._calls.function_at(
@@ -127,6 +129,14 @@ class Feeds:
             found = self._infer.bindings_reaching(node) if node not in made_anew else None
             if found is not None and any(binding.node is target for binding in found[1]):
                 yield node
+
+
+def _filled(target: cst.BaseExpression) -> cst.Name | None:
+    """The name of the list or array that an assignment puts something into: `targets[i][j] = x`."""
+    holder = target
+    while isinstance(holder, cst.Subscript):
+        holder = holder.value
+    return holder if isinstance(holder, cst.Name) and holder is not target else None
 
 
 def _gives(statement: cst.CSTNode) -> bool:

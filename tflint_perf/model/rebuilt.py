@@ -11,7 +11,7 @@ import libcst as cst
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.inputs import Entered, Inputs
 from tflint_perf.model.scopes import Function, Loop
-from tflint_perf.model.syntax import callee_name, has_stars, integer, keyword_argument
+from tflint_perf.model.syntax import callee_name, has_stars, integer, keyword_argument, unwrapped
 from tflint_perf.model.touched import Touched
 from tflint_perf.records import dataclass
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _SOURCES = ("tf.data.", "keras.utils.", "keras.preprocessing.", "tensorflow_datasets.load")
 # Sources that hold next to nothing.
 _CHEAP = frozenset({"range", "random"})
+# Stages that are worth building once; others take, skip or repeat what is there.
+_STAGES = ("map", "flat_map", "interleave", "filter", "shuffle", "batch", "padded_batch")
 # Calls through functions, no deeper than this.
 _DEEPEST = 4
 # Where many functions call each other, there are more ways to one of them than can be gone.
@@ -65,13 +67,21 @@ class Rebuilt:
         """Every such dataset, once for each place in a loop."""
         seen: set[cst.CSTNode] = set()
         named = [call for calls in self._walk.calls.values() for call in calls if self._may_be_source(call)]
-        for source in filter(self._is_source, named if self._walk.loops else ()):
+        stages = [call for name in _STAGES for call in self._walk.calls.get(name, ()) if _is_first(call)]
+        for source in filter(self._is_source, [*named, *stages] if self._walk.loops else ()):
             whole = self._whole(source)
             for node, loop, entered in self._places(whole):
+                if source in stages and not self._adds_to_same(source, loop):
+                    continue
                 inputs = Inputs(self._model, loop, entered, self._touched.by(loop))
                 if node not in seen and all(map(inputs.are_same, [whole, *self._given_later(source)])):
                     seen.add(node)
                     yield Rebuild(node, whole, loop)
+
+    def _adds_to_same(self, stage: cst.Call, loop: Loop) -> bool:
+        """Whether each epoch puts a stage on a dataset that was made before the loop."""
+        given = stage.func.value if isinstance(stage.func, cst.Attribute) else stage
+        return self._model.loops.kind(loop) == "epoch" and self._is_from_outside(given, loop)
 
     def outermost_loop_around(self, inner: cst.For, read: Sequence[cst.BaseExpression]) -> Loop | None:
         """The outermost of the loops that hold each other directly around `inner` in which all of `read` stays the same."""
@@ -117,6 +127,8 @@ class Rebuilt:
             if isinstance(parent, cst.Call):
                 if self._infer.value(parent).kind != "dataset" or self._calls.targets(parent):
                     break
+                if unwrapped(parent) is not parent and callee_name(parent) != "enumerate":
+                    break  # a progress bar
                 whole = parent
             parent = self._walk.parents.get(parent)
         return whole
@@ -205,3 +217,8 @@ class Rebuilt:
         return any(self._model.loops.kind(loop) == "epoch" for loop in function.loops) or any(
             self._runs_epochs(target, seen) for call in function.calls for target in self._calls.targets(call)
         )
+
+
+def _is_first(call: cst.Call) -> bool:
+    """Whether a call puts the first stage of an expression on a dataset that has a name: `for x in dataset.batch(32):`."""
+    return isinstance(call.func, cst.Attribute) and isinstance(call.func.value, cst.Name | cst.Attribute)

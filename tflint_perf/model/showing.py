@@ -68,7 +68,7 @@ def shows(infer: Inference, call: cst.Call) -> bool:
         return dotted_name(call.func) in ("sys.stdout.write", "sys.stderr.write") or bool(
             _BAR.search(receiver)
         )
-    return last == "update" and bool(_BAR.search(receiver))
+    return last in ("update", "add") and bool(_BAR.search(receiver))
 
 
 def prints_tensors(infer: Inference, call: cst.Call) -> bool:
