@@ -21,7 +21,8 @@ class DatasetCreatedInLoop(Rule):
     ## What it does
 
     Reports a dataset that a training loop builds in each iteration although nothing of what it is built from changes,
-    also in a function that the loop calls: there, at the call.
+    also in a function that the loop calls: there, at the call. Also maps, batches and the like that each epoch puts on
+    the same dataset.
 
     ## Why is this bad?
 
