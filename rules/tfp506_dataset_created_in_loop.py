@@ -50,8 +50,9 @@ class DatasetCreatedInLoop(Rule):
     ## What is left alone
 
     Inputs that change with the loop or may do so out of sight, such as `shuffle(seed=epoch)`, arrays that are shuffled
-    in place, and what a call from elsewhere gives; loops of trials that train for several epochs each; stages put on a
-    dataset that was built before the loop. The fix is safe where each new dataset would give the same elements.
+    in place, and what a call from elsewhere gives; loops of trials that train for several epochs each; what takes, skips,
+    repeats or prefetches elements of a dataset that was built before the loop. The fix is safe where each new dataset
+    would give the same elements.
 
     ## Sources
 

@@ -39,7 +39,7 @@ SILENT = {
             for x in ds:
                 step(x)
         """,
-    "stages put on what was built before": """
+    "a few elements of what was built before": """
         for epoch in range(100):
             for x in ready.shuffle(9).take(9):
                 step(x)
