@@ -28,6 +28,10 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "a range of rates, one for each layer": """
+        from keras import ops
+        rates = [float(x) for x in ops.linspace(0.0, 0.5, sum(depths))]
+        """,
     "a list comprehension over what may be lists": """
         model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
         logits, past = model(t)

@@ -32,6 +32,20 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "a variable behind a flag that says that it is there": """
+        class Trainer:
+            def __init__(self):
+                self.built = False
+            def build(self):
+                if self.built:
+                    return
+                self.built = True
+                self.count = tf.Variable(0)
+        trainer = Trainer()
+        for x in dataset:
+            trainer.build()
+            step(x)
+        """,
     "a list of variables that is made while there is none": """
         class Trainer:
             def __init__(self, model):

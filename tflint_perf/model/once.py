@@ -11,7 +11,14 @@ from tflint_perf.model.loops import Loops
 from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.short_loops import is_part_of_one_iteration
-from tflint_perf.model.syntax import callee_name, descendants, last_name, names_written
+from tflint_perf.model.syntax import (
+    callee_name,
+    descendants,
+    dotted_name,
+    is_name,
+    last_name,
+    names_written,
+)
 from tflint_perf.model.walk import Walk
 
 _CACHING_DECORATORS = frozenset(
@@ -158,7 +165,23 @@ def _answers(statement: cst.CSTNode, block: cst.IndentedBlock) -> bool:
         return False
     if last.value is not None:
         return not _asked_for(statement.test).isdisjoint(_mentioned(last.value))
+    if _is_flag_of(statement.test, block):
+        return True
     return _is_in(statement.test) and _makes_what_it_asks_for(statement.test, block)
+
+
+def _is_flag_of(test: cst.BaseExpression, block: cst.IndentedBlock) -> bool:
+    """Whether a block notes that it has run in what a condition asks: `if self.built: return`, `self.built = True`."""
+    if not isinstance(test, cst.Name | cst.Attribute):
+        return False
+    return any(
+        isinstance(assign, cst.Assign)
+        and is_name(assign.value, "True")
+        and any(dotted_name(target.target) == dotted_name(test) for target in assign.targets)
+        for line in block.body
+        if isinstance(line, cst.SimpleStatementLine)
+        for assign in line.body
+    )
 
 
 def _is_in(test: cst.BaseExpression) -> bool:

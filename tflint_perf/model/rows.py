@@ -34,7 +34,17 @@ RowForm = Literal["list", "ops", "stack"]
 _CONVERSIONS = frozenset(["tf.constant", "tf.convert_to_tensor"])
 _JOINS = frozenset(["tf.stack", "tf.convert_to_tensor", "tf.constant"])
 # Tensors of which each row is a size, or which only count.
-_FEW_ROWS = frozenset(["tf.shape", "tf.range", "tf.linspace", "tf.unravel_index"])
+_FEW_ROWS = frozenset(
+    [
+        "tf.shape",
+        "tf.range",
+        "tf.linspace",
+        "tf.unravel_index",
+        "keras.ops.shape",
+        "keras.ops.arange",
+        "keras.ops.linspace",
+    ]
+)
 _ON_HOST = frozenset(["numpy", "item", "tolist", "print", "float", "int", "str", "tf.print"])
 _KIND_QUESTIONS = frozenset({"isinstance", "type", "is_tensor", "hasattr"})
 _INTEGERS = frozenset(["tf.argmax", "tf.argmin", "tf.argsort", "tf.math.argmax", "tf.math.argmin", "tf.where",
