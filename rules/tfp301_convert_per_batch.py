@@ -140,7 +140,7 @@ def _is_host_batch(model: Model, call: cst.Call, node: cst.BaseExpression) -> bo
     return size == "batch" or (
         size == "unknown"
         and value.kind != "tensor"
-        and model.qualified(call.func) != "tf.cast"
+        and (value.kind == "array" or model.qualified(call.func) != "tf.cast")
         and not _SETTING.search(last_name(node))
         and model.feeds.a_gradient_step(call)
         and not model.feeds.is_differentiated(call)

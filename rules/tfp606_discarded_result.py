@@ -84,9 +84,11 @@ class DiscardedResult(Rule):
 
 
 def _thrown_away(node: cst.BaseExpression) -> cst.Call | None:
-    """The call that a statement is, or that makes each item of a list that it is."""
+    """The call that a statement is, with a sign or without, or that makes each item of a list that it is."""
     if isinstance(node, cst.ListComp | cst.SetComp):
         node = node.elt
+    while isinstance(node, cst.UnaryOperation):
+        node = node.expression
     return node if isinstance(node, cst.Call) else None
 
 

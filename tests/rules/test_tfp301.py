@@ -190,6 +190,19 @@ SILENT = {
 }
 
 FLAGGED = {
+    "arrays of remembered rewards, cast": (
+        """
+        def learn():
+            rewards = np.array([row["reward"] for row in memory.get_samples(32)])
+            rewards = tf.cast(np.expand_dims(rewards, axis=1), tf.float32)
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(states) - rewards)
+            optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+        for step in range(1000):
+            learn()
+        """,
+        [4],
+    ),
     "what values are made of that are put into an array": (
         """
         for step in range(1000):

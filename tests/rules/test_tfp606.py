@@ -136,6 +136,13 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a sign in front of it": """
+        def loss_of(x, mean):
+            if mean: -tf.reduce_mean(x)  # <-
+            return -tf.reduce_sum(x)
+        for x, y in dataset:
+            loss_of(model(x), True)
+        """,
     "functions of losses and metrics": """
         for x, y in dataset:
             guess = model(x)
