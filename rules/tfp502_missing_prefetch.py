@@ -64,7 +64,7 @@ class MissingPrefetch(Rule):
     code = "TFP502"
     name = "missing-prefetch"
     triggers = ("batch(", ".map(")
-    needs = ("ataset", "_ds", "fit", "evaluate", "predict", "GradientTape", "_on_batch")
+    needs = ("ataset", "_ds", "_set", "oader", "fit", "evaluate", "predict", "GradientTape", "_on_batch")
     fixes = "safe"
     claim = Claim("step time", least=1.2, steps=200)
 

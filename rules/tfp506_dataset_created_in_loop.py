@@ -61,7 +61,7 @@ class DatasetCreatedInLoop(Rule):
 
     code = "TFP506"
     name = "dataset-created-in-loop"
-    triggers = ("Dataset", "_dataset")
+    triggers = ("ataset", ".map(", ".batch(")
     needs = ("for ", "while ")
     fixes = "both"
     claim = Claim("step time", least=1.5)

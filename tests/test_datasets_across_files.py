@@ -274,3 +274,21 @@ def test_a_dataset_goes_through_several_files(project: Path) -> None:
     program = "import data\nimport training\ntraining.fit(model, data.make(3), 1)"
     files = {"data": DATA, "training": TRAINING, "program": dedent(MODEL) + program}
     assert found(project, **files) == ["TFP502 data make"]
+
+
+def test_a_file_that_says_nothing_of_datasets_is_looked_at_for_what_it_batches(project: Path) -> None:
+    loader = """
+        import tensorflow as tf
+        class Loader:
+            def __init__(self):
+                self.test = tf.data.Dataset.from_tensor_slices(load())
+        """
+    test = """
+        import tensorflow as tf
+        from loader import Loader
+        encoder = tf.keras.models.load_model("encoder")
+        test_set = Loader().test.batch(9)  # batched
+        for x in test_set:
+            show(encoder(x))
+        """
+    assert found(project, loader=loader, test=test) == ["TFP502 test batched"]
