@@ -401,6 +401,25 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a generator that gathers samples until they are a batch": (
+        """
+        def batches(paths):
+            images, thumbs = [], []
+            while True:
+                for path in paths:
+                    image = Image.open(path)
+                    images.append((np.asarray(image) - 127.5) / 127.5)
+                    if len(images) == 32:
+                        images = np.asarray(images)
+                        yield images
+                        images = []
+        source = batches(paths)
+        for step in range(1000):
+            train_step(next(source))
+        """,
+        [14],
+        "`next(source)` makes a batch",
+    ),
     "texts that are padded for each step": (
         """
         from tensorflow.keras.preprocessing.sequence import pad_sequences

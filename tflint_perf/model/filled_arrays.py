@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.model.filled_lists import STACKS
-from tflint_perf.model.scopes import Function
+from tflint_perf.model.scopes import Function, Loop
 from tflint_perf.model.syntax import (
     argument,
     callee_name,
@@ -233,9 +233,25 @@ class FilledArrays:
         return False
 
     def _is_in_own_loop(self, node: cst.CSTNode, function: Function) -> bool:
-        """Whether a loop runs `node` that is not the one in which a generator yields."""
+        """Whether a loop runs `node` for each sample: none in which a generator yields on each round."""
         loop = self._model.loops.innermost_loop(node)
-        return loop is not None and loop.function is function and not loop.yields
+        return (
+            loop is not None
+            and loop.function is function
+            and (not loop.yields or self._yields_under_condition(loop))
+        )
+
+    def _yields_under_condition(self, loop: Loop) -> bool:
+        """Whether a loop yields only now and then: `if len(images) == batch_size: yield images`."""
+        parents = self._model.walk.parents
+        for node in descendants(loop.node):
+            if isinstance(node, cst.Yield):
+                current: cst.CSTNode | None = node
+                while current is not loop.node and not isinstance(current, cst.If):
+                    current = parents.get(current) if current is not None else loop.node
+                if current is loop.node:
+                    return False
+        return True
 
 
 def _elements(node: cst.BaseExpression) -> list[cst.BaseExpression]:
