@@ -35,8 +35,8 @@ class HostSyncPerStep(Rule):
 
     Reports `.numpy()`, `float(t)`, `int(t)`, NumPy functions, `print`, f-strings, `format` and `%` that turn a tensor
     which the device made, or a list or dict of such tensors, into a host value, unguarded per step, where that is
-    printed, logged, made a picture or a file of, added to a number or to a list that TensorFlow averages, given back
-    to TensorFlow, or never read; and tensors and variables that are asked as step counters
+    printed, logged, made a picture or a file of, added to a number or to a list that is only added up or averaged, given
+    back to TensorFlow, or never read; and tensors and variables that are asked as step counters
     (`if optimizer.iterations % 100 == 0`, `if global_step.numpy() % 100 == 0`).
 
     ## Why is this bad?

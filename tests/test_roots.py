@@ -58,3 +58,25 @@ def test_the_folder_of_the_project_is_searched_from_any_depth(tmp_path: Path) ->
     deep.touch()
     search = ModuleSearch(tmp_path, Surroundings(), lambda file: file.read_bytes())
     assert search.module_of(deep, "steps.show") == (tmp_path / "steps.py", ["show"])
+
+
+@pytest.mark.parametrize("own", ["steps.py", "layers.py"], ids=["from the module itself", "from one beside it"])
+def test_a_module_with_the_name_of_its_package_does_not_hide_it(tmp_path: Path, own: str) -> None:
+    package = tmp_path / "steps"
+    package.mkdir()
+    for name in ("steps.py", "layers.py", "losses.py"):
+        (package / name).touch()
+    search = ModuleSearch(tmp_path, Surroundings(), lambda file: file.read_bytes())
+    assert search.module_of(package / own, "steps.losses.show") == (package / "losses.py", ["show"])
+
+
+def test_a_module_beside_a_file_comes_before_a_package_that_leads_no_further(tmp_path: Path) -> None:
+    (tmp_path / "steps").mkdir()
+    (tmp_path / "steps" / "show.py").touch()
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    for name in ("steps.py", "main.py"):
+        (inner / name).touch()
+    search = ModuleSearch(tmp_path, Surroundings(), lambda file: file.read_bytes())
+    assert search.module_of(inner / "main.py", "steps.show") == (inner / "steps.py", ["show"])
+    assert search.module_of(inner / "main.py", "steps.Show.act") == (inner / "steps.py", ["Show", "act"])

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
 
 from tflint_perf.search_path import added_folders
@@ -51,11 +52,17 @@ class ModuleSearch:
         dots = len(dotted) - len(dotted.lstrip("."))
         if not tokens or (not dots and (tokens[0] in ELSEWHERE or self._is_missing(file, tokens[0]))):
             return None, []
-        for folder in self._folders(file, dots):
-            module, used = self._below(folder, tokens)
-            if module:
-                return self._module(module), tokens[used:]
-        return None, []
+        candidates = self._candidates(file, dots, tokens)
+        module, used = next(candidates, ("", 0))
+        if used == 1 and len(tokens) > 2:  # a file beside this one, named as its package is: `models/models.py`
+            module, used = max([(module, used), *candidates], key=itemgetter(1))
+        return (self._module(module), tokens[used:]) if module else (None, [])
+
+    def _candidates(self, file: Path, dots: int, tokens: Sequence[str]) -> Iterator[tuple[str, int]]:
+        """The modules that a name may be in, the likeliest first, and how many of its tokens lead to each."""
+        own = "" if dots else str(file)  # no file imports itself
+        found = (self._below(folder, tokens) for folder in self._folders(file, dots))
+        return ((module, used) for module, used in found if module and module != own)
 
     def below(self, folder: Path, tokens: Sequence[str]) -> Path | None:
         """The module that names lead to from a folder."""

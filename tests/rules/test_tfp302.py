@@ -292,11 +292,26 @@ SILENT = {
             loss = float(train_step(x, y))
             losses.append(loss)
             print(loss)
+        plt.plot(losses)
         """,
     "a dict of lists": """
         for x, y in dataset:
             history["loss"].append(float(train_step(x, y)))
             history["last"] = float(train_step(x, y))
+        """,
+    "a list of which Python makes a sum and keeps the last": """
+        losses, rates = [], {"loss": []}
+        for x, y in dataset:
+            losses.append(float(train_step(x, y)))
+            rates["loss"].append(float(train_step(x, y)))
+        print(sum(losses), losses[-1])
+        print({key: (sum(each), max(each)) for key, each in rates.items()})
+        """,
+    "a list of a module that others may read": """
+        history = []
+        def run(dataset):
+            for x, y in dataset:
+                history.append(train_step(x, y).numpy())
         """,
     "an attribute": """
         for x, y in dataset:
@@ -668,6 +683,18 @@ PLACES = {
         """,
         [7, 8],
     ),
+    "what a program keeps in a list that nothing reads": (
+        """
+        kept, history = [], []
+        def run(dataset):
+            for x, y in dataset:
+                kept.append(train_step(x, y).numpy())
+        run(dataset)
+        for x, y in dataset:
+            history.append(train_step(x, y).numpy())
+        """,
+        [5, 8],
+    ),
     "what is kept in a dict of lists that nothing reads": (
         """
         def run(dataset):
@@ -985,6 +1012,18 @@ PLACES = {
             return tf.reduce_mean(rates), tf.reduce_sum(tf.stack(values))
         """,
         [6, 9],
+    ),
+    "numbers of which Python makes the mean": (
+        """
+        for epoch in range(90):
+            losses, rates = [], {"loss": [], "rate": []}
+            for x, y in dataset:
+                losses.append(float(train_step(x, y)))
+                rates["loss"].append(float(train_step(x, y)))
+            print(sum(losses) / len(losses), sum(losses[-9:]) / 9)
+            print({key: sum(each) / len(each) if each else 0 for key, each in rates.items()})
+        """,
+        [5, 6],
     ),
     "what a step returns for a list of which TensorFlow makes the mean": (
         """

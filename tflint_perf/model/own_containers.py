@@ -11,6 +11,7 @@ from tflint_perf.model.followed import is_appended_to, is_filled, is_put_into, i
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.scopes import Binding
+from tflint_perf.model.syntax import is_name
 
 _REDUCING = frozenset(
     {
@@ -63,18 +64,29 @@ class OwnContainers:
         return reads if reads and returned and made_anew else None
 
     def is_never_looked_into(self, call: cst.Call) -> bool:
-        """Whether `call` puts something into a list, or one in a dict, that a function makes and nothing reads."""
+        """Whether `call` puts something into a list, or one in a dict, that nothing reads.
+
+        One that a module makes may be read by others, unless the module is the program itself.
+        """
         if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "append":
             return False
         holder = call.func.value
         while isinstance(holder, cst.Subscript):
             holder = holder.value
         binding = self._only_binding(holder, ("list", "dict"))
-        if binding is None or binding.at.block.function is None or not isinstance(holder, cst.Name):
+        if binding is None or not isinstance(holder, cst.Name):
+            return False
+        if binding.at.block.function is None and not self._is_run_here(call):
             return False
         mentions = self._infer.names.mentions(holder.value, self._infer.names.scope_of(binding.node))
         filled = all(is_written(self._walk, node) or is_filled(self._walk, node) for node in mentions)
         return filled and not self._walk.calls.get("locals")
+
+    def _is_run_here(self, node: cst.CSTNode) -> bool:
+        """Whether the module itself runs a statement: outside functions, or in one that it calls."""
+        function = self._calls.function_at(node)
+        sites = self._calls.sites(function) if function is not None else []
+        return function is None or any(self._calls.function_at(site) is None for site in sites)
 
     def _is_returned(self, read: cst.Name) -> bool:
         """Whether a function returns a list, by itself or as a part of a tuple."""
@@ -84,24 +96,66 @@ class OwnContainers:
         return isinstance(parent, cst.Return)
 
     def is_only_reduced(self, call: cst.Call) -> bool:
-        """Whether nothing reads the list that `call` puts something into but TensorFlow's ops that make a sum or mean of it."""
+        """Whether all that reads the list that `call` puts something into, or the dict it is in, makes a sum or mean of it."""
         if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "append":
             return False
         holder = call.func.value
-        binding = self._only_binding(holder, ("list",))
+        while isinstance(holder, cst.Subscript):
+            holder = holder.value
+        binding = self._only_binding(holder, ("list", "dict"))
         if binding is None or not isinstance(holder, cst.Name):
             return False
-        reads = [read for read in self.reads(holder.value, binding) if not is_appended_to(self._walk, read)]
-        return bool(reads) and all(map(self._is_reduced, reads))
+        reads = [read for read in self.reads(holder.value, binding) if not is_filled(self._walk, read)]
+        return any(self._is_reduced(read) for read in reads) and all(
+            self._is_reduced(read) or self._is_counted(read) for read in reads
+        )
 
     def _is_reduced(self, read: cst.BaseExpression) -> bool:
-        """`tf.reduce_mean(losses)`, `tf.reduce_sum(tf.stack(losses))`."""
+        """`tf.reduce_mean(losses)`, `sum(losses)`, `sum(history["loss"])`, `sum(v) for v in history.values()`."""
+        taken = self._walk.parents.get(read)
+        if isinstance(taken, cst.Subscript) and taken.value is read:
+            return self._is_reduced(taken)
+        if lists := self._lists_of(read):
+            return any(map(self._is_reduced, lists)) and all(
+                self._is_reduced(each) or self._is_counted(each) for each in lists
+            )
+        call = self._taker(read)
+        name = self._infer.names.qualified(call.func) if call is not None else ""
+        if call is None or name in _REDUCING or is_name(call.func, "sum"):
+            return call is not None
+        return name in _STACKING and self._is_reduced(call)
+
+    def _is_counted(self, read: cst.BaseExpression) -> bool:
+        """`len(losses)`, also as the condition of a mean: `sum(losses) / len(losses) if losses else 0`."""
+        parent = self._walk.parents.get(read)
+        if isinstance(parent, cst.Subscript) and parent.value is read:
+            return self._is_counted(parent)
+        if isinstance(parent, cst.IfExp | cst.If) and parent.test is read:
+            return True
+        call = self._taker(read)
+        return call is not None and is_name(call.func, "len")
+
+    def _taker(self, read: cst.BaseExpression) -> cst.Call | None:
+        """The call that takes something as its first argument."""
         arg = self._walk.parents.get(read)
         call = self._walk.parents.get(arg) if isinstance(arg, cst.Arg) else None
-        if not isinstance(call, cst.Call) or call.args[0] is not arg:
-            return False
-        name = self._infer.names.qualified(call.func)
-        return name in _REDUCING or (name in _STACKING and self._is_reduced(call))
+        return call if isinstance(call, cst.Call) and call.args[0] is arg else None
+
+    def _lists_of(self, read: cst.BaseExpression) -> list[cst.Name]:
+        """Where a loop over `history.items()` or `history.values()` reads the lists of that dict."""
+        attribute = self._walk.parents.get(read)
+        if not isinstance(attribute, cst.Attribute) or attribute.attr.value not in ("items", "values"):
+            return []
+        loop = self._walk.parents.get(self._walk.parents[attribute])
+        if not isinstance(loop, cst.For | cst.CompFor):
+            return []
+        name = loop.target
+        if attribute.attr.value == "items" and isinstance(name, cst.Tuple) and len(name.elements) == 2:
+            name = name.elements[1].value
+        if not isinstance(name, cst.Name):
+            return []
+        found = self._infer.names.mentions(name.value, self._infer.names.scope_of(name))
+        return [node for node in found if node is not name]
 
     def reads_after_put(self, target: cst.BaseExpression) -> list[cst.Name] | None:
         """Where a dict or an array is read that each iteration makes anew, and that an assignment puts something into."""
