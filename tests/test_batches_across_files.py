@@ -93,6 +93,40 @@ def test_flags_batches_of_an_object_that_another_file_gives(tmp_path: Path, batc
     assert rows(tmp_path, batch, main) == [8]
 
 
+HELPERS = """
+    import cv2
+    import numpy as np
+    import tensorflow as tf
+
+    def read(paths):
+        while True:
+            yield np.stack([cv2.imread(path) for path in paths])
+    def both(paths):
+        return read(paths[9:]), paths[:9]
+    def some(paths, three):
+        train, test = read(paths[9:]), read(paths[:9])
+        if three:
+            return train, paths, test
+        return train, paths
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("photos, rest = both(paths)", [8]),
+        ("rest, photos = both(paths)", []),
+        ("photos, rest = some(paths, False)", [8]),
+        ("rest, photos = some(paths, False)", []),
+        ("photos = some(paths, True)[0]", []),  # it is not looked into
+    ],
+)
+def test_flags_a_part_of_what_a_third_file_gives(tmp_path: Path, given: str, expected: list[int]) -> None:
+    main = f"from helpers import both, some\nfrom train import train\n{given}\ntrain(photos, 1000)\n"
+    (tmp_path / "helpers.py").write_text(dedent(HELPERS).lstrip("\n"))
+    assert rows(tmp_path, "next(photos)", main) == expected
+
+
 READING = """
     import random
     import tensorflow as tf

@@ -40,6 +40,7 @@ class BatchSources:
         self._of_function = of_function
         self._of_class = of_class
         self._asked: set[tuple[cst.CSTNode, tuple[int, ...]]] = set()
+        self._has_any: bool | None = None
 
     def of(self, node: cst.BaseExpression, path: tuple[int, ...] = ()) -> Batch | None:
         """How the batches are made that an expression, or a part of it, gives; None where it gives none."""
@@ -55,10 +56,19 @@ class BatchSources:
         self._asked.clear()
         return self._of_binding(binding, scope, ())
 
-    def returned(self, function: Function, path: tuple[int, ...] = ()) -> Batch | None:
+    def given_by(self, function: Function, *part: int) -> Batch | None:
         """How the batches are made that what a function gives, or a part of it, gives in turn."""
+        if self._has_any is None:
+            functions = self._infer.walk.functions.values()
+            self._has_any = self.has_flows() or any(each.yields for each in functions)
         self._asked.clear()
-        return self._returned(function, path)
+        return self._returned(function, part) if self._has_any else None
+
+    def parts_given_by(self, function: Function) -> tuple[Batch | None, ...]:
+        """The same of the parts that all tuples have which a function returns, be they of several lengths."""
+        tuples = [each.value for each in function.returns if isinstance(each.value, cst.Tuple)]
+        fewest = min((len(each.elements) for each in tuples), default=0)
+        return tuple(self.given_by(function, at) for at in range(fewest))
 
     def _of(self, node: cst.BaseExpression, path: tuple[int, ...]) -> Batch | None:
         if (node, path) in self._asked or len(self._asked) > _DEEPEST**2:

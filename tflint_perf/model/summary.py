@@ -254,7 +254,7 @@ def _function(model: Model, function: Function) -> Thing:
         may_train=model.programs.may_train_in(reached),
         runs=tuple(dict.fromkeys(_runs(model, reached))),
         takes=_takes(model, function),
-        source=_source(model, function),
+        source=model.host_batches.sources.given_by(function),
         product=model.statefulness.of_product(function) or "",
     )
     if function.owner is None and function.positional and not function.yields:
@@ -268,27 +268,25 @@ def _function(model: Model, function: Function) -> Thing:
     if thing.compiled:
         returned = traced(returned)
     made = thing.compiled or model.on_device.is_made_by(function)
+    sources = model.host_batches.sources
     if returned.kind in ("tuple", "list", "dict"):
         held = returned.items if returned.kind == "tuple" else (returned.element or UNKNOWN,)
         parts = tuple(_part(model, item) for item in held or ())
         if returned.kind == "tuple":
-            parts = tuple(replace(part, source=_source(model, function, at)) for at, part in enumerate(parts))
+            parts = tuple(
+                replace(part, source=sources.given_by(function, at)) for at, part in enumerate(parts)
+            )
         return replace(thing, gives=returned.kind, parts=parts, made=made)
     part = _part(model, returned)
     if part.gives == "unknown" and not part.path:
-        return replace(thing, made=made)
+        parts = (Part("unknown", source=source) for source in sources.parts_given_by(function))
+        return replace(thing, parts=tuple(parts), made=made)
     return _with(thing, part, made)
 
 
 def _with(thing: Thing, part: Part, made: bool) -> Thing:
     told = {name: getattr(part, name) for name in ("gives", "path", "ready", "elements", "large")}
     return replace(thing, made=made, **told)
-
-
-def _source(model: Model, function: Function, *part: int) -> Batch | None:
-    """How the batches are made that a generator, or a flow of Keras's that a function gives, holds."""
-    sources = model.host_batches.sources
-    return sources.returned(function, part) if function.yields or sources.has_flows() else None
 
 
 def _part(model: Model, value: Value) -> Part:
