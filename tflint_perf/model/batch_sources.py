@@ -56,13 +56,17 @@ class BatchSources:
         self._asked.clear()
         return self._of_binding(binding, scope, ())
 
-    def given_by(self, function: Function, *part: int) -> Batch | None:
+    def returned(self, function: Function, *part: int) -> Batch | None:
         """How the batches are made that what a function gives, or a part of it, gives in turn."""
+        self._asked.clear()
+        return self._returned(function, part)
+
+    def given_by(self, function: Function, *part: int) -> Batch | None:
+        """The same of generators and Keras's flows alone: a file that has neither needs no second look."""
         if self._has_any is None:
             functions = self._infer.walk.functions.values()
             self._has_any = self.has_flows() or any(each.yields for each in functions)
-        self._asked.clear()
-        return self._returned(function, part) if self._has_any else None
+        return self.returned(function, *part) if self._has_any else None
 
     def parts_given_by(self, function: Function) -> tuple[Batch | None, ...]:
         """The same of the parts that all tuples have which a function returns, be they of several lengths."""

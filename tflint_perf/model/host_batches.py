@@ -164,7 +164,7 @@ class HostBatches:
         if how is None and self._infer.classes.keras_kind(klass) == "sequence":
             return "stacked" if any(map(self._works_on_samples, methods)) else None
         if how is None and "__iter__" in klass.methods:
-            return self.sources.given_by(klass.methods["__iter__"])
+            return self.sources.returned(klass.methods["__iter__"])
         return how
 
     def _works_on_samples(self, function: Function, depth: int = 0) -> bool:

@@ -279,8 +279,8 @@ def _function(model: Model, function: Function) -> Thing:
         return replace(thing, gives=returned.kind, parts=parts, made=made)
     part = _part(model, returned)
     if part.gives == "unknown" and not part.path:
-        parts = (Part("unknown", source=source) for source in sources.parts_given_by(function))
-        return replace(thing, parts=tuple(parts), made=made)
+        parts = tuple(Part("unknown", source=source) for source in sources.parts_given_by(function))
+        return replace(thing, parts=parts, made=made)
     return _with(thing, part, made)
 
 
