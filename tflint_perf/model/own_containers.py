@@ -149,7 +149,7 @@ class OwnContainers:
         loop = self._walk.parents.get(self._walk.parents[attribute])
         if not isinstance(loop, cst.For | cst.CompFor):
             return []
-        name = loop.target
+        name: cst.BaseExpression = loop.target
         if attribute.attr.value == "items" and isinstance(name, cst.Tuple) and len(name.elements) == 2:
             name = name.elements[1].value
         if not isinstance(name, cst.Name):
