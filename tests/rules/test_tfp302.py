@@ -313,6 +313,14 @@ SILENT = {
             for x, y in dataset:
                 history.append(train_step(x, y).numpy())
         """,
+    "an array that grows, which NumPy reads later": """
+        ranks = np.array([])
+        rows = np.zeros((1, 10))
+        for x, y in dataset:
+            ranks = np.append(ranks, train_step(x, y).numpy())
+            rows = np.concatenate([rows, model(x).numpy()], axis=0)
+        print(np.mean(ranks), len(np.where(ranks <= 10)), rows.mean())
+        """,
     "an attribute": """
         for x, y in dataset:
             trainer.loss = float(train_step(x, y))
@@ -720,6 +728,19 @@ PLACES = {
             train(batch)
         """,
         [6, 8],
+    ),
+    "targets that NumPy computes and a loss gets beside what the model gives": (
+        """
+        def replay(x, after, rewards, done):
+            best = np.max(model(after), axis=1)
+            targets = np.where(done, rewards, rewards + 0.9 * best)
+            with tf.GradientTape() as tape:
+                loss = criterion(targets, tf.reduce_sum(model(x), axis=1))
+            optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+        for x, after, rewards, done in replay_buffer:
+            replay(x, after, rewards, done)
+        """,
+        [3],
     ),
     "a tuple of numbers that a function returns, of which one is shown": (
         """

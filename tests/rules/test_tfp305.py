@@ -46,6 +46,12 @@ SILENT = {
         for step in range(1000):
             sess.run(train_op, feed_dict={rate: 0.1 / (step + 1), training: True})
         """,
+    "the handle of an iterator, an array that holds one text": """
+        handle = tf.compat.v1.placeholder(tf.string, shape=[])
+        chosen = sess.run(iterator.string_handle())
+        while True:
+            sess.run(train_op, feed_dict={handle: chosen})
+        """,
     "nothing": """
         for step in range(1000):
             sess.run(train_op)

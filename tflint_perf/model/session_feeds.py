@@ -45,25 +45,37 @@ class SessionFeeds:
         pairs = self._pairs(given, 0) if given is not None else ()
         return any(self._has_axes(key) and not is_constant(value) for key, value in pairs)
 
-    def _has_axes(self, key: cst.BaseExpression, depth: int = 0) -> bool:
+    def _has_axes(self, key: cst.BaseExpression) -> bool:
         """Whether a placeholder is that of a vector or more: `tf.placeholder(tf.float32, [None, 4])`."""
+        shapes = self._declared(key, 0)
+        return bool(shapes) and all(map(_is_of_axes, shapes))
+
+    def _has_none(self, key: cst.BaseExpression) -> bool:
+        """Whether a placeholder is that of one number or text, the handle of an iterator for instance."""
+        shapes = self._declared(key, 0)
+        return bool(shapes) and all(
+            isinstance(shape, cst.List | cst.Tuple) and not shape.elements for shape in shapes
+        )
+
+    def _declared(self, key: cst.BaseExpression, depth: int) -> list[cst.BaseExpression | None]:
+        """The shapes with which the file declares a placeholder; none where one of its values is something else."""
         if isinstance(key, cst.Call):
             is_placeholder = self._infer.names.qualified(key.func) == "tf.placeholder"
-            return is_placeholder and _is_of_axes(argument(key, 1, "shape"))
+            return [argument(key, 1, "shape")] if is_placeholder else []
         found = self._infer.bindings_reaching(key) if isinstance(key, cst.Name) else None
         bindings = found[1] if found is not None else []
         if isinstance(key, cst.Attribute):
             bindings = self._infer.classes.bindings_of(key)
-        if not bindings or depth > _DEEPEST:
-            return False
-        return all(
-            b.path == () and b.value is not None and self._has_axes(b.value, depth + 1) for b in bindings
-        )
+        values = [b.value for b in bindings if b.path == () and b.value is not None]
+        if len(values) < len(bindings) or depth > _DEEPEST:
+            return []
+        shapes = [self._declared(value, depth + 1) for value in values]
+        return [shape for each in shapes for shape in each] if all(shapes) else []
 
     def _fed(self, run: cst.Call) -> Iterator[cst.BaseExpression]:
         given = argument(run, 1, "feed_dict")
         if given is not None:
-            yield from (value for _, value in self._pairs(given, 0))
+            yield from (value for key, value in self._pairs(given, 0) if not self._has_none(key))
 
     def _pairs(
         self, fed: cst.BaseExpression, depth: int

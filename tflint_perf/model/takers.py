@@ -8,7 +8,7 @@ from typing import Literal
 import libcst as cst
 
 from tflint_perf.model.infer import Inference
-from tflint_perf.model.syntax import callee_name, last_name, string
+from tflint_perf.model.syntax import callee_name, descendants, last_name, string
 
 # "value": another host value. "sum": a running mean. "picture": something to look at or to keep as a file.
 # "tensor": a tensor again. "": nobody knows.
@@ -60,6 +60,10 @@ _TAKES_TEXT = re.compile(
     r"(?i)log|print|write|report|show|display|message|msg|echo|notify|status|info|title|label|send|post|debug"
 )
 _PLACES_OF_TEXT = re.compile(r"postfix|suffix|desc|description|bar_format|caption|comment")
+# Functions that get what a model gave and what it should have given.
+_LOSS = re.compile(r"(?i)loss|criterion")
+# What makes one array of others.
+_JOINING = frozenset({"np.append", "np.concatenate", "np.hstack", "np.vstack", "np.stack", "np.column_stack"})
 # Classes that keep a running mean, and objects of them.
 _METER = re.compile(r"(?i)meter|average|avg|running_?mean|tracker")
 
@@ -88,16 +92,27 @@ class Takers:
         value = self._infer.value(call.func.value) if isinstance(call.func, cst.Attribute) else None
         if value is not None and (value.kind, last) in _GIVEN_BACK:
             return "tensor"
+        if _LOSS.search(last) and any(self._infer.value(arg.value).kind == "tensor" for arg in call.args):
+            return "tensor"
         return "picture" if self._shows_by_name(last) else ""
 
     def _by_name(self, call: cst.Call, name: str) -> Made:
         if _PICTURES.fullmatch(name):
             return "picture"
+        if name in _JOINING and self._fills(call):
+            return ""
         if name.startswith(_COMPUTING):
             return "value" if callee_name(call)[:1].islower() and ".random." not in name else ""
         if name.startswith("tf.") and self._infer.value(call).kind == "tensor":
             return "tensor"
         return "picture" if self._shows_by_name(callee_name(call)) else ""
+
+    def _fills(self, call: cst.Call) -> bool:
+        """Whether an array grows by what is joined to it: `ranks = np.append(ranks, rank)`."""
+        statement = self._infer.walk.parents.get(call)
+        targets = statement.targets if isinstance(statement, cst.Assign) else ()
+        joined = [node for arg in call.args for node in descendants(arg.value)]
+        return any(node.deep_equals(target.target) for target in targets for node in joined)
 
     @staticmethod
     def _shows_by_name(last: str) -> bool:
