@@ -691,6 +691,21 @@ PLACES = {
         """,
         [7, 8],
     ),
+    "what picks rows of a tensor, and rows that become a tensor again": (
+        """
+        def run(dataset):
+            text = tf.zeros((9, 1))
+            for x, y in dataset:
+                row = tf.argmax(train_step(x, y))
+                before = text[row.numpy()]
+                rows = []
+                for _ in range(3):
+                    rows.append(train_step(x, y).numpy())
+                text = tf.constant(rows)
+        run(dataset)
+        """,
+        [6, 9],
+    ),
     "what a program keeps in a list that nothing reads": (
         """
         kept, history = [], []

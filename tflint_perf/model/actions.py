@@ -90,6 +90,8 @@ class Actions:
                 return base.kind == "iterator"
             if name == "step":
                 return is_of_environment(call)
+            if name == "call" and base.kind == "model":
+                return True
             if name in _WHOLE_RUN_METHODS:
                 return self._loops.batches.are_taken_by(call)
         elif name == "next" and call.args:

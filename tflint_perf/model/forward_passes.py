@@ -113,11 +113,7 @@ class ForwardPasses:
     def _is_inference(self, call: cst.Call) -> bool:
         """Whether a call runs a model or a layer that is there, on tensors."""
         called = call.func
-        if (
-            isinstance(called, cst.Attribute)
-            and called.attr.value == "call"
-            and not is_name(called.value, "self")
-        ):
+        if isinstance(called, cst.Attribute) and called.attr.value == "call":
             called = called.value  # `model.call(x)`
         if (
             not isinstance(called, cst.Name | cst.Attribute | cst.Subscript)

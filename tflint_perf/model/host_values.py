@@ -116,9 +116,7 @@ class HostValues:
                 return  # nothing
             case cst.Comparison() | cst.ComparisonTarget() | cst.BooleanOperation():
                 yield from self._follow(parent, (), way)
-            case cst.Assert():
-                yield "steering"
-            case cst.If() | cst.While() | cst.IfExp():
+            case cst.Assert() | cst.If() | cst.While() | cst.IfExp():
                 yield "steering"
             case _:
                 yield "needed"
@@ -126,8 +124,9 @@ class HostValues:
     def _indexed(self, index: cst.Index, way: _Way) -> Iterator[Fate]:
         """What an index picks of an array is followed in its place; where it is put there, what the array becomes."""
         taken = self._walk.parents[self._walk.parents[index]]
-        if not isinstance(taken, cst.Subscript) or self._infer.value(taken.value).kind != "array":
-            yield "needed"
+        kind = self._infer.value(taken.value).kind if isinstance(taken, cst.Subscript) else "unknown"
+        if not isinstance(taken, cst.Subscript) or kind != "array":
+            yield "returned" if kind == "tensor" else "needed"
         elif not is_written(self._walk, taken):
             yield from self._follow(taken, (), way)
         elif (held_in := self._containers.reads_after_put(taken)) is not None:
@@ -166,10 +165,8 @@ class HostValues:
                 yield "summed"
         elif (held_in := self._containers.reads_after_append(call)) is not None:
             yield from self._all_reads(held_in, call, way)
-        elif self._containers.is_only_reduced(call):
-            yield "summed"
-        elif self._containers.is_never_looked_into(call):
-            yield "unused"
+        elif fate := self._containers.fate_in_list(call):
+            yield fate
         else:
             made = self._takers.made_by(call)
             if made == "value":
@@ -234,7 +231,9 @@ class HostValues:
             yield from self._held(outer, (at, *path) if at >= 0 else (), way)
         elif isinstance(outer, cst.Arg):
             yield from self._given(holder, outer, (0,), way)
-        elif isinstance(outer, cst.Assign | cst.Return) and isinstance(holder, cst.List | cst.Dict):
+        elif isinstance(outer, cst.Assign | cst.Return | cst.BinaryOperation) and isinstance(
+            holder, cst.List | cst.Dict
+        ):
             yield from self._follow(holder, (), way)
         else:
             yield "needed"

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import libcst as cst
 
+from tflint_perf.caller import Fate
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.followed import is_appended_to, is_filled, is_put_into, is_written
 from tflint_perf.model.infer import Inference
@@ -63,14 +64,33 @@ class OwnContainers:
         made_anew = self._loops.step_loop(binding.node) is self._loops.step_loop(call)
         return reads if reads and returned and made_anew else None
 
-    def is_never_looked_into(self, call: cst.Call) -> bool:
+    def fate_in_list(self, call: cst.Call) -> Fate | None:
+        """What becomes of what `call` puts into a list, where all that reads the list does one thing with it."""
+        if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "append":
+            return None
+        if self._is_only_reduced(call):
+            return "summed"
+        if self._is_only_brought_back(call.func.value):
+            return "returned"
+        return "unused" if self._is_never_looked_into(call) else None
+
+    def _is_only_brought_back(self, holder: cst.BaseExpression) -> bool:
+        """Whether a list becomes a tensor, and nothing else."""
+        binding = self._only_binding(holder, ("list",))
+        if binding is None or not isinstance(holder, cst.Name):
+            return False
+        reads = [read for read in self.reads(holder.value, binding) if not is_appended_to(self._walk, read)]
+        takers = [self._taker(read) for read in reads]
+        return bool(takers) and all(
+            call is not None and self._infer.names.qualified(call.func) in _STACKING for call in takers
+        )
+
+    def _is_never_looked_into(self, call: cst.Call) -> bool:
         """Whether `call` puts something into a list, or one in a dict, that nothing reads.
 
         One that a module makes may be read by others, unless the module is the program itself.
         """
-        if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "append":
-            return False
-        holder = call.func.value
+        holder = call.func.value if isinstance(call.func, cst.Attribute) else call.func
         while isinstance(holder, cst.Subscript):
             holder = holder.value
         binding = self._only_binding(holder, ("list", "dict"))
@@ -89,17 +109,15 @@ class OwnContainers:
         return function is None or any(self._calls.function_at(site) is None for site in sites)
 
     def _is_returned(self, read: cst.Name) -> bool:
-        """Whether a function returns a list, by itself or as a part of a tuple."""
+        """Whether a function returns a list, by itself, as a part of a tuple or behind another list."""
         parent = self._walk.parents.get(read)
-        while isinstance(parent, cst.Element | cst.Tuple):
+        while isinstance(parent, cst.Element | cst.Tuple | cst.BinaryOperation):
             parent = self._walk.parents.get(parent)
         return isinstance(parent, cst.Return)
 
-    def is_only_reduced(self, call: cst.Call) -> bool:
+    def _is_only_reduced(self, call: cst.Call) -> bool:
         """Whether all that reads the list that `call` puts something into, or the dict it is in, makes a sum or mean of it."""
-        if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "append":
-            return False
-        holder = call.func.value
+        holder = call.func.value if isinstance(call.func, cst.Attribute) else call.func
         while isinstance(holder, cst.Subscript):
             holder = holder.value
         binding = self._only_binding(holder, ("list", "dict"))
