@@ -60,7 +60,9 @@ def test_the_folder_of_the_project_is_searched_from_any_depth(tmp_path: Path) ->
     assert search.module_of(deep, "steps.show") == (tmp_path / "steps.py", ["show"])
 
 
-@pytest.mark.parametrize("own", ["steps.py", "layers.py"], ids=["from the module itself", "from one beside it"])
+@pytest.mark.parametrize(
+    "own", ["steps.py", "layers.py"], ids=["from the module itself", "from one beside it"]
+)
 def test_a_module_with_the_name_of_its_package_does_not_hide_it(tmp_path: Path, own: str) -> None:
     package = tmp_path / "steps"
     package.mkdir()

@@ -54,7 +54,9 @@ class ModuleSearch:
             return None, []
         candidates = self._candidates(file, dots, tokens)
         module, used = next(candidates, ("", 0))
-        if used == 1 and len(tokens) > 2:  # a file beside this one, named as its package is: `models/models.py`
+        if (
+            used == 1 and len(tokens) > 2
+        ):  # a file beside this one, named as its package is: `models/models.py`
             module, used = max([(module, used), *candidates], key=itemgetter(1))
         return (self._module(module), tokens[used:]) if module else (None, [])
 

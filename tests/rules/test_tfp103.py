@@ -25,6 +25,14 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "all but one of what a model gives": """
+        @tf.function
+        def match(x, y):
+            found, wanted, loss = net(x), net(y), 0.0
+            for i in range(len(found) - 1):
+                loss += tf.reduce_mean(tf.abs(found[i] - wanted[i]))
+            return loss
+        """,
     "the few tensors of an axis": """
         @tf.function
         def run(boxes, y):

@@ -18,6 +18,35 @@ PREAMBLE = dedent("""\
 ROWS = PREAMBLE.count("\n")
 
 SILENT = {
+    "a function that is called for files, by the name of their list": """
+        import glob
+        paths = glob.glob("*.wav")
+        def enhance(path, at):
+            save(model(read(path)), at)
+        for at, path in enumerate(paths):
+            enhance(path, at)
+        """,
+    "one of two models that are compiled themselves": """
+        class Net(tf.keras.Model):
+            @tf.function
+            def call(self, x):
+                return x
+        class Other(tf.keras.Model):
+            @tf.function
+            def call(self, x):
+                return x * 2.0
+        class Brain:
+            def __init__(self, kind):
+                if kind == "net":
+                    self.model = Net()
+                else:
+                    self.model = Other()
+            def act(self, x):
+                return self.model.call(x)
+        brain = Brain("net")
+        for x in dataset:
+            brain.act(x)
+        """,
     "a loop that makes each model that it calls": """
         for path in paths:
             net = tf.keras.models.load_model(path)
@@ -355,6 +384,20 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a model that calls itself to write text": (
+        """
+        class Writer(tf.keras.Model):
+            def call(self, x, training=False):
+                return tf.reduce_sum(x)
+            def write(self, text, length):
+                for i in range(length):
+                    logits = self.call(text, training=False)
+                    text = tf.concat([text, logits], 0)
+                return text
+        Writer().write(tf.zeros(3), 1000)
+        """,
+        [7],
+    ),
     "a parameter that gives what is asked for its values": (
         """
         def test(net, pairs):

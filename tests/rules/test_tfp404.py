@@ -97,6 +97,13 @@ def test_what_is_no_program_or_settles_the_memory_is_left_alone(source: str) -> 
 
 
 FLAGGED = {
+    "an op that contributed code makes": ("import tensorflow as tf\nfrom tensorflow.contrib import layers\n"
+        "class Net:\n    def __init__(self, loss):\n        self.train = layers.optimize_loss(loss, None, 0.1, 'Adam')\n"
+        "        self.sess = tf.Session()\n    def update(self, x):\n        return self.sess.run(self.train, {self.x: x})\n"
+        "net = Net(loss())\nfor x in data:\n    net.update(x)\n", [1]),
+    "what a base of another library calls": (TF + "from tf_agents.agents import tf_agent\n" + BUILD + STEP.replace("train_step", "run")
+        + "class Agent(tf_agent.TFAgent):\n    def _train(self, x):\n        run(x, x)\nagent = Agent()\nfor x in data:\n"
+        "    agent.train(x)\n", [1]),
     "Keras by itself and TensorFlow behind it": ("import keras\nfrom tensorflow.keras import layers\n" + FIT.replace("tf.keras", "keras").replace("tf.", "np."), [2]),
     "a session that assigns to variables by hand": (
         "import tensorflow.compat.v1 as tf\nw = tf.Variable(tf.zeros([3]))\ntrain = tf.group(tf.assign(w, w * 0.9))\n"

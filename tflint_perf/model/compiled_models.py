@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.model.methods import objects_of_several
 from tflint_perf.model.reach import remembered
 from tflint_perf.model.syntax import last_name
 from tflint_perf.model.values import Value
@@ -28,7 +29,12 @@ class CompiledModels:
     def has(self, called: cst.BaseExpression, value: Value) -> bool:
         """Whether the class has a `call` that is a `tf.function`, or the object was given one: `net.call = tf.function(…)`,
         or the model is a parameter for which somebody gives such a one."""
-        return self._is_compiled(value) or last_name(called) in self._given_call or self._is_given(called, 0)
+        values = (value, *objects_of_several(self._model.infer, called))
+        return (
+            any(map(self._is_compiled, values))
+            or last_name(called) in self._given_call
+            or self._is_given(called, 0)
+        )
 
     def _is_compiled(self, value: Value) -> bool:
         infer = self._model.infer

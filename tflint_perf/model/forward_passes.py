@@ -139,7 +139,7 @@ class ForwardPasses:
             and not self.is_seldom(call)
             and not self._builds_model(call)
             and not self.makes_variables(call)
-            and not runs_over_files(model.infer, model.loops.innermost_loop(call))
+            and not self._runs_over_files(call)
             and not self.is_for_few(call)
             and not self._is_bound_by_loop(call)
             and not self._is_made_by_loop(call)
@@ -184,6 +184,16 @@ class ForwardPasses:
             return self.looks_at_few(loop)
         sites = [model.loops.innermost_loop(s) for s in model.calls.sites(function) if model.is_per_step(s)]
         return bool(sites) and all(map(self.looks_at_few, sites))
+
+    def _runs_over_files(self, call: cst.Call) -> bool:
+        """Whether only loops over the names of files run a call, here or where its function is called."""
+        model = self._model
+        loop, function = model.loops.innermost_loop(call), model.function_at(call)
+        loops = [loop]
+        if loop is None and function is not None and not model.calls.callers_outside(function):
+            sites = (site for site in model.calls.sites(function) if model.is_per_step(site))
+            loops = [model.loops.innermost_loop(site) for site in sites]
+        return bool(loops) and all(runs_over_files(model.infer, each) for each in loops)
 
     def looks_at_few(self, loop: Loop | None) -> bool:
         """Whether a loop looks at a few results, or runs behind a flag or for the best score. A counter of the loop around

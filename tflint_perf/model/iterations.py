@@ -127,9 +127,12 @@ class Iterations:
             numbers[index] is None and not self._counts(bound, traced) for index, bound in enumerate(bounds)
         ):
             return 0
-        if isinstance(stop, cst.Call) and builtin_or_qualified(self._infer, stop.func) == "len":
-            return self._of_length(stop, traced, depth)
-        return math.inf
+        lengths = [
+            self._of_length(part, traced, depth)  # `len(x)`, `len(x) - 1`
+            for part in descendants(stop)
+            if isinstance(part, cst.Call) and builtin_or_qualified(self._infer, part.func) == "len"
+        ]
+        return max(lengths, default=math.inf)
 
     def _of_length(self, call: cst.Call, traced: bool, depth: int) -> float:
         """How often a loop over `range(len(x))` runs."""

@@ -219,6 +219,9 @@ class Programs:
         yield from (value.function for value in self._called(call) if value.function is not None)
         if isinstance(call.func, cst.Attribute) and self._calls.may_train(call):
             yield from self._model.calls.methods_named(callee_name(call))
+            owner = self._infer.value(call.func.value).klass
+            if owner is not None and self._infer.classes.has_foreign_base(owner):
+                yield from owner.methods.values()  # the base, of another library, calls them
 
     def _handed_over(self, call: cst.Call) -> Iterator[Function]:
         """The functions of this file that a call is given: `app.run(main)`; `tf.app.run()` runs `main`."""

@@ -142,6 +142,9 @@ def runs_over_files(infer: Inference, loop: Loop | None) -> bool:
     iterable = loop.iterable if loop is not None else None
     while isinstance(iterable, cst.Call) and callee_name(iterable) in _LIKE_THEIR_FIRST and iterable.args:
         iterable = iterable.args[0].value
+    found = infer.bindings_reaching(iterable) if isinstance(iterable, cst.Name) else None
+    if found is not None and len(found[1]) == 1 and found[1][0].path == ():
+        iterable = found[1][0].value
     return (
         isinstance(iterable, cst.Call) and infer.names.qualified(iterable.func) in _LISTS_OF_DEVICES_AND_FILES
     )

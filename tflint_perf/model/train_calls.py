@@ -34,6 +34,9 @@ _MINIMIZERS = re.compile(
     r"tensorflow_probability\.(\w+\.)*(optimizer\.\w+_minimize|math\.minimize|vi\.fit_surrogate_posterior\w*)"
 )
 _PLAIN_MINIMIZERS = frozenset({"scipy.optimize.minimize", "scipy.optimize.fmin_l_bfgs_b"})
+_MAKERS_OF_TRAIN_OPS = ("minimize", "apply_gradients", "optimize_loss", "create_train_op")
+# What contributed code and its successors have for it.
+_MAKES_TRAIN_OP = re.compile(r"(tf\.contrib|tf_slim)\.(\w+\.)*(optimize_loss|create_train_op)")
 _TRAIN_OP = re.compile(r"train|optim|minimi|solver|update|apply_grad", re.I)
 # What is measured of the training data, not done: `model.train_accuracy`.
 _MEASURED = re.compile(
@@ -157,6 +160,8 @@ class TrainCalls:
 
     def makes_train_op(self, call: cst.Call) -> bool:
         """Whether a call makes the op by which a session trains, in TensorFlow 1 graph code."""
+        if _MAKES_TRAIN_OP.fullmatch(self._infer.names.qualified(call.func)):
+            return True
         if callee_name(call) not in ("minimize", "apply_gradients"):
             return False
         if not isinstance(call.func, cst.Attribute) or self._infer.names.dotted(call.func) is not None:
@@ -231,9 +236,7 @@ class TrainCalls:
     def trains_in_session(self, calls: list[cst.Call]) -> bool:
         """Whether `calls` run an op that trains and that this file makes, in a session."""
         if any(map(self.runs_train_op, calls)):
-            made = (
-                call for name in ("minimize", "apply_gradients") for call in self._walk.calls.get(name, ())
-            )
+            made = (call for name in _MAKERS_OF_TRAIN_OPS for call in self._walk.calls.get(name, ()))
             return any(map(self.makes_train_op, made))
         return any(map(self.runs_session, calls)) and any(map(self.makes_train_op, calls))
 
