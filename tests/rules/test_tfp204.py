@@ -32,6 +32,16 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "a layer that a helper makes, which building the model runs as well": """
+        class Net(tf.keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.make(1)
+            def make(self, x):
+                return keras.layers.Dense(1)
+            def call(self, x):
+                return self.make(x)
+        """,
     "a variable behind a flag that says that it is there": """
         class Trainer:
             def __init__(self):
@@ -295,6 +305,15 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a layer that a helper of a model's call makes": """
+        class Net(tf.keras.Model):
+            def call(self, x):
+                return self._fuse(x)
+            def _fuse(self, x):
+                return self._head(x) + self._head(x)
+            def _head(self, x):
+                return keras.layers.Dense(1)(x)  # <-
+        """,
     "what a method calls that makes a model for a summary": """
         class Critic(keras.Model):
             @tf.function

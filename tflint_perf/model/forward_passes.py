@@ -20,7 +20,6 @@ from tflint_perf.model.syntax import (
     callee_name,
     descendants,
     has_stars,
-    is_name,
     last_name,
     mentions,
     names_read,

@@ -35,6 +35,8 @@ _MAKERS = frozenset({"__init__", "build", "__new__", "setup", "__post_init__", "
 _LOSS = re.compile(r"loss|(^|_)(bce|mse|criterion)($|_)", re.I)
 _TRAINING = ("apply_gradients", "minimize", "fit", "train_on_batch")
 _TRAINED = frozenset({"trainable_variables", "trainable_weights", "variables", "weights"})
+# Callers of helpers are followed no further than this.
+_DEEPEST = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +168,12 @@ class Making:
 
     def _time(self, call: cst.Call, kind: Kind, stateless: bool) -> Time | None:
         function = self._calls.function_at(call)
-        if self._is_compiled(call, kind, function):
-            if kind == "layer" and stateless and self._is_called_eagerly(function):
+        run_by_keras = self._call_served_by(function, 0)
+        if run_by_keras is not None or self._is_compiled(call, kind, function):
+            run = run_by_keras or function
+            if kind == "layer" and stateless and self._is_called_eagerly(run):
                 return "step"
-            return None if self._is_only_tried(function) else "traced"
+            return None if self._is_only_tried(run) else "traced"
         if (
             kind == "loss"
             and function is not None
@@ -251,7 +255,7 @@ class Making:
         if function is None:
             return False
         if self._is_called_by_keras(function):
-            return function.name == "call" or self._symbolic.is_traced(function)
+            return self._symbolic.is_traced(function)
         return self._symbolic.is_traced(function) and (
             self._loops.is_function_per_step(function)
             or (kind_made == "loss" and self._is_called_at_once(call) and self._loops.may_be_per_step(call))
@@ -261,6 +265,18 @@ class Making:
         owner = function.owner
         kind = self._infer.classes.keras_kind(owner) if owner is not None else ""
         return function.name in COMPILED_METHODS.get(kind, ())
+
+    def _call_served_by(self, function: Function | None, depth: int) -> Function | None:
+        """The `call` of a Keras class that a function is, or that alone runs it, itself or through others."""
+        if function is None or depth > _DEEPEST:
+            return None
+        if self._is_called_by_keras(function):
+            return function if function.name == "call" else None
+        sites = self._calls.sites(function)
+        if not sites or function.owner is None or self._calls.callers_outside(function):
+            return None
+        served = [self._call_served_by(self._calls.function_at(site), depth + 1) for site in sites]
+        return served[0] if None not in served else None
 
     def _is_only_tried(self, function: Function | None) -> bool:
         """Whether a `call` is run by nothing but a script that does so once, and trains nothing."""
