@@ -1091,6 +1091,17 @@ PLACES = {
         """,
         [5],
     ),
+    "a copy that nothing reads before there is another": (
+        """
+        def train():
+            for x, y in dataset:
+                loss = train_step(x, y).numpy()
+                keep(loss)
+                loss = train_step(y, x).numpy()
+        train()
+        """,
+        [6],
+    ),
     "a copy that nothing reads": (
         """
         def train():

@@ -44,12 +44,14 @@ class OwnContainers:
                 yield node
 
     def is_never_read(self, name: cst.Name) -> bool:
-        """Whether a function gives a value a name that nothing reads, and that does not say so: `_`, `unused`."""
+        """Whether a function gives a value a name, and nothing reads it by that before it has another, where the name does
+        not say so: `_`, `unused`."""
         home = self._infer.names.home(name)
         if home is None or home.function is None or name.value.startswith(("_", "unused", "dummy")):
             return False
-        mentions = self._infer.names.mentions(name.value, home)
-        return not self._walk.calls.get("locals") and all(is_written(self._walk, node) for node in mentions)
+        given = [binding for binding in home.bindings[name.value] if binding.node is name]
+        read = any(True for binding in given for _ in self.reads(name.value, binding))
+        return not read and not self._walk.calls.get("locals")
 
     def reads_after_append(self, call: cst.Call) -> list[cst.Name] | None:
         """Where a list is read that a function makes, fills and returns, and that `call` puts something into."""
