@@ -42,6 +42,10 @@ def rows(source: str) -> list[int]:
 
 
 SILENT = {
+    "decoded on one of two ways": """
+        ds = records.map(decode) if kind == "images" else records.map(extract)
+        ds = ds.shuffle(1000)
+        """,
     "zipped datasets that are not in sight": """
         parts = []
         for seed in range(4):
@@ -250,6 +254,12 @@ SILENT = {
     "a star": "files.map(*args).shuffle(*more)",
 }
 FLAGGED = {
+    "images to which one way does what is not in sight": """
+        ds = records.map(decode)
+        if augmented:
+            ds = ds.map(extract)
+        ds = ds.shuffle(1000)  # <-
+        """,
     "inputs that are zipped in batches": """
         pairs = tf.data.Dataset.zip((slices.batch(32), slices.batch(32)))
         ds = pairs.shuffle(1000)  # <-

@@ -42,7 +42,10 @@ class LateShuffles:
         self._model = model
 
     def of(self, shuffle: cst.Call) -> LateShuffle | None:
-        """What makes `shuffle` late; None where that is not so on each way in which its dataset is built."""
+        """What makes `shuffle` late; None where that is not so on each way in which its dataset is built.
+
+        A way that leads through the same stage, and then through one of which nothing is known, may be as late.
+        """
         if integer(argument(shuffle, 0, "buffer_size")) == 1 or self._only_inspects(shuffle):
             return None
         if self._is_thrown_away(shuffle):
@@ -50,8 +53,13 @@ class LateShuffles:
         ways = [way for way in self._model.pipelines.stages_before(shuffle) if way[-1].call is shuffle]
         # To keep all elements in memory is an option where another way leads past it.
         passing = [way for way in ways if not any(map(_is_in_memory, way))]
-        found = [self._along(way) for way in passing or ways]
-        return found[0] if None not in found and found else None
+        found = {way: self._along(way) for way in passing or ways}
+        late = next((each for each in found.values() if each is not None), None)
+        if late is None or late.how == BATCHES:
+            return late if None not in found.values() else None
+        large = late.stages[0].call
+        others = (way for way, how in found.items() if how is None)
+        return late if all(any(stage.call is large for stage in way) for way in others) else None
 
     def _is_thrown_away(self, shuffle: cst.Call) -> bool:
         """Whether `dataset.shuffle(n)` stands for itself: nothing is shuffled by that."""
