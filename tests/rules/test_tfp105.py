@@ -238,6 +238,15 @@ SILENT = {
 }
 
 FLAGGED = {
+    "the model that Keras gives a callback": (
+        """
+        class Rate(tf.keras.callbacks.Callback):
+            def on_epoch_end(self, epoch, logs=None):
+                for x, y in val_ds:
+                    prediction = self.model.predict(x)
+        """,
+        [5],
+    ),
     "batches of what is called a dataset, of which nothing else is known": (
         """
         for _, (x, y) in enumerate(tqdm(val_ds)):

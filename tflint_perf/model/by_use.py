@@ -197,6 +197,8 @@ class ByUse:
             return _MODEL if self._is_model_of_name(node.attr.value, node.value) else UNKNOWN
         name = node.attr.value
         known = self._attributes.get((klass, name))
+        if known is None and name == "model" and self._infer.classes.keras_kind(klass) == "callback":
+            known = self._attributes[klass, name] = _MODEL  # Keras sets it
         if known is None:
             known = self._attributes[klass, name] = _MODEL if self._is_model_of(klass, name) else UNKNOWN
         return known
