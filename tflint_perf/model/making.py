@@ -275,6 +275,8 @@ class Making:
         sites = self._calls.sites(function)
         if not sites or function.owner is None or self._calls.callers_outside(function):
             return None
+        if any(any(conditions(self._walk, site)) for site in sites):
+            return None  # `if not self.built: self.make(x)`
         served = [self._call_served_by(self._calls.function_at(site), depth + 1) for site in sites]
         return served[0] if None not in served else None
 

@@ -190,6 +190,8 @@ class Parallelism:
     def _is_of_files(self, way: Pipeline, depth: int) -> bool:
         if any(stage.name not in _KEEPING_FILES for stage in way[1:]):
             return False
+        if any(stage.name == "take" and integer(argument(stage.call, 0, "count")) == 1 for stage in way):
+            return False
         if way[0].name == "list_files":
             return True
         given = argument(way[0].call, 0, "tensors")
