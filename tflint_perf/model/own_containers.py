@@ -92,9 +92,7 @@ class OwnContainers:
 
         One that a module makes may be read by others, unless the module is the program itself.
         """
-        holder = call.func.value if isinstance(call.func, cst.Attribute) else call.func
-        while isinstance(holder, cst.Subscript):
-            holder = holder.value
+        holder = _holder(call)
         binding = self._only_binding(holder, ("list", "dict"))
         if binding is None or not isinstance(holder, cst.Name):
             return False
@@ -119,9 +117,7 @@ class OwnContainers:
 
     def _is_only_reduced(self, call: cst.Call) -> bool:
         """Whether all that reads the list that `call` puts something into, or the dict it is in, makes a sum or mean of it."""
-        holder = call.func.value if isinstance(call.func, cst.Attribute) else call.func
-        while isinstance(holder, cst.Subscript):
-            holder = holder.value
+        holder = _holder(call)
         binding = self._only_binding(holder, ("list", "dict"))
         if binding is None or not isinstance(holder, cst.Name):
             return False
@@ -199,3 +195,11 @@ class OwnContainers:
         if value is not None and found[1][0].path:
             value = holder  # a part of it: `losses, rates = [], []`
         return found[1][0] if value is not None and self._infer.value(value).kind in kinds else None
+
+
+def _holder(call: cst.Call) -> cst.BaseExpression:
+    """What a list is, or is in, that `call` appends to: `history` of `history["loss"].append(x)`."""
+    holder = call.func.value if isinstance(call.func, cst.Attribute) else call.func
+    while isinstance(holder, cst.Subscript):
+        holder = holder.value
+    return holder

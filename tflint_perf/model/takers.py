@@ -8,7 +8,7 @@ from typing import Literal
 import libcst as cst
 
 from tflint_perf.model.infer import Inference
-from tflint_perf.model.syntax import callee_name, descendants, last_name, string
+from tflint_perf.model.syntax import callee_name, descendants, last_name, same_code, string
 
 # "value": another host value. "sum": a running mean. "picture": something to look at or to keep as a file.
 # "tensor": a tensor again. "": nobody knows.
@@ -112,7 +112,7 @@ class Takers:
         statement = self._infer.walk.parents.get(call)
         targets = statement.targets if isinstance(statement, cst.Assign) else ()
         joined = [node for arg in call.args for node in descendants(arg.value)]
-        return any(node.deep_equals(target.target) for target in targets for node in joined)
+        return any(same_code(node, target.target) for target in targets for node in joined)
 
     @staticmethod
     def _shows_by_name(last: str) -> bool:

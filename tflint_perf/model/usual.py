@@ -35,7 +35,7 @@ _SWITCH = re.compile(
 )
 # What memories have that say so.
 _ENOUGH = re.compile(r"_*(can|may)_(be_)?(sampled?|learn|train|replay(ed)?)|(has_|have_|is_)?enough(_\w+)?|"
-                     r"(is_)?(ready_(to|for)|sufficient)_(sampl|learn|train|replay)\w*|exceeds|(is_)?ready")  # fmt: skip
+                     r"(is_)?(ready_(to|for)|sufficient)_(sampl|learn|train|replay)\w*|exceeds")  # fmt: skip
 
 
 class Usual:
