@@ -24,6 +24,10 @@ KINDS = {
     "over a dataset": ("for x in dataset: f(x)", ["step"]),
     "over a dataset, counted": ("for i, x in enumerate(dataset): f(x)", ["step"]),
     "over a dataset, with a progress bar": ("from tqdm import tqdm\nfor x in tqdm(dataset): f(x)", ["step"]),
+    "over the rows of what a dataset gives": (
+        "for x, y in dataset:\n  for a, b in zip(x, y): f(a)\n  for i, a in enumerate(x): f(a)",
+        ["step", "none", "none"],
+    ),
     "over two datasets": ("for x, y in zip(dataset, dataset): f(x)", ["step"]),
     "over a distributed dataset": (
         "for x in strategy.experimental_distribute_dataset(dataset): f(x)",

@@ -18,6 +18,27 @@ PREAMBLE = dedent("""\
 ROWS = PREAMBLE.count("\n")
 
 SILENT = {
+    "a layer that may hold variables, made on each call": """
+        class Actor(tf.keras.Model):
+            def call(self, x):
+                return tf.keras.layers.Dense(1)(x)
+        actor = Actor()
+        for x in dataset:
+            actor(x)
+        """,
+    "a few samples of a few batches": """
+        for x in dataset.take(3):
+            for _ in range(5):
+                show(model(x))
+        """,
+    "a layer that nothing trains by itself": """
+        class Net(tf.keras.layers.Layer):
+            def call(self, x):
+                return x * 2.0
+        net = Net()
+        for n in range(steps):
+            out[n] = net(states[n])
+        """,
     "a function that is called for files, by the name of their list": """
         import glob
         paths = glob.glob("*.wav")
@@ -384,6 +405,64 @@ SILENT = {
 }
 
 FLAGGED = {
+    "beside the losses of each output": (
+        """
+        def test(losses):
+            for images, labels in dataset:
+                outputs = model(images)
+                for output, label, loss in zip(outputs, labels, losses):
+                    total.append(loss(label, output))
+        """,
+        [4],
+    ),
+    "a few samples for each batch": (
+        """
+        for x in dataset:
+            for _ in range(5):
+                likelihood.append(model(x))
+        """,
+        [4],
+    ),
+    "a layer that holds no state, made on each call": (
+        """
+        class Actor(tf.keras.Model):
+            def call(self, x):
+                return tf.keras.layers.Flatten()(x)
+        actor = Actor()
+        for x in dataset:
+            actor(x)
+        """,
+        [7],
+    ),
+    "a layer by the name of a method of the host": (
+        """
+        class Net(tf.keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.batch = tf.keras.layers.BatchNormalization()
+            def call(self, x):
+                return self.batch(x)
+        net = Net()
+        for x in dataset:
+            net(x)
+        """,
+        [10],
+    ),
+    "a layer that is trained as a model is": (
+        """
+        class Net(tf.keras.layers.Layer):
+            def call(self, x):
+                return x * 2.0
+        net = Net()
+        def learn(x):
+            with tf.GradientTape() as tape:
+                loss = net(x)
+            optimizer.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))
+        for n in range(steps):
+            out[n] = net(states[n])
+        """,
+        [11],
+    ),
     "a model that calls itself to write text": (
         """
         class Writer(tf.keras.Model):

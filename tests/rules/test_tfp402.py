@@ -55,6 +55,22 @@ SILENT = {
             grads = tape.gradient(loss, variables)
             optimizer.apply_gradients(zip(grads, variables))
         """,
+    "a loop over the outputs and labels of one batch": """
+        for x, labels in dataset:
+            with tf.GradientTape() as tape:
+                losses = []
+                for output, label, loss_of in zip(model(x), labels, all_losses):
+                    losses.append(loss_of(label, output))
+            optimizer.apply_gradients(zip(tape.gradient(losses, variables), variables))
+        """,
+    "a loop over the rows of one batch": """
+        for x, labels in dataset:
+            with tf.GradientTape() as tape:
+                losses = []
+                for i, row in enumerate(x):
+                    losses.append(compute(row, labels[i]))
+            optimizer.apply_gradients(zip(tape.gradient(losses, variables), variables))
+        """,
     "a loop over losses": """
         with tf.GradientTape(persistent=True) as tape:
             losses = [compute(model(x)) for x in inputs]

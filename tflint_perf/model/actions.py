@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _BATCH_METHODS = frozenset(["train_on_batch", "test_on_batch", "predict_on_batch"])
 _WHOLE_RUN_METHODS = frozenset(["fit", "predict", "evaluate"])
+_TRAINED = ("trainable_variables", "trainable_weights")
 _COUNTING = frozenset(["range", "enumerate", "count", "trange"])
 
 
@@ -101,8 +103,19 @@ class Actions:
         callee = self._infer.value(func)
         if callee.kind == "compiled" and not callee.outside:
             return callee.function is None or self._counts(call) or not self._only_computes(callee.function)
-        # A layer that is told outright whether it trains is the whole of a model.
-        return callee.kind == "model" or (callee.kind == "layer" and is_told_whether_it_trains(call))
+        if callee.kind == "layer":  # the whole of a model, where it is told outright whether it trains, or is trained
+            return is_told_whether_it_trains(call) or last_name(func) in self._trained
+        return callee.kind == "model"
+
+    @cached_property
+    def _trained(self) -> Collection[str]:
+        """The names of layers whose variables a gradient step is given from outside: `model.trainable_variables`."""
+        named = (node.value for name in _TRAINED for node in self._infer.walk.attributes.get(name, ()))
+        return {
+            last_name(node)
+            for node in named
+            if not is_name(node, "self") and self._infer.value(node).kind == "layer"
+        }
 
     def _is_one_of_several(self, callee: cst.BaseExpression) -> bool:
         """Whether a loop goes through models: `for i in range(4): x = blocks[i](x)` is one pass through all of them."""

@@ -205,7 +205,8 @@ class ForwardPasses:
             return True
         if isinstance(iterable, cst.Call) and callee_name(iterable) == "range" and iterable.args:
             count = model.iterations.number(bound_of_range(iterable))
-            return count is not None and count <= _FEW and not self._trains(loop)
+            few = count is not None and count <= _FEW and not self._trains(loop)
+            return few and not self._is_for_each_step(loop)
         while (
             isinstance(iterable, cst.Call)
             and callee_name(iterable) in ("enumerate", "iter")
@@ -214,6 +215,11 @@ class ForwardPasses:
             iterable = iterable.args[0].value
         pipelines = model.value(iterable).pipelines if iterable is not None else ()
         return bool(pipelines) and all(map(self._takes_few, pipelines))
+
+    def _is_for_each_step(self, loop: Loop) -> bool:
+        """Whether a loop runs anew on each step of a loop around it that looks at more."""
+        outer = self._model.loops.training_loop(extent(self._walk, loop))
+        return outer is not None and self._model.loops.kind(outer) == "step" and not self.looks_at_few(outer)
 
     def _trains(self, loop: Loop) -> bool:
         """Whether a loop makes gradient steps, in functions of this file or by Keras: then it looks at nothing."""

@@ -6,6 +6,7 @@ import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
+from tflint_perf.model.made_kinds import MadeKinds
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.side_effects import is_outer
 from tflint_perf.model.size_of_calls import draws_batch, is_of_environment
@@ -41,6 +42,7 @@ class HostCalls:
     def __init__(self, infer: Inference, calls: CallGraph) -> None:
         self._infer = infer
         self._calls = calls
+        self._made_kinds = MadeKinds(infer)
 
     def reason(self, call: cst.Call, function: Function | None) -> str:
         """Why a call can't be traced; "" where nothing is known against it."""
@@ -54,6 +56,8 @@ class HostCalls:
         if name:
             return self._imported(call, name)
         if isinstance(call.func, cst.Attribute):
+            if self._infer.value(call.func).kind in ("layer", "model"):
+                return ""  # a layer that goes by such a name: `self.batch(inputs)`
             if last in _HOST_METHODS and not self._calls.targets(call):
                 return f"`.{last}()` runs on the host"
             if self._is_of_arrays(call, call.func.value, function):
@@ -127,12 +131,14 @@ class HostCalls:
         )
 
     def _makes_state(self, call: cst.Call) -> str:
-        """Why a call may not run again and again: it makes a variable, or something that holds variables."""
+        """Why a call may not run again and again: it makes a variable, or something that may hold variables."""
         if self._infer.names.qualified(call.func) == "functools.partial":
             return ""
         made = self._infer.value(call).kind
         if made not in _STATE or self._calls.targets(call) or not self._creates(call):
             return ""
+        if made == "layer" and self._made_kinds.is_stateless(call, "layer"):
+            return ""  # `keras.layers.Flatten()(x)` is made as often as the function is traced
         return "" if self._first_call_guard(call) else f"a {made} is created on each call"
 
     def _name_argument(self, call: cst.Call) -> str:

@@ -26,7 +26,7 @@ from tflint_perf.model.syntax import (
     is_name,
     unwrapped,
 )
-from tflint_perf.model.values import Value
+from tflint_perf.model.values import ROWS, Value
 
 LoopKind = Literal["step", "epoch", "none"]
 # Keras's own loops over what makes batches; they train.
@@ -298,7 +298,7 @@ def runs_over_batches(value: Value) -> bool:
         # A bare counter or a list of file names is no training data.
         names = {pipeline[0].name for pipeline in value.pipelines if len(pipeline) == 1}
         return not names & {"range", "list_files"}
-    if value.kind == "generator" and value.element is not None:
+    if value.kind == "generator" and value.name != ROWS and value.element is not None:
         items = value.element.items or (value.element,)
         return any(item.kind == "tensor" and item.host for item in _flatten(items))
     return False

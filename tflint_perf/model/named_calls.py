@@ -10,7 +10,7 @@ import libcst as cst
 from tflint_perf.model.apis import kind_of_call
 from tflint_perf.model.dataset_apis import DATASET_FUNCTIONS, DATASET_SOURCES
 from tflint_perf.model.syntax import argument, callee_name, integer, keyword_argument, string
-from tflint_perf.model.values import ARRAY, NUMBER, TENSOR, UNKNOWN, Stage, Value, element, join
+from tflint_perf.model.values import ARRAY, NUMBER, ROWS, TENSOR, UNKNOWN, Stage, Value, element, join
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,15 +114,17 @@ def _first(infer: Inference, call: cst.Call) -> Value:
 
 
 def _enumerate(infer: Inference, call: cst.Call) -> Value:
-    inner = element(_first(infer, call))
-    return Value("generator", name="enumerate", element=Value("tuple", items=(NUMBER, inner)))
+    counted = _first(infer, call)
+    name = "enumerate" if counted.kind != "tensor" else ROWS
+    return Value("generator", name=name, element=Value("tuple", items=(NUMBER, element(counted))))
 
 
 def _zip(infer: Inference, call: cst.Call) -> Value:
     if any(arg.star for arg in call.args):
         return Value("generator", name="zip")
-    items = tuple(element(infer.value(arg.value)) for arg in call.args if arg.keyword is None)
-    return Value("generator", name="zip", element=Value("tuple", items=items))
+    zipped = [infer.value(arg.value) for arg in call.args if arg.keyword is None]
+    name = "zip" if any(value.kind in ("dataset", "iterator", "generator") for value in zipped) else ROWS
+    return Value("generator", name=name, element=Value("tuple", items=tuple(map(element, zipped))))
 
 
 def _iter(infer: Inference, call: cst.Call) -> Value:

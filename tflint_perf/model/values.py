@@ -103,6 +103,8 @@ def has_stage(pipeline: Pipeline, name: str) -> bool:
     )
 
 
+# The name of a generator of the rows of tensors, several at a time or counted: `zip(outputs, labels)`.
+ROWS = "rows"
 UNKNOWN = Value("unknown")
 NEVER = Value("never")
 NONE = Value("none")
