@@ -103,7 +103,8 @@ class Actions:
         callee = self._infer.value(func)
         if callee.kind == "compiled" and not callee.outside:
             return callee.function is None or self._counts(call) or not self._only_computes(callee.function)
-        if callee.kind == "layer":  # the whole of a model, where it is told outright whether it trains, or is trained
+        if callee.kind == "layer":
+            # The whole of a model, where it is told outright whether it trains, or is trained.
             return is_told_whether_it_trains(call) or last_name(func) in self._trained
         return callee.kind == "model"
 
