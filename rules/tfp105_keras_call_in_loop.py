@@ -91,6 +91,8 @@ class KerasCallInLoop(Rule):
 def _is_of_keras_model(model: Model, call: cst.Call) -> bool:
     if not isinstance(call.func, cst.Attribute) or model.calls.targets(call):
         return False
+    if model.given_models.is_method_of_keras(call.func):
+        return True
     own = model.value(call.func).outside  # a method that a class of another file defines
     return not own and model.value(call.func.value).kind == "model" and not _gives_tensors(model, call)
 

@@ -127,3 +127,63 @@ def test_a_layer_of_a_model_of_another_file_gives_a_tuple(
     )
     [result] = lint_files([user], Settings(root=Path(), rules=frozenset({"TFP401"})), 1)
     assert [finding.code for finding in result.findings] == ["TFP401"] * found
+
+
+USES = """
+    import numpy as np
+    import tensorflow as tf
+    def validate(net, images, size):
+        for start in range(0, len(images), size):
+            batch = images[start:start + size]
+            errors.append(net(batch))
+    def save_all(net, paths):
+        for path in paths:
+            save(net(read(path)))
+    class Player:
+        def __init__(self, env, net):
+            self.env, self.net = env, net
+            self.brain = net
+        def play(self):
+            done, state = False, self.env.reset()
+            while not done:
+                state, _, done, _ = self.env.step(self.brain.predict(state[None]))
+"""
+OF_KERAS = """
+    import tensorflow as tf
+    from uses import Player, save_all, validate
+    class Own(tf.keras.Model):
+        @tf.function
+        def call(self, x):
+            return x
+        def predict(self, x):
+            return choose(x)
+    class Model:
+        def __call__(self, x):
+            return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "used", "found"),
+    [
+        ("tf.keras.Sequential()", "validate(net, images, 32)", ["TFP107"]),
+        ("tf.keras.Sequential()", "validate(size=32, net=net, images=images)", ["TFP107"]),
+        ("tf.keras.Sequential()", "save_all(net, names)", []),
+        ("tf.keras.Sequential()", "Player(env, net).play()", ["TFP105"]),
+        ("Own()", "validate(net, images, 32)", []),
+        ("Own()", "Player(env, net).play()", []),
+        ("Model()", "validate(net, images, 32)", []),
+        ("make()", "validate(net, images, 32)", []),
+    ],
+)
+def test_a_model_that_another_file_gives_is_known_as_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: str, used: str, found: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    user, program = Path("uses.py"), Path("program.py")
+    user.write_text(dedent(USES))
+    program.write_text(dedent(OF_KERAS) + f"net = {made}\n{used}\n")
+    settings = Settings(root=Path(), rules=frozenset({"TFP105", "TFP107"}), project_root=Path())
+    for linted in ([user, program], [user]):
+        result = lint_files(linted, settings, 1)[0]
+        assert [finding.code for finding in result.findings] == found

@@ -28,7 +28,7 @@ class Given:
 
     `how` says how batches that are taken from it are made on the host. Of an object, `path` leads to its class, which may
     make batches by other ways than being run over: by a method, in an attribute. `made` says that it is a tensor which
-    the device made, `size` that it is one sample, or one batch.
+    the device made, `size` that it is one sample, or one batch, and `model` that it is a model of Keras.
     """
 
     name: str
@@ -37,6 +37,7 @@ class Given:
     path: str = ""
     made: bool = False
     size: Literal["", "sample", "batch"] = ""
+    model: bool = False
 
 
 @dataclass(frozen=True, slots=True)

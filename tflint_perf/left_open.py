@@ -11,7 +11,7 @@ from tflint_perf.caller import Caller, Given
 from tflint_perf.catalogue import catalogue
 from tflint_perf.linked import Linked
 from tflint_perf.model import Model
-from tflint_perf.model.outside import name_outside
+from tflint_perf.model.outside import name_given, name_outside
 from tflint_perf.model.summary import paths_of_bases
 from tflint_perf.registry import rules_about
 from tflint_perf.rule import Report, Rule
@@ -22,7 +22,7 @@ _PER_STEP = Caller(
     per_step=True,
     always=True,
     fates=frozenset({"shown"}),
-    given=(Given("*", -1, "stacked", made=True, size="batch"),),
+    given=(Given("*", -1, "stacked", made=True, size="batch", model=True),),
     fed=True,
     trains=True,
     on_one_graph=True,
@@ -84,6 +84,11 @@ def _open(
         return {}
     functions = model.calls.functions_outside(differ | model.draws.handed_on_from(differ))
     named = {name_outside(function): function.owner for function in functions}
+    named |= {
+        name: function.owner
+        for function in model.given_models.takers(differ)
+        if (name := name_given(function))
+    }
     offered = dict.fromkeys(model.offered.names_of(differ), ())
     return offered | {
         name: paths_of_bases(model, owner) if owner is not None else ()

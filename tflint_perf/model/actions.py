@@ -10,6 +10,7 @@ import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.compiled import Compiled
+from tflint_perf.model.given_models import GivenModels
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.methods import methods_of_several
 from tflint_perf.model.named_calls import minimizes_loss
@@ -30,10 +31,13 @@ _COUNTING = frozenset(["range", "enumerate", "count", "trange"])
 class Actions:
     """Answers whether a call is such an action, or runs a function that takes one."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, compiled: Compiled, loops: Loops) -> None:
+    def __init__(
+        self, infer: Inference, calls: CallGraph, compiled: Compiled, given_models: GivenModels, loops: Loops
+    ) -> None:
         self._infer = infer
         self._calls = calls
         self._compiled = compiled
+        self._given_models = given_models
         self._loops = loops
         self._acts: dict[Function, bool] = {}
 
@@ -106,7 +110,7 @@ class Actions:
         if callee.kind == "layer":
             # The whole of a model, where it is told outright whether it trains, or is trained.
             return is_told_whether_it_trains(call) or last_name(func) in self._trained
-        return callee.kind == "model"
+        return callee.kind == "model" or self._given_models.has(func)
 
     @cached_property
     def _trained(self) -> Collection[str]:

@@ -13,7 +13,7 @@ from tflint_perf.model.by_use import ByUse
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.keras_classes import COMPILED_METHODS
 from tflint_perf.model.methods import functions_of_several, objects_of_several
-from tflint_perf.model.outside import NOTHING, Outside, name_outside
+from tflint_perf.model.outside import NOTHING, Outside, name_given, name_outside
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.syntax import argument, callee_name, has_stars, is_name, is_super, keyword_argument
 from tflint_perf.model.values import Value
@@ -252,7 +252,10 @@ class CallGraph:
     def given_outside(self, function: Function, name: str, *, per_step: bool = False) -> Iterator[Given]:
         """What callers in other files, or those that do so on each step, give as a parameter, as far as they say."""
         places = function.places
-        for caller in self.callers_outside(function):
+        callers = self.callers_outside(function)
+        if function.name == "__init__":
+            callers = tuple(self._outside.callers(name_given(function)))
+        for caller in callers:
             for given in caller.given if not per_step or (caller.per_step and caller.always) else ():
                 at = places[given.at] if 0 <= given.at < len(places) else given.name
                 if at in (name, "*"):

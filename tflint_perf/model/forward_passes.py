@@ -123,6 +123,8 @@ class ForwardPasses:
         if self._model.names.dotted(called):
             return False
         value = self._model.value(called)
+        if not value.known:
+            return self._model.given_models.has(called)
         return (
             value.kind in ("model", "layer")
             and not value.name.startswith(_COMPILED_WHERE_SAVED)

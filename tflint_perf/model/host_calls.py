@@ -56,22 +56,26 @@ class HostCalls:
         if name:
             return self._imported(call, name)
         if isinstance(call.func, cst.Attribute):
-            if self._infer.value(call.func).kind in ("layer", "model"):
-                return ""  # a layer that goes by such a name: `self.batch(inputs)`
-            if last in _HOST_METHODS and not self._calls.targets(call):
-                return f"`.{last}()` runs on the host"
-            if self._is_of_arrays(call, call.func.value, function):
-                return f"`.{last}()` is a method of arrays, which compiled code gets as tensors"
-            if not self._calls.targets(call) and (
-                is_of_environment(call) or draws_batch(call) or last_name(call.func.value) in _SPACES
-            ):
-                return f"`.{last}()` runs on the host"
-            if last in _GROWING and is_outer(self._infer, call.func.value, function):
-                if self._infer.value(call.func.value).kind not in ("metric", "model", "layer", "optimizer"):
-                    return f"`.{last}()` writes to a container outside the step"
-        elif last in _HOST_BUILTINS and not self._infer.names.lookup(last, self._infer.names.scope_of(call)):
+            reason = self._by_method(call, call.func, last, function)
+            # A layer may go by such a name: `self.batch(inputs)`.
+            return "" if reason and self._infer.value(call.func).kind in ("layer", "model") else reason
+        if last in _HOST_BUILTINS and not self._infer.names.lookup(last, self._infer.names.scope_of(call)):
             if last not in ("float", "int", "bool", "round") or not self._takes_constant(call):
                 return f"`{last}()` runs on the host"
+        return ""
+
+    def _by_method(self, call: cst.Call, method: cst.Attribute, last: str, function: Function | None) -> str:
+        if last in _HOST_METHODS and not self._calls.targets(call):
+            return f"`.{last}()` runs on the host"
+        if self._is_of_arrays(call, method.value, function):
+            return f"`.{last}()` is a method of arrays, which compiled code gets as tensors"
+        if not self._calls.targets(call) and (
+            is_of_environment(call) or draws_batch(call) or last_name(method.value) in _SPACES
+        ):
+            return f"`.{last}()` runs on the host"
+        if last in _GROWING and is_outer(self._infer, method.value, function):
+            if self._infer.value(method.value).kind not in ("metric", "model", "layer", "optimizer"):
+                return f"`.{last}()` writes to a container outside the step"
         return ""
 
     def _is_of_arrays(self, call: cst.Call, given: cst.BaseExpression, function: Function | None) -> bool:

@@ -13,6 +13,7 @@ from tflint_perf.model.batches import Batches
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.compiled import Compiled
 from tflint_perf.model.epochs import Epochs
+from tflint_perf.model.given_models import GivenModels
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.outside import RUN_OVER
 from tflint_perf.model.reach import leads_to
@@ -52,11 +53,13 @@ _PER_BATCH_CALLBACKS = frozenset(
 class Loops:
     """Answers the kind of a loop and whether a place runs per step."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, compiled: Compiled) -> None:
+    def __init__(
+        self, infer: Inference, calls: CallGraph, compiled: Compiled, given_models: GivenModels
+    ) -> None:
         self._infer = infer
         self._calls = calls
         self.batches = Batches(infer, calls, self)
-        self.actions = Actions(infer, calls, compiled, self)
+        self.actions = Actions(infer, calls, compiled, given_models, self)
         self._epochs = Epochs(infer, calls, compiled, self.actions, self)
         self._walk = infer.walk
         self._kinds: dict[Loop, LoopKind] = {}

@@ -168,6 +168,14 @@ class Nothing:
 NOTHING = Nothing()
 
 
+def name_given(function: Function) -> str:
+    """The name by which other files give a function its arguments; of a constructor, that of its class comes first."""
+    owner = function.owner
+    if function.name == "__init__" and owner is not None and owner.function is None:
+        return f"{owner.name}.__init__"
+    return name_outside(function)
+
+
 def name_outside(function: Function) -> str:
     """The name by which other files may reach a function: "f", "Class.method", and "make>step" of what `make` defines and
     returns; "" where they can't."""

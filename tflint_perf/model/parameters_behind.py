@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.model.outside import name_outside
+from tflint_perf.model.outside import name_given
 from tflint_perf.model.scopes import Binding, Function
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model
+    from tflint_perf.model.calls import CallGraph
+    from tflint_perf.model.infer import Inference
 
 # Names, attributes and calls are followed no deeper than this.
 _DEEPEST = 4
@@ -22,31 +24,26 @@ def parameters_behind(model: Model, node: cst.BaseExpression) -> set[tuple[str, 
     as other files know that, its own name, and its place in a call."""
     return {
         (name, parameter, function.place_of(parameter))
-        for function, parameter in _behind(model, node, 0)
-        if (name := _name(function))
+        for function, parameter in behind(model.infer, model.calls, node)
+        if (name := name_given(function))
     }
 
 
-def _behind(model: Model, node: cst.BaseExpression | None, depth: int) -> Iterator[tuple[Function, str]]:
+def behind(
+    infer: Inference, calls: CallGraph, node: cst.BaseExpression | None, depth: int = 0
+) -> Iterator[tuple[Function, str]]:
+    """The same parameters by their functions and names, also of functions that other files can't name."""
     if depth > _DEEPEST:
         return
-    found = model.infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+    found = infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
     bindings: list[Binding] = found[1] if found is not None else []
     if isinstance(node, cst.Attribute):
-        bindings = model.infer.classes.bindings_of(node)
+        bindings = infer.classes.bindings_of(node)
     for binding in bindings:
         function = found[0].function if found is not None else None
         if binding.kind == "param" and function is not None:
             yield function, binding.name
-            for given in model.calls.arguments(function, binding.name):
-                yield from _behind(model, given, depth + 1)
+            for given in calls.arguments(function, binding.name):
+                yield from behind(infer, calls, given, depth + 1)
         elif binding.kind == "assign" and binding.path == ():
-            yield from _behind(model, binding.value, depth + 1)
-
-
-def _name(function: Function) -> str:
-    """The name by which other files call a function; of a constructor, that of its class comes first."""
-    owner = function.owner
-    if function.name == "__init__" and owner is not None and owner.function is None:
-        return f"{owner.name}.__init__"
-    return name_outside(function)
+            yield from behind(infer, calls, binding.value, depth + 1)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tflint_perf.model.feeds import Feeds
     from tflint_perf.model.file_reads import FileReads
     from tflint_perf.model.forward_passes import ForwardPasses
+    from tflint_perf.model.given_models import GivenModels
     from tflint_perf.model.gpu_memory import GpuMemory
     from tflint_perf.model.gradient_sums import GradientSums
     from tflint_perf.model.graph_inputs import GraphInputs
@@ -115,8 +116,10 @@ class Parts:
     calls: CallGraph = part("calls.CallGraph", "infer")
     # What is compiled, and what surely runs in eager mode.
     compiled: Compiled = part("compiled.Compiled", "infer", "calls")
+    # Models that other files give.
+    given_models: GivenModels = part("given_models.GivenModels", "infer", "calls")
     # Kinds of loops, and what runs per step.
-    loops: Loops = part("loops.Loops", "infer", "calls", "compiled")
+    loops: Loops = part("loops.Loops", "infer", "calls", "compiled", "given_models")
     # Conditions on counters and flags.
     guards: Guards = part("guards.Guards", "infer", "calls", "loops")
     # Gradient steps.

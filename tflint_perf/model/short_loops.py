@@ -49,6 +49,8 @@ _LISTS_OF_DEVICES_AND_FILES = frozenset(
         "tf.gfile.ListDirectory",
     ]
 )
+# What the name of a file goes by.
+_FILE = re.compile(r"(^|_)(path|file|file_?name|fname)$", re.I)
 _SHOWING_PICTURES = frozenset({"imshow", "imsave", "display"})
 _TRAINING = frozenset({"gradient", "apply_gradients", "minimize", "train_on_batch", "fit", "run"})
 _LIKE_THEIR_FIRST = frozenset(["enumerate", "sorted", "list", "reversed", "tqdm"])
@@ -140,6 +142,8 @@ def _setting(node: cst.BaseExpression) -> str:
 def runs_over_files(infer: Inference, loop: Loop | None) -> bool:
     """Whether a loop runs over the names of files."""
     iterable = loop.iterable if loop is not None else None
+    if loop is not None and isinstance(loop.node, cst.For) and _names_file(loop.node):
+        return True
     while isinstance(iterable, cst.Call) and callee_name(iterable) in _LIKE_THEIR_FIRST and iterable.args:
         iterable = iterable.args[0].value
     found = infer.bindings_reaching(iterable) if isinstance(iterable, cst.Name) else None
@@ -148,6 +152,14 @@ def runs_over_files(infer: Inference, loop: Loop | None) -> bool:
     return (
         isinstance(iterable, cst.Call) and infer.names.qualified(iterable.func) in _LISTS_OF_DEVICES_AND_FILES
     )
+
+
+def _names_file(loop: cst.For) -> bool:
+    """Whether a loop, which may count, gives its values to what the name of a file goes by: `for i, path in enumerate(x)`."""
+    names = list(target_names(loop.target))
+    if isinstance(loop.iter, cst.Call) and callee_name(loop.iter) == "enumerate":
+        names = names[1:]
+    return len(names) == 1 and _FILE.search(names[0].value) is not None
 
 
 def _literal(infer: Inference, name: cst.Name) -> cst.List | cst.Tuple | None:

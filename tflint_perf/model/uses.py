@@ -169,8 +169,8 @@ def _call_of_given(model: Model, call: cst.Call) -> Iterator[Use]:
 
 
 def _given(model: Model, call: cst.CSTNode) -> Iterator[Given]:
-    """The arguments of a call that something is said of: batches are taken from them, they are some, or the device made
-    them."""
+    """The arguments of a call that something is said of: batches are taken from them, they are some, the device made them,
+    or they are models."""
     for at, arg in enumerate(call.args if isinstance(call, cst.Call) else ()):
         if arg.star:
             return
@@ -182,8 +182,9 @@ def _given(model: Model, call: cst.CSTNode) -> Iterator[Given]:
             how = model.host_batches.sources.of(arg.value)
             path = _path_of_object(model, arg.value)
             made = how is None and not path and model.on_device.is_made_there(arg.value)
-            if how is not None or path or made or few:
-                yield Given(name, place, how, path, made, few)
+            is_model = model.value(arg.value).kind == "model"
+            if how is not None or path or made or few or is_model:
+                yield Given(name, place, how, path, made, few, is_model)
         elif few:
             yield Given(name, place, None, size=few)
 
