@@ -31,6 +31,8 @@ _GENERATORS = re.compile(
 )
 # What gives batches, or samples, goes by one of these names, where nothing else is known of it.
 _STREAMS = re.compile(r"(^|_)(ds|dataset|(data)?_?(loader|generator|gen|iterator)|batches)$", re.I)
+# What follows in a chain behind `batch`, and gives batches still.
+_OF_BATCHES = frozenset({"enumerate", "prefetch", "shuffle", "take", "skip", "repeat", "cache", "map", "as_numpy_iterator"})
 # Arguments of `fit`, `evaluate` and `predict` that only make sense for a whole dataset.
 _OF_WHOLE_DATASETS = ("steps", "steps_per_epoch", "validation_data", "validation_split", "validation_steps")
 
@@ -110,9 +112,19 @@ class Batches:
 
     def _is_stream(self, source: cst.BaseExpression) -> bool:
         if isinstance(source, cst.Call):
-            return _GENERATORS.search(callee_name(source)) is not None
+            return _GENERATORS.search(callee_name(source)) is not None or self._is_batched(source)
         named = isinstance(source, cst.Name | cst.Attribute) and _STREAMS.search(last_name(source))
         return bool(named) and not self._infer.value(source).known
+
+    def _is_batched(self, source: cst.BaseExpression) -> bool:
+        """Whether what nothing is known of is batched as a dataset is: `data.shuffle(n).batch(32).enumerate()`."""
+        while isinstance(source, cst.Call) and isinstance(source.func, cst.Attribute):
+            if callee_name(source) in ("batch", "padded_batch"):
+                return not self._infer.value(source).known
+            if callee_name(source) not in _OF_BATCHES:
+                return False
+            source = source.func.value
+        return False
 
     def _is_trial(self, call: cst.Call) -> bool:
         """Whether the loop makes the model anew: a fold or trial, whose slices are datasets."""
