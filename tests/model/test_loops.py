@@ -183,6 +183,11 @@ KINDS = {
         "for i in range(n):\n  for _ in range(config['disc_iters']): train_step(x)\n  train_step(x)",
         ["step", "none"],
     ),
+    "a function that trains a critic several times": (
+        "def step(x):\n  for _ in range(config.d_steps): train_step(x)\n  with tf.GradientTape() as tape: loss = model(x)\n"
+        "  tape.gradient(loss, model.trainable_variables)\nfor i in range(n): step(x)",
+        ["step", "step"],
+    ),
     "the steps of a critic by themselves": ("for _ in range(n_critic): train_step(x)", ["step"]),
     "a step with others at one of two counts": (
         "for i in range(n):\n  train_step(x)\n  if i % 10 == 0 or i % 25 == 0:\n    for t in dataset: train_step(t)",

@@ -18,6 +18,13 @@ PREAMBLE = dedent("""\
 ROWS = PREAMBLE.count("\n")
 
 SILENT = {
+    "a loop on some steps that looks at what was learnt": """
+        for step in range(steps):
+            model.train_on_batch(x, y)
+            if step % 100 == 0:
+                for i in range(classes):
+                    save(model(noise[i]))
+        """,
     "a layer that may hold variables, made on each call": """
         class Actor(tf.keras.Model):
             def call(self, x):
@@ -405,6 +412,17 @@ SILENT = {
 }
 
 FLAGGED = {
+    "at the end of some epochs": (
+        """
+        for epoch in range(epochs):
+            for x, y in dataset:
+                model.train_on_batch(x, y)
+            if epoch % 10 == 0:
+                for i in range(classes):
+                    save(model(noise[i]))
+        """,
+        [7],
+    ),
     "beside the losses of each output": (
         """
         def test(losses):

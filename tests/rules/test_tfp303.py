@@ -401,6 +401,19 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a session that runs what an optimizer made, by any name": (
+        """
+        first = tf.compat.v1.train.AdamOptimizer(1e-4).minimize(loss)
+        def get(n):
+            return np.array([cv2.imread(p) / 255.0 for p in random.sample(paths, n)])
+        with tf.compat.v1.Session() as sess:
+            for i in range(1000):
+                batch = get(32)
+                sess.run([first, loss], {images: batch})
+        """,
+        [7],
+        "`get(32)` makes a batch",
+    ),
     "a generator that gathers samples until they are a batch": (
         """
         def batches(paths):

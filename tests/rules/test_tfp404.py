@@ -31,6 +31,9 @@ train_op = tf.train.AdamOptimizer().minimize(loss)
 SILENT = {
     "a session that restores a graph and asks it": "import tensorflow.compat.v1 as tf\nsess = tf.Session()\n"
     "tf.train.import_meta_graph('net.meta').restore(sess, 'net')\nfor i in range(9):\n    sess.run('logits:0')\n",
+    "a session that loads weights": "import tensorflow.compat.v1 as tf\nimport numpy as np\nread = np.load('vgg.npy').item()\n"
+    "w = tf.get_variable('w', (3,))\nwith tf.Session() as sess:\n    for i in range(9):\n"
+    "        update = tf.assign(w, read[i])\n        sess.run(update)\n",
     "a session that counts": "import tensorflow.compat.v1 as tf\nn = tf.Variable(0)\nincrement = tf.assign(n, n + 1)\n"
     "with tf.Session() as sess:\n    for i in range(9):\n        sess.run(increment)\n",
     "memory growth by its first name": TF + "tf.config.gpu.set_per_process_memory_growth(True)\n" + FIT,

@@ -32,7 +32,9 @@ _GENERATORS = re.compile(
 # What gives batches, or samples, goes by one of these names, where nothing else is known of it.
 _STREAMS = re.compile(r"(^|_)(ds|dataset|(data)?_?(loader|generator|gen|iterator)|batches)$", re.I)
 # What follows in a chain behind `batch`, and gives batches still.
-_OF_BATCHES = frozenset({"enumerate", "prefetch", "shuffle", "take", "skip", "repeat", "cache", "map", "as_numpy_iterator"})
+_OF_BATCHES = frozenset(
+    {"enumerate", "prefetch", "shuffle", "take", "skip", "repeat", "cache", "map", "as_numpy_iterator"}
+)
 # Arguments of `fit`, `evaluate` and `predict` that only make sense for a whole dataset.
 _OF_WHOLE_DATASETS = ("steps", "steps_per_epoch", "validation_data", "validation_split", "validation_steps")
 

@@ -14,7 +14,7 @@ from tflint_perf.model.compiled import Compiled
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.reach import leads_to
 from tflint_perf.model.scopes import Function, Loop
-from tflint_perf.model.short_loops import is_part_of_one_iteration
+from tflint_perf.model.short_loops import counts_steps_of_critic, is_part_of_one_iteration
 from tflint_perf.model.size_of_calls import BATCH_SIZE, is_of_environment
 from tflint_perf.model.steps import is_under_tape
 from tflint_perf.model.syntax import callee_name, integer, is_name, last_name
@@ -79,6 +79,11 @@ class Epochs:
             return True
         return any(map(self.has_step_loop, self._calls.targets(call)))
 
+    def only_counts_inferences(self, loop: Loop) -> bool:
+        """Whether a loop counts what it infers: it goes through no data, makes no gradient steps and acts in no
+        environment."""
+        return _is_counting(loop) and self._counts_inferences(loop)
+
     # One step, for all that loops in it
 
     def _are_parts_of_one_step(self, inside: list[Inside], own: list[cst.Call], *, takes: bool) -> bool:
@@ -97,6 +102,7 @@ class Epochs:
             or (takes and self._counts_inferences(part))
             or (takes and learns and self._trains_on_same_batch(part))
             or (applies and self._gathers_gradients(part))
+            or (learns and isinstance(part, Loop) and counts_steps_of_critic(part))
             for part in inside
         )
 

@@ -38,6 +38,7 @@ _WRITERS = re.compile(
     re.I,
 )
 _TRAINING = ("apply_gradients", "train_on_batch", "minimize", "fit", "fit_generator")
+_UPDATES = frozenset({"minimize", "apply_gradients"})
 _TRAIN_OP = re.compile(r"train|opt(im)?|solver|minimi[sz]e|update|step", re.I)
 # What is measured of the training data, not done: `model.train_accuracy`.
 _MEASURED = re.compile(r"_(acc(uracy)?|loss(es)?|cost|metrics?|errors?|scores?|summar(y|ies))$", re.I)
@@ -146,7 +147,22 @@ class FileReads:
         given = argument(call, 0, "fetches")
         fetched = [e.value for e in given.elements] if isinstance(given, cst.List | cst.Tuple) else [given]
         names = [last_name(node) for node in fetched]
-        return any(_TRAIN_OP.search(name) and not _MEASURED.search(name) for name in names)
+        return any(_TRAIN_OP.search(name) and not _MEASURED.search(name) for name in names) or any(
+            map(self._is_of_optimizer, fetched)
+        )
+
+    def _is_of_optimizer(self, op: cst.BaseExpression | None) -> bool:
+        """Whether an op was made by an optimizer: `optimizer.minimize(loss)`."""
+        found = self._infer.bindings_reaching(op) if isinstance(op, cst.Name) else None
+        bindings = found[1] if found is not None else []
+        if isinstance(op, cst.Attribute):
+            bindings = self._infer.classes.bindings_of(op)
+        return any(
+            binding.path == ()
+            and isinstance(binding.value, cst.Call)
+            and callee_name(binding.value) in _UPDATES
+            for binding in bindings
+        )
 
     def writes(self, loop: Loop) -> cst.Call | None:
         """A call in an iteration that may change a file."""

@@ -107,6 +107,7 @@ class Guards:
             if (
                 isinstance(current, cst.For | cst.While)
                 and self._loops.kind(self._walk.loops[current]) == "step"
+                and not self._loops.looks_on(self._walk.loops[current])
             ):
                 return None
             child, current = current, parents.get(current)

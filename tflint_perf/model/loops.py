@@ -106,6 +106,12 @@ class Loops:
         """Whether calling a function runs a step loop."""
         return self._epochs.has_step_loop(function)
 
+    def looks_on(self, loop: Loop) -> bool:
+        """Whether a loop does no more than look at what was learnt, in a step of the loop around it: at one picture for
+        each class."""
+        outer = self.training_loop(loop.node)
+        return outer is not None and self.kind(outer) == "step" and self._epochs.only_counts_inferences(loop)
+
     def takes_batches(self, iterable: cst.BaseExpression) -> bool:
         """Whether iterating over it takes batches or samples from a dataset."""
         return runs_over_batches(self._infer.value(iterable))

@@ -110,6 +110,14 @@ def _is_part(infer: Inference, loop: Loop) -> bool:
     return _is_part_of_model(infer, iterable)
 
 
+def counts_steps_of_critic(loop: Loop) -> bool:
+    """Whether a loop runs as often as a critic is trained for each step of its generator: `for _ in range(self.d_steps)`."""
+    iterable = loop.iterable
+    if not isinstance(iterable, cst.Call) or callee_name(iterable) != "range" or not iterable.args:
+        return False
+    return _STEPS_OF_CRITICS.search(_setting(bound_of_range(iterable))) is not None
+
+
 def shows_a_few(calls: CallGraph, loop: Loop, made: Collection[cst.Call]) -> bool:
     """Whether a person looks at what a loop of a few iterations makes: `for _ in range(5): show_images(model(noise))`."""
     iterable = loop.iterable

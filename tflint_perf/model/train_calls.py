@@ -227,11 +227,16 @@ class TrainCalls:
         """Whether a name stands for an op that gives a variable a value, or for several of them."""
         found = self._infer.bindings_reaching(name)
         return found is not None and any(
-            isinstance(node, cst.Call) and assigned(self._infer, node) is not None
+            isinstance(node, cst.Call) and assigned(self._infer, node) is not None and self._computes(node)
             for binding in found[1]
             if binding.kind == "assign" and binding.value is not None
             for node in _listed(binding.value)
         )
+
+    def _computes(self, assignment: cst.Call) -> bool:
+        """Whether a variable is assigned what ops make, rather than what was read from a file."""
+        given = argument(assignment, 1 if self._infer.names.qualified(assignment.func) else 0, "value")
+        return given is not None and self._infer.value(given).kind in ("tensor", "variable")
 
     def trains_in_session(self, calls: list[cst.Call]) -> bool:
         """Whether `calls` run an op that trains and that this file makes, in a session."""
