@@ -28,7 +28,9 @@ class Given:
 
     `how` says how batches that are taken from it are made on the host. Of an object, `path` leads to its class, which may
     make batches by other ways than being run over: by a method, in an attribute. `made` says that it is a tensor which
-    the device made, `size` that it is one sample, or one batch, and `model` that it is a model of Keras.
+    the device made, `size` that it is one sample, or one batch. Of a model and a
+    dataset the `kind` is told; of a dataset also how far ahead its elements are made, what they are, and how they were made
+    large, as `Origin` has them.
     """
 
     name: str
@@ -37,7 +39,10 @@ class Given:
     path: str = ""
     made: bool = False
     size: Literal["", "sample", "batch"] = ""
-    model: bool = False
+    kind: Literal["", "model", "dataset", "iterator"] = ""
+    ready: str = ""
+    elements: str = ""
+    large: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from tflint_perf.caller import Caller, Given
 from tflint_perf.catalogue import catalogue
 from tflint_perf.linked import Linked
 from tflint_perf.model import Model
+from tflint_perf.model.given_streams import takers_of_streams
 from tflint_perf.model.outside import name_given, name_outside
 from tflint_perf.model.summary import paths_of_bases
 from tflint_perf.registry import rules_about
@@ -22,7 +23,7 @@ _PER_STEP = Caller(
     per_step=True,
     always=True,
     fates=frozenset({"shown"}),
-    given=(Given("*", -1, "stacked", made=True, size="batch", model=True),),
+    given=(Given("*", -1, "stacked", made=True, size="batch", kind="model"),),
     fed=True,
     trains=True,
     on_one_graph=True,
@@ -80,15 +81,12 @@ def _open(
         compiled = _supposing((_COMPILED,), model, asked, outside)
         differ |= found - _nodes(compiled)
         differ |= _nodes(pair for pair in compiled if pair[0] in of_compiled) - found
-    if not differ:
+    takers = {*takers_of_streams(model), *model.given_models.takers(differ)}
+    if not differ and not takers:
         return {}
     functions = model.calls.functions_outside(differ | model.draws.handed_on_from(differ))
     named = {name_outside(function): function.owner for function in functions}
-    named |= {
-        name: function.owner
-        for function in model.given_models.takers(differ)
-        if (name := name_given(function))
-    }
+    named |= {name: function.owner for function in takers if (name := name_given(function))}
     offered = dict.fromkeys(model.offered.names_of(differ), ())
     return offered | {
         name: paths_of_bases(model, owner) if owner is not None else ()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from tflint_perf.caller import Batch, Caller, Callers
+from tflint_perf.caller import Batch, Caller, Callers, Given
 from tflint_perf.model.outside import ClassFacts, Mapped
 from tflint_perf.model.summary import Part, Thing
-from tflint_perf.model.values import STREAMS, TENSOR, UNKNOWN, Origin, Value, stream_from
+from tflint_perf.model.values import STREAMS, TENSOR, UNKNOWN, Origin, Value, join, stream_from
 from tflint_perf.module_search import ELSEWHERE
 from tflint_perf.modules import Files, Found
 
@@ -199,6 +199,24 @@ class Linked:
         self.asked = True
         known = self._callers.get(function, ())
         return (*known, *self._supposed)
+
+    def given(self, function: str, parameter: str, place: int) -> Value:
+        """What callers in other files are known to give as a parameter, as far as they say anything."""
+        values = (
+            self._of_given(given)
+            for caller in self._callers.get(function, ())
+            for given in caller.given
+            if (given.name == parameter if given.name else given.at == place)
+        )
+        known = [value for value in values if value.known]
+        return join(known) if known else UNKNOWN
+
+    def _of_given(self, given: Given) -> Value:
+        if given.path:
+            return self._value(self._files.follow(self._file, given.path))
+        if given.kind in STREAMS:
+            return stream_from(Origin("", given.ready, given.elements, given.large), given.kind)  # type: ignore[arg-type]
+        return _of_kind(given.kind)
 
     def methods_sought(self) -> frozenset[str]:
         """The names of methods of which it is asked who calls them."""

@@ -9,6 +9,7 @@ import libcst as cst
 
 from tflint_perf.model.flow import reaching
 from tflint_perf.model.named_calls import builtin_or_qualified
+from tflint_perf.model.outside import name_given
 from tflint_perf.model.scopes import Binding, Scope
 from tflint_perf.model.values import (
     NEVER,
@@ -101,6 +102,8 @@ def _parameter(infer: Inference, binding: Binding, scope: Scope) -> Value:
         return told
     given = infer.arguments_of(function, binding.name)
     value = join([infer.value(argument) for argument in given]) if given else UNKNOWN
+    if not given and not told.known:
+        value = infer.outside.given(name_given(function), binding.name, function.place_of(binding.name))
     if value is UNKNOWN and not told.known and infer.by_use is not None:
         return infer.by_use.parameter(binding)
     if told.klass is not None and value.klass is None:

@@ -51,7 +51,7 @@ class GivenModels:
             given
             for function, name in behind(self._infer, self._calls, node)
             for given in self._calls.given_outside(function, name)
-            if given.model
+            if given.kind == "model"
         )
 
     def _kind(self, given: Given, method: str) -> str:

@@ -89,6 +89,9 @@ class Outside(Protocol):
     def callers(self, function: str) -> tuple[Caller, ...]:
         """Who in other files calls a function of this file: "train_step", "Agent.learn"."""
 
+    def given(self, function: str, parameter: str, place: int) -> Value:
+        """What callers in other files are known to give as a parameter."""
+
     def methods_sought(self) -> frozenset[str]:
         """The names of methods of which it is asked who calls them, also of objects that are given as parameters."""
 
@@ -155,6 +158,10 @@ class Nothing:
     def callers(self, function: str) -> tuple[Caller, ...]:
         """Nobody."""
         return ()
+
+    def given(self, function: str, parameter: str, place: int) -> Value:
+        """Unknown."""
+        return UNKNOWN
 
     def methods_sought(self) -> frozenset[str]:
         """None."""

@@ -14,16 +14,19 @@ from tflint_perf.model.loops import FITS, fitted
 from tflint_perf.model.methods import methods_of_several, objects_of_several
 from tflint_perf.model.outside import RUN_OVER, name_outside
 from tflint_perf.model.parameters_behind import parameters_behind
-from tflint_perf.model.prefetching import takes_many
+from tflint_perf.model.prefetching import readiness, takes_many
 from tflint_perf.model.scopes import Class
 from tflint_perf.model.short_loops import is_part_of_one_iteration
 from tflint_perf.model.summary import Use
 from tflint_perf.model.syntax import descendants, unwrapped
 from tflint_perf.model.usual import Usual
+from tflint_perf.model.values import STREAMS, Value
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model
 
+# Kinds of arguments of which more is said than that they are given.
+_TOLD = ("model", *STREAMS)
 # These keep what they are given, and run nothing of it.
 _SAVING = frozenset({"tf.train.Checkpoint", "tf.train.CheckpointManager"})
 
@@ -182,11 +185,22 @@ def _given(model: Model, call: cst.CSTNode) -> Iterator[Given]:
             how = model.host_batches.sources.of(arg.value)
             path = _path_of_object(model, arg.value)
             made = how is None and not path and model.on_device.is_made_there(arg.value)
-            is_model = model.value(arg.value).kind == "model"
-            if how is not None or path or made or few or is_model:
-                yield Given(name, place, how, path, made, few, is_model)
+            value = model.value(arg.value)
+            if how is not None or path or made or few or value.kind in _TOLD:
+                yield _told(model, Given(name, place, how, path, made, few), value)
         elif few:
             yield Given(name, place, None, size=few)
+
+
+def _told(model: Model, given: Given, value: Value) -> Given:
+    """The same, with what is said of a model or a dataset."""
+    match value.kind:
+        case "model":
+            return replace(given, kind="model")
+        case "dataset" | "iterator" as kind:
+            large, elements = model.late_shuffles.how_large(value), model.batching.elements(value)
+            return replace(given, kind=kind, ready=readiness(value), elements=elements, large=large)
+    return given
 
 
 def _files(model: Model, call: cst.CSTNode) -> Iterator[str | int]:
