@@ -292,3 +292,60 @@ def test_a_file_that_says_nothing_of_datasets_is_looked_at_for_what_it_batches(p
             show(encoder(x))
         """
     assert found(project, loader=loader, test=test) == ["TFP502 test batched"]
+
+
+TAKERS = """
+    import tensorflow as tf
+    class Fitter:
+        def __init__(self, net, loader):
+            self.net, self.loader = net, loader
+        def fit(self, data, epochs):
+            for epoch in range(epochs):
+                for x, y in data.batch(32):  # fit
+                    self.net.train_on_batch(x, y)
+        def fit_from_loader(self):
+            pairs = self.loader.pairs().batch(32)  # fit_from_loader
+            self.net.fit(pairs)
+"""
+LOADERS = """
+    import tensorflow as tf
+    class Loader:
+        def pairs(self):
+            return tf.data.Dataset.from_tensor_slices(load())
+    class Other:
+        def pairs(self):
+            return read_all()
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "found"),
+    [
+        (
+            "Fitter(net, Loader()).fit(tf.data.TFRecordDataset(name), 3)",
+            [("TFP502", "fit"), ("TFP506", "fit")],
+        ),
+        ("Fitter(net, Other()).fit(data=pairs, epochs=3)", [("TFP502", "fit"), ("TFP506", "fit")]),
+        ("Fitter(net, Other()).fit(read_all(), 3)", []),
+        ("Fitter(net, Loader()).fit_from_loader()", [("TFP502", "fit_from_loader")]),
+        ("Fitter(loader=Loader(), net=net).fit_from_loader()", [("TFP502", "fit_from_loader")]),
+        ("Fitter(net, Other()).fit_from_loader()", []),
+    ],
+)
+def test_a_dataset_that_another_file_gives_is_known_as_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, found: list[tuple[str, str]]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    takers, loaders, program = Path("takers.py"), Path("loaders.py"), Path("program.py")
+    takers.write_text(dedent(TAKERS))
+    loaders.write_text(dedent(LOADERS))
+    program.write_text(
+        "import tensorflow as tf\nfrom loaders import Loader, Other\nfrom takers import Fitter\n"
+        f"net = tf.keras.Sequential()\npairs = tf.data.Dataset.from_tensor_slices(load())\n{call}\n"
+    )
+    settings = Settings(root=Path(), rules=frozenset({"TFP502", "TFP506"}), project_root=Path())
+    lines = dedent(TAKERS).splitlines()
+    for linted in ([takers, loaders, program], [takers]):
+        result = lint_files(linted, settings, 1)[0]
+        places = [(f.code, lines[f.start.row - 1].rpartition("# ")[2]) for f in result.findings]
+        assert sorted(places) == found

@@ -13,7 +13,16 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.named_calls import builtin_or_qualified
 from tflint_perf.model.reach import remembered
 from tflint_perf.model.scopes import Binding, Loop
-from tflint_perf.model.syntax import argument, descendants, has_stars, integer, is_name, last_name, string
+from tflint_perf.model.syntax import (
+    argument,
+    descendants,
+    has_stars,
+    integer,
+    is_name,
+    last_name,
+    part_at,
+    string,
+)
 
 # A loop of so few iterations costs next to nothing.
 FEW = 16
@@ -238,7 +247,7 @@ class Iterations:
     @remembered
     def _number_of(self, binding: Binding, depth: int, _: frozenset[cst.Call]) -> int | None:
         if binding.kind == "assign" and binding.value is not None:
-            part = _part_at(binding.value, binding.path)
+            part = part_at(binding.value, binding.path)
             return self.number(part, depth + 1) if part is not None else None
         if binding.path != ():
             return None
@@ -336,15 +345,3 @@ class Iterations:
         if self._is_setting(node):
             name = _STEPS_OF_CRITICS.sub("", name)
         return bool(PARTS.search(name)) and name not in ("len", "range")
-
-
-def _part_at(value: cst.BaseExpression, path: tuple[int, ...] | None) -> cst.BaseExpression | None:
-    """What a name gets of a value: all of it, or an item of what is written out: `rows, columns = 1, 4`."""
-    for index in path or ():
-        if not isinstance(value, cst.Tuple | cst.List) or index >= len(value.elements):
-            return None
-        element = value.elements[index]
-        if not isinstance(element, cst.Element):
-            return None
-        value = element.value
-    return value if path is not None else None

@@ -9,6 +9,7 @@ import libcst as cst
 
 from tflint_perf.model.outside import name_given
 from tflint_perf.model.scopes import Binding, Function
+from tflint_perf.model.syntax import part_at
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model
@@ -45,5 +46,5 @@ def behind(
             yield function, binding.name
             for given in calls.arguments(function, binding.name):
                 yield from behind(infer, calls, given, depth + 1)
-        elif binding.kind == "assign" and binding.path == ():
-            yield from behind(infer, calls, binding.value, depth + 1)
+        elif binding.kind == "assign" and binding.value is not None:
+            yield from behind(infer, calls, part_at(binding.value, binding.path), depth + 1)

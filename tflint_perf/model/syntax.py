@@ -298,3 +298,15 @@ def is_constant(node: cst.CSTNode) -> bool:
 def is_name(node: cst.CSTNode | None, value: str) -> bool:
     """Whether `node` is the plain name `value`."""
     return isinstance(node, cst.Name) and node.value == value
+
+
+def part_at(value: cst.BaseExpression, path: tuple[int, ...] | None) -> cst.BaseExpression | None:
+    """What a name gets of a value: all of it, or an item of what is written out: `rows, columns = 1, 4`."""
+    for index in path or ():
+        if not isinstance(value, cst.Tuple | cst.List) or index >= len(value.elements):
+            return None
+        element = value.elements[index]
+        if not isinstance(element, cst.Element):
+            return None
+        value = element.value
+    return value if path is not None else None
