@@ -322,7 +322,7 @@ LOADERS = """
     ("call", "found"),
     [
         (
-            "Fitter(net, Loader()).fit(tf.data.TFRecordDataset(name), 3)",
+            "Fitter(net, Other()).fit(tf.data.TFRecordDataset(name), 3)",
             [("TFP502", "fit"), ("TFP506", "fit")],
         ),
         ("Fitter(net, Other()).fit(data=pairs, epochs=3)", [("TFP502", "fit"), ("TFP506", "fit")]),
