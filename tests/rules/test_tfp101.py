@@ -39,6 +39,10 @@ SILENT = {
     + "run = tf.function(step)\nfor x, y in dataset: run(x, y)\n",
     "Keras train_step": "class M(tf.keras.Model):\n  def train_step(self, data):\n    x, y = data\n"
     + inline(4),
+    "Keras train_step where everything is turned eager": (
+        "tf.config.run_functions_eagerly(True)\nclass M(tf.keras.Model):\n  def train_step(self, data):\n    x, y = data\n"
+        + inline(4)
+    ),
     "a compiled step where everything is turned eager": (
         "tf.config.run_functions_eagerly(True)\n@tf.function\ndef step(x, y):\n"
         + inline(4)

@@ -100,7 +100,7 @@ class Compiled:
         self._traced.update(of_keras)
         self._traceable = set(self._traced)
         if self._everything_eager():
-            self._switched_off = self._traced.difference(of_keras)
+            self._switched_off = self._traced.difference(of_keras) | self._by_keras
             self._traced.clear()
         states: dict[Function, State] = dict.fromkeys(self._traced, "compiled")
         states.update(dict.fromkeys(self._handed.on_host, "unknown"))
