@@ -90,6 +90,8 @@ class ConvertPerBatch(Rule):
             unchanged = _is_unchanged_array(model, given)
             if not unchanged and not _is_host_batch(model, call, given):
                 continue
+            if model.loops.batches.is_made_one_of(call):
+                continue
             # A gradient step behind a guard is a step all the same, and takes this batch.
             if (
                 model.feeds.a_step(call)

@@ -20,6 +20,16 @@ def train_step(x, y):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "one picture, of which a batch is made next": """
+        while True:
+            picture = camera.get_pictures()
+            picture = picture / 255.0
+            x = tf.convert_to_tensor(picture, dtype=tf.float32)
+            x = tf.expand_dims(x, 0)
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(x))
+            optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+        """,
     "what another batch of the same name takes the place of": """
         for step in range(1000):
             if step % 100 == 0:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.elements import adds_batch_axis
 from tflint_perf.model.flow import loops_around
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import Binding
@@ -20,6 +22,7 @@ from tflint_perf.model.syntax import (
     last_name,
     mentions,
     names_read,
+    target_names,
     unwrapped,
 )
 
@@ -57,6 +60,23 @@ class Batches:
         if found is None:
             return _is_part_of_shape(node)
         return bool(found[1]) and all(b.path == () and _is_part_of_shape(b.value) for b in found[1])
+
+    def is_made_one_of(self, call: cst.Call) -> bool:
+        """Whether what a call gives is one sample, of which a batch is made next: `x = tf.expand_dims(x, 0)`."""
+        parents = self._infer.walk.parents
+        target = parents.get(call)
+        if not isinstance(target, cst.Assign) or len(target.targets) != 1:
+            return False
+        names = {name.value for name in target_names(target.targets[0].target)}
+        home = self._infer.names.scope_of(call)
+        return any(
+            self._infer.names.scope_of(name) is home
+            and (found := self._infer.bindings_reaching(name)) is not None
+            and any(binding.value is call for binding in found[1])
+            and adds_batch_axis(_around(parents, name))
+            for each in names
+            for name in self._infer.walk.names.get(each, ())
+        )
 
     def is_made_anew(self, node: cst.CSTNode) -> bool:
         """Whether a loop runs `node`, here or through a call."""
@@ -162,6 +182,14 @@ class Batches:
         found = self._infer.bindings_reaching(node)
         values = [b.value for b in found[1] if b.value is not None] if found is not None else []
         return [node, *values]
+
+
+def _around(parents: Mapping[cst.CSTNode, cst.CSTNode], node: cst.CSTNode) -> cst.CSTNode:
+    """The call that is given a name, or the item that is taken of it; else the name."""
+    around = parents.get(node)
+    if isinstance(around, cst.Arg):
+        around = parents.get(around)
+    return around if isinstance(around, cst.Call | cst.Subscript) else node
 
 
 def _is_part_of_shape(node: cst.CSTNode | None) -> bool:
