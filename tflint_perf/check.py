@@ -186,10 +186,12 @@ def _first_look(
 
 def _opened(model: Model, rules: list[type[Rule]], reports: Reports, outside: Outside, ask: bool) -> _Opened:
     """The functions that are open, where one asks, and anything depended on who calls them."""
-    if not (ask and isinstance(outside, Linked) and outside.asked):
+    if not (ask and isinstance(outside, Linked)):
         return _Opened()
-    from tflint_perf.left_open import is_called_by_none, left_open
+    from tflint_perf.left_open import depends_on_callers, is_called_by_none, left_open
 
+    if not guarded("callers", partial(depends_on_callers, model, outside)):
+        return _Opened()
     if guarded("callers", partial(is_called_by_none, model, outside)):
         return _Opened(unasked=True)
     return _Opened(left_open(model, rules, reports, outside))

@@ -36,6 +36,11 @@ _ONCE = Caller("call", "eager")
 _CONSUMING = Caller("consume", which="*")
 
 
+def depends_on_callers(model: Model, outside: Linked) -> bool:
+    """Whether any answer depended on who calls the functions of this file, or may depend on what they are given."""
+    return outside.asked or any(takers_of_streams(model))
+
+
 def is_called_by_none(model: Model, outside: Linked) -> bool:
     """Whether it is known that no other file of the project runs anything of this one."""
     infer = model.infer

@@ -173,7 +173,7 @@ def _call_of_given(model: Model, call: cst.Call) -> Iterator[Use]:
 
 def _given(model: Model, call: cst.CSTNode) -> Iterator[Given]:
     """The arguments of a call that something is said of: batches are taken from them, they are some, the device made them,
-    or they are models."""
+    or they are models or datasets."""
     for at, arg in enumerate(call.args if isinstance(call, cst.Call) else ()):
         if arg.star:
             return
