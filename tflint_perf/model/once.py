@@ -69,6 +69,8 @@ class Once:
             match current:
                 case cst.If() if child is not current.test and _makes_what_it_asks_for(current.test, current):
                     return True
+                case cst.If() if child is current.body and self._keeps_what_it_compares(current):
+                    return True
                 case cst.IfExp() if child is not current.test and self._is_kept_choice(current):
                     return True
                 case cst.ExceptHandler():
@@ -83,6 +85,20 @@ class Once:
                 return False
             child, current = current, self._walk.parents.get(current)
         return False
+
+    def _keeps_what_it_compares(self, node: cst.If) -> bool:
+        """Whether something is made anew only where what an object keeps says that it is another one:
+        `if size != self.size: self.make(size)`, where the method keeps the size."""
+        compared = _kept_by_self(node.test)
+        if not compared:
+            return False
+        made_by = [
+            target.node.body
+            for call in descendants(node.body)
+            if isinstance(call, cst.Call)
+            for target in self._calls.targets(call)
+        ]
+        return any(not compared.isdisjoint(_written(body)) for body in (node.body, *made_by))
 
     def _loop_around(self, node: cst.CSTNode) -> Loop | None:
         """The innermost loop of the same function around `node`, but for one over variables or layers."""
@@ -142,6 +158,18 @@ def _asked_for(test: cst.BaseExpression) -> set[str]:
     if isinstance(test, cst.Name | cst.Attribute):
         names.add(last_name(test))
     return names
+
+
+def _kept_by_self(test: cst.BaseExpression) -> set[str]:
+    """The attributes of `self` that a condition says are other ones."""
+    return {
+        part.attr.value
+        for comparison in descendants(test)
+        if isinstance(comparison, cst.Comparison)
+        and any(isinstance(target.operator, cst.NotEqual) for target in comparison.comparisons)
+        for part in descendants(comparison)
+        if isinstance(part, cst.Attribute) and is_name(part.value, "self")
+    }
 
 
 def _mentioned(node: cst.CSTNode) -> set[str]:
