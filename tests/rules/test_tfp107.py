@@ -907,6 +907,16 @@ def test_the_fix_is_refused_where_tracing_would_change_the_function(reason: str,
     assert notes("TFP107", source) == [f"no fix: {reason} (line {ROWS + 3})"]
 
 
+def test_code_for_any_backend_of_keras_gets_no_function_of_tensorflow() -> None:
+    source = (
+        "import keras\nfrom keras import ops\nmodel = keras.Sequential()\n"
+        "def act(x):\n    return model(x, training=False)\nfor i in range(1000):\n    act(ops.zeros((1, 4)))\n"
+    )
+    alone = "the file imports Keras alone, which may run on other backends than TensorFlow"
+    assert notes("TFP107", source) == [f"no fix: {alone} (line 4)"]
+    assert "@tf.function" in fixed("TFP107", f"import tensorflow as tf\n{source}")
+
+
 def test_an_input_that_gets_longer_would_be_traced_for_each_length() -> None:
     source = (
         PREAMBLE

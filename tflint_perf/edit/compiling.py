@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tflint_perf.edit.editor import Editor
+from tflint_perf.model.frameworks import imports_keras_alone
 from tflint_perf.model.scopes import Function
 from tflint_perf.rule import Refusal, Repair
 
@@ -12,6 +13,10 @@ def compile_function(edit: Editor, function: Function) -> Repair | Refusal:
     model = edit.model
     if any(model.infer.compiles(decorator.decorator) for decorator in function.decorators):
         return Refusal("it is a `tf.function`, which the file has run in eager mode", function.node)
+    if imports_keras_alone(model.walk):
+        return Refusal(
+            "the file imports Keras alone, which may run on other backends than TensorFlow", function.node
+        )
     obstacle = model.tracing.obstacle_in_function(function)
     if obstacle is not None:
         return Refusal(obstacle.reason, obstacle.node)

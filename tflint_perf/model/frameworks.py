@@ -1,6 +1,8 @@
-"""Which frameworks besides TensorFlow a file imports."""
+"""Which frameworks a file imports: TensorFlow, Keras alone, or others."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from tflint_perf.model.walk import Walk
 
@@ -9,10 +11,18 @@ _OTHERS = frozenset({"torch", "mxnet", "paddle", "chainer", "jax", "mindspore"})
 
 def imports_another(walk: Walk) -> bool:
     """Whether the file imports a framework whose objects have methods of the same names."""
-    return any(
-        binding.imported.split(".", 1)[0] in _OTHERS
-        for scope in walk.scopes.values()
-        for bindings in scope.bindings.values()
-        for binding in bindings
-        if binding.imported
-    )
+    return not _OTHERS.isdisjoint(_packages(walk))
+
+
+def imports_keras_alone(walk: Walk) -> bool:
+    """Whether the file imports Keras by itself, which may run on another backend, and not TensorFlow."""
+    packages = set(_packages(walk))
+    return "keras" in packages and "tensorflow" not in packages
+
+
+def _packages(walk: Walk) -> Iterator[str]:
+    for scope in walk.scopes.values():
+        for bindings in scope.bindings.values():
+            for binding in bindings:
+                if binding.imported:
+                    yield binding.imported.split(".", 1)[0]
