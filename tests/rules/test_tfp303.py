@@ -952,6 +952,17 @@ FLAGGED = {
         [6],
         "`batches` makes a batch",
     ),
+    "an object that maps over the samples of a batch": (
+        """
+        class Batches(tf.keras.utils.Sequence):
+            def __getitem__(self, i):
+                return tf.map_fn(load, self.paths[i * 32 : i * 32 + 32], fn_output_signature=tf.float32)
+        batches = Batches()
+        model.fit(batches, epochs=10)
+        """,
+        [6],
+        "`batches` makes a batch",
+    ),
     "ops in eager mode, sample by sample": (
         """
         def prepare(image):

@@ -168,8 +168,9 @@ class HostBatches:
         return how
 
     def _works_on_samples(self, function: Function, depth: int = 0) -> bool:
-        """Whether a function, or one that it calls, calls anything for one sample after the other."""
-        return any(self._model.loops.innermost_loop(call) is not None for call in function.calls) or any(
+        """Whether a function, or one that it calls, calls anything for one sample after the other, or by `tf.map_fn`."""
+        loop_of, name_of = self._model.loops.innermost_loop, self._infer.names.qualified
+        return any(loop_of(call) or name_of(call.func) == "tf.map_fn" for call in function.calls) or any(
             self._works_on_samples(target, depth + 1)
             for call in function.calls
             for target in (self._model.calls.targets(call) if depth < _DEEPEST else ())
