@@ -187,3 +187,22 @@ def test_a_model_that_another_file_gives_is_known_as_one(
     for linted in ([user, program], [user]):
         result = lint_files(linted, settings, 1)[0]
         assert [finding.code for finding in result.findings] == found
+
+
+@pytest.mark.parametrize(("base", "found"), [("Base", ["TFP107"]), ("object", [])])
+def test_what_is_done_to_an_object_tells_more_than_a_class_with_a_base_that_nobody_knows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, base: str, found: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    user, program = Path("draws.py"), Path("program.py")
+    user.write_text(
+        "import tensorflow as tf\nclass Drawing:\n    def draw(self, net, steps):\n        for step in range(steps):\n"
+        "            show(net(tf.zeros((1, 9)), training=False))\n"
+    )
+    program.write_text(
+        "from elsewhere import Base\nfrom draws import Drawing\n"
+        f"class Net({base}):\n    def __call__(self, x, training):\n        return x\nDrawing().draw(Net(), 100)\n"
+    )
+    settings = Settings(root=Path(), rules=frozenset({"TFP107"}), project_root=Path())
+    result = lint_files([user, program], settings, 1)[0]
+    assert [finding.code for finding in result.findings] == found

@@ -213,7 +213,10 @@ class Linked:
 
     def _of_given(self, given: Given) -> Value:
         if given.path:
-            return self._value(self._files.follow(self._file, given.path))
+            value = self._value(self._files.follow(self._file, given.path))
+            facts = self.class_facts(value.outside.removesuffix("()"))
+            # What is done to an object tells more than a class whose base nobody knows.
+            return value if value.kind != "instance" or not facts.has_foreign_base else UNKNOWN
         if given.kind in STREAMS:
             return stream_from(Origin("", given.ready, given.elements, given.large), given.kind)  # type: ignore[arg-type]
         return _of_kind(given.kind)
