@@ -741,7 +741,7 @@ LEFT = {
     ),
     "a layer that is frozen half-way": (
         "for epoch in range(9):\n    if epoch == 5:\n        model.trainable = True\n    for x, y in dataset:\n" + inline(8),
-        "`.trainable` changes in the loop (line 12)",
+        "what is trained changes between calls (line 12)",
     ),
     "an option that the loop changes": (
         "for epoch in range(9):\n    args.scale = epoch / 9\n    for x, y in dataset:\n"
@@ -894,3 +894,83 @@ def test_a_loop_in_a_function_inside_another_is_compiled() -> None:
         + "    train()\nmain()\n"
     )
     assert notes("TFP101", source) == []
+
+
+BETWEEN_CALLS = {
+    "what is trained is decided anew": (
+        """
+        def step(x, y):
+            with tf.GradientTape() as tape:
+                loss = loss_fn(y, model(x))
+            variables = model.trainable_variables
+            optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+        def run():
+            for x, y in dataset:
+                step(x, y)
+        model.trainable = False
+        run()
+        model.trainable = True
+        run()
+        """,
+        "what is trained changes between calls",
+    ),
+    "a name gets another optimizer": (
+        """
+        def step(x, y):
+            with tf.GradientTape() as tape:
+                loss = loss_fn(y, model(x))
+            variables = model.trainable_variables
+            optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+        def run():
+            for x, y in dataset:
+                step(x, y)
+        run()
+        optimizer = tf.keras.optimizers.SGD()
+        run()
+        """,
+        "`optimizer` is reassigned between calls",
+    ),
+    "each fold has a model": (
+        """
+        def step(model, optimizer, x, y):
+            with tf.GradientTape() as tape:
+                loss = loss_fn(y, model(x))
+            variables = model.trainable_variables
+            optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+        def train(fold):
+            model, optimizer = build(), tf.keras.optimizers.Adam()
+            for x, y in dataset:
+                step(model, optimizer, x, y)
+        for fold in range(5):
+            train(fold)
+        """,
+        "another model or optimizer is given later, and a trace for it can make no variables",
+    ),
+    "a switch brings in another optimizer": (
+        """
+        def step(x, y, late=False):
+            with tf.GradientTape(persistent=True) as tape:
+                loss = loss_fn(y, model(x))
+            variables = model.trainable_variables
+            optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+            if late:
+                other.apply_gradients(zip(tape.gradient(loss, variables), variables))
+        other = tf.keras.optimizers.SGD()
+        for epoch in range(epochs):
+            for x, y in dataset:
+                step(x, y, late=epoch >= 2)
+        """,
+        "`late` switches on an optimizer, which can make no variables in a later trace",
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "reason"), BETWEEN_CALLS.values(), ids=BETWEEN_CALLS.keys())
+def test_the_fix_is_refused_where_another_trace_is_another_program(source: str, reason: str) -> None:
+    (note,) = notes("TFP101", PREAMBLE + dedent(source))
+    assert note.startswith(f"no fix: {reason} (line ")
+
+
+def test_a_switch_that_is_always_on_is_compiled() -> None:
+    source = PREAMBLE + dedent(BETWEEN_CALLS["a switch brings in another optimizer"][0])
+    assert "@tf.function" in fixed("TFP101", source.replace("late=epoch >= 2", "late=True"))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from tflint_perf.model.between_calls import BetweenCalls
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.changed_places import places_changed
 from tflint_perf.model.flow import loops_around
@@ -14,6 +15,7 @@ from tflint_perf.model.scopes import Binding, Class, Function, Loop, Scope
 from tflint_perf.model.syntax import descendants, dotted_name, is_name
 
 _CONSTRUCTORS = frozenset({"__init__", "build", "setup", "compile", "__new__"})
+_TRAINED = frozenset({"trainable_variables", "trainable_weights"})
 # What compiled code reads when it runs, not when it is traced.
 _STATE = frozenset({"tensor", "variable", "metric", "optimizer", "model", "layer", "compiled"})
 
@@ -21,9 +23,10 @@ _STATE = frozenset({"tensor", "variable", "metric", "optimizer", "model", "layer
 class SideEffects:
     """Answers what stands against a write, an attribute or a name in traced code."""
 
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+    def __init__(self, infer: Inference, calls: CallGraph, between_calls: BetweenCalls) -> None:
         self._infer = infer
         self._calls = calls
+        self._between_calls = between_calls
         self._in_place: dict[Class, set[str]] = {}
 
     def of_write(self, node: cst.Assign | cst.AugAssign | cst.AnnAssign, function: Function | None) -> str:
@@ -38,7 +41,9 @@ class SideEffects:
         return ""
 
     def of_attribute(self, node: cst.Attribute, function: Function | None) -> str:
-        """An attribute that methods other than the constructor change: tracing would freeze it."""
+        """An attribute that methods other than the constructor change, or what is trained: tracing would freeze it."""
+        if node.attr.value in _TRAINED and self._between_calls.sets_trainable(node):
+            return "what is trained changes between calls"
         owner = self._class_of(node.value, function)
         for klass in self._infer.classes.lineage(owner) if owner is not None else ():
             if (
@@ -110,9 +115,14 @@ class SideEffects:
         if found is None or inner is None or self._infer.value(node).kind == "compiled":
             return ""
         around = loops_around(inner.at.block.loop)
-        if any(self._is_bound_again(binding, found[0], around) for binding in found[1]):
+        again = any(self._is_bound_again(binding, found[0], around) for binding in found[1])
+        if again or (len(found[1]) > 1 and not around and self._is_bound_later(found[1], node)):
             return f"`{node.value}` is reassigned between calls"
         return ""
+
+    def _is_bound_later(self, bindings: list[Binding], use: cst.Name) -> bool:
+        """Whether a name gets another value between two calls that read it."""
+        return any(b.kind == "assign" and self._between_calls.may_come_between(b.node, use) for b in bindings)
 
     def _function_below(self, home: Scope, scope: Scope) -> Function | None:
         """The function directly in `home` in which `scope` lies."""

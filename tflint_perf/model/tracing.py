@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
+from tflint_perf.model.between_calls import BetweenCalls
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.compiled import Compiled
 from tflint_perf.model.host_calls import HostCalls
@@ -44,7 +45,8 @@ class Tracing:
         self._passing = passing
         self._walk = infer.walk
         self._host_calls = HostCalls(infer, calls)
-        self._side_effects = SideEffects(infer, calls)
+        self._between_calls = BetweenCalls(infer, calls)
+        self._side_effects = SideEffects(infer, calls, self._between_calls)
         self._looked_at: set[cst.CSTNode] = set()
 
     def obstacle_in_function(self, function: Function) -> Obstacle | None:
@@ -57,6 +59,11 @@ class Tracing:
         host = self._host_arguments(function)
         if host is not None:
             return host
+        another = self._between_calls.object_given_anew(function)
+        if another is not None:
+            return Obstacle(
+                another, "another model or optimizer is given later, and a trace for it can make no variables"
+            )
         return self._in_body(function, [function])
 
     def obstacle_in_call(self, call: cst.Call) -> Obstacle | None:
@@ -148,6 +155,10 @@ class Tracing:
             found = self._infer.names.lookup(name.value, self._infer.names.scope_of(name))
             if found is None or found[0].function is not function or self._is_static(name):
                 continue
+            if self._between_calls.switches_on_optimizer(node, function):
+                return (
+                    f"`{name.value}` switches on an optimizer, which can make no variables in a later trace"
+                )
             if any(b.kind == "param" and b.value is None for b in found[1]) and not self._is_switch(
                 node.test, name
             ):

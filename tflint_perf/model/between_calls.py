@@ -1,0 +1,199 @@
+"""What changes between the calls of a function: its trace, and the variables that a trace may make, are the first call's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.flow import loops_around, runs_beside
+from tflint_perf.model.infer import Inference
+from tflint_perf.model.scopes import At, Function
+from tflint_perf.model.syntax import callee_name, descendants, dotted_name, is_constant, same_code
+
+# What makes its variables when it is first used.
+_MAKES_VARIABLES = frozenset({"model", "layer", "optimizer", "metric"})
+_APPLIES = frozenset({"apply_gradients", "minimize"})
+
+# Where calls stand that lead to a place, by the function that they stand in.
+_Ways = dict[Function | None, list[At]]
+
+
+class BetweenCalls:
+    """Answers what may change from one call of a function to the next."""
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._trainable: list[cst.Assign] | None = None
+
+    def may_come_between(self, change: cst.CSTNode, use: cst.CSTNode) -> bool:
+        """Whether a run of the program may come to `use`, then to `change`, and to `use` again, as far as this file shows."""
+        changes, uses = self._ways_to(change), self._ways_to(use)
+        return self._may_follow(changes, uses) and self._may_follow(uses, changes)
+
+    def _may_follow(self, later: _Ways, earlier: _Ways) -> bool:
+        return any(
+            self._may_be_after(one, other)
+            for function, places in earlier.items()
+            for other in places
+            for one in later.get(function, ())
+        )
+
+    def _ways_to(self, node: cst.CSTNode) -> _Ways:
+        """Where a node stands, and where the calls stand that lead to it, by the function that they stand in."""
+        ways: _Ways = {}
+        waiting = [node]
+        while waiting:
+            current = waiting.pop()
+            function = self._calls.function_at(current)
+            if function is not None and function not in ways:
+                waiting += self._calls.sites(function)
+            ways.setdefault(function, []).append(self._infer.place(current))
+        return ways
+
+    @staticmethod
+    def _may_be_after(later: At, earlier: At) -> bool:
+        around = loops_around(earlier.block.loop)
+        if any(loop in around for loop in loops_around(later.block.loop)):
+            return True
+        return later.order > earlier.order and runs_beside(earlier, later)
+
+    def sets_trainable(self, use: cst.CSTNode) -> bool:
+        """Whether something may decide anew, between two runs of `use`, what is trained: `base.trainable = True`."""
+        if self._trainable is None:
+            self._trainable = [
+                statement
+                for statement in map(_assignment, self._infer.walk.at)
+                if statement is not None
+                and any(
+                    isinstance(target.target, cst.Attribute) and target.target.attr.value == "trainable"
+                    for target in statement.targets
+                )
+            ]
+        return any(self.may_come_between(change, use) for change in self._trainable)
+
+    def object_given_anew(self, function: Function) -> cst.BaseExpression | None:
+        """An argument that is another model or optimizer on some later call: a trace for that may make no variables."""
+        for parameter in function.parameters:
+            given = self._calls.arguments(function, parameter.name.value)
+            if any(self._infer.value(value).kind in _MAKES_VARIABLES for value in given):
+                found = self._another(given, function, set())
+                if found is not None:
+                    return found
+        return None
+
+    def _another(
+        self, given: list[cst.BaseExpression], function: Function, seen: set[tuple[Function, str]]
+    ) -> cst.BaseExpression | None:
+        """One of the arguments that is not the same object on all calls of a function."""
+        origins = set()
+        for value in given:
+            if self._infer.value(value).kind not in (*_MAKES_VARIABLES, "unknown"):
+                continue  # `None`
+            if self._is_made_again(value, function, seen):
+                return value
+            origins.add(self._origin(value, 0))
+            if len(origins) > 1:
+                return value
+        return None
+
+    def _is_made_again(
+        self, value: cst.BaseExpression, function: Function, seen: set[tuple[Function, str]]
+    ) -> bool:
+        """Whether an argument is made where the program may come by several times."""
+        if isinstance(value, cst.Call):
+            return self._runs_again(value, function)
+        found = self._infer.bindings_reaching(value) if isinstance(value, cst.Name) else None
+        if found is None or found[0].function in _around(function):
+            return False
+        for binding in found[1]:
+            if binding.kind in ("for", "comprehension"):
+                return True
+            if binding.kind == "param" and found[0].function is not None:
+                key = (found[0].function, binding.name)
+                if key not in seen:
+                    seen.add(key)
+                    if self._another(self._calls.arguments(*key), function, seen) is not None:
+                        return True
+            elif binding.kind == "assign" and self._runs_again(binding.node, function):
+                return True
+        return False
+
+    def _runs_again(self, node: cst.CSTNode, inner: Function) -> bool:
+        """Whether a loop, or more than one call, leads to a node, within what lies around `inner`."""
+        waiting, seen = [node], set()
+        while waiting:
+            current = waiting.pop()
+            if self._infer.place(current).block.loop is not None:
+                return True
+            function = self._calls.function_at(current)
+            if function is None or function in seen or function in _around(inner):
+                continue
+            seen.add(function)
+            sites = self._calls.sites(function)
+            if len(sites) > 1 or any(caller.looped for caller in self._calls.callers_outside(function)):
+                return True
+            waiting += sites
+        return False
+
+    def _origin(self, value: cst.BaseExpression, depth: int) -> object:
+        """What tells an object from others: the bindings that it may come from, or the code that names it."""
+        found = self._infer.bindings_reaching(value) if isinstance(value, cst.Name) else None
+        if found is None:
+            return dotted_name(value, "…")
+        if depth < 4 and found[0].function is not None and all(b.kind == "param" for b in found[1]):
+            given = self._calls.arguments(found[0].function, found[1][0].name)
+            origins = {self._origin(each, depth + 1) for each in given}
+            if len(origins) == 1:
+                return origins.pop()
+        return frozenset(found[1])
+
+    def switches_on_optimizer(self, node: cst.If, function: Function | None) -> bool:
+        """Whether a Python value that callers change decides whether an optimizer is applied, and makes its variables."""
+        if function is None:
+            return False
+        names = {part.value for part in descendants(node.test) if isinstance(part, cst.Name)}
+        changed = [p.name.value for p in function.parameters if p.name.value in names]
+        if not any(self._changes(function, name) for name in changed):
+            return False
+        inside = set(_applied(node.body)) | (set(_applied(node.orelse)) if node.orelse is not None else set())
+        everywhere = list(_applied(function.node))
+        within = [*_applied(node)]
+        return any(within.count(name) == everywhere.count(name) for name in inside)
+
+    def _changes(self, function: Function, name: str) -> bool:
+        """Whether callers give a parameter different Python values, or one that is worked out."""
+        given = self._calls.arguments(function, name)
+        kinds = {self._infer.value(value).kind for value in given}
+        if not given or "tensor" in kinds or "variable" in kinds:
+            return False
+        return not all(is_constant(value) and same_code(value, given[0]) for value in given)
+
+
+def _around(function: Function) -> list[Function]:
+    """The functions that a function is nested in."""
+    around = []
+    outer = function.outer
+    while outer is not None:
+        around.append(outer)
+        outer = outer.outer
+    return around
+
+
+def _assignment(statement: cst.CSTNode) -> cst.Assign | None:
+    if isinstance(statement, cst.SimpleStatementLine):
+        return next((part for part in statement.body if isinstance(part, cst.Assign)), None)
+    return statement if isinstance(statement, cst.Assign) else None
+
+
+def _applied(node: cst.CSTNode) -> Iterator[str]:
+    """The optimizers that a piece of code applies, by the code that names them."""
+    for part in descendants(node):
+        if (
+            isinstance(part, cst.Call)
+            and isinstance(part.func, cst.Attribute)
+            and callee_name(part) in _APPLIES
+        ):
+            yield dotted_name(part.func.value, "…")
