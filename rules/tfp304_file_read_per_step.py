@@ -46,8 +46,8 @@ class FileReadPerStep(Rule):
     ## What is left alone
 
     Reads before the loop, once an epoch, behind a condition (but for settings) or a cache; writing; functions that a `tf.data` pipeline
-    calls; different files in a loop that only predicts. A read is moved only where nothing in the loop writes files or
-    may change what was read.
+    calls; a file that the loop writes itself; loops over the names of files that only predict. A read is moved
+    only where nothing in the loop writes files or may change what was read.
 
     ## Sources
 
@@ -80,11 +80,13 @@ class FileReadPerStep(Rule):
             if not model.each_step.runs(call, model.file_reads.usually):
                 continue
             loop = model.loops.step_loop(call)
+            if loop is not None and model.file_reads.reads_what_it_writes(call, loop):
+                continue
             name = model.module.code_for_node(call.func)
             if loop is not None and _is_the_same(model, call, loop):
                 message = f"`{name}` reads the same file on each step; read it once, above the loop"
                 yield Report(call, message, partial(_read_once, call=call, loop=loop))
-            elif model.file_reads.are_for_training(call):
+            elif model.file_reads.are_for_training(call) or not model.forward_passes.runs_over_files_alone(call):
                 yield Report(call, f"`{name}` reads a file on each step; read files in a `tf.data` pipeline")
 
 

@@ -26,6 +26,15 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "a function that would be compiled, were eager mode not turned on for everything": """
+        tf.config.run_functions_eagerly(True)
+        @tf.function
+        def simulate(x):
+            for i in range(100):
+                x = x + tf.sin(x)
+            return x
+        simulate(tf.zeros(3))
+        """,
     "a gradient step, which TFP101 reports": """
         model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
         optimizer = tf.keras.optimizers.Adam()

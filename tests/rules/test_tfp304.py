@@ -29,6 +29,12 @@ def train_step(x, *rest):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "a file that the loop writes": """
+        for step in range(steps):
+            table = np.loadtxt("table.txt")
+            model.train_on_batch(table, y)
+            np.savetxt("table.txt", table + 1)
+        """,
     "once, where a generator starts": """
         def batches(path):
             rows = open(path).readlines()
@@ -297,6 +303,14 @@ PLACES = {
         """,
         [7],
     ),
+    "a loop that predicts on files that it draws": (
+        """
+        for i in range(1000):
+            image = cv2.imread(paths[np.random.randint(len(paths))])
+            print(model.predict(image[None]))
+        """,
+        [3],
+    ),
     "sessions": (
         """
         with tf.compat.v1.Session() as sess:
@@ -365,7 +379,7 @@ def test_the_fix_reads_once(before: str, after: str) -> None:
 
 REFUSALS = {
     "a loop that writes": (
-        "weights = np.load(path)\n    np.save(path, weights)",
+        "weights = np.load(path)\n    np.save(other, weights)",
         "the loop may write the file",
     ),
     "a read that a setting turns on": (

@@ -12,7 +12,7 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.outside import RUN_OVER
 from tflint_perf.model.scopes import Function, Loop
-from tflint_perf.model.syntax import argument, callee_name, keyword_argument, last_name, string
+from tflint_perf.model.syntax import argument, callee_name, keyword_argument, last_name, same_code, string
 from tflint_perf.model.usual import Usual
 
 # Readers by the last part of their names, to find them, and by their qualified names.
@@ -166,7 +166,16 @@ class FileReads:
 
     def writes(self, loop: Loop) -> cst.Call | None:
         """A call in an iteration that may change a file."""
+        return next(self._writes_in(loop), None)
+
+    def reads_what_it_writes(self, read: cst.Call, loop: Loop) -> bool:
+        """Whether an iteration writes the file, by the code that names it, that it reads."""
+        given = argument(read, 0)
+        return given is not None and any(
+            same_code(arg.value, given) for call in self._writes_in(loop) for arg in call.args
+        )
+
+    def _writes_in(self, loop: Loop) -> Iterator[cst.Call]:
         for call in self.calls_in(loop):
             if _WRITERS.search(callee_name(call)) or (self._name(call) in _OPENERS and not self._reads(call)):
-                return call
-        return None
+                yield call

@@ -140,7 +140,7 @@ class ForwardPasses:
             and not self.is_seldom(call)
             and not self._builds_model(call)
             and not self.makes_variables(call)
-            and not self._runs_over_files(call)
+            and not self.runs_over_files_alone(call)
             and not self.is_for_few(call)
             and not self._is_bound_by_loop(call)
             and not self._is_made_by_loop(call)
@@ -186,7 +186,7 @@ class ForwardPasses:
         sites = [model.loops.innermost_loop(s) for s in model.calls.sites(function) if model.is_per_step(s)]
         return bool(sites) and all(map(self.looks_at_few, sites))
 
-    def _runs_over_files(self, call: cst.Call) -> bool:
+    def runs_over_files_alone(self, call: cst.Call) -> bool:
         """Whether only loops over the names of files run a call, here or where its function is called."""
         model = self._model
         loop, function = model.loops.innermost_loop(call), model.function_at(call)
