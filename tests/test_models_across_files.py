@@ -206,3 +206,23 @@ def test_what_is_done_to_an_object_tells_more_than_a_class_with_a_base_that_nobo
     settings = Settings(root=Path(), rules=frozenset({"TFP107"}), project_root=Path())
     result = lint_files([user, program], settings, 1)[0]
     assert [finding.code for finding in result.findings] == found
+
+
+@pytest.mark.parametrize("name", ["net", "nets.net"])
+def test_a_loop_over_calls_of_a_model_that_another_file_made_is_one_of_steps(
+    tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "nets.py").write_text(
+        "import tensorflow as tf\n"
+        "class Net(tf.keras.Model):\n    def call(self, x):\n        return x, x\n"
+        "net = Net()\n"
+    )
+    user = tmp_path / "user.py"
+    user.write_text(
+        "import tensorflow as tf\nimport nets\nfrom nets import net\n"
+        "def decode(x):\n"
+        f"    for i in range(40):\n        y, weights = {name}(x)\n        x = tf.concat([x, y], -1)\n"
+        "    return x\n"
+    )
+    [result] = lint_files([user], Settings(root=tmp_path, rules=frozenset({"TFP107"})), 1)
+    assert [finding.start.row for finding in result.findings] == [6]

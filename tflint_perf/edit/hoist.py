@@ -75,7 +75,10 @@ def hoist_expression(edit: Editor, node: cst.BaseExpression, name: str, loop: Lo
 def change(model: Model, node: cst.CSTNode, loop: Loop) -> Refusal | None:
     """Why `node` means something else in each iteration of `loop`."""
     found = model.invariance.change(node, loop)
-    return Refusal(found.reason, found.node) if found is not None else None
+    if found is not None:
+        return Refusal(found.reason, found.node)
+    changed = model.in_place.change_below(node, loop)
+    return Refusal("the loop may change what it reads", changed) if changed is not None else None
 
 
 def _stays(edit: Editor, statement: cst.CSTNode, loop: Loop) -> Refusal | None:

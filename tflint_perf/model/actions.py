@@ -102,9 +102,9 @@ class Actions:
                 return self._loops.batches.are_taken_by(call)
         elif name == "next" and call.args:
             return self._infer.value(call.args[0].value).kind in ("iterator", "generator")
-        if self._infer.names.dotted(func):
-            return False
         callee = self._infer.value(func)
+        if self._infer.names.dotted(func):
+            return callee.kind == "model" and bool(callee.outside)  # one that another file made
         if callee.kind == "compiled" and not callee.outside:
             return callee.function is None or self._counts(call) or not self._only_computes(callee.function)
         if callee.kind == "layer":

@@ -120,9 +120,9 @@ class ForwardPasses:
             or has_stars(call)
         ):
             return False
-        if self._model.names.dotted(called):
-            return False
         value = self._model.value(called)
+        if self._model.names.dotted(called) and not value.outside:
+            return False
         if not value.known:
             return self._model.given_models.has(called)
         return (

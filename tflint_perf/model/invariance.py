@@ -46,7 +46,7 @@ class Invariance:
         written = self._written(loop, inside)
         for holder in (
             node,
-            *(function.node for function in self._reached([node]) if function.node not in inside),
+            *(function.node for function in self.reached([node]) if function.node not in inside),
         ):
             within = inside if holder is node else set(descendants(holder))
             for part in within:
@@ -67,7 +67,7 @@ class Invariance:
         set_anew = written.get("trainable")
         if set_anew is not None and self._is_conditional(set_anew, loop):
             set_anew = None
-        for holder in (*nodes, *(function.node for function in self._reached(nodes))):
+        for holder in (*nodes, *(function.node for function in self.reached(nodes))):
             for part in descendants(holder):
                 match part:
                     case cst.Attribute(attr=cst.Name(value=name)) if not self._infer.names.dotted(part):
@@ -193,11 +193,11 @@ class Invariance:
         places = self._places.get(loop)
         if places is None:
             body = [loop.node] if isinstance(loop.node, cst.CompFor) else [loop.node.body]
-            holders = (*body, *(function.node for function in self._reached(body)))
+            holders = (*body, *(function.node for function in self.reached(body)))
             places = self._places[loop] = changed_by_name(holders)
         return Written(places, leaving_out)
 
-    def _reached(self, nodes: Iterable[cst.CSTNode]) -> list[Function]:
+    def reached(self, nodes: Iterable[cst.CSTNode]) -> list[Function]:
         """The functions of this file that code calls, through any number of calls."""
         reached: dict[Function, None] = {}
         waiting = [call for node in nodes for call in descendants(node) if isinstance(call, cst.Call)]
@@ -215,7 +215,7 @@ class Invariance:
         return list(reached)
 
     def _all_calls(self, nodes: list[cst.CSTNode]) -> Iterator[cst.Call]:
-        for node in (*nodes, *(function.node for function in self._reached(nodes))):
+        for node in (*nodes, *(function.node for function in self.reached(nodes))):
             for below in descendants(node):
                 if isinstance(below, cst.Call):
                     yield below

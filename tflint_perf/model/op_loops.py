@@ -276,9 +276,8 @@ class OpLoops:
         if not self._compiled.is_eager(loop.node) or (not taped and self._is_under_tape(loop.node)):
             return False
         function = self._calls.function_at(loop.node)
-        if function is not None and self._compiled.is_switched_off(function):
-            return False  # a `tf.function`, where everything is turned eager
-        return self._is_in_program(function, set(), taped)
+        switched_off = function is not None and self._compiled.is_switched_off(function)
+        return not switched_off and self._is_in_program(function, set(), taped)
 
     def _is_in_program(self, function: Function | None, seen: set[Function], taped: bool) -> bool:
         if function is None:

@@ -220,7 +220,7 @@ class Parts:
     # Files that are read.
     file_reads: FileReads = part("file_reads.FileReads", "infer", "calls", "loops")
     # What may be changed in place.
-    in_place: InPlace = part("in_place.InPlace", "infer")
+    in_place: InPlace = part("in_place.InPlace", "infer", "calls", "invariance")
     # Batches that Python makes on the host.
     host_batches: HostBatches = part("host_batches.HostBatches")
     # Batches of varying shape.
