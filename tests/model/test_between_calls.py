@@ -94,13 +94,19 @@ THE_SAME = {
 @pytest.mark.parametrize("source", ANOTHER.values(), ids=ANOTHER.keys())
 def test_another_object_may_be_given_later(source: str) -> None:
     model = model_of(NET + source)
-    assert BetweenCalls(model.infer, model.calls).object_given_anew(function(model, "step")) is not None
+    assert (
+        BetweenCalls(model.infer, model.calls, model.in_place).object_given_anew(function(model, "step"))
+        is not None
+    )
 
 
 @pytest.mark.parametrize("source", THE_SAME.values(), ids=THE_SAME.keys())
 def test_the_same_object_is_given_each_time(source: str) -> None:
     model = model_of(NET + source)
-    assert BetweenCalls(model.infer, model.calls).object_given_anew(function(model, "step")) is None
+    assert (
+        BetweenCalls(model.infer, model.calls, model.in_place).object_given_anew(function(model, "step"))
+        is None
+    )
 
 
 def test_a_function_nested_where_its_model_is_made_is_traced_for_each() -> None:
@@ -114,7 +120,10 @@ def test_a_function_nested_where_its_model_is_made_is_traced_for_each() -> None:
         for fold in folds:
             train(fold)
     """)
-    assert BetweenCalls(model.infer, model.calls).object_given_anew(function(model, "step")) is None
+    assert (
+        BetweenCalls(model.infer, model.calls, model.in_place).object_given_anew(function(model, "step"))
+        is None
+    )
 
 
 BETWEEN = {
@@ -132,4 +141,70 @@ BETWEEN = {
 def test_what_may_come_between_two_runs(program: str, expected: bool) -> None:
     model = model_of(f"def run():\n    used()\ndef change():\n    changed()\n{program}\n")
     (used,), (changed,) = model.calls_named("used"), model.calls_named("changed")
-    assert BetweenCalls(model.infer, model.calls).may_come_between(changed, used) is expected
+    assert BetweenCalls(model.infer, model.calls, model.in_place).may_come_between(changed, used) is expected
+
+
+CHANGED_OUTSIDE = {
+    "an attribute of the object": (
+        "class Net:\n    def step(self, x):\n        return x * self.scale\n"
+        "net = Net()\nfor epoch in range(9):\n    net.scale = epoch / 9\n    net.step(x)\n",
+        "`self.scale` is set between calls",
+    ),
+    "an attribute of a class": (
+        "class HP:\n    beta = 1.0\ndef step(x):\n    return x * HP.beta\n"
+        "for epoch in range(9):\n    step(x)\n    HP.beta = 0.9 * HP.beta\n",
+        "`HP.beta` is set between calls",
+    ),
+    "an array of the module": (
+        "mask = np.ones(3)\ndef step(x):\n    return x * mask\n"
+        "for i in range(3):\n    step(x)\n    mask[i] = 0.0\n",
+        "`mask` changes between calls",
+    ),
+    "a list that a function fills": (
+        "seen = []\ndef step(x):\n    return x * len(seen)\ndef note(x):\n    seen.append(x)\n"
+        "for i in range(3):\n    step(x)\n    note(i)\n",
+        "`seen` changes between calls",
+    ),
+    "a layer's rate": (
+        "drop = keras.layers.Dropout(0.5)\ndef step(x):\n    return drop(x, training=True)\n"
+        "for i in range(3):\n    step(x)\n    drop.rate = 0.1\n",
+        "`.rate` is set between calls, and a trace keeps what it was",
+    ),
+    "a schedule for a number": (
+        "adam = keras.optimizers.Adam()\ndef step(x):\n    adam.apply_gradients(x)\n"
+        "step(x)\nadam.learning_rate = keras.optimizers.schedules.ExponentialDecay(0.1, 9, 0.9)\nstep(x)\n",
+        "`.learning_rate` is set between calls, and a trace keeps what it was",
+    ),
+}
+SET_BEFORE = {
+    "an attribute, set once": (
+        "class Net:\n    def step(self, x):\n        return x * self.scale\n"
+        "net = Net()\nnet.scale = 0.5\nfor epoch in range(9):\n    net.step(x)\n"
+    ),
+    "another object's": (
+        "class A:\n    def step(self, x):\n        return x * self.scale\nclass B:\n    pass\n"
+        "a, b = A(), B()\nfor epoch in range(9):\n    a.step(x)\n    b.scale = epoch\n"
+    ),
+    "a list, filled before": (
+        "seen = []\nfor i in range(3):\n    seen.append(i)\n"
+        "def step(x):\n    return x * len(seen)\nstep(x)\nstep(x)\n"
+    ),
+    "a number for a learning rate": (
+        "adam = keras.optimizers.Adam()\ndef step(x):\n    adam.apply_gradients(x)\n"
+        "for i in range(9):\n    step(x)\n    adam.learning_rate = 0.1 / (i + 1)\n"
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "reason"), CHANGED_OUTSIDE.values(), ids=CHANGED_OUTSIDE.keys())
+def test_what_a_trace_reads_changes_between_calls(source: str, reason: str) -> None:
+    model = model_of("x = tf.ones(3)\n" + source)
+    obstacle = model.tracing.obstacle_in_function(function(model, "step"))
+    assert obstacle is not None
+    assert obstacle.reason == reason
+
+
+@pytest.mark.parametrize("source", SET_BEFORE.values(), ids=SET_BEFORE.keys())
+def test_what_a_trace_reads_stays(source: str) -> None:
+    model = model_of("x = tf.ones(3)\n" + source)
+    assert model.tracing.obstacle_in_function(function(model, "step")) is None

@@ -7,7 +7,7 @@ import pytest
 from tests.model.support import model_of
 from tflint_perf.model import Model
 from tflint_perf.model.crossing import Crossing, Stretch
-from tflint_perf.model.tracing import Obstacle
+from tflint_perf.model.obstacles import Obstacle
 
 
 def stretch(model: Model) -> Stretch:

@@ -746,7 +746,7 @@ LEFT = {
     "an option that the loop changes": (
         "for epoch in range(9):\n    args.scale = epoch / 9\n    for x, y in dataset:\n"
         + inline(8).replace("model(x)", "model(x) * args.scale"),
-        "`.scale` changes in the loop (line 10)",
+        "`args.scale` is set between calls (line 10)",
     ),
     "a list that the loop fills": (
         "seen = []\nfor x, y in dataset:\n" + inline(4).replace("model(x)", "model(x, seen)") + "    seen.append(x)\n",

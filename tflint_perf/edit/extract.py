@@ -9,7 +9,7 @@ import libcst as cst
 from tflint_perf.edit.editor import Editor
 from tflint_perf.model import Model
 from tflint_perf.model.crossing import Crossing, Stretch
-from tflint_perf.model.tracing import Obstacle
+from tflint_perf.model.obstacles import Obstacle
 from tflint_perf.records import dataclass
 from tflint_perf.rule import Refusal, Repair
 

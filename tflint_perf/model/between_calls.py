@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import libcst as cst
 
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.flow import loops_around, runs_beside
+from tflint_perf.model.in_place import InPlace
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.scopes import At, Function
-from tflint_perf.model.syntax import callee_name, descendants, dotted_name, is_constant, same_code
+from tflint_perf.model.syntax import (
+    callee_name,
+    descendants,
+    dotted_name,
+    is_constant,
+    last_name,
+    same_code,
+)
 
 # What makes its variables when it is first used.
 _MAKES_VARIABLES = frozenset({"model", "layer", "optimizer", "metric"})
+_CONTAINERS = frozenset({"list", "dict", "array"})
+_CONSTRUCTORS = frozenset({"__init__", "build", "setup", "__new__"})
+# Attributes of layers and optimizers that are Python numbers or functions.
+_SETTINGS = (
+    "rate", "clipnorm", "clipvalue", "global_clipnorm", "activation", "weight_decay", "momentum", "learning_rate"
+)  # fmt: skip
+_OF_OPTIMIZERS = frozenset({"clipnorm", "clipvalue", "global_clipnorm", "learning_rate"})
+_OPTIMIZER = re.compile(r"opt(im|imizer)?$", re.I)
+_SCHEDULE = re.compile(r"Decay|Schedule|Restarts")
 _APPLIES = frozenset({"apply_gradients", "minimize"})
 
 # Where calls stand that lead to a place, by the function that they stand in.
@@ -23,10 +41,10 @@ _Ways = dict[Function | None, list[At]]
 class BetweenCalls:
     """Answers what may change from one call of a function to the next."""
 
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+    def __init__(self, infer: Inference, calls: CallGraph, in_place: InPlace) -> None:
         self._infer = infer
         self._calls = calls
-        self._trainable: list[cst.Assign] | None = None
+        self._in_place = in_place
 
     def may_come_between(self, change: cst.CSTNode, use: cst.CSTNode) -> bool:
         """Whether a run of the program may come to `use`, then to `change`, and to `use` again, as far as this file shows."""
@@ -62,17 +80,63 @@ class BetweenCalls:
 
     def sets_trainable(self, use: cst.CSTNode) -> bool:
         """Whether something may decide anew, between two runs of `use`, what is trained: `base.trainable = True`."""
-        if self._trainable is None:
-            self._trainable = [
-                statement
-                for statement in map(_assignment, self._infer.walk.at)
-                if statement is not None
-                and any(
-                    isinstance(target.target, cst.Attribute) and target.target.attr.value == "trainable"
-                    for target in statement.targets
-                )
-            ]
-        return any(self.may_come_between(change, use) for change in self._trainable)
+        return any(self.may_come_between(place, use) for place in self._set("trainable"))
+
+    def sets_attribute(self, read: cst.Attribute) -> bool:
+        """Whether code outside a constructor may set, between two runs, the attribute that is read."""
+        return any(
+            self._may_be_of_one_object(place, read) and self.may_come_between(place, read)
+            for place in self._set(read.attr.value)
+            if (function := self._calls.function_at(place)) is None or function.name not in _CONSTRUCTORS
+        )
+
+    def _set(self, name: str) -> Iterator[cst.Attribute]:
+        """Where an attribute of that name is assigned to."""
+        for node in self._infer.walk.attributes.get(name, ()):
+            parent = self._infer.walk.parents.get(node)
+            if isinstance(parent, cst.AssignTarget | cst.AugAssign | cst.AnnAssign) and parent.target is node:
+                yield node
+
+    def _may_be_of_one_object(self, place: cst.Attribute, read: cst.Attribute) -> bool:
+        names = {dotted_name(node.value, "…") for node in (place, read)}
+        if len(names) == 1 or "self" not in names:
+            return len(names) == 1
+        classes = [self._infer.value(node.value).klass for node in (place, read)]
+        return None in classes or classes[0] is classes[1]
+
+    def changes_container(self, read: cst.Name) -> bool:
+        """Whether a list, dict or array of an outer scope may be changed in place between two runs of what reads it."""
+        if self._infer.value(read).kind not in _CONTAINERS:
+            return False
+        names = self._infer.names
+        home = names.lookup(read.value, names.scope_of(read))
+        return any(
+            self._in_place.changes(part, 0) and self.may_come_between(part, read)
+            for part in self._infer.walk.names.get(read.value, ())
+            if home is not None
+            and (found := names.lookup(part.value, names.scope_of(part))) is not None
+            and found[0] is home[0]
+        )
+
+    def setting_changed(self, use: cst.CSTNode) -> cst.Attribute | None:
+        """Where, between two runs of `use`, a layer or optimizer gets a setting that a trace holds: `drop.rate = 0.1`."""
+        for name in _SETTINGS:
+            for place in self._set(name):
+                if self._holds_setting(place) and self.may_come_between(place, use):
+                    return place
+        return None
+
+    def _holds_setting(self, place: cst.Attribute) -> bool:
+        of_layers = isinstance(place.value, cst.Subscript) and last_name(place.value.value) == "layers"
+        by_name = _OPTIMIZER.search(last_name(place.value)) and place.attr.value in _OF_OPTIMIZERS
+        if not (of_layers or by_name) and self._infer.value(place.value).kind not in ("layer", "optimizer"):
+            return False
+        if place.attr.value != "learning_rate":
+            return True
+        # A number goes into a variable; a schedule takes that variable's place.
+        given = self._infer.walk.parents.get(self._infer.walk.parents[place])
+        value = given.value if isinstance(given, cst.Assign) else None
+        return isinstance(value, cst.Call) and bool(_SCHEDULE.search(callee_name(value)))
 
     def object_given_anew(self, function: Function) -> cst.BaseExpression | None:
         """An argument that is another model or optimizer on some later call: a trace for that may make no variables."""
@@ -180,12 +244,6 @@ def _around(function: Function) -> list[Function]:
         around.append(outer)
         outer = outer.outer
     return around
-
-
-def _assignment(statement: cst.CSTNode) -> cst.Assign | None:
-    if isinstance(statement, cst.SimpleStatementLine):
-        return next((part for part in statement.body if isinstance(part, cst.Assign)), None)
-    return statement if isinstance(statement, cst.Assign) else None
 
 
 def _applied(node: cst.CSTNode) -> Iterator[str]:

@@ -6,15 +6,16 @@ from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
+from tflint_perf.model.autograph import is_size
 from tflint_perf.model.bound_values import value_of_binding
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.invariance import Invariance
+from tflint_perf.model.obstacles import Obstacle
 from tflint_perf.model.passing import Passing
 from tflint_perf.model.python_numbers import Numbers
 from tflint_perf.model.readers import Readers
 from tflint_perf.model.scopes import Binding, Block, Function, Loop
 from tflint_perf.model.syntax import descendants, names_written, target_names
-from tflint_perf.model.tracing import Obstacle
 from tflint_perf.records import dataclass
 
 _MADE_ANEW = frozenset(
@@ -278,8 +279,10 @@ class Crossings:
     def _may_be_returned(self, use: cst.Name, inside: set[cst.CSTNode]) -> bool:
         found = self._infer.bindings_reaching(use)
         assert found is not None
-        kinds = {value_of_binding(self._infer, b, found[0]).kind for b in found[1] if b.node in inside}
-        return kinds <= _RETURNABLE
+        own = [binding for binding in found[1] if binding.node in inside]
+        kinds = {value_of_binding(self._infer, binding, found[0]).kind for binding in own}
+        sizes = any(b.path == () and b.value is not None and is_size(b.value) for b in own)
+        return kinds <= _RETURNABLE and not sizes
 
 
 def _deletes_only(statement: cst.CSTNode, names: set[str]) -> bool:

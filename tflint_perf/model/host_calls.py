@@ -13,7 +13,7 @@ from tflint_perf.model.size_of_calls import draws_batch, is_of_environment
 from tflint_perf.model.syntax import callee_name, descendants, is_constant, keyword_argument, last_name
 
 _HOST_METHODS = frozenset({"numpy", "item", "tolist", "fit", "predict", "evaluate", "train_on_batch", "test_on_batch",
-                           "predict_on_batch", "fit_generator", "save", "save_weights", "load_weights", "savefig",
+                           "predict_on_batch", "get_weights", "set_weights", "fit_generator", "save", "save_weights", "load_weights", "savefig",
                            "set_description", "set_postfix", "set_postfix_str", "add_scalar", "writerow", "info", "debug",
                            "warning"})  # fmt: skip
 _HOST_BUILTINS = frozenset(["print", "float", "int", "bool", "open", "input", "round", "id", "iter", "next"])

@@ -54,7 +54,7 @@ class InPlace:
                 if isinstance(part, cst.Name | cst.Attribute) and dotted_name(part, "…") in names:
                     if not self._means_the_same(part, read):
                         continue
-                    if self._changes(part, 0) or (kind in _CONTAINERS and self._is_handed_on(part)):
+                    if self.changes(part, 0) or (kind in _CONTAINERS and self._is_handed_on(part)):
                         return part
         return None
 
@@ -97,7 +97,7 @@ class InPlace:
         own = self._infer.names.lookup(part.value, self._infer.names.scope_of(read))
         return found is not None and own is not None and found[0] is own[0]
 
-    def _changes(self, part: cst.CSTNode, depth: int) -> bool:
+    def changes(self, part: cst.CSTNode, depth: int) -> bool:
         """Whether a value is surely changed where it is mentioned: `x += 1`, `out=x`, `shuffle(x)`, a function that does so."""
         parent = self._walk.parents.get(part)
         while isinstance(parent, cst.Subscript) and parent.value is part:
@@ -127,7 +127,7 @@ class InPlace:
         name = self._parameter(target, call, given)
         if not name or depth > _DEEPEST:
             return False
-        return any(self._changes(use, depth + 1) for use in self._infer.names.mentions_in(target, name))
+        return any(self.changes(use, depth + 1) for use in self._infer.names.mentions_in(target, name))
 
     @staticmethod
     def _parameter(target: Function, call: cst.Call, given: cst.Arg) -> str:

@@ -10,7 +10,7 @@ from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.python_numbers import NumberType
 from tflint_perf.model.scopes import Function
-from tflint_perf.model.syntax import callee_name
+from tflint_perf.model.syntax import callee_name, descendants_here, is_name
 from tflint_perf.records import dataclass
 
 _WANT_PYTHON = {
@@ -21,6 +21,9 @@ _WANT_PYTHON = {
     "format": "it is made a string",
     "print": "it is printed",
     "isinstance": "its Python type is asked for",
+    "min": "`min()` compares Python numbers",
+    "max": "`max()` compares Python numbers",
+    "round": "`round()` needs a Python number",
 }
 # Parameters of TensorFlow functions that take an integer tensor of any type.
 _CASTING = frozenset(["tf.cast", "tf.print", "tf.equal"])
@@ -61,9 +64,9 @@ class Parameters:
             case cst.BinaryOperation():
                 yield self._arithmetic(use, parent, given)
             case cst.Comparison() | cst.ComparisonTarget() | cst.UnaryOperation() | cst.BooleanOperation():
-                yield Need(use)
+                yield Need(use, reason="a condition on it chooses Python code" if self._chooses(use) else "")
             case cst.If() | cst.While() | cst.IfExp():
-                yield Need(use)
+                yield Need(use, reason="a condition on it chooses Python code" if self._chooses(use) else "")
             case cst.Arg():
                 call = self._walk.parents[parent]
                 assert isinstance(call, cst.Call)
@@ -85,8 +88,25 @@ class Parameters:
             case _:
                 yield Need(use, reason="what becomes of it can't be seen")
 
+    def _chooses(self, use: cst.Name) -> bool:
+        """Whether a name is in the test of an `if` that gives names numbers: a graph needs both of one type."""
+        current: cst.CSTNode | None = use
+        while isinstance(current, cst.BaseExpression | cst.ComparisonTarget):
+            current = self._walk.parents.get(current)
+        return isinstance(current, cst.If) and any(
+            isinstance(part, cst.Assign) and self._infer.value(part.value).kind == "number"
+            for part in descendants_here(current)
+        )
+
     def _arithmetic(self, use: cst.Name, node: cst.BinaryOperation, given: NumberType) -> Need:
         other = node.right if node.left is use else node.left
+        outer: cst.CSTNode | None = node
+        while isinstance(outer, cst.BinaryOperation | cst.UnaryOperation):
+            outer = self._walk.parents.get(outer)
+        call = self._walk.parents.get(outer) if isinstance(outer, cst.Arg) else None
+        if isinstance(call, cst.Call) and is_name(call.func, callee_name(call)):
+            if (wanted := _WANT_PYTHON.get(callee_name(call))) is not None:
+                return Need(use, reason=wanted)
         if isinstance(node.operator, cst.Modulo) and self._infer.value(node.left).kind == "string":
             return Need(use, reason="it is made a string")
         divides = isinstance(node.operator, cst.Divide)

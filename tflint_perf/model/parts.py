@@ -238,7 +238,7 @@ class Parts:
     # Gradient tapes, and what is asked of them.
     tapes: Tapes = part("tapes.Tapes", "infer", "calls")
     # What stands in the way of compiling eager code.
-    tracing: Tracing = part("tracing.Tracing", "infer", "calls", "compiled", "passing")
+    tracing: Tracing = part("tracing.Tracing", "infer", "calls", "compiled", "passing", "in_place")
     # What stands against giving values to compiled code.
     passing: Passing = part("passing.Passing", "infer", "calls")
     # Models that run in eager mode outside gradient steps.

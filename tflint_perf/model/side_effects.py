@@ -15,6 +15,7 @@ from tflint_perf.model.scopes import Binding, Class, Function, Loop, Scope
 from tflint_perf.model.syntax import descendants, dotted_name, is_name
 
 _CONSTRUCTORS = frozenset({"__init__", "build", "setup", "compile", "__new__"})
+_CHANGED_BY_OPS = frozenset({"variable", "metric", "compiled"})
 _TRAINED = frozenset({"trainable_variables", "trainable_weights"})
 # What compiled code reads when it runs, not when it is traced.
 _STATE = frozenset({"tensor", "variable", "metric", "optimizer", "model", "layer", "compiled"})
@@ -44,6 +45,8 @@ class SideEffects:
         """An attribute that methods other than the constructor change, or what is trained: tracing would freeze it."""
         if node.attr.value in _TRAINED and self._between_calls.sets_trainable(node):
             return "what is trained changes between calls"
+        if self._infer.value(node).kind not in _CHANGED_BY_OPS and self._between_calls.sets_attribute(node):
+            return f"`{dotted_name(node, '…')}` is set between calls"
         owner = self._class_of(node.value, function)
         for klass in self._infer.classes.lineage(owner) if owner is not None else ():
             if (
@@ -118,6 +121,8 @@ class SideEffects:
         again = any(self._is_bound_again(binding, found[0], around) for binding in found[1])
         if again or (len(found[1]) > 1 and not around and self._is_bound_later(found[1], node)):
             return f"`{node.value}` is reassigned between calls"
+        if self._between_calls.changes_container(node):
+            return f"`{node.value}` changes between calls"
         return ""
 
     def _is_bound_later(self, bindings: list[Binding], use: cst.Name) -> bool:

@@ -9,6 +9,7 @@ from tflint_perf.model.compiled import Compiled
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.iterations import Iterations
 from tflint_perf.model.named_calls import builtin_or_qualified
+from tflint_perf.model.obstacles import Obstacle
 from tflint_perf.model.op_loops import OpLoops, is_read, reads
 from tflint_perf.model.scalars import Scalars
 from tflint_perf.model.scopes import Binding, Function, Loop, Scope
@@ -23,7 +24,7 @@ from tflint_perf.model.syntax import (
     names_written,
     target_names,
 )
-from tflint_perf.model.tracing import Obstacle, Tracing
+from tflint_perf.model.tracing import Tracing
 
 _GROWING = frozenset(["append", "extend", "insert", "add", "update", "pop", "setdefault", "remove", "clear"])
 # Ops that take an integer tensor where they take a Python integer.

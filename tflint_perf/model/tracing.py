@@ -6,11 +6,14 @@ from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
+from tflint_perf.model.autograph import AutoGraph
 from tflint_perf.model.between_calls import BetweenCalls
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.compiled import Compiled
 from tflint_perf.model.host_calls import HostCalls
+from tflint_perf.model.in_place import InPlace
 from tflint_perf.model.infer import Inference
+from tflint_perf.model.obstacles import Obstacle
 from tflint_perf.model.passing import Passing
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.side_effects import SideEffects
@@ -21,31 +24,30 @@ from tflint_perf.model.syntax import (
     is_constant,
     names_read,
 )
-from tflint_perf.records import dataclass
 
 # What a trace knows of a tensor.
 _STATIC = frozenset({"shape", "ndim", "rank", "dtype", "get_shape"})
 
 
-@dataclass(frozen=True, slots=True)
-class Obstacle:
-    """Something that tracing would change or break, and where it stands."""
-
-    node: cst.CSTNode
-    reason: str
-
-
 class Tracing:
     """Looks along the call path of a piece of code for what tracing would change or break."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, compiled: Compiled, passing: Passing) -> None:
+    def __init__(
+        self,
+        infer: Inference,
+        calls: CallGraph,
+        compiled: Compiled,
+        passing: Passing,
+        in_place: InPlace,
+    ) -> None:
         self._infer = infer
         self._calls = calls
         self._compiled = compiled
         self._passing = passing
         self._walk = infer.walk
         self._host_calls = HostCalls(infer, calls)
-        self._between_calls = BetweenCalls(infer, calls)
+        self._between_calls = BetweenCalls(infer, calls, in_place)
+        self._autograph = AutoGraph(infer)
         self._side_effects = SideEffects(infer, calls, self._between_calls)
         self._looked_at: set[cst.CSTNode] = set()
 
@@ -64,7 +66,17 @@ class Tracing:
             return Obstacle(
                 another, "another model or optimizer is given later, and a trace for it can make no variables"
             )
-        return self._in_body(function, [function])
+        return (
+            self._setting_changed(_first(function.node.body))
+            or next(filter(None, map(self._autograph.of_return, function.returns)), None)
+            or self._in_body(function, [function])
+        )
+
+    def _setting_changed(self, code: cst.CSTNode) -> Obstacle | None:
+        place = self._between_calls.setting_changed(code)
+        if place is None:
+            return None
+        return Obstacle(place, f"`.{place.attr.value}` is set between calls, and a trace keeps what it was")
 
     def obstacle_in_call(self, call: cst.Call) -> Obstacle | None:
         """The first obstacle to compiling what a call runs in this file."""
@@ -76,6 +88,9 @@ class Tracing:
     ) -> Obstacle | None:
         """The first obstacle to compiling some statements of one block."""
         statements = list(statements)
+        changed = self._setting_changed(statements[0])
+        if changed is not None:
+            return changed
         self._looked_at = set(statements)
         for statement in statements:
             found = self._in_code(
@@ -95,7 +110,7 @@ class Tracing:
         self, code: cst.CSTNode, function: Function | None, path: list[Function], *, inline: bool
     ) -> Obstacle | None:
         for node in descendants(code):
-            reason = self._reason(node, function, inline)
+            reason = self._reason(node, function, inline) or self._autograph.reason(node, function)
             if reason:
                 return Obstacle(node, reason)
             if isinstance(node, cst.Call):
@@ -239,6 +254,10 @@ class Tracing:
         """A Python value that callers change from call to call: each would be traced anew."""
         for call in self._calls.sites(function):
             for arg in call.args:
+                if arg.star == "*" and self._hands_over_arrays(arg.value):
+                    return Obstacle(
+                        arg.value, "`*` hands over what may be arrays of another type than tensors"
+                    )
                 if is_constant(arg.value) or self._is_fixed(arg.value):
                     continue
                 python = self._passing.python_value(arg.value)
@@ -251,6 +270,18 @@ class Tracing:
                     parameter, f"`{name}` is a NumPy array that meets tensors, maybe of another type"
                 )
         return None
+
+    def _hands_over_arrays(self, node: cst.BaseExpression) -> bool:
+        """Whether what is unpacked is the result of a call that is not known to give tensors: a sample of a memory."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        values = [b.value for b in found[1] if b.kind == "assign"] if found is not None else [node]
+        value = self._infer.value(node)
+        tensors = value.kind == "tensor" or (
+            bool(value.items) and all(item.kind == "tensor" for item in value.items or ())
+        )
+        return not tensors and any(
+            isinstance(each, cst.Call) and callee_name(each) not in ("next", "get_next") for each in values
+        )
 
     def _is_fixed(self, node: cst.BaseExpression) -> bool:
         """Whether a name is bound once, outside every loop."""
@@ -269,3 +300,8 @@ class Tracing:
 
 def _calls_in(node: cst.CSTNode) -> Iterator[cst.Call]:
     return (part for part in descendants(node) if isinstance(part, cst.Call))
+
+
+def _first(body: cst.CSTNode) -> cst.CSTNode:
+    """The first statement of a body."""
+    return body.body[0] if isinstance(body, cst.IndentedBlock | cst.SimpleStatementSuite) else body
