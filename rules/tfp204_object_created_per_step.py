@@ -11,6 +11,7 @@ import libcst as cst
 from tflint_perf.edit import Editor
 from tflint_perf.edit.hoist import hoist, hoist_expression
 from tflint_perf.model import Loop, Model
+from tflint_perf.model.flow import loops_around
 from tflint_perf.model.making import Made
 from tflint_perf.model.syntax import descendants, names_read, target_names
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
@@ -142,7 +143,23 @@ def _other_use(model: Model, statement: cst.CSTNode, loop: Loop) -> Refusal | No
             "minimize",
         ):
             return Refusal(f"what else the loop does with `{name.value}` may change it", parent)
+    for name in names_read(loop.node):
+        if model.value(name).kind in ("model", "layer") and _is_bound_around(model, name, loop):
+            return Refusal(f"it may train another `{name.value}` next, for which it has no variables", name)
+    inside = set(descendants(loop.node))
+    for made in names:
+        for mention in model.walk.names.get(made, ()):
+            if mention not in inside and model.infer.place(mention).order > loop.at.order:
+                return Refusal(f"`{made}` is read after the loop, too", mention)
     return None
+
+
+def _is_bound_around(model: Model, name: cst.Name, loop: Loop) -> bool:
+    """Whether a loop around a name, or this one, binds it."""
+    found = model.infer.bindings_reaching(name)
+    return found is not None and any(
+        model.invariance.is_bound_in(binding, around) for binding in found[1] for around in loops_around(loop)
+    )
 
 
 def _name_for(made: Made) -> str:

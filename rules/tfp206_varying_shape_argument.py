@@ -164,6 +164,9 @@ def _shape_read(model: Model, function: Function, seen: set[Function]) -> cst.CS
             and model.qualified(node.func) != "tf.shape"
         ):
             return node
+        # Of an axis whose length is left open, nobody knows whether it goes.
+        if isinstance(node, cst.Call) and model.qualified(node.func) == "tf.squeeze" and len(node.args) == 1:
+            return node
     targets = (
         target for call in function.calls for target in model.calls.targets(call) if target not in seen
     )

@@ -88,4 +88,6 @@ def _assign(edit: Editor, copy: WeightCopy) -> Repair | Refusal:
     statement = edit.model.statement_of(copy.call)
     if not isinstance(statement, cst.Expr) or statement.value is not copy.call:
         return Refusal("it is part of another statement", statement)
+    if "#" in edit.text(statement):
+        return Refusal("a comment stands in it", statement)
     return assign_compiled(edit, copy)

@@ -11,7 +11,7 @@ from tflint_perf.edit import Editor
 from tflint_perf.model import Model
 from tflint_perf.model.syntax import callee_name, is_name
 from tflint_perf.model.tapes import GRADIENTS, Tape
-from tflint_perf.rule import Claim, Repair, Report, Rule
+from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 # What a tape that is not persistent does as well, as long as no gradient was asked of it.
 _BEFORE_THE_GRADIENT = frozenset({"watch", "stop_recording", "reset"})
@@ -124,5 +124,7 @@ def _is_asked_once(model: Model, call: cst.Call, tape: Tape) -> bool:
     )
 
 
-def _drop(edit: Editor, call: cst.Call, persistent: cst.Arg) -> Repair:
+def _drop(edit: Editor, call: cst.Call, persistent: cst.Arg) -> Repair | Refusal:
+    if "#" in edit.text(call):
+        return Refusal("a comment stands in it", call)
     return Repair("Drop `persistent=True`", [edit.remove_argument(call, persistent)], safe=True)

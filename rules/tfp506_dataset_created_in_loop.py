@@ -96,4 +96,6 @@ def _build_once(edit: Editor, rebuild: Rebuild) -> Repair | Refusal:
 def _is_the_same_again(model: Model, rebuild: Rebuild, built: cst.BaseExpression) -> bool:
     """Whether each dataset that the loop builds surely gives the same elements."""
     in_sight = rebuild.node is rebuild.dataset and not model.invariance.asks_the_host(built)
-    return in_sight and model.statefulness.is_deterministic(model.value(built))
+    # What is cached in the first epoch is not read again.
+    is_read_anew = not model.value(built).some_pipeline_has("cache")
+    return in_sight and is_read_anew and model.statefulness.is_deterministic(model.value(built))

@@ -117,6 +117,11 @@ def _unwrap(edit: Editor, call: cst.Call) -> Repair | Refusal:
     checked = argument(call, 0, "tensor")
     if checked is None:
         return Refusal("what it checks is not in sight", call)
+    if "#" in edit.text(call):
+        return Refusal("a comment stands in it", call)
+    caught = model.walk.attributes.get("InvalidArgumentError") or model.walk.names.get("InvalidArgumentError")
+    if caught:
+        return Refusal("the error that it raises is caught", caught[0])
     whole, value = _over_all(model, call, checked)
     statement = model.statement_of(call)
     match statement:

@@ -140,6 +140,20 @@ def test_an_edit_that_two_fixes_share_is_made_once(fix: Callable[..., Fixed]) ->
     assert len(done.applied) == 2
 
 
+def test_code_that_two_fixes_take_out_is_moved_by_one_of_them(fix: Callable[..., Fixed]) -> None:
+    def moving(before: str, code: str) -> Rule:
+        def rule(of: Source) -> Iterable[Finding]:
+            for one in finding(of, ("m\n", ""), code=code) if of.text.startswith("m") else []:
+                assert one.fix
+                edits = (*one.fix.edits, insertion(of, before, "m\n"))
+                yield replace(one, fix=replace(one.fix, edits=edits))
+
+        return rule
+
+    done = fix("m\na\nb\n", moving("a", "TFP101"), moving("b", "TFP105"))
+    assert done.source.text.count("m") == 1
+
+
 def test_different_insertions_at_one_place_wait_for_each_other(fix: Callable[..., Fixed]) -> None:
     def rule(of: Source) -> Iterable[Finding]:
         for name in ("a", "b"):

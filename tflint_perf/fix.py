@@ -163,14 +163,15 @@ class _Work:
 def _apart(findings: Iterable[Finding]) -> list[Finding]:
     """The findings, first come first served, whose fixes don't overlap; those that yield to others come last.
 
-    Fixes may share an edit, the same import for instance: it is made once.
+    Fixes may share what they insert, the same import for instance: it is made once. Two that take the same code out
+    mean to put it somewhere else each.
     """
     chosen: list[Finding] = []
     made: set[Edit] = set()
     spans: list[_Span] = []  # of what is made, in order and apart
     for finding in _in_turn(list(findings)):
         edits = _edits(finding)
-        new = [edit for edit in edits if edit not in made]
+        new = [edit for edit in edits if edit not in made or edit.start != edit.end]
         if edits and not any(_overlaps(edit, spans) for edit in new):
             chosen.append(finding)
             made.update(new)

@@ -897,6 +897,48 @@ def test_a_loop_in_a_function_inside_another_is_compiled() -> None:
 
 
 BETWEEN_CALLS = {
+    "a batch is an object of its own": (
+        """
+        class Batch:
+            def __init__(self, x, y):
+                self.x, self.y = x, y
+        def step(batch):
+            with tf.GradientTape() as tape:
+                loss = loss_fn(batch.y, model(batch.x))
+            variables = model.trainable_variables
+            optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+        for x, y in dataset:
+            batch = Batch(x, y)
+            step(batch)
+        """,
+        "an object is made for each call, and each would be traced anew",
+    ),
+    "a sample is unpacked": (
+        """
+        def step(x, y):
+            with tf.GradientTape() as tape:
+                loss = loss_fn(y, model(x))
+            variables = model.trainable_variables
+            optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+        for i in range(1000):
+            step(*memory.sample(32))
+        """,
+        "`*` hands over what may be arrays of another type than tensors",
+    ),
+    "a step is defined in what each step calls": (
+        """
+        def train(x, y):
+            def step():
+                with tf.GradientTape() as tape:
+                    loss = loss_fn(y, model(x))
+                variables = model.trainable_variables
+                optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+            step()
+        for x, y in dataset:
+            train(x, y)
+        """,
+        "it is defined anew on each step, and would be traced anew",
+    ),
     "what is trained is decided anew": (
         """
         def step(x, y):

@@ -613,6 +613,20 @@ def test_leaves_what_holds_state_to_its_author(statement: str) -> None:
 
 
 REFUSED = {
+    "it may train another `net` next, for which it has no variables": """
+        for net in nets:
+            for x in dataset:
+                optimizer = keras.optimizers.SGD(0.1)
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(net(x))
+                optimizer.apply_gradients(zip(tape.gradient(loss, net.weights), net.weights))
+        """.replace("in nets", "in [keras.Sequential(), keras.Sequential()]"),
+    "`optimizer` is read after the loop, too": """
+        for x in dataset:
+            optimizer = keras.optimizers.SGD(0.1)
+            optimizer.apply_gradients(gradients(x))
+        print(optimizer.iterations)
+        """,
     "it is made in a function that the loop calls": """
         def train(x):
             return keras.losses.MeanSquaredError()(x, step(x))

@@ -247,6 +247,7 @@ def test_adds_it_once_for_all_calls() -> None:
 
 
 REFUSED = {
+    "it reads the static shape  ": "@tf.function\ndef f(x):\n    return tf.squeeze(x)\n" + LOOP,
     "it reads the static shape": "@tf.function\ndef f(x):\n    return tf.zeros(x.shape)\n" + LOOP,
     "it reads the static shape ": "@tf.function\ndef f(x):\n    return g(x)\ndef g(x):\n    return tf.unstack(x)\n"
     + LOOP,

@@ -478,6 +478,11 @@ FIXED = {
 }
 
 REFUSED = {
+    "asked of what is made of it": (
+        "losses.append(loss)",
+        "mean = sum(losses) / len(losses)\nprint(mean.numpy())",
+        "no fix: what is kept is used as a tensor",
+    ),
     "batches": ("losses.append(model(x))", "", "no fix: what is kept is not known to be a scalar"),
     "stacked": (
         "losses.append(loss)",

@@ -294,3 +294,10 @@ def test_the_fix_is_safe() -> None:
     (finding,) = findings(CODE, module("with tf.GradientTape(persistent=True) as t:\n    y = model(x)\n"))
     assert finding.fix is not None
     assert finding.fix.safe
+
+
+def test_a_comment_in_the_call_stays() -> None:
+    source = module(
+        f"with tf.GradientTape(\n    persistent=True,  # both\n) as tape:\n    loss = f(x)\ng = tape.gradient(loss, v)\n"
+    )
+    assert fixed(CODE, source) == source

@@ -658,3 +658,15 @@ def test_the_fix_is_safe_where_each_dataset_gives_the_same_elements(dataset: str
     (finding,) = findings(CODE, module(source))
     assert finding.fix is not None
     assert finding.fix.safe is safe
+
+
+@pytest.mark.parametrize(("stage", "safe"), [("", True), (".cache()", False)])
+def test_what_a_cache_keeps_of_the_first_epoch_is_no_safe_matter(stage: str, safe: bool) -> None:
+    source = f"""
+        for epoch in range(100):
+            for x in Dataset.from_tensor_slices(images).batch(32){stage}:
+                step(x)
+        """
+    (finding,) = findings(CODE, module(source))
+    assert finding.fix is not None
+    assert finding.fix.safe is safe

@@ -216,6 +216,11 @@ FIXED = {
 }
 
 REFUSED = {
+    "a comment stands in it": step(
+        between="loss = tf.debugging.check_numerics(\n        loss,  # the sum\n        'l')"
+    ),
+    "the error that it raises is caught": step(between="loss = tf.debugging.check_numerics(loss, 'l')")
+    + "try:\n    step(x, y)\nexcept tf.errors.InvalidArgumentError:\n    pass\n",
     "the check is one of a list": step(
         between='with tf.control_dependencies([tf.debugging.check_numerics(loss, "l")]):\n        pass'
     ),

@@ -406,6 +406,11 @@ FIXED = {
 }
 
 REFUSED = {
+    "the loop runs 50 times alone": """
+        for step in range(50):
+            train_step(x)
+            model.save_weights("last.weights.h5")
+        """,
     "something is made of its result": """
         for step, x in enumerate(dataset):
             train_step(x)

@@ -17,6 +17,8 @@ def compile_function(edit: Editor, function: Function) -> Repair | Refusal:
         return Refusal(
             "the file imports Keras alone, which may run on other backends than TensorFlow", function.node
         )
+    if function.outer is not None and model.is_per_step(function.node):
+        return Refusal("it is defined anew on each step, and would be traced anew", function.node)
     obstacle = model.tracing.obstacle_in_function(function)
     if obstacle is not None:
         return Refusal(obstacle.reason, obstacle.node)

@@ -145,6 +145,12 @@ class Kept:
                 for target in self._calls.targets(parent):
                     if _takes_values(target, _given_to(target, parent, node)):
                         return parent
+            case cst.Assign():
+                # What is made of numbers by arithmetic has no `numpy` of its own.
+                names = {name.value for target in parent.targets for name in target_names(target.target)}
+                for below in self._walk.attributes.get("numpy", ()):
+                    if getattr(below.value, "value", "") in names:
+                        return below
             case cst.Return() if "numpy" in self._walk.attributes:
                 return parent
         return None

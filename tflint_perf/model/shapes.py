@@ -53,7 +53,8 @@ class Shapes:
         )
 
     def asked_for(self, nodes: list[cst.CSTNode]) -> cst.CSTNode | None:
-        """Where code asks for the length of an axis as a Python number: `x.shape[0]`."""
+        """Where code asks for the length of an axis as a Python number, `x.shape[0]`, or of each axis whether it is one:
+        `tf.squeeze(x)`."""
         for node in nodes:
             for part in descendants(node):
                 if (
@@ -62,6 +63,9 @@ class Shapes:
                     and part.value.attr.value == "shape"
                 ):
                     return part
+                if isinstance(part, cst.Call) and callee_name(part) == "squeeze" and len(part.args) == 1:
+                    if self._infer.names.qualified(part.func) == "tf.squeeze":
+                        return part
         return None
 
     def _stacks_what_grew(self, call: cst.Call) -> bool:

@@ -261,7 +261,12 @@ class Tracing:
                 if is_constant(arg.value) or self._is_fixed(arg.value):
                     continue
                 python = self._passing.python_value(arg.value)
-                if python and self._infer.value(arg.value).kind not in ("object", "instance", "string"):
+                kind = self._infer.value(arg.value).kind
+                if kind == "instance" and self._is_made_in_loop(arg.value):
+                    return Obstacle(
+                        arg.value, "an object is made for each call, and each would be traced anew"
+                    )
+                if python and kind not in ("object", "instance", "string"):
                     return Obstacle(arg.value, f"{python} is passed, and each would be traced anew")
         for parameter in function.parameters:
             name = parameter.name.value
@@ -282,6 +287,10 @@ class Tracing:
         return not tensors and any(
             isinstance(each, cst.Call) and callee_name(each) not in ("next", "get_next") for each in values
         )
+
+    def _is_made_in_loop(self, node: cst.BaseExpression) -> bool:
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        return found is not None and any(b.at.block.loop is not None for b in found[1])
 
     def _is_fixed(self, node: cst.BaseExpression) -> bool:
         """Whether a name is bound once, outside every loop."""
