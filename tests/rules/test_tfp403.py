@@ -298,6 +298,6 @@ def test_the_fix_is_safe() -> None:
 
 def test_a_comment_in_the_call_stays() -> None:
     source = module(
-        f"with tf.GradientTape(\n    persistent=True,  # both\n) as tape:\n    loss = f(x)\ng = tape.gradient(loss, v)\n"
+        "with tf.GradientTape(\n    persistent=True,  # both\n) as tape:\n    loss = f(x)\ng = tape.gradient(loss, v)\n"
     )
     assert fixed(CODE, source) == source

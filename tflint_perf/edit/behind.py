@@ -23,6 +23,9 @@ def behind_counter(
     refusal = _stays(edit, statements)
     if refusal is not None:
         return refusal
+    runs = edit.model.iterations.at_most(loop)
+    if runs is not None and runs <= every:
+        return Refusal(f"the loop runs {runs} times alone", loop.node)
     name, edits = _counter(edit, loop)
     if not name:
         return Refusal("no counter of the steps is in reach", loop.node)

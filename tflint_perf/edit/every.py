@@ -10,7 +10,6 @@ from tflint_perf.edit.behind import behind_counter
 from tflint_perf.edit.editor import Editor
 from tflint_perf.finding import Edit
 from tflint_perf.model import Model
-from tflint_perf.model.syntax import bound_of_range, callee_name
 from tflint_perf.rule import Refusal
 
 Chosen = Callable[[cst.CSTNode], bool]
@@ -22,12 +21,6 @@ def every(edit: Editor, statement: cst.CSTNode, chosen: Chosen, steps: int) -> l
     loop = model.loops.step_loop(statement)
     if loop is None:
         return Refusal("it runs in a function that the loop calls")
-    counted = loop.iterable
-    is_range = isinstance(counted, cst.Call) and callee_name(counted) == "range" and bool(counted.args)
-    bound = bound_of_range(counted) if is_range and isinstance(counted, cst.Call) else None
-    runs = model.iterations.number(bound) if bound is not None else None
-    if runs is not None and runs <= steps:
-        return Refusal(f"the loop runs {runs} times alone", loop.node)
     while (around := _block_of_such(model, statement, loop.node, chosen)) is not None:
         statement = around
     statements = model.walk.at[statement].block.statements

@@ -72,6 +72,11 @@ class Iterations:
         """
         return loop.iterable is not None and self._most(loop.iterable, traced, 0) > FEW
 
+    def at_most(self, loop: Loop) -> int | None:
+        """How often a `for` over Python values runs, at most; None where that is not in sight."""
+        most = self._most(loop.iterable, False, 0) if loop.iterable is not None else 0
+        return int(most) if 0 < most < math.inf else None
+
     def counter(self, loop: Loop) -> cst.Name | None:
         """The name that a `for` over `range` or `tf.range` gives its counter."""
         target = loop.node.target if isinstance(loop.node, cst.For | cst.CompFor) else None
@@ -249,9 +254,7 @@ class Iterations:
         if binding.kind == "assign" and binding.value is not None:
             part = part_at(binding.value, binding.path)
             return self.number(part, depth + 1) if part is not None else None
-        if binding.path != ():
-            return None
-        if binding.kind != "param":
+        if binding.path != () or binding.kind != "param":
             return None
         given = self._given(binding) or ([binding.value] if binding.value is not None else [])
         numbers = [self.number(value, depth + 1) for value in given]
