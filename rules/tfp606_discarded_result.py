@@ -28,7 +28,8 @@ class DiscardedResult(Rule):
     ## What it does
 
     Reports statements that call an op which does nothing but compute a new tensor (`tf.clip_by_norm(g, 15)`,
-    `tf.stop_gradient(x)`), or a stage of a dataset (`dataset.shuffle(1000)`), and do nothing with what it gives.
+    `tf.stop_gradient(x)`), a stage of a dataset (`dataset.shuffle(1000)`), or arithmetic with tensors (`loss * mask`), and
+    do nothing with what it gives.
 
     ## Why is this bad?
 
@@ -72,6 +73,9 @@ class DiscardedResult(Rule):
         for statement in model.walk.at:
             if not isinstance(statement, cst.Expr):
                 continue
+            if isinstance(statement.value, cst.BinaryOperation):
+                yield from _of_arithmetic(model, statement, statement.value)
+                continue
             call = _thrown_away(statement.value)
             if call is None or not _only_computes(model, call) or _is_on_purpose(model, statement, call):
                 continue
@@ -81,6 +85,17 @@ class DiscardedResult(Rule):
                 else f"`.{callee_name(call)}()`"
             )
             yield Report(call, f"{given} changes nothing, and what it gives is thrown away; use its result")
+
+
+def _of_arithmetic(model: Model, statement: cst.Expr, node: cst.BinaryOperation) -> Iterator[Report]:
+    """`loss * mask` as a statement of a function."""
+    in_function = model.walk.at[statement].block.owner is not model.module
+    if not in_function or model.programs.is_graph_code() or model.value(node).kind != "tensor":
+        return
+    if all(_is_harmless(model, call) for call in calls_below(node)):
+        yield Report(
+            node, "this changes nothing, and the tensor that it gives is thrown away; use its result"
+        )
 
 
 def _thrown_away(node: cst.BaseExpression) -> cst.Call | None:

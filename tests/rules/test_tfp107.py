@@ -18,6 +18,17 @@ PREAMBLE = dedent("""\
 ROWS = PREAMBLE.count("\n")
 
 SILENT = {
+    "what was saved, and compiled for that": """
+        loaded = tf.saved_model.load(export_dir="saved", tags=None)
+        for x in dataset:
+            show(loaded(x, training=False))
+        """,
+    "behind a counter, and on the first few steps": """
+        for step, x in enumerate(dataset):
+            model.train_on_batch(x, x)
+            if (step + 1) % 5 == 0 or step < 30:
+                show(model(x))
+        """,
     "a loop on some steps that looks at what was learnt": """
         for step in range(steps):
             model.train_on_batch(x, y)

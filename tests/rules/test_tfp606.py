@@ -30,6 +30,13 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "arithmetic with what is no tensor, or at the top": """
+        def plot(figure, axis):
+            figure / axis
+        tf.ones(3) * 2
+        for x, y in dataset:
+            plot(x.name, y.name)
+        """,
     "metrics and losses that keep something": """
         metric = keras.metrics.Mean()
         for x, y in dataset:
@@ -136,6 +143,14 @@ SILENT = {
 }
 
 FLAGGED = {
+    "arithmetic with tensors": """
+        def loss_of(real, loss):
+            mask = tf.cast(tf.not_equal(real, 0), tf.float32)
+            loss * mask  # <-
+            return tf.reduce_mean(loss)
+        for x, y in dataset:
+            loss_of(y, model(x))
+        """,
     "a sign in front of it": """
         def loss_of(x, mean):
             if mean: -tf.reduce_mean(x)  # <-

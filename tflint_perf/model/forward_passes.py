@@ -128,7 +128,17 @@ class ForwardPasses:
         return (
             value.kind in ("model", "layer")
             and not value.name.startswith(_COMPILED_WHERE_SAVED)
+            and not self._is_loaded(called)
             and not self._compiled_models.has(called, value)
+        )
+
+    def _is_loaded(self, called: cst.BaseExpression) -> bool:
+        """Whether a name is bound to what was saved, and compiled for that."""
+        found = self._model.infer.bindings_reaching(called) if isinstance(called, cst.Name) else None
+        return found is not None and any(
+            isinstance(binding.value, cst.Call)
+            and self._model.qualified(binding.value.func).startswith(_COMPILED_WHERE_SAVED)
+            for binding in found[1]
         )
 
     def _runs_eagerly_per_step(self, call: cst.Call) -> bool:

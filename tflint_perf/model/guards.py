@@ -169,6 +169,10 @@ class Guards:
                 if isinstance(test.operator, cst.And) == holds:
                     return self._of_test(test.left, holds=holds) or self._of_test(test.right, holds=holds)
                 left, right = self._of_test(test.left, holds=holds), self._of_test(test.right, holds=holds)
+                if holds and (left is None) is not (right is None):
+                    # `step % 100 == 0 or step < 10`: the first few besides
+                    unguarded = test.left if left is None else test.right
+                    return (left or right) if self._is_early(unguarded) else None
                 return left if left is not None and right is not None else None
             case cst.UnaryOperation(operator=cst.Not()):
                 return self._of_test(test.expression, holds=not holds)
@@ -182,6 +186,16 @@ class Guards:
                 name = test.attr.value if isinstance(test, cst.Attribute) else test.value
                 return Guard(test) if _DEBUG_FLAG.search(name) else None
         return None
+
+    def _is_early(self, test: cst.BaseExpression) -> bool:
+        """Whether a condition holds on the first few steps alone: `step < 10`."""
+        match test:
+            case cst.Comparison(
+                left=left,
+                comparisons=[cst.ComparisonTarget(cst.LessThan() | cst.LessThanEqual(), last)],
+            ):
+                return self._is_counter(left) and self.number(last) is not None
+        return False
 
     def _of_equal_op(self, call: cst.Call) -> Guard | None:
         """`tf.equal(tf.math.mod(step, 10), 0)`."""
