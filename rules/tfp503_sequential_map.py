@@ -82,7 +82,7 @@ class SequentialMap(Rule):
             nature = model.statefulness.nature(given)
             is_off = model.parallelism.is_off(call)
             if (
-                (nature == "python" and not model.python_stages.is_trained_on(call))
+                (nature == "python" and not model.python_stages.is_for_steps(call))
                 or (nature in ("stateless", "shaping", "open") and not is_off)
                 or _only_computes(model, call, given)
             ):

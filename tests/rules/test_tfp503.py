@@ -71,10 +71,6 @@ SILENT = {
         "records = single.map(lambda x: tf.py_function(serialize, [x], tf.string))\nwriter.write(records)\n"
         "def f(x):\n    return tf.numpy_function(serialize, [x], tf.string)\nwriter.write(single.map(f))"
     ),
-    "Python code that makes what is tested on": (
-        "model = tf.keras.Sequential()\n"
-        "data = single.map(lambda x: tf.py_function(distort, [x], tf.float32)).batch(9)\nmodel.evaluate(data)"
-    ),
     "functions from elsewhere that bring elements into shape": (
         "from records import Reader, decode, parse_example\nsingle.map(decode)\nsingle.map(parse_example)\n"
         "single.map(Reader().to_pair)\nsingle.map(lambda x: decode(x))\n"
@@ -105,6 +101,11 @@ def test_a_map_that_runs_in_parallel_anyway_or_is_not_known_is_left_alone(source
 
 
 FLAGGED = {
+    "Python code that makes what is tested on": (
+        "model = tf.keras.Sequential()\n"
+        "data = single.map(lambda x: tf.py_function(distort, [x], tf.float32)).batch(9)\nmodel.evaluate(data)",
+        [2],
+    ),
     "a function from elsewhere": ("single.map(distort)", [1]),
     "a name that nothing binds": ("single.map(preprocess_function)", [1]),
     "by keyword": ("single.map(map_func=distort)", [1]),

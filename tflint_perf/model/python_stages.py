@@ -107,5 +107,14 @@ class PythonStages:
         around = behind | {other.name for way in self._ways(call) for other in way}
         return bool(around & _FOR_TRAINING) and not successors.is_for_evaluation(call)
 
+    def is_for_steps(self, call: cst.Call) -> bool:
+        """Whether the elements of the stage that a call adds are batched for steps that train or evaluate, as far as the
+        file shows, rather than written somewhere."""
+        successors = self._model.successors
+        if successors.is_consumed(call):
+            return successors.is_for_training(call) or successors.is_for_evaluation(call)
+        around = {other.name for way in self._ways(call) for other in way}
+        return bool((around | {other.name for other in successors.behind(call)}) & _FOR_TRAINING)
+
     def _ways(self, call: cst.Call) -> list[Pipeline]:
         return self._model.pipelines.stages_before(call)
