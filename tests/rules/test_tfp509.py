@@ -456,6 +456,7 @@ FLAGGED = {
     "8-bit images augmented before": """
         HEIGHT = WIDTH = 32
         (x, y), (x_test, y_test) = tf.keras.datasets.cifar10.load_data()
+        x, y = tf.gather(x, chosen), tf.gather(y, chosen)
         def augment(x, y):
             x = tf.image.resize_with_crop_or_pad(x, HEIGHT + 8, WIDTH + 8)
             return tf.image.random_flip_left_right(tf.image.random_crop(x, [HEIGHT, WIDTH, 3])), y

@@ -122,6 +122,7 @@ ARRAYS = [
     "(x_train / 127.5) - 1",
     "x_train[..., np.newaxis] / 255",
     "(x_train / 255.0).reshape(-1, 784)",
+    "(x_train.reshape(-1, 784) - 127.5) / 127.5",
     "np.expand_dims(x_train / 255.0, -1)",
     "np.concatenate([np.random.randn(9, 2), np.random.randn(9, 2) + 3])",
 ]

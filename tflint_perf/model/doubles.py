@@ -164,8 +164,11 @@ class Doubles:
         if left or right:
             kinds = [self._model.value(side).kind for side in (node.left, node.right)]
             return all(kind in ("array", "number") for kind in kinds)
+        # A quotient of integers is a float, and so is what they give with one: `(images - 127.5) / 127.5`.
         divides = isinstance(node.operator, cst.Divide) and self._model.value(node.right).kind == "number"
-        return divides and self._is_whole(node.left, depth + 1)
+        if divides or isinstance(node.right, cst.Float):
+            return self._is_whole(node.left, depth + 1)
+        return isinstance(node.left, cst.Float) and self._is_whole(node.right, depth + 1)
 
     def _is_double_call(self, call: cst.Call, depth: int) -> bool:
         name, last = self._model.qualified(call.func), callee_name(call)
@@ -209,6 +212,10 @@ class Doubles:
                 return part is not None and self._is_whole(part, depth + 1)
             case cst.Subscript():
                 return self._is_whole(node.value, depth + 1)
+            case cst.Call(func=cst.Attribute(value=base, attr=cst.Name(value=last))) if last in _KEEPING:
+                named = self._model.qualified(node.func) == f"np.{last}"
+                given = (node.args[0].value if node.args else None) if named else base
+                return given is not None and self._is_whole(given, depth + 1)
             case cst.Call() if keyword_argument(node, "dtype") is None:
                 drawn = callee_name(node) in _INTEGER_DRAWS
                 named = self._model.qualified(node.func).startswith("np.random.")

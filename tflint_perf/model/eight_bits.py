@@ -58,6 +58,7 @@ _KEEPING = frozenset(
         "swapaxes",
         "moveaxis",
         "pad",
+        "gather",
     ]
 )
 _LABEL = re.compile(r"(^|_)(y|lbl|label|target|class|cls|category|id)s?($|_|\d)", re.I)
@@ -160,7 +161,7 @@ class EightBits:
             return math.inf if self._infer.value(call).dtype == "uint8" and last == "astype" else None
         name = self._infer.names.qualified(call.func)
         if name:
-            given = call.args[0].value if name == f"np.{last}" and call.args else None
+            given = call.args[0].value if name in (f"np.{last}", f"tf.{last}") and call.args else None
             if isinstance(given, cst.Tuple | cst.List):
                 sizes = [self.of_array(element.value, depth + 1) for element in given.elements]
                 return max((s for s in sizes if s is not None), default=None) if None not in sizes else None
