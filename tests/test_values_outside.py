@@ -220,7 +220,7 @@ def test_batches_that_other_files_make_are_found(project: Path, program: str, ex
         (
             "from reading import Reader\nreader = Reader()\nmodel = tf.keras.Sequential()\nfor i in range(9000):\n"
             "    model.predict_on_batch(reader.batch(9))\n",
-            [],
+            ["reading.py:6"],
         ),
         (
             "from reading import Reader\nx = Reader().batch(9)\nfor i in range(9):\n    trainer.train_step(x)\n",
@@ -228,7 +228,7 @@ def test_batches_that_other_files_make_are_found(project: Path, program: str, ex
         ),
     ],
 )
-def test_files_that_another_file_s_training_loop_has_read_are_found(
+def test_files_that_another_file_s_step_loop_has_read_are_found(
     project: Path, program: str, expected: list[str]
 ) -> None:
     assert found(project, "TFP304", program) == expected

@@ -31,6 +31,9 @@ FOR_IT = {
     "an update by condition": "if loss > 0.5:\n    w.assign(loss)",
     "an early result": "if loss > 0.5:\n    return loss",
     "numbers of one type": "if loss > 0.5:\n    scale = 2.0\nelse:\n    scale = 1.0\nloss = loss * scale",
+    "clipped gradients": (
+        "gradients, _ = tf.clip_by_global_norm([loss, loss], 1.0)\nfor a, b in zip(gradients, [w, w]):\n    b.assign(a)"
+    ),
     "parts of a split": "a, b = tf.split(x, 2)",
     "a condition on a size": "if x.shape[0] > 3:\n    raise ValueError()",
     "the greater tensor": "loss = tf.maximum(loss, 1.0)",

@@ -190,6 +190,10 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a list comprehension that counts the rows": """
+        n, size, _ = t.shape
+        results = [tf.nn.softmax(t[i]) for i in range(n)]  # <-
+        """,
     "a list comprehension that compares": """
         guesses = tf.nn.sigmoid(t[:, 0])
         guesses = [1 if guess > 0.5 else 0 for guess in guesses]  # <-

@@ -14,6 +14,12 @@ from tflint_perf.model.scopes import Binding, Function
 from tflint_perf.model.syntax import descendants_here, is_name, last_statement, target_names
 
 # Builtins that ask each tensor of a list whether it is true, or which of two is greater.
+# Ops that give one tensor, whatever is made of it.
+_OF_ONE_TENSOR = frozenset(
+    f"tf.{name}"
+    for name in ("transpose", "stack", "concat", "reshape", "cast", "squeeze", "expand_dims", "convert_to_tensor", "gather",
+                 "constant", "shape", "square", "abs", "sqrt", "exp", "multiply", "add", "subtract", "matmul")
+)  # fmt: skip
 _COMPARING = frozenset({"sorted", "max", "min", "all", "any"})
 
 
@@ -33,12 +39,7 @@ class AutoGraph:
             case cst.Comparison(comparisons=[cst.ComparisonTarget(cst.In() | cst.NotIn(), among)]):
                 return "a tensor is looked for on the host" if self._holds_tensors(among) else ""
             case cst.Assign(targets=[cst.AssignTarget(cst.Tuple() | cst.List())], value=cst.Call() as call):
-                name = self._infer.value(call).name
-                if (
-                    self._is_tensor(call)
-                    and name.startswith("tf.")
-                    and name == self._infer.names.qualified(call.func)
-                ):
+                if self._infer.names.qualified(call.func) in _OF_ONE_TENSOR:
                     return "a tensor is taken apart on the host"
         return ""
 
@@ -69,6 +70,22 @@ class AutoGraph:
                 return self._is_tensor(node.left) or self._is_tensor(node.right)
         return self._infer.value(node).kind == "tensor"
 
+    def _is_one_tensor(self, node: cst.BaseExpression) -> bool:
+        """Whether a value is surely one tensor, rather than the list that a tape or an op gives: what a model or such an op
+        gave, with that name alone."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        values = (
+            [b.value if b.kind == "assign" and b.path == () else None for b in found[1]] if found else [node]
+        )
+        return all(
+            isinstance(value, cst.Call)
+            and (
+                self._infer.names.qualified(value.func) in _OF_ONE_TENSOR
+                or (self._infer.value(value.func).kind in ("model", "layer") and self._is_tensor(value))
+            )
+            for value in values
+        )
+
     def _holds_tensors(self, node: cst.BaseExpression) -> bool:
         value = self._infer.value(node)
         items = value.items or ((value.element,) if value.element is not None else ())
@@ -77,7 +94,7 @@ class AutoGraph:
     def _of_call(self, call: cst.Call) -> str:
         name = builtin_or_qualified(self._infer, call.func)
         given = [arg.value for arg in call.args if not arg.star and arg.keyword is None]
-        if name == "zip" and any(map(self._is_tensor, given)):
+        if name == "zip" and any(map(self._is_one_tensor, given)):
             return "a tensor is gone over by `zip`"
         if name not in _COMPARING or not given:
             return ""

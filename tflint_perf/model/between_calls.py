@@ -45,6 +45,7 @@ class BetweenCalls:
         self._infer = infer
         self._calls = calls
         self._in_place = in_place
+        self._assigned: dict[str, list[cst.Attribute]] = {}
 
     def may_come_between(self, change: cst.CSTNode, use: cst.CSTNode) -> bool:
         """Whether a run of the program may come to `use`, then to `change`, and to `use` again, as far as this file shows."""
@@ -90,12 +91,20 @@ class BetweenCalls:
             if (function := self._calls.function_at(place)) is None or function.name not in _CONSTRUCTORS
         )
 
-    def _set(self, name: str) -> Iterator[cst.Attribute]:
+    def _set(self, name: str) -> list[cst.Attribute]:
         """Where an attribute of that name is assigned to."""
-        for node in self._infer.walk.attributes.get(name, ()):
-            parent = self._infer.walk.parents.get(node)
-            if isinstance(parent, cst.AssignTarget | cst.AugAssign | cst.AnnAssign) and parent.target is node:
-                yield node
+        known = self._assigned.get(name)
+        if known is None:
+            known = self._assigned[name] = [
+                node
+                for node in self._infer.walk.attributes.get(name, ())
+                if isinstance(
+                    parent := self._infer.walk.parents.get(node),
+                    cst.AssignTarget | cst.AugAssign | cst.AnnAssign,
+                )
+                and parent.target is node
+            ]
+        return known
 
     def _may_be_of_one_object(self, place: cst.Attribute, read: cst.Attribute) -> bool:
         names = {dotted_name(node.value, "…") for node in (place, read)}

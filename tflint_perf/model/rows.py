@@ -275,6 +275,10 @@ class Rows:
             return
         if not isinstance(part.target, cst.Name):
             return
+        indexed = self._indexed(loop, node.elt)
+        if indexed is not None and self._op_loops.runs_in_eager_program(loop, taped=True):
+            yield RowLoop(node, "ops", indexed)
+            return
         if self._is_computed_alone(node.elt, part.target.value):
             whole = self._is_long_tensor(part.iter) and not self._is_unpacked(part.iter)
             if whole and self._op_loops.runs_in_eager_program(loop, taped=True):
@@ -295,6 +299,19 @@ class Rows:
                 value.kind == "list" and self._iterations.are_many(loop, traced=False)
             ):
                 yield RowLoop(node, "stack", part.iter)
+
+    def _indexed(self, loop: Loop, element: cst.BaseExpression) -> cst.BaseExpression | None:
+        """The tensor of which an expression takes one row after the other by the counter, and computes with it by ops alone:
+        `[tf.image.flip_up_down(images[i]) for i in range(n)]`."""
+        counter = self._iterations.counter(loop)
+        if counter is None or not self._iterations.are_many(loop, traced=False):
+            return None
+        if any(map(self._is_host_call, calls_below(element))):
+            return None
+        for part in descendants_here(element):
+            if isinstance(part, cst.Subscript) and self._is_row(part, counter.value) and self._feeds_op(part):
+                return part.value
+        return None
 
     def _is_computed_alone(self, element: cst.BaseExpression, row: str) -> bool:
         """Whether an expression takes a row by ops alone: `tf.nn.sigmoid(x)`, `1 if x > 0.5 else 0`."""
