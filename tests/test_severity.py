@@ -69,6 +69,10 @@ def test_github_is_told_of_an_error_unless_the_configuration_says_otherwise(trai
     assert train(SELECT, "--output-format=github").out.startswith("::error title=tflint-perf (TFP406),")
 
 
+def test_github_is_told_of_a_warning_where_warnings_do_not_fail(train: CommandLine) -> None:
+    assert train(SELECT, "--output-format=github", "--fail-on=error").out.startswith("::warning title=")
+
+
 def test_the_longest_selector_decides(tmp_path: Path) -> None:
     table = {
         "TFP406": "error",

@@ -130,7 +130,7 @@ def _lint_and_report(
         results, troubles = done.results, [*troubles, *done.failures]
         _tell((*done.failures, *(done.notes if not request.quiet else ())))
     troubled = _tell(_troubles(result for result, _ in results)) or bool(troubles)
-    outcome = Outcome.of(results, config.settings.fix, troubles)
+    outcome = Outcome.of(results, config.settings.fix, troubles, config.fail_on)
     _write(outcome, [result.diff for result, _ in results], config, request, output)
     if request.verbose:
         suppressed = sum(result.suppressed for result, _ in results)

@@ -55,12 +55,14 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """All that a run came to; `failures` are the lines on what could not be done."""
+    """All that a run came to; `failures` are the lines on what could not be done, `fail_on` the least grave finding that
+    makes it fail."""
 
     findings: tuple[Entry, ...]
     fixed: tuple[Entry, ...] = ()
     fix: Literal["no", "apply", "diff"] = "no"
     failures: tuple[str, ...] = ()
+    fail_on: Severity = "info"
 
     @classmethod
     def of(
@@ -68,6 +70,7 @@ class Outcome:
         results: Iterable[tuple[FileResult, Settings]],
         fix: Literal["no", "apply", "diff"],
         failures: Iterable[str] = (),
+        fail_on: Severity = "info",
     ) -> Outcome:
         """Put the results of files together, each with the settings that it was linted with."""
         pairs = list(results)
@@ -78,6 +81,7 @@ class Outcome:
             tuple(Entry.of(result.path, finding, its) for result, its in pairs for finding in result.fixed),
             fix,
             (*failures, *(result.failure for result, _ in pairs if result.failure)),
+            fail_on,
         )
 
 

@@ -14,12 +14,13 @@ _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
 def render(outcome: Outcome, style: Style) -> Iterator[str]:
+    # A finding that nobody has given a severity is an error where it makes the step fail.
+    unless_chosen = "warning" if outcome.fail_on == "error" else "error"
     for entry in outcome.findings:
         properties = ",".join(f"{name}={_property(value)}" for name, value in _properties(entry).items())
         # The log shows the message alone, so the place stands in it once more.
         message = f"{entry.place}: {entry.finding.code} {entry.finding.message}"
-        # A finding that nobody has called less grave makes the step fail, and so it is an error there.
-        yield f"::{_COMMANDS[entry.chosen or 'error']} {properties}::{_data(message)}"
+        yield f"::{_COMMANDS[entry.chosen or unless_chosen]} {properties}::{_data(message)}"
 
 
 def _properties(entry: Entry) -> dict[str, str]:
