@@ -32,6 +32,13 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "a number in a name that no other op has": """
+        @tf.function
+        def f(x):
+            name = "Gradient" + str(np.random.randint(10**8))
+            return tf.identity(x, name=name)
+        f(tf.ones(3))
+        """,
     "what a fitted model is told beside its input": """
         class Net(tf.keras.Model):
             def call(self, x, count=3, training=None):

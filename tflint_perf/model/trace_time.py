@@ -124,7 +124,8 @@ class TraceTime:
         if name in _CLOCKS:
             return "time" if not self._once.runs_seldom(call) else None
         if name in _DRAWS:
-            return "random" if not self._once.runs_seldom(call) and not self._is_seed(call) else None
+            chosen_once = self._once.runs_seldom(call) or self._is_seed(call) or self._is_part_of_name(call)
+            return "random" if not chosen_once else None
         if name.startswith("np.") and name not in _OF_ATTRIBUTES and not name.startswith("np.random."):
             return "numpy" if any(map(self._holds_tensor, call.args)) else None
         return None
@@ -141,6 +142,14 @@ class TraceTime:
         if isinstance(value, cst.List | cst.Tuple):
             return any(self._has_no_value(element.value) for element in value.elements)
         return self._has_no_value(value)
+
+    def _is_part_of_name(self, call: cst.Call) -> bool:
+        """Whether a draw becomes part of a string, for a name that nothing else in the graph has."""
+        parent = self._infer.walk.parents.get(call)
+        if isinstance(parent, cst.FormattedStringExpression):
+            return True
+        outer = self._infer.walk.parents.get(parent) if isinstance(parent, cst.Arg) else None
+        return isinstance(outer, cst.Call) and callee_name(outer) in ("str", "format")
 
     def _is_seed(self, call: cst.Call) -> bool:
         parent = self._infer.walk.parents.get(call)
