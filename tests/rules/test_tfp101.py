@@ -896,6 +896,14 @@ def test_a_loop_in_a_function_inside_another_is_compiled() -> None:
     assert notes("TFP101", source) == []
 
 
+STEP_OF_A_BATCH = """\
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss = loss_fn(y, model(x))
+    variables = model.trainable_variables
+    optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+"""
+RUN = STEP_OF_A_BATCH + "def run():\n    for x, y in dataset:\n        step(x, y)\n"
 BETWEEN_CALLS = {
     "a batch is an object of its own": (
         """
@@ -914,15 +922,7 @@ BETWEEN_CALLS = {
         "an object is made for each call, and each would be traced anew",
     ),
     "a sample is unpacked": (
-        """
-        def step(x, y):
-            with tf.GradientTape() as tape:
-                loss = loss_fn(y, model(x))
-            variables = model.trainable_variables
-            optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
-        for i in range(1000):
-            step(*memory.sample(32))
-        """,
+        STEP_OF_A_BATCH + "for i in range(1000):\n    step(*memory.sample(32))\n",
         "`*` hands over what may be arrays of another type than tensors",
     ),
     "a step is defined in what each step calls": (
@@ -940,36 +940,11 @@ BETWEEN_CALLS = {
         "it is defined anew on each step, and would be traced anew",
     ),
     "what is trained is decided anew": (
-        """
-        def step(x, y):
-            with tf.GradientTape() as tape:
-                loss = loss_fn(y, model(x))
-            variables = model.trainable_variables
-            optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
-        def run():
-            for x, y in dataset:
-                step(x, y)
-        model.trainable = False
-        run()
-        model.trainable = True
-        run()
-        """,
+        RUN + "model.trainable = False\nrun()\nmodel.trainable = True\nrun()\n",
         "what is trained changes between calls",
     ),
     "a name gets another optimizer": (
-        """
-        def step(x, y):
-            with tf.GradientTape() as tape:
-                loss = loss_fn(y, model(x))
-            variables = model.trainable_variables
-            optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
-        def run():
-            for x, y in dataset:
-                step(x, y)
-        run()
-        optimizer = tf.keras.optimizers.SGD()
-        run()
-        """,
+        RUN + "run()\noptimizer = tf.keras.optimizers.SGD()\nrun()\n",
         "`optimizer` is reassigned between calls",
     ),
     "each fold has a model": (
