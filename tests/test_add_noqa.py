@@ -26,7 +26,7 @@ def test_every_finding_is_suppressed_and_counted(tflint_perf: CommandLine) -> No
     tflint_perf.write("train.py", SLOW)
     tflint_perf.write("clean.py", CLEAN)
     ran = tflint_perf("--select=TFP101,TFP406", "--add-noqa")
-    assert (ran.code, ran.err) == (0, "tflint-perf: added `# noqa` for 2 findings in 1 file\n")
+    assert (ran.code, ran.out, ran.err) == (0, "", "tflint-perf: added `# noqa` for 2 findings in 1 file\n")
     text = (tflint_perf.folder / "train.py").read_text()
     assert "        gc.collect()  # noqa: TFP406\n" in text
     assert tflint_perf("--select=TFP0,TFP101,TFP406").code == 0

@@ -32,7 +32,7 @@ def test_present_findings_are_written_and_counted(tflint_perf: CommandLine) -> N
     tflint_perf.write("train.py", TWICE)
     tflint_perf.write("clean.py", CLEAN)
     ran = tflint_perf(SELECT, "--write-baseline=base.json")
-    assert (ran.code, ran.err) == (0, "tflint-perf: 2 findings in base.json\n")
+    assert (ran.code, ran.out, ran.err) == (0, "", "tflint-perf: 2 findings in base.json\n")
     assert on_file(tflint_perf.folder) == {
         "train.py": [{"code": "TFP406", "content": "gc.collect()", "count": 2}]
     }

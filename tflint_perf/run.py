@@ -131,6 +131,8 @@ def _lint_and_report(
         _tell((*done.failures, *(done.notes if not request.quiet else ())))
     troubled = _tell(_troubles(result for result, _ in results)) or bool(troubles)
     outcome = Outcome.of(results, config.settings.fix, troubles, config.fail_on)
+    if (request.add_noqa or request.write_baseline is not None) and not outcome.findings:
+        request = replace(request, quiet=True)  # what was put on record has not passed
     _write(outcome, [result.diff for result, _ in results], config, request, output)
     if request.verbose:
         suppressed = sum(result.suppressed for result, _ in results)
