@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tflint_perf.model.growth import Growth
     from tflint_perf.model.guards import Guards
     from tflint_perf.model.host_batches import HostBatches
+    from tflint_perf.model.host_conversions import HostConversions
     from tflint_perf.model.host_values import HostValues
     from tflint_perf.model.in_place import InPlace
     from tflint_perf.model.invariance import Invariance
@@ -223,6 +224,8 @@ class Parts:
     in_place: InPlace = part("in_place.InPlace", "infer", "calls", "invariance")
     # Batches that Python makes on the host.
     host_batches: HostBatches = part("host_batches.HostBatches")
+    # Batches that loops convert to tensors.
+    host_conversions: HostConversions = part("host_conversions.HostConversions")
     # Batches of varying shape.
     shapes: Shapes = part("shapes.Shapes", "infer", "calls", "loops")
     # Arguments whose shape changes from call to call.
