@@ -10,10 +10,8 @@ import libcst as cst
 
 from tflint_perf.edit import Editor
 from tflint_perf.edit.hoist import hoist, hoist_expression
-from tflint_perf.model import Loop, Model
-from tflint_perf.model.flow import loops_around
+from tflint_perf.model import Model
 from tflint_perf.model.making import Made
-from tflint_perf.model.syntax import descendants, names_read, target_names
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 _WHAT = {
@@ -118,48 +116,11 @@ def _make_once(made: Made, edit: Editor) -> Repair | Refusal:
     statement = model.statement_of(made.call)
     whole = isinstance(statement, cst.Assign | cst.AnnAssign) and statement.value is made.call
     if whole:
-        other = _other_use(model, statement, loop) if made.kind == "optimizer" else None
-        edits = other or hoist(edit, statement)
+        other = model.other_uses.of_optimizer(statement, loop) if made.kind == "optimizer" else None
+        edits = hoist(edit, statement) if other is None else Refusal(other.reason, other.node)
     else:
         edits = hoist_expression(edit, made.call, _name_for(made), loop)
     return edits if isinstance(edits, Refusal) else Repair("Make it once, above the loop", edits, safe=True)
-
-
-def _other_use(model: Model, statement: cst.CSTNode, loop: Loop) -> Refusal | None:
-    """A use of an optimizer in the loop that may change it."""
-    names = {
-        name.value
-        for part in descendants(statement)
-        if isinstance(part, cst.AssignTarget | cst.AnnAssign)
-        for name in target_names(part.target)
-    }
-    for name in names_read(loop.node):
-        parent = model.parent(name)
-        if name.value not in names or isinstance(parent, cst.AssignTarget | cst.AnnAssign):
-            continue
-        if not isinstance(parent, cst.Attribute) or parent.attr.value not in (
-            "apply_gradients",
-            "apply",
-            "minimize",
-        ):
-            return Refusal(f"what else the loop does with `{name.value}` may change it", parent)
-    for name in names_read(loop.node):
-        if model.value(name).kind in ("model", "layer") and _is_bound_around(model, name, loop):
-            return Refusal(f"it may train another `{name.value}` next, for which it has no variables", name)
-    inside = set(descendants(loop.node))
-    for made in names:
-        for mention in model.walk.names.get(made, ()):
-            if mention not in inside and model.infer.place(mention).order > loop.at.order:
-                return Refusal(f"`{made}` is read after the loop, too", mention)
-    return None
-
-
-def _is_bound_around(model: Model, name: cst.Name, loop: Loop) -> bool:
-    """Whether a loop around a name, or this one, binds it."""
-    found = model.infer.bindings_reaching(name)
-    return found is not None and any(
-        model.invariance.is_bound_in(binding, around) for binding in found[1] for around in loops_around(loop)
-    )
 
 
 def _name_for(made: Made) -> str:

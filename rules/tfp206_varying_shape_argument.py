@@ -9,8 +9,9 @@ import libcst as cst
 
 from tflint_perf.edit import Editor
 from tflint_perf.model import Model
+from tflint_perf.model.retracing import serves_all_shapes
 from tflint_perf.model.scopes import Function
-from tflint_perf.model.syntax import argument, callee_name, descendants, is_name, keyword_argument
+from tflint_perf.model.syntax import is_name, keyword_argument
 from tflint_perf.model.varying import Variation
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
@@ -20,9 +21,6 @@ _HOW = {
     "list": "is a list of another length at each call",
     "sliced": "is cut at another place at each call",
 }
-_FOR_ALL_SHAPES = ("input_signature", "reduce_retracing", "experimental_relax_shapes")
-# Who asks for these wants a number, not a dimension that is left open.
-_ASKS_FOR_SHAPE = frozenset({"shape", "get_shape", "unstack", "len", "as_list"})
 
 
 class VaryingShapeArgument(Rule):
@@ -86,8 +84,8 @@ class VaryingShapeArgument(Rule):
             if not model.is_eager(call) or model.guard_of(call) is not None or model.once.runs_seldom(call):
                 continue
             function = model.value(call.func).function
-            makers = _makers(model, call, function)
-            if not makers or any(map(_serves_all_shapes, makers)):
+            makers = model.retracing.makers(function)
+            if not makers or any(map(serves_all_shapes, makers)):
                 continue
             for arg in call.args:
                 how = None if arg.star else model.varying.variation(arg.value)
@@ -101,25 +99,6 @@ class VaryingShapeArgument(Rule):
                     break
 
 
-def _makers(model: Model, call: cst.Call, function: Function | None) -> list[cst.BaseExpression]:
-    """The decorators and calls in sight that made a `tf.function` of what is called."""
-    found: list[cst.BaseExpression] = []
-    if function is not None:
-        found += [d.decorator for d in function.decorators if model.infer.compiles(d.decorator)]
-    for maker in model.calls_to("tf.function"):
-        given = argument(maker, 0, "func")
-        if given is not None and function is not None and model.value(given).function is function:
-            found.append(maker)
-    return [maker for maker in found if model.qualified(getattr(maker, "func", maker)) == "tf.function"]
-
-
-def _serves_all_shapes(maker: cst.BaseExpression) -> bool:
-    return isinstance(maker, cst.Call) and (
-        any(keyword_argument(maker, keyword) is not None for keyword in _FOR_ALL_SHAPES)
-        or any(arg.star for arg in maker.args)
-    )
-
-
 def _reduce_retracing(
     edit: Editor, makers: list[cst.BaseExpression], function: Function | None, how: Variation
 ) -> Repair | Refusal:
@@ -130,7 +109,7 @@ def _reduce_retracing(
     (maker,) = makers
     if isinstance(maker, cst.Call) and is_name(keyword_argument(maker, "jit_compile"), "True"):
         return Refusal("XLA compiles each shape for itself", maker)
-    asks = _shape_read(edit.model, function, set())
+    asks = edit.model.retracing.shape_read(function)
     if asks is not None:
         return Refusal("it reads the static shape", asks)
     if not isinstance(maker, cst.Call):
@@ -145,31 +124,4 @@ def _reduce_retracing(
         return Refusal("its last argument stands in parentheses", last)
     return Repair(
         "Reduce retracing", [edit.edit(edit.end(last), edit.end(last), ", reduce_retracing=True")], safe=True
-    )
-
-
-def _shape_read(model: Model, function: Function, seen: set[Function]) -> cst.CSTNode | None:
-    """Where a function, or one of this file that it calls, asks for a static shape."""
-    seen.add(function)
-    for node in descendants(function.node.body):
-        if (
-            isinstance(node, cst.Attribute)
-            and node.attr.value in _ASKS_FOR_SHAPE
-            and not model.qualified(node)
-        ):
-            return node
-        if (
-            isinstance(node, cst.Call)
-            and callee_name(node) in _ASKS_FOR_SHAPE
-            and model.qualified(node.func) != "tf.shape"
-        ):
-            return node
-        # Of an axis whose length is left open, nobody knows whether it goes.
-        if isinstance(node, cst.Call) and model.qualified(node.func) == "tf.squeeze" and len(node.args) == 1:
-            return node
-    targets = (
-        target for call in function.calls for target in model.calls.targets(call) if target not in seen
-    )
-    return next(
-        (found for target in targets if (found := _shape_read(model, target, seen)) is not None), None
     )

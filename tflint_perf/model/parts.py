@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tflint_perf.model.decided import Decided
     from tflint_perf.model.device_setup import DeviceSetup
     from tflint_perf.model.devices import Devices
+    from tflint_perf.model.discarded import Discarded
     from tflint_perf.model.distributed import Distributed
     from tflint_perf.model.doubles import Doubles
     from tflint_perf.model.draws import Draws
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from tflint_perf.model.once import Once
     from tflint_perf.model.op_loops import OpLoops
     from tflint_perf.model.other_reads import OtherReads
+    from tflint_perf.model.other_uses import OtherUses
     from tflint_perf.model.parallelism import Parallelism
     from tflint_perf.model.parameters import Parameters
     from tflint_perf.model.passing import Passing
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
     from tflint_perf.model.python_stages import PythonStages
     from tflint_perf.model.rebuilt import Rebuilt
     from tflint_perf.model.restarts import Restarts
+    from tflint_perf.model.retracing import Retracing
     from tflint_perf.model.rows import Rows
     from tflint_perf.model.scalars import Scalars
     from tflint_perf.model.session_feeds import SessionFeeds
@@ -230,6 +233,10 @@ class Parts:
     shapes: Shapes = part("shapes.Shapes", "infer", "calls", "loops")
     # Arguments whose shape changes from call to call.
     varying: Varying = part("varying.Varying", "infer", "calls", "loops", "invariance")
+    # What compiled functions do with other shapes.
+    retracing: Retracing = part("retracing.Retracing")
+    # Results that nobody gets.
+    discarded: Discarded = part("discarded.Discarded")
     # For which version the file is written.
     versions: Versions = part("versions.Versions", "walk", "names")
     # Lists to which gradients are added.
@@ -252,6 +259,8 @@ class Parts:
     symbolic: Symbolic = part("symbolic.Symbolic", "infer", "calls", "compiled", "text")
     # Objects that are made again and again.
     making: Making = part("making.Making", "infer", "calls", "loops", "invariance", "symbolic")
+    # What loops do with the objects that they make.
+    other_uses: OtherUses = part("other_uses.OtherUses")
     # What compiled code asks of Python.
     keras_code: KerasCode = part("keras_code.KerasCode", "infer", "calls", "compiled", "symbolic")
     trace_time: TraceTime = part("trace_time.TraceTime", "infer", "symbolic", "once", "keras_code")
