@@ -801,6 +801,27 @@ def test_a_program_trains_by_what_it_hands_on(project: Path, start: str, found: 
     assert ("program.py" in lint(files, frozenset({"TFP404"}))) is found
 
 
+@pytest.mark.parametrize(("method", "found"), [("train_step", True), ("test_step", False)])
+def test_a_program_trains_by_a_loop_that_gets_its_model(project: Path, method: str, found: bool) -> None:
+    nets = """
+        import tensorflow as tf
+        class Net(tf.keras.Model):
+            def train_step(self, x):
+                with tf.GradientTape() as tape:
+                    loss = self(x)
+                self.optimizer.apply_gradients(zip(tape.gradient(loss, self.variables), self.variables))
+        """
+    loop = f"""
+        def run(model, data):
+            for x in data:
+                metrics = model.{method}(x)
+            model.reset_metrics()
+        """
+    program = "import tensorflow as tf\nfrom nets import Net\nfrom loop import run\nrun(Net(), data)\n"
+    files = write(project, nets=nets, loop=loop, program=program)
+    assert ("program.py" in lint(files, frozenset({"TFP404"}))) is found
+
+
 @pytest.mark.parametrize(("call", "found"), [("super().learn(x)", True), ("super().look(x)", False)])
 def test_a_method_of_a_base_in_another_file_is_reached_by_super(
     project: Path, call: str, found: bool

@@ -126,7 +126,9 @@ class TrainCalls:
         if not isinstance(receiver, cst.Name | cst.Attribute):
             return False
         value = self._infer.value(receiver)
-        return value.klass is not None or not (value.known or self._is_made_elsewhere(receiver))
+        if value.klass is not None or (value.kind == "model" and not value.name):
+            return True  # of a class of this file, or of who knows which
+        return not (value.known or self._is_made_elsewhere(receiver))
 
     def _is_made_elsewhere(self, node: cst.BaseExpression) -> bool:
         """Whether a name stands for what something imported makes that is in no file of the project."""
