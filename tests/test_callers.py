@@ -815,7 +815,7 @@ def test_a_program_trains_by_a_loop_that_gets_its_model(project: Path, method: s
         def run(model, data):
             for x in data:
                 metrics = model.{method}(x)
-            model.reset_metrics()
+            model.save_weights("net")
         """
     program = "import tensorflow as tf\nfrom nets import Net\nfrom loop import run\nrun(Net(), data)\n"
     files = write(project, nets=nets, loop=loop, program=program)
