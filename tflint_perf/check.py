@@ -27,6 +27,7 @@ from tflint_perf.trees import room_for_trees, whole_module
 
 if TYPE_CHECKING:
     from tflint_perf.edit import Editor
+    from tflint_perf.model.hindrances import Hindrances
     from tflint_perf.model.summary import Summary, Use
     from tflint_perf.positions import Positions
 
@@ -94,6 +95,18 @@ def summarise_source(source: Source) -> Summary:
     from tflint_perf.model.summary import Summary, summarise
 
     return _asked(source, PATHS, summarise) or Summary({}, (), {})
+
+
+def hindrances_in_source(source: Source) -> Hindrances:
+    """What stands against tracing the functions of a file; nothing where it does not parse.
+
+    Raises:
+        InternalError: the model failed on this source.
+    """
+    from tflint_perf.model.hindrances import Hindrances, hindrances
+    from tflint_perf.model.paths import PATHS
+
+    return _asked(source, PATHS, hindrances) or Hindrances({})
 
 
 def uses_in_source(source: Source, outside: Outside) -> tuple[Use, ...]:

@@ -179,6 +179,10 @@ class Linked:
             return Mapped()
         return Mapped(thing.nature, thing.elementwise, thing.grows, thing.product)
 
+    def hindrance(self, path: str) -> str:
+        """What stands against tracing what calling it runs, and where."""
+        return self._files.hindrance(self._files.follow(self._file, path))
+
     def class_facts(self, path: str) -> ClassFacts:
         """What kind of class it is, by all its bases in the project."""
         return self._class_facts(self._files.follow(self._file, path), 0)

@@ -6,17 +6,18 @@ run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, TypeVar
 
 from tflint_perf.cache import Cache
+from tflint_perf.model.hindrances import Hindrances
 from tflint_perf.model.summary import Summary, Thing
 from tflint_perf.module_search import tokens_of
 from tflint_perf.module_texts import ModuleTexts
 from tflint_perf.packed import UnpackError, pack, unpack
 from tflint_perf.records import dataclass
-from tflint_perf.summaries import summary_of
+from tflint_perf.summaries import hindrances_of, summary_of
 from tflint_perf.surroundings import Surroundings
 
 T = TypeVar("T")
@@ -53,6 +54,8 @@ class Files:
         self._found: _Answers[Found | None] = {}
         self._trains: _Answers[bool] = {}
         self._may_train: _Answers[bool] = {}
+        self._hindrances: dict[Path, Hindrances] = {}
+        self._hindered: _Answers[str] = {}
 
     def summary(self, file: Path) -> Summary:
         """What a file says."""
@@ -110,22 +113,70 @@ class Files:
         start = found
 
         def whether() -> bool:
-            seen, waiting = {(start.file, start.name)}, [start]
-            while waiting:
-                current = waiting.pop()
-                if current.thing is None:
-                    continue
-                if is_one(current.thing):
-                    return True
-                for path in current.thing.runs:
-                    other = self.follow(current.file, path)
-                    if other is None or other.what != "thing" or (other.file, other.name) in seen:
-                        continue
-                    seen.add((other.file, other.name))
-                    waiting.append(other)
-            return False
+            return any(run.thing is not None and is_one(run.thing) for run in self._run_by(start))
 
         return self.around.known(answers, (start.file, start.name), False, whether)
+
+    def _run_by(self, start: Found, *, objects: bool = False) -> Iterator[Found]:
+        """A function, and all that calling it runs, each once; with `objects`, also what calling these runs."""
+        seen, waiting = {(start.file, start.name)}, [start]
+        while waiting:
+            current = waiting.pop()
+            yield current
+            for path in current.thing.runs if current.thing is not None else ():
+                other = self.follow(current.file, path)
+                if objects:
+                    other = self._runs_in_eager_mode(other)
+                if other is None or other.what != "thing" or (other.file, other.name) in seen:
+                    continue
+                seen.add((other.file, other.name))
+                waiting.append(other)
+
+    # Tracing
+
+    def hindrance(self, found: Found | None) -> str:
+        """What stands against tracing what calling a function or an object runs, and where; "" for nothing."""
+        start = self._runs_in_eager_mode(found)
+        if start is None:
+            return ""
+        return self.around.known(self._hindered, (start.file, start.name), "", lambda: self._hindrance(start))
+
+    def _hindrance(self, start: Found) -> str:
+        for run in self._run_by(start, objects=True):
+            reason = self._hindrances_in(run.file).reasons.get(run.name, "")
+            if reason:
+                return f"{reason}, in `{run.name}` of {run.file.name}"
+        return ""
+
+    def _runs_in_eager_mode(self, found: Found | None) -> Found | None:
+        """The function that a call runs in eager mode: of an object its `__call__`, or what Keras has that call."""
+        if found is not None and found.what == "instance":
+            found = self.member(found, "__call__") or self.member(found, "call")
+        if found is None or found.thing is None or found.what != "thing":
+            return None
+        is_call_of_keras = found.name.endswith(".call")
+        if found.thing.kind not in ("function", "compiled") or (
+            found.thing.compiled and not is_call_of_keras
+        ):
+            return None
+        return found
+
+    def _hindrances_in(self, file: Path) -> Hindrances:
+        self.around.hear({str(file)})
+        known = self._hindrances.get(file)
+        if known is None:
+            known = self._hindrances[file] = self._hindrances_of(file)
+        return known
+
+    def _hindrances_of(self, file: Path) -> Hindrances:
+        kept = self._cache.find(str(file), "hindrances") if self._cache else None
+        try:
+            return unpack(Hindrances, kept)
+        except UnpackError:
+            found = hindrances_of(file, self.around.read(str(file)))
+        if self._cache:
+            self._cache.keep(str(file), "hindrances", (), pack(found))
+        return found
 
     # Following paths
 

@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 
 from tflint_perf.code import code_of
+from tflint_perf.model.hindrances import Hindrances
 from tflint_perf.model.summary import Summary
 from tflint_perf.screen import names_framework
 
@@ -29,6 +30,19 @@ def summary_of(file: Path, data: bytes, *, whole: bool = False) -> Summary:
         return summarise_source(Source.from_bytes(data, str(file)))
     except (SourceError, InternalError):
         return _NO_SUMMARY
+
+
+def hindrances_of(file: Path, data: bytes) -> Hindrances:
+    """What stands against tracing the functions of one file; nothing for one that can't be read as above."""
+    from tflint_perf.asking import InternalError
+    from tflint_perf.check import hindrances_in_source
+    from tflint_perf.errors import SourceError
+    from tflint_perf.source import Source
+
+    try:
+        return hindrances_in_source(Source.from_bytes(data, str(file)))
+    except (SourceError, InternalError):
+        return Hindrances({})
 
 
 def _imports_alone(data: bytes) -> Summary:

@@ -83,6 +83,9 @@ class Outside(Protocol):
     def mapped(self, path: str) -> Mapped:
         """What it does as a function given to `Dataset.map`."""
 
+    def hindrance(self, path: str) -> str:
+        """What stands against tracing what calling it runs, and where; "" where nothing is known to."""
+
     def class_facts(self, path: str) -> ClassFacts:
         """What kind of class it is."""
 
@@ -151,6 +154,10 @@ class Nothing:
         """Nothing known."""
         return Mapped()
 
+    def hindrance(self, path: str) -> str:
+        """Nothing."""
+        return ""
+
     def class_facts(self, path: str) -> ClassFacts:
         """Nothing known."""
         return ClassFacts()
@@ -180,6 +187,14 @@ def name_given(function: Function) -> str:
     owner = function.owner
     if function.name == "__init__" and owner is not None and owner.function is None:
         return f"{owner.name}.__init__"
+    return name_outside(function)
+
+
+def name_called(function: Function) -> str:
+    """The name by which other files run a function: as `name_outside` has it, and "Class.__call__" of an object's."""
+    owner = function.owner
+    if function.name == "__call__" and owner is not None and owner.function is None:
+        return f"{owner.name}.__call__"
     return name_outside(function)
 
 

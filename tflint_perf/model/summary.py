@@ -6,7 +6,7 @@ who knows all files follows them. A path that begins with "::" stays in the file
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -228,7 +228,7 @@ def paths_of_bases(model: Model, klass: Class) -> tuple[str, ...]:
 
 def _main(model: Model, function: Function) -> Thing:
     """What a program runs that calls the `main` of another file: it does so once."""
-    reached = _reached(model, function)
+    reached = reached_with(model, function)
     return Thing(
         "function",
         trains=model.programs.trains_in(reached),
@@ -241,7 +241,7 @@ def _function(model: Model, function: Function) -> Thing:
     compiled = model.infer.function_value(function).kind == "compiled" or is_compiled_attribute(
         model.infer, function
     )
-    reached = _reached(model, function)
+    reached = reached_with(model, function)
     thing = Thing(
         "compiled" if compiled else "function",
         acts=model.loops.actions.function_acts(function),
@@ -312,18 +312,19 @@ def _calls(model: Model, function: Function) -> Iterator[str]:
             yield from _paths_called(model, call)
 
 
-def _reached(model: Model, function: Function) -> set[Function]:
+def reached_with(model: Model, function: Function) -> list[Function]:
     """A function, and those that run with it and that have no name for other files."""
-    reached, waiting = {function}, [function]
+    reached, waiting = {function: True}, [function]
     while waiting:
         for call in waiting.pop().calls:
-            new = {target for target in model.calls.targets(call) if not name_outside(target)} - reached
-            reached |= new
-            waiting += new
-    return reached
+            for target in model.calls.targets(call):
+                if target not in reached and not name_outside(target):
+                    reached[target] = True
+                    waiting.append(target)
+    return list(reached)
 
 
-def _runs(model: Model, functions: set[Function]) -> Iterator[str]:
+def _runs(model: Model, functions: Iterable[Function]) -> Iterator[str]:
     """The paths of all that functions call."""
     for call in (call for function in functions for call in function.calls):
         yield from _paths_called(model, call)

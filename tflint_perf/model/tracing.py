@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import libcst as cst
 
@@ -11,6 +11,7 @@ from tflint_perf.model.between_calls import BetweenCalls
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.compiled import Compiled
 from tflint_perf.model.host_calls import HostCalls
+from tflint_perf.model.host_conditions import HostConditions
 from tflint_perf.model.in_place import InPlace
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.obstacles import Obstacle
@@ -20,13 +21,8 @@ from tflint_perf.model.side_effects import SideEffects
 from tflint_perf.model.syntax import (
     callee_name,
     descendants,
-    descendants_here,
     is_constant,
-    names_read,
 )
-
-# What a trace knows of a tensor.
-_STATIC = frozenset({"shape", "ndim", "rank", "dtype", "get_shape"})
 
 
 class Tracing:
@@ -48,6 +44,7 @@ class Tracing:
         self._host_calls = HostCalls(infer, calls)
         self._between_calls = BetweenCalls(infer, calls, in_place)
         self._autograph = AutoGraph(infer)
+        self._host_conditions = HostConditions(infer, calls, self._between_calls)
         self._side_effects = SideEffects(infer, calls, self._between_calls)
         self._looked_at: set[cst.CSTNode] = set()
 
@@ -72,6 +69,12 @@ class Tracing:
             or self._in_body(function, [function])
         )
 
+    def obstacle_here(self, function: Function) -> Obstacle | None:
+        """The first obstacle to tracing a function in its own body, whatever it calls."""
+        if function.yields:
+            return Obstacle(function.yields[0], "it is a generator")
+        return self._in_body(function, None)
+
     def _setting_changed(self, code: cst.CSTNode) -> Obstacle | None:
         place = self._between_calls.setting_changed(code)
         if place is None:
@@ -82,6 +85,14 @@ class Tracing:
         """The first obstacle to compiling what a call runs in this file."""
         bodies = (self._in_body(target, [target]) for target in self._calls.targets(call))
         return next(filter(None, bodies), None)
+
+    def _elsewhere(self, call: cst.Call) -> Obstacle | None:
+        """What stands against tracing what a call runs in another file, itself or by a strategy."""
+        for function in (call.func, self._calls.run_by_strategy(call)):
+            path = self._infer.value(function).outside if function is not None else ""
+            if path and (reason := self._infer.outside.hindrance(path)):
+                return Obstacle(call, reason)
+        return None
 
     def obstacle_in_statements(
         self, statements: Iterable[cst.CSTNode], function: Function | None
@@ -100,21 +111,29 @@ class Tracing:
                 return found
         return None
 
-    def _in_body(self, function: Function, path: list[Function]) -> Obstacle | None:
+    def _in_body(self, function: Function, path: list[Function] | None) -> Obstacle | None:
+        """The first obstacle in a function, and in what it calls; without a `path` to it, in itself alone."""
         node = function.node
-        for test in self._host_conditions(function):
+        for test in self._host_conditions.of_returns(function):
             return Obstacle(test, "a condition decides on the host what is returned")
         return self._in_code(node.body, function, path, inline=False)
 
     def _in_code(
-        self, code: cst.CSTNode, function: Function | None, path: list[Function], *, inline: bool
+        self, code: cst.CSTNode, function: Function | None, path: list[Function] | None, *, inline: bool
     ) -> Obstacle | None:
         for node in descendants(code):
             reason = self._reason(node, function, inline) or self._autograph.reason(node, function)
             if reason:
                 return Obstacle(node, reason)
             if isinstance(node, cst.Call):
+                elsewhere = self._elsewhere(node)
+                if elsewhere is not None:
+                    return elsewhere
                 for target in self._calls.targets(node):
+                    if path is None:
+                        if target.name == "__init__":
+                            return Obstacle(node, "an object is made on each step")
+                        continue
                     if target in path:
                         if not inline or target is not function:
                             return Obstacle(node, f"`{target.name}` calls itself")
@@ -149,97 +168,10 @@ class Tracing:
             case cst.Return() if inline:
                 return "`return` leaves the step"
             case cst.If() if not inline:
-                return self._condition(node, function)
+                return self._host_conditions.reason(node, function)
             case cst.Del() if not isinstance(node.target, cst.Name | cst.Tuple):
                 return "`del` of a part has no meaning in traced code"
         return ""
-
-    # Control flow
-
-    def _condition(self, node: cst.If, function: Function | None) -> str:
-        """A condition on what a caller passes or an object counts, when it is no tensor and no switch."""
-        for part in descendants(node.test):
-            if self._asks_rank(part):
-                return "a condition on the rank leaves it open what is traced"
-            if isinstance(part, cst.BinaryOperation) and isinstance(part.operator, cst.Modulo):
-                if self._infer.value(part).kind not in ("tensor", "variable"):
-                    return "a Python counter decides on the host"
-            if isinstance(part, cst.Comparison) and self._compares_count(part):
-                return "a condition on what an object counts decides on the host"
-        for name in names_read(node.test):
-            found = self._infer.names.lookup(name.value, self._infer.names.scope_of(name))
-            if found is None or found[0].function is not function or self._is_static(name):
-                continue
-            if self._between_calls.switches_on_optimizer(node, function):
-                return (
-                    f"`{name.value}` switches on an optimizer, which can make no variables in a later trace"
-                )
-            if any(b.kind == "param" and b.value is None for b in found[1]) and not self._is_switch(
-                node.test, name
-            ):
-                if not (function is not None and function.positional[:1] == [name.value] and function.owner):
-                    return f"a condition on `{name.value}` decides on the host"
-        return ""
-
-    def _asks_rank(self, node: cst.CSTNode) -> bool:
-        """Whether an expression is, or a name was given, what `tf.rank` says: a tensor, unlike `len(x.shape)`."""
-        if isinstance(node, cst.Name):
-            found = self._infer.bindings_reaching(node)
-            values = [b.value for b in found[1] if b.kind == "assign"] if found is not None else []
-            return any(self._asks_rank(part) for value in values if value for part in _calls_in(value))
-        return isinstance(node, cst.Call) and self._infer.names.qualified(node.func) == "tf.rank"
-
-    def _compares_count(self, node: cst.Comparison) -> bool:
-        """`self.memory.size < self.batch_size`: an object of unknown class is asked for a number."""
-        for part in (node.left, *(target.comparator for target in node.comparisons)):
-            if (
-                isinstance(part, cst.Attribute)
-                and isinstance(part.value, cst.Attribute)
-                and not self._infer.names.dotted(part)
-                and self._infer.value(part).kind in ("unknown", "number")
-                and part.attr.value not in _STATIC
-            ):
-                return True
-        return False
-
-    def _is_static(self, name: cst.Name) -> bool:
-        """Whether a name is asked for what a trace knows, `x.shape[0]`, or has a value that each call site writes out."""
-        current: cst.CSTNode | None = self._walk.parents.get(name)
-        while isinstance(current, cst.Attribute | cst.Subscript | cst.Arg | cst.Call):
-            if isinstance(current, cst.Attribute) and current.attr.value in _STATIC:
-                return True
-            if isinstance(current, cst.Call) and callee_name(current) == "len":
-                return True
-            current = self._walk.parents.get(current)
-        value = self._infer.value(name)
-        if value.kind in ("string", "tensor", "variable"):
-            return True
-        found = self._infer.bindings_reaching(name)
-        function = found[0].function if found is not None else None
-        given = self._calls.arguments(function, name.value) if function is not None else []
-        return bool(given) and all(is_constant(value) for value in given)
-
-    @staticmethod
-    def _is_switch(test: cst.BaseExpression, name: cst.Name) -> bool:
-        """`if training:`, `if x is None:`: one trace for each value is what is wanted."""
-        if test is name or (isinstance(test, cst.UnaryOperation) and test.expression is name):
-            return True
-        return any(isinstance(part, cst.Is | cst.IsNot) for part in descendants(test)) or any(
-            isinstance(part, cst.Call) and callee_name(part) == "isinstance" for part in descendants(test)
-        )
-
-    def _host_conditions(self, function: Function) -> Iterator[cst.CSTNode]:
-        """Conditions around a `return` that are steered by attributes or counters."""
-        for statement in function.returns:
-            current = self._walk.parents.get(statement)
-            while current is not None and current is not function.node:
-                if isinstance(current, cst.If):
-                    for part in descendants_here(current.test):
-                        if isinstance(part, cst.BinaryOperation) and isinstance(part.operator, cst.Modulo):
-                            yield current.test
-                        if isinstance(part, cst.Call) and callee_name(part) in ("len", "size", "ready"):
-                            yield current.test
-                current = self._walk.parents.get(current)
 
     def _in_inner_loop(self, node: cst.CSTNode, statements: set[cst.CSTNode]) -> bool:
         """Whether a `break` or `continue` belongs to a loop inside the statements looked at."""
@@ -305,10 +237,6 @@ class Tracing:
             and found[1][0].kind in ("assign", "param")
             and (found[1][0].at.block.loop is None)
         )
-
-
-def _calls_in(node: cst.CSTNode) -> Iterator[cst.Call]:
-    return (part for part in descendants(node) if isinstance(part, cst.Call))
 
 
 def _first(body: cst.CSTNode) -> cst.CSTNode:

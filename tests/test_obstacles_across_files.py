@@ -1,0 +1,124 @@
+"""What other files do that a trace would change or break keeps a step from being compiled, and is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.test_callers import project, write
+from tflint_perf.finding import Finding
+from tflint_perf.project import lint_files
+from tflint_perf.settings import Settings
+
+__all__ = ["project"]
+
+NETS = """
+    import numpy as np
+    import tensorflow as tf
+    from tools import mean_of, noise
+
+    class Net(tf.keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.dense = tf.keras.layers.Dense(3)
+
+        def call(self, x):
+            return self.dense(x)
+
+    class Noisy(Net):
+        def call(self, x):
+            return self.dense(x) + noise()
+
+    class Scaled(Net):
+        def call(self, x, scale=None):
+            if scale is not None:
+                x = x * scale
+            if len(x.shape) == 2:
+                return self.dense(x)
+            return x
+
+    class Error:
+        def __call__(self, y):
+            return y.numpy().mean()
+
+        def at_hand(self, y):
+            return tf.reduce_mean(y)
+
+    @tf.function
+    def compiled(y):
+        print("tracing")
+        return tf.reduce_mean(y)
+
+    def error(y):
+        return mean_of(y)
+"""
+TOOLS = """
+    import numpy as np
+
+    def noise():
+        return np.random.normal()
+
+    def mean_of(y):
+        return float(y)
+"""
+TRAINING = """
+    import tensorflow as tf
+    from nets import Error, Net, Noisy, Scaled, compiled, error
+
+    model = {model}()
+    optimizer = tf.keras.optimizers.Adam()
+    measure = Error()
+
+    def step(x):
+        with tf.GradientTape() as tape:
+            loss = {loss}
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+
+    for x in tf.data.Dataset.from_tensor_slices(data).batch(32):
+        step(x)
+"""
+MEAN = "tf.reduce_mean(model(x))"
+REFUSED = {
+    "a layer of a model": (
+        "Noisy",
+        MEAN,
+        "no fix: `np.random.normal` runs on the host, in `noise` of tools.py (line 11)",
+    ),
+    "a function, two files away": (
+        "Net",
+        "error(model(x))",
+        "no fix: `float()` runs on the host, in `mean_of` of tools.py (line 11)",
+    ),
+    "an object that is called": (
+        "Net",
+        "measure(model(x))",
+        "no fix: `.numpy()` runs on the host, in `Error.__call__` of nets.py (line 11)",
+    ),
+}
+MADE = {
+    "nothing stands in the way": ("Net", MEAN),
+    "a switch and a rank": ("Scaled", MEAN),
+    "another method": ("Net", "measure.at_hand(model(x))"),
+    "what is compiled already": ("Net", "compiled(model(x))"),
+}
+
+
+def found(folder: Path, model: str, loss: str) -> Finding:
+    """The one finding of the training."""
+    training = TRAINING.format(model=model, loss=loss)
+    paths = write(folder, nets=NETS, tools=TOOLS, training=training)
+    results = lint_files(paths, Settings(root=Path(), rules=frozenset({"TFP101"})), 1)
+    (finding,) = (finding for result in results for finding in result.findings)
+    return finding
+
+
+@pytest.mark.parametrize(("model", "loss", "note"), REFUSED.values(), ids=REFUSED)
+def test_the_fix_is_refused_for(model: str, loss: str, note: str, project: Path) -> None:
+    finding = found(project, model, loss)
+    assert (finding.fix, finding.note) == (None, note)
+
+
+@pytest.mark.parametrize(("model", "loss"), MADE.values(), ids=MADE)
+def test_the_fix_is_made_where(model: str, loss: str, project: Path) -> None:
+    assert found(project, model, loss).fix is not None
