@@ -13,8 +13,8 @@ class FeedDictLoop(Rule):
 
     ## What it does
 
-    Reports `session.run(…, feed_dict=…)` per step where a batch is fed, in loops that train also a whole array. A dict
-    may have a name, be filled by `feed[x] = batch`, or come from a function of the same file. Whoever keeps
+    Reports `session.run(…, feed_dict=…)` per step where a batch or an observation is fed, in loops that train also a
+    whole array. A dict may have a name, be filled by `feed[x] = batch`, or come from a function of the same file. Whoever keeps
     TensorFlow 1 code knows that it feeds, so this rule is off until it is selected.
 
     ## Why is this bad?
@@ -42,8 +42,8 @@ class FeedDictLoop(Rule):
 
     ## What is left alone
 
-    Feeds of numbers and flags; runs behind a guard or once an epoch; feeds made out of sight, for placeholders whose shape
-    is out of sight, too.
+    Feeds of numbers and flags, and of what is called so (`keep_prob`, `learning_rate`, `total_reward`); runs behind a guard
+    or once an epoch; dicts that are made out of sight.
 
     ## Sources
 
@@ -66,7 +66,12 @@ class FeedDictLoop(Rule):
             ):
                 continue
             feeds = model.session_feeds
-            if feeds.has_batch(call) or feeds.fills_axes(call) or feeds.has_array(call):
+            if (
+                feeds.has_batch(call)
+                or feeds.fills_axes(call)
+                or feeds.has_array(call)
+                or feeds.has_more_than_settings(call)
+            ):
                 name = model.module.code_for_node(call.func)
                 yield Report(
                     call, f"`{name}` is fed host arrays on each step; give the graph a `tf.data` pipeline"

@@ -46,6 +46,15 @@ SILENT = {
         for step in range(1000):
             sess.run(train_op, feed_dict={rate: 0.1 / (step + 1), training: True})
         """,
+    "settings from elsewhere": """
+        for step in range(1000):
+            sess.run(train_op, feed_dict={net.keep_prob: args.keep_prob, net.lr: schedule(step), net.is_training: flag})
+        """,
+    "what a log is given": """
+        for step in range(1000):
+            env.step(sess.run(action))
+            sess.run(summary, feed_dict={reward_ph: total_reward})
+        """,
     "the handle of an iterator, an array that holds one text": """
         handle = tf.compat.v1.placeholder(tf.string, shape=[])
         chosen = sess.run(iterator.string_handle())
@@ -224,6 +233,17 @@ FLAGGED = {
         for batch in make_batches():
             x_batch, y_batch = zip(*batch)
             sess.run(train_op, feed_dict={x: x_batch})
+        """,
+        [4],
+    ),
+    "an observation for a placeholder that is out of sight": (
+        """
+        class Agent:
+            def act(self, observation):
+                return self.sess.run(self.network.action, feed_dict={self.network.state: observation})
+        agent = Agent()
+        while True:
+            state, reward, done, _ = env.step(agent.act([state]))
         """,
         [4],
     ),

@@ -12,12 +12,19 @@ from tflint_perf.model.infer import Inference
 from tflint_perf.model.loops import Loops
 from tflint_perf.model.scopes import Binding
 from tflint_perf.model.sessions import Sessions
-from tflint_perf.model.syntax import argument, is_constant, is_name
+from tflint_perf.model.syntax import argument, is_constant, is_name, last_name
 
 # What the variable is called that holds a batch, where nothing else says what it holds.
 _BATCH = re.compile(r"(^|_)(mini)?batch(_|$)|^(x|y|xs|ys|x_?b|y_?b)$", re.I)
 # What is called so is no batch but a number about it.
 _MEASURE = re.compile(r"size|num|len|count|ind(ex|ic)|idx|rate|norm|step", re.I)
+# What a number or a switch is called that a graph is given besides its batch, or that it writes to a log.
+_SETTING = re.compile(
+    r"prob|drop|keep|rate|^lr$|_lr$|lr_|learning|train|phase|mode|handle|flag|^is_|eps|alpha|beta|gamma|lambda|sigma|temp|step|"
+    r"epoch|iter|size|len|num|count|weight|coef|scale|reward|score|loss|acc|mean|avg|average|std|max|min|total|sum|"
+    r"summ|metric|value|name|path|file|str|seed|decay|momentum",
+    re.I,
+)
 _DEEPEST = 3
 
 
@@ -38,6 +45,24 @@ class SessionFeeds:
     def has_array(self, run: cst.Call) -> bool:
         """Whether a run is fed an array of NumPy's, or a list of which one is made."""
         return any(self._infer.value(value).kind in ("array", "list") for value in self._fed(run))
+
+    def has_more_than_settings(self, run: cst.Call) -> bool:
+        """Whether a run is fed what neither the placeholder nor the value is called a number or a switch by: what a
+        session is fed comes from the host, whoever made it."""
+        given = argument(run, 1, "feed_dict")
+        pairs = self._pairs(given, 0) if given is not None else ()
+        return any(not self._has_none(key) and self._may_be_array(key, value) for key, value in pairs)
+
+    def _may_be_array(self, key: cst.BaseExpression, value: cst.BaseExpression) -> bool:
+        names = [last_name(key), last_name(value)]
+        known = self._infer.value(value).kind
+        return (
+            known in ("unknown", "array", "list")
+            and not is_constant(value)
+            and names[1] != ""
+            and not any(map(_SETTING.search, names))
+            and self._loops.batches.size(value) in ("unknown", "batch", "sample")
+        )
 
     def fills_axes(self, run: cst.Call) -> bool:
         """Whether a run is fed what goes into a placeholder of one axis or more, as the file declares it."""
