@@ -238,6 +238,23 @@ SILENT = {
 }
 
 FLAGGED = {
+    "the fields of a batch, by a model that is annotated": (
+        """
+        class Agent:
+            def __init__(self, actor: tf.keras.Sequential = None, memory=None):
+                self.actor, self.memory = actor, memory
+            def train(self):
+                batch = self.memory.sample_batch()
+                self.actor.predict(batch.states)
+                self.actor.predict(np.concatenate([batch.states, batch.actions], axis=1))
+                self.actor.predict(batch.length)
+        agent = Agent(build(), memory())
+        while True:
+            env.step(0)
+            agent.train()
+        """,
+        [7, 8],
+    ),
     "the model that Keras gives a callback": (
         """
         class Rate(tf.keras.callbacks.Callback):

@@ -33,6 +33,8 @@ _ANNOTATIONS: dict[str, Kind] = {
     "np.ndarray": "array",
     "keras.Model": "model",
     "keras.models.Model": "model",
+    "keras.Sequential": "model",
+    "keras.models.Sequential": "model",
     "keras.layers.Layer": "layer",
     "keras.optimizers.Optimizer": "optimizer",
     "keras.metrics.Metric": "metric",
@@ -127,7 +129,13 @@ def _part(value: Value, path: tuple[int, ...] | None) -> Value:
 
 
 def _value_of_annotation(infer: Inference, annotation: cst.BaseExpression) -> Value:
-    """What an annotation tells: `tf.Tensor`, `tf.data.Dataset`, `np.ndarray`, `keras.Model`, `int`, `float`, `str`."""
+    """What an annotation tells: `tf.Tensor`, `Optional[keras.Model]`, `np.ndarray | None`, `int`."""
+    match annotation:
+        case cst.BinaryOperation(left=first, operator=cst.BitOr(), right=cst.Name("None")):
+            return _value_of_annotation(infer, first)
+        case cst.Subscript(value=whole, slice=[cst.SubscriptElement(cst.Index(first))]):
+            is_optional = infer.names.dotted(whole) == "typing.Optional"
+            return _value_of_annotation(infer, first) if is_optional else UNKNOWN
     name = builtin_or_qualified(infer, annotation)
     kind = _ANNOTATIONS.get(name)
     if kind is not None:

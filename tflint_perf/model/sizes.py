@@ -151,7 +151,11 @@ class Sizes:
         if node.attr.value in ("T", "values"):
             return self.partial(node.value)
         bindings = self.infer.classes.bindings_of(node)
-        return join(self._binding(b) for b in bindings if b.kind == "assign") if bindings else "unknown"
+        if bindings:
+            return join(self._binding(b) for b in bindings if b.kind == "assign")
+        # A field of what a memory gives: `batch.states`.
+        is_field = isinstance(node.value, cst.Name) and not _MEASURE.search(node.attr.value)
+        return "batch" if is_field and self.partial(node.value) == "batch" else "unknown"
 
     def _binding(self, binding: Binding) -> Size | None:
         if binding.path is None:
