@@ -35,6 +35,12 @@ KINDS = {
     ),
     "named epoch, with one step inside": ("for epoch in range(100): train_step(x)", ["step"]),
     "while with a step": ("while True: train_step(x)", ["step"]),
+    "one that waits for a person": ("while True:\n  model(parse(input()))", ["none"]),
+    "one that waits for a person by choice": (
+        "while True:\n  if choice == 1: x = input()\n  model(parse(x))",
+        ["none"],
+    ),
+    "one that waits for a person to look": ("while True:\n  if debug: input()\n  train_step(x)", ["step"]),
     "a loop around a step loop": (
         "for epoch in range(10):\n  for x in dataset: train_step(x)",
         ["epoch", "step"],

@@ -12,6 +12,7 @@ from tflint_perf.model.actions import Actions
 from tflint_perf.model.batches import Batches
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.compiled import Compiled
+from tflint_perf.model.conditions import conditions
 from tflint_perf.model.epochs import Epochs
 from tflint_perf.model.given_models import GivenModels
 from tflint_perf.model.infer import Inference
@@ -79,7 +80,7 @@ class Loops:
         return known
 
     def _judge(self, loop: Loop) -> LoopKind:
-        if is_part_of_one_iteration(self._infer, loop) or _asks_person(loop):
+        if is_part_of_one_iteration(self._infer, loop) or self._asks_person(loop):
             return "none"
         calls: list[cst.Call] = []
         # A step of an environment is a step, also where it ends in a loop over a few remembered ones.
@@ -94,6 +95,15 @@ class Loops:
         if loop.yields and loop.function is not None and self._is_driven(loop.function):
             return "step"
         return "none"
+
+    def _asks_person(self, loop: Loop) -> bool:
+        """Whether each iteration waits for a person: `input("Next?")`, but not where a flag has it wait: `if debug:`."""
+        for call in loop.calls:
+            if is_name(call.func, "input"):
+                tests = conditions(self._walk, call, loop.node, exits=False)
+                if not any(isinstance(test, cst.Name | cst.Attribute) for test in tests):
+                    return True
+        return False
 
     def _plays(self, loop: Loop) -> bool:
         """Whether a loop decides on what it does in an environment: what stands beside it there is a first step."""
@@ -294,11 +304,6 @@ class Loops:
                     return True
                 left.append(caller)
         return left
-
-
-def _asks_person(loop: Loop) -> bool:
-    """Whether each iteration waits for a person: `input("Continue?")`."""
-    return any(is_name(call.func, "input") for call in loop.calls)
 
 
 def runs_over_batches(value: Value) -> bool:
