@@ -161,5 +161,5 @@ def _stays(model: Model, call: cst.Call, statement: cst.CSTNode, loop: Loop) -> 
             ):
                 return Refusal("it takes in what else the loop adds to the graph", other)
     if not model.sessions.is_pure(call):
-        return Refusal(f"what `{callee_name(call)}()` does is not in sight", call)
+        return Refusal(f"`{callee_name(call)}()` may do more than make ops", call)
     return None

@@ -632,7 +632,7 @@ REFUSED = {
             batch = tf.data.Dataset.range(3).make_one_shot_iterator().get_next()
             sess.run(batch)
         """,
-    "what `scale()` does is not in sight (line 11)": """
+    "`scale()` may do more than make ops (line 11)": """
         from helpers import scale
         for step in range(1000):
             op = tf.reduce_mean(scale(x))
