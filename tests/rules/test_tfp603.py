@@ -37,6 +37,11 @@ SILENT = {
             if step % 500 == 0:
                 validate(x, step)
         """,
+    "a picture of each item, under a name of its own": """
+        for epoch in range(epochs):
+            for i in range(count):
+                tf.summary.image(f"digit {i}", model.predict(digits[i : i + 1]), step=epoch)
+        """,
     "a flush of anything else": """
         for step, x in enumerate(dataset):
             train_step(x)
@@ -195,6 +200,11 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a name that has the step in it": """
+        for step, x in enumerate(dataset):
+            train_step(x)
+            tf.summary.image(f"input {step}", x, step=step)  # <-
+        """,
     "a loop in a function that is also called behind no counter": """
         def train(images):
             for step, image in enumerate(images):

@@ -11,7 +11,14 @@ from tflint_perf.model.conditions import conditions
 from tflint_perf.model.each_step import trains_for_epochs
 from tflint_perf.model.reach import leads_to
 from tflint_perf.model.scopes import Function
-from tflint_perf.model.syntax import calls_below, keyword_argument, same_code
+from tflint_perf.model.syntax import (
+    argument,
+    calls_below,
+    keyword_argument,
+    mentions,
+    same_code,
+    target_names,
+)
 from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
@@ -104,7 +111,20 @@ class Writes:
         """Whether `node` runs on each step: per step, with no guard or other condition in front of it."""
         if not self._model.loops.is_per_step(node) or self._model.guards.guard_of(node) is not None:
             return False
+        if isinstance(node, cst.Call) and self._shows_each_item(node):
+            return False
         return not self._model.once.runs_seldom(node) and leads_to(node, self._on_each_step, self._each_step)
+
+    def _shows_each_item(self, call: cst.Call) -> bool:
+        """Whether each item of a loop gets a summary of its own for a step around it: `image(f"digit {i}", …, step=epoch)`."""
+        loop = self._model.loops.innermost_loop(call)
+        name, step = argument(call, 0, "name"), keyword_argument(call, "step")
+        if name is None or step is None or loop is None or isinstance(loop.node, cst.While):
+            return False
+        if self._model.loops.step_loop(call) is not loop:
+            return False  # of variables, in each step
+        items = {target.value for target in target_names(loop.node.target)}
+        return mentions(name, items) and not mentions(step, items)
 
     def _each_step(self, node: cst.CSTNode) -> bool | list[cst.Call]:
         """Whether that is so by the function around `node`, or else the calls of it, any of which may do it."""
