@@ -18,6 +18,15 @@ PREAMBLE = dedent("""\
 ROWS = PREAMBLE.count("\n")
 
 SILENT = {
+    "a model of unknown class, where all that the file defines are compiled": """
+        class Net(tf.keras.Model):
+            @tf.function
+            def call(self, x):
+                return x * 2.0
+        def test(net, dataset):
+            for x in dataset:
+                show(net(x))
+        """,
     "what was saved, and compiled for that": """
         loaded = tf.saved_model.load(export_dir="saved", tags=None)
         for x in dataset:

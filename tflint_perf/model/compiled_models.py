@@ -32,9 +32,26 @@ class CompiledModels:
         values = (value, *objects_of_several(self._model.infer, called))
         return (
             any(map(self._is_compiled, values))
+            or (self._is_of_any_class(value) and self._are_all_here)
             or last_name(called) in self._given_call
             or self._is_given(called, 0)
         )
+
+    @staticmethod
+    def _is_of_any_class(value: Value) -> bool:
+        """Whether nothing is known of a model but that it is one, by its name or what is asked of it."""
+        return value.klass is None and not value.outside and not value.name
+
+    @cached_property
+    def _are_all_here(self) -> bool:
+        """Whether all models that the file defines are compiled: one of unknown class is one of them, as far as it shows."""
+        classes = self._model.infer.classes
+        calls = [
+            klass.methods["call"]
+            for klass in self._walk.classes.values()
+            if "call" in klass.methods and classes.keras_kind(klass) == "model"
+        ]
+        return bool(calls) and all(self._model.infer.function_value(c).kind == "compiled" for c in calls)
 
     def _is_compiled(self, value: Value) -> bool:
         infer = self._model.infer

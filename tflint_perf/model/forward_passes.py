@@ -124,7 +124,7 @@ class ForwardPasses:
         if self._model.names.dotted(called) and not value.outside:
             return False
         if not value.known:
-            return self._model.given_models.has(called)
+            return self._model.given_models.has(called) and not self._compiled_models.has(called, value)
         return (
             value.kind in ("model", "layer")
             and not value.name.startswith(_COMPILED_WHERE_SAVED)
