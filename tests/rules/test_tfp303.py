@@ -29,6 +29,21 @@ def train_step(x, *rest):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "slices of what a generator makes once": """
+        def batches(paths):
+            images = np.stack([cv2.imread(path) for path in paths])
+            for start in range(0, len(images), 32):
+                yield images[start : start + 32]
+        for x in batches(paths):
+            train_step(x)
+        """,
+    "what other processes play": """
+        while True:
+            states = []
+            for remote in remotes:
+                states.append(remote.recv())
+            train_step(np.stack([scale(state) for state in states]))
+        """,
     "one text that is padded": """
         from tensorflow.keras.preprocessing.sequence import pad_sequences
         for text in texts:

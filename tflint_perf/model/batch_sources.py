@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.caller import Batch
+from tflint_perf.model.flow import loops_around
 from tflint_perf.model.keras_flows import FLOWS, is_flow
 from tflint_perf.model.scopes import Binding, Class, Function, Scope
 from tflint_perf.model.syntax import callee_name
@@ -16,6 +17,7 @@ from tflint_perf.model.values import Value
 
 if TYPE_CHECKING:
     from tflint_perf.model import Model
+    from tflint_perf.model.loops import Loops
 
 # What gives no batches made by Python, whoever made it.
 _OTHERS = frozenset(
@@ -195,3 +197,13 @@ class BatchSources:
 
 def _first(found: Iterable[Batch | None]) -> Batch | None:
     return next((how for how in found if how is not None), None)
+
+
+def calls_for_each(loops: Loops, function: Function) -> list[cst.Call]:
+    """The calls in a function; of a generator those that it makes for each batch, in the loops that yield."""
+    yielding = {loops.innermost_loop(node) for node in function.yields}
+    if not yielding or None in yielding:
+        return function.calls
+    return [
+        call for call in function.calls if not yielding.isdisjoint(loops_around(loops.innermost_loop(call)))
+    ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.caller import Batch
-from tflint_perf.model.batch_sources import BatchSources
+from tflint_perf.model.batch_sources import BatchSources, calls_for_each
 from tflint_perf.model.conditions import conditions
 from tflint_perf.model.filled_arrays import FilledArrays
 from tflint_perf.model.filled_lists import COUNTS, MEMORY, STACKS, is_filled_within
@@ -294,19 +294,19 @@ class HostBatches:
         own = function.owner.methods.get("__getitem__") if function.owner is not None else None
         if own is not None and _indexes_self(function) and (how := self._of_function(own, depth + 1)):
             return how
-        for call in function.calls:
+        calls = calls_for_each(self._model.loops, function)
+        for call in calls:
             how = self._of_stack(call) or self._of_samples(call, function)
             if how is not None:
                 return how
             if self._draws.is_batch(call):
                 return "drawn"
-            if self._filled.by(call, function):
-                return "stacked"
-        if self._filled.lists_arrays(function):
+        filled = any(self._filled.by(call, function) for call in function.calls)  # in a loop, made before it
+        if filled or self._filled.lists_arrays(function):
             return "stacked"
-        if any(self._decodes(call) for call in function.calls):
+        if any(map(self._decodes, calls)):
             return "preprocessed"
-        for call in function.calls:
+        for call in calls:
             how = self._of_called(call, depth + 1)
             if how is not None:
                 return how

@@ -36,6 +36,8 @@ _REMEMBERS = re.compile(
 )
 _REWARD = re.compile(r"^r$|reward", re.I)
 _STATE = re.compile(r"^s_?$|state|obs", re.I)
+# What a connection to a process goes by that steps an environment.
+_WORKER = re.compile(r"conn|remote|pipe|worker", re.I)
 _ENVIRONMENT = re.compile(r"^_*(train_|eval_|test_)?envs?(ironment)?$", re.I)
 # The position of a new array's shape.
 _SHAPE_AT = {
@@ -305,8 +307,14 @@ def gives_batches_by_name(sizes: Sizes, call: cst.Call) -> bool:
 
 
 def has_environment(calls: Mapping[str, Sequence[cst.Call]]) -> bool:
-    """Whether a file, by its calls, steps an environment anywhere."""
-    return any(is_of_environment(call) for name in ("step", "reset") for call in calls.get(name, ()))
+    """Whether a file, by its calls, steps an environment anywhere, here or in other processes."""
+    steps = any(is_of_environment(call) for name in ("step", "reset") for call in calls.get(name, ()))
+    return steps or any(map(_hears_of_worker, calls.get("recv", ())))
+
+
+def _hears_of_worker(call: cst.Call) -> bool:
+    """`conn.recv()`: what a process gives that steps an environment of its own."""
+    return isinstance(call.func, cst.Attribute) and bool(_WORKER.search(last_name(call.func.value)))
 
 
 def size_of_element(value: Value) -> Size:
