@@ -52,6 +52,22 @@ NETS = """
 
     def error(y):
         return mean_of(y)
+
+    mean = None
+
+    def mean_in_metric(y):
+        global mean
+        if mean is None:
+            mean = tf.keras.metrics.Mean()
+        mean.update_state(y)
+        return tf.reduce_mean(y)
+
+    calls = 0
+
+    def counted(y):
+        global calls
+        calls += 1
+        return tf.reduce_mean(y)
 """
 TOOLS = """
     import numpy as np
@@ -64,7 +80,7 @@ TOOLS = """
 """
 TRAINING = """
     import tensorflow as tf
-    from nets import Error, Net, Noisy, Scaled, compiled, error
+    from nets import Error, Net, Noisy, Scaled, compiled, counted, error, mean_in_metric
 
     model = {model}()
     optimizer = tf.keras.optimizers.Adam()
@@ -90,6 +106,11 @@ REFUSED = {
         "error(model(x))",
         "no fix: `float()` runs on the host, in `mean_of` of tools.py (line 11)",
     ),
+    "a counter of calls": (
+        "Net",
+        "counted(model(x))",
+        "no fix: it writes to a name of another scope, in `counted` of nets.py (line 11)",
+    ),
     "an object that is called": (
         "Net",
         "measure(model(x))",
@@ -99,6 +120,7 @@ REFUSED = {
 MADE = {
     "nothing stands in the way": ("Net", MEAN),
     "a switch and a rank": ("Scaled", MEAN),
+    "what the first call alone makes": ("Net", "mean_in_metric(model(x))"),
     "another method": ("Net", "measure.at_hand(model(x))"),
     "what is compiled already": ("Net", "compiled(model(x))"),
 }

@@ -145,7 +145,7 @@ class Files:
         for run in self._run_by(start, objects=True):
             reason = self._hindrances_in(run.file).reasons.get(run.name, "")
             if reason:
-                return f"{reason}, in `{run.name}` of {run.file.name}"
+                return f"{reason}, in `{run.name.rpartition('>')[2]}` of {run.file.name}"
         return ""
 
     def _runs_in_eager_mode(self, found: Found | None) -> Found | None:

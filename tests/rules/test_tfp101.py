@@ -320,7 +320,7 @@ DECORATE_REFUSED = {
     "it writes to `state.count`": "state.count = 1",
     "it writes to a container outside the step": "history[0] = x",
     "`.append()` writes to a container outside the step": "history.append(x)",
-    "it writes to a name of another scope": "global counter",
+    "it writes to a name of another scope": "global counter\n    counter = counter + 1",
     "`try` does not work across traced code": "try:\n        f(x)\n    except ValueError:\n        pass",
     "a variable is created on each call": "v = tf.Variable(1.0)",
     "a layer is created on each call": "h = tf.keras.layers.Dense(1)(x)",

@@ -9,8 +9,10 @@ import libcst as cst
 from tflint_perf.model.between_calls import BetweenCalls
 from tflint_perf.model.calls import CallGraph
 from tflint_perf.model.changed_places import places_changed
+from tflint_perf.model.conditions import conditions
 from tflint_perf.model.flow import loops_around
 from tflint_perf.model.infer import Inference
+from tflint_perf.model.op_loops import is_read
 from tflint_perf.model.scopes import Binding, Class, Function, Loop, Scope
 from tflint_perf.model.syntax import descendants, dotted_name, is_name
 
@@ -40,6 +42,24 @@ class SideEffects:
             if isinstance(target, cst.Subscript) and is_outer(self._infer, target.value, function):
                 return "it writes to a container outside the step"
         return ""
+
+    def of_declaration(self, node: cst.Global | cst.Nonlocal, function: Function | None) -> str:
+        """A `global` whose names are written to, but for what the first call alone makes: `if metric is None:`."""
+        for name in {item.name.value for item in node.names}:
+            for target in self._infer.walk.names.get(name, ()):
+                parent = self._infer.walk.parents.get(target)
+                written = not isinstance(parent, cst.NameItem) and not is_read(
+                    self._infer.walk.parents, target
+                )
+                if written and self._calls.function_at(target) is function:
+                    if not self._is_made_by_first_call(target, name):
+                        return "it writes to a name of another scope"
+        return ""
+
+    def _is_made_by_first_call(self, node: cst.CSTNode, name: str) -> bool:
+        """Whether what is bound to a name is made by the first call alone: `if metric is None: metric = Mean()`."""
+        tests = conditions(self._infer.walk, node, exits=False)
+        return any(_asks_whether_made(test, name) for test in tests)
 
     def of_attribute(self, node: cst.Attribute, function: Function | None) -> str:
         """An attribute that methods other than the constructor change, or what is trained: tracing would freeze it."""
@@ -118,8 +138,9 @@ class SideEffects:
         if found is None or inner is None or self._infer.value(node).kind == "compiled":
             return ""
         around = loops_around(inner.at.block.loop)
-        again = any(self._is_bound_again(binding, found[0], around) for binding in found[1])
-        if again or (len(found[1]) > 1 and not around and self._is_bound_later(found[1], node)):
+        bindings = [b for b in found[1] if not self._is_made_by_first_call(b.node, node.value)]
+        again = any(self._is_bound_again(binding, found[0], around) for binding in bindings)
+        if again or (len(bindings) > 1 and not around and self._is_bound_later(bindings, node)):
             return f"`{node.value}` is reassigned between calls"
         if self._between_calls.changes_container(node):
             return f"`{node.value}` changes between calls"
@@ -173,3 +194,15 @@ def is_outer(infer: Inference, node: cst.BaseExpression, function: Function | No
         return True
     scope, bindings = found
     return scope.function is not function or any(binding.kind == "param" for binding in bindings)
+
+
+def _asks_whether_made(test: cst.CSTNode, name: str) -> bool:
+    """`name is None`, `not name`."""
+    match test:
+        case cst.Comparison(
+            left=left, comparisons=[cst.ComparisonTarget(operator=cst.Is(), comparator=cst.Name("None"))]
+        ):
+            return is_name(left, name)
+        case cst.UnaryOperation(operator=cst.Not(), expression=asked):
+            return is_name(asked, name)
+    return False

@@ -160,7 +160,7 @@ class Tracing:
             case cst.Try() | cst.TryStar():
                 return "`try` does not work across traced code"
             case cst.Global() | cst.Nonlocal():
-                return "it writes to a name of another scope"
+                return self._side_effects.of_declaration(node, function)
             case cst.Yield() | cst.Await():
                 return "`yield` and `await` can't be traced"
             case cst.Break() | cst.Continue() if inline and not self._in_inner_loop(node, self._looked_at):
