@@ -35,6 +35,14 @@ KINDS = {
     ),
     "named epoch, with one step inside": ("for epoch in range(100): train_step(x)", ["step"]),
     "while with a step": ("while True: train_step(x)", ["step"]),
+    "one that returns in its first iteration": (
+        "def f():\n  for x in dataset:\n    return model(x)\nf()",
+        ["none"],
+    ),
+    "one that returns in some iteration": (
+        "def f():\n  for x in dataset:\n    if model(x): return x\nf()",
+        ["step"],
+    ),
     "one that waits for a person": ("while True:\n  model(parse(input()))", ["none"]),
     "one that waits for a person by choice": (
         "while True:\n  if choice == 1: x = input()\n  model(parse(x))",

@@ -78,7 +78,7 @@ def is_part_of_one_iteration(infer: Inference, loop: Loop) -> bool:
 
 def _is_part(infer: Inference, loop: Loop) -> bool:
     iterable = loop.iterable
-    if _ends_in_break(loop) or _is_over_environments(loop) or _is_over_models(loop) or _is_over_agents(loop):
+    if _runs_once(loop) or _is_over_environments(loop) or _is_over_models(loop) or _is_over_agents(loop):
         return True
     if isinstance(iterable, cst.Call) and callee_name(iterable) == "enumerate" and iterable.args:
         iterable = iterable.args[0].value
@@ -234,10 +234,10 @@ def _is_over_environments(loop: Loop) -> bool:
     )
 
 
-def _ends_in_break(loop: Loop) -> bool:
+def _runs_once(loop: Loop) -> bool:
     """Whether a loop runs once: its last statement leaves it, and nothing goes on before that."""
     if isinstance(loop.node, cst.CompFor):
         return False
-    return isinstance(last_statement(loop.node.body), cst.Break) and not any(
+    return isinstance(last_statement(loop.node.body), cst.Break | cst.Return | cst.Raise) and not any(
         isinstance(node, cst.Continue) for node in descendants(loop.node)
     )
