@@ -62,7 +62,8 @@ class EagerTrainStep(Rule):
     someone else: those that nothing here calls and whose class has a base in another file. Also a `tf.function` in a
     program that runs all of them eagerly: `run_functions_eagerly(True)` is the cause, and TFP104 names it. And a
     function that nothing names any more, in a program that trains by another step. The fix is refused, and the finding
-    says why, where tracing would change or break the program.
+    says why, where tracing would change or break the program: in the step, in what it calls, or in what that calls in the
+    project's other files.
 
     ## Sources
 

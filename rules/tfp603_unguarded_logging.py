@@ -53,8 +53,9 @@ class UnguardedLogging(Rule):
 
     ## What is left alone
 
-    Scalars, what is behind `if step % n` or any other condition, once an epoch, and TensorFlow 1 graph code. The fix
-    needs a counter of steps in reach: that of the loop, or one that it counts up.
+    Scalars, what is behind `if step % n` or any other condition, once an epoch, pictures of several items that each have
+    a name of their own, and TensorFlow 1 graph code. The fix needs a counter of steps in reach: that of the loop, or one
+    that it counts up.
 
     ## Sources
 
