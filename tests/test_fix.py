@@ -191,6 +191,7 @@ DAMAGE: list[tuple[str, Change, str]] = [
     ("for a in b:\n    break\n", ("for a in b:\n    break", "if a:\n    break"), "does not parse"),
     ("a = 1  # why\nb = 2\n", ("a = 1  # why", "a = 2"), "would lose a comment"),
     ("# a\n# a\nb\n", ("# a\n# a\n", "# a\n"), "would lose a comment"),
+    ("# @a\n# @a\ndef b(): 0\n", ("# @a\n# @a\n", "@a\n"), "would lose a comment"),
 ]
 
 
@@ -209,6 +210,12 @@ def test_a_fix_that_does_damage_is_not_made_but_told(
     assert (left.code, left.fix) == ("TFP101", None)
     assert left.note is not None
     assert why in left.note
+
+
+def test_a_comment_that_becomes_code_is_not_lost(fix: Callable[..., Fixed]) -> None:
+    change = changing(("    #@a(1)\n", "    @a(1)\n"))
+    source = "class C:\n    #@a(1)\n    def b(self): pass\n"
+    assert fix(source, change).source.text == source.replace("#", "")
 
 
 def test_a_comment_in_a_string_can_go(fix: Callable[..., Fixed]) -> None:

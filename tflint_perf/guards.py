@@ -17,9 +17,23 @@ def damage(before: Source, after: Source, may_lose_comments: bool) -> str | None
         return "would leave a cell that does not parse"
     if any(not well(after.text) and well(before.text) for well in (_parses, _compiles)):
         return "would leave a file that does not parse"
-    if not may_lose_comments and _comments(before.text) - _comments(after.text):
+    if not may_lose_comments and _lost(before.text, after.text):
         return "would lose a comment"
     return None
+
+
+def _lost(before: str, after: str) -> list[str]:
+    """The comments that are gone. One that is code now has lost but its `#`: `# @tf.function`."""
+    gone = (_comments(before) - _comments(after)).elements()
+    new = Counter(map(str.strip, after.splitlines())) - Counter(map(str.strip, before.splitlines()))
+    lost = []
+    for comment in gone:
+        code = comment.lstrip("#").strip()
+        if code and new[code]:
+            new[code] -= 1
+        else:
+            lost.append(comment)
+    return lost
 
 
 def _parses(text: str) -> bool:

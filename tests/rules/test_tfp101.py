@@ -258,6 +258,22 @@ def test_an_import_is_added_when_there_is_no_way_to_say_tf_function() -> None:
     )
 
 
+_STEP_BELOW = "def step(x):\n    with tf.GradientTape() as tape:\n        loss = f(x)\n    o.apply_gradients(zip(tape.gradient(loss, v), v))\n"
+
+
+@pytest.mark.parametrize("switched_off", ["# @tf.function", "#@tf.function()", "## @tf.function"])
+def test_a_decorator_in_a_comment_is_taken_out_of_it(switched_off: str) -> None:
+    source = f"import tensorflow as tf\n\n# One step.\n{switched_off}\n{_STEP_BELOW}"
+    assert fixed("TFP101", source) == source.replace(switched_off, switched_off.lstrip("# "))
+
+
+def test_a_decorator_in_a_comment_with_arguments_is_left_to_its_author() -> None:
+    source = f"import tensorflow as tf\n\n# @tf.function(jit_compile=True)\n{_STEP_BELOW}"
+    assert notes("TFP101", source) == [
+        "no fix: a comment above it says `@tf.function(jit_compile=True)`, which is not known to be the same (line 3)"
+    ]
+
+
 def test_an_inline_step_is_moved_above_the_outermost_loop() -> None:
     source = (
         PREAMBLE

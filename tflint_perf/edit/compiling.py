@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
+import libcst as cst
+
 from tflint_perf.edit.editor import Editor
 from tflint_perf.model.frameworks import imports_keras_alone
 from tflint_perf.model.scopes import Function
 from tflint_perf.rule import Refusal, Repair
+
+# A decorator that its author has made a comment of.
+_SWITCHED_OFF = re.compile(r"#+\s*(@[\w.]*\bfunction\b.*)")
 
 
 def compile_function(edit: Editor, function: Function) -> Repair | Refusal:
@@ -30,8 +37,21 @@ def compile_function(edit: Editor, function: Function) -> Repair | Refusal:
                 "the shape is asked for, and a trace for shapes that vary does not know it", static
             )
         spelled += "(reduce_retracing=True)"
-    return Repair(
-        f"Compile `{function.name}` with `@{spelled}`",
-        [*imports, edit.insert_above_def(function.node, f"@{spelled}\n")],
-        safe=False,
-    )
+    comment, told = _switched_off(function)
+    if comment is None:
+        decorate = edit.insert_above_def(function.node, f"@{spelled}\n")
+    elif told in (f"@{spelled}", f"@{spelled}()"):
+        decorate = edit.replace(comment, told)
+    else:
+        return Refusal(f"a comment above it says `{told}`, which is not known to be the same", comment)
+    return Repair(f"Compile `{function.name}` with `@{spelled}`", [*imports, decorate], safe=False)
+
+
+def _switched_off(function: Function) -> tuple[cst.Comment | None, str]:
+    """`# @tf.function` above a function, and what it says."""
+    node = function.node
+    lines = (*node.leading_lines, *node.lines_after_decorators) if isinstance(node, cst.FunctionDef) else ()
+    for line in lines:
+        if line.comment is not None and (found := _SWITCHED_OFF.fullmatch(line.comment.value)):
+            return line.comment, found[1].strip()
+    return None, ""
