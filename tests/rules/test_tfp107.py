@@ -18,6 +18,16 @@ PREAMBLE = dedent("""\
 ROWS = PREAMBLE.count("\n")
 
 SILENT = {
+    "the time loop of another library's layer": """
+        class Recurrent(other.Layer):
+            def __init__(self, cell):
+                self.cell = cell
+                self.weights = cell.trainable_weights
+            def forward(self, x, states):
+                for step in range(x.shape[1]):
+                    output, states = self.cell.call(x[:, step], states, training=self.training)
+                return output
+        """,
     "a model of unknown class, where all that the file defines are compiled": """
         class Net(tf.keras.Model):
             @tf.function

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.model.compiled_models import CompiledModels
+from tflint_perf.model.lengthening import gets_longer
 from tflint_perf.model.once import extent
 from tflint_perf.model.parts_of_steps import PartsOfSteps
 from tflint_perf.model.reach import remembered
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 # What these load brings compiled functions along.
 _COMPILED_WHERE_SAVED = ("tf.hub.", "tensorflow_hub.", "tf.saved_model.")
-_JOINING = frozenset({"concat", "concatenate", "append", "vstack", "hstack", "stack", "pad"})
 _BUILDING = ("keras.Input", "keras.layers.Input", "keras.Model", "keras.models.Model")
 _MADE_UP = frozenset({"zeros", "ones", "random", "normal", "uniform", "rand", "randn", "Input"})
 _STEPPING = frozenset({"train_on_batch", "apply_gradients", "minimize"})
@@ -149,6 +149,7 @@ class ForwardPasses:
             and self._is_reached_eagerly(call)
             and not self.is_seldom(call)
             and not self._builds_model(call)
+            and not self._is_of_network(call)
             and not self.makes_variables(call)
             and not self.runs_over_files_alone(call)
             and not self.is_for_few(call)
@@ -308,6 +309,16 @@ class ForwardPasses:
         function = self._model.function_at(call)
         return function is not None and self._is_building(function)
 
+    def _is_of_network(self, call: cst.Call) -> bool:
+        """Whether a call is part of another library's network: it runs a recurrent cell for each time step."""
+        function = self._model.function_at(call)
+        return (
+            function is not None
+            and function.name == "forward"
+            and function.owner is not None
+            and bool(function.owner.node.bases)
+        )
+
     @remembered
     def _is_building(self, function: Function) -> bool:
         return any(self._model.qualified(call.func) in _BUILDING for call in function.calls)
@@ -329,22 +340,4 @@ class ForwardPasses:
         sites = (
             self._model.calls.sites(found.function) if found.function is not None and not found.loop else ()
         )
-        return any(map(self._gets_longer, (*found.calls, *sites)))
-
-    def _gets_longer(self, call: cst.Call) -> bool:
-        loop = self._model.loops.innermost_loop(call)
-        if loop is None:
-            return False
-        read = {name.value for arg in call.args for name in names_read(arg.value)}
-        for node in descendants(loop.node):
-            if isinstance(node, cst.Assign) and isinstance(node.value, cst.Call):
-                written = {name.value for target in node.targets for name in names_read(target.target)}
-                again = {name.value for name in names_read(node.value)}
-                if callee_name(node.value) in _JOINING and read & written & again:
-                    return True
-            if isinstance(node, cst.Call) and callee_name(node) == "append":
-                if isinstance(node.func, cst.Attribute) and read & {
-                    n.value for n in names_read(node.func.value)
-                }:
-                    return True
-        return False
+        return any(gets_longer(self._model.loops, call) for call in (*found.calls, *sites))
