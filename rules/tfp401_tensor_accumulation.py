@@ -95,7 +95,7 @@ class TensorAccumulation(Rule):
 def _accumulates(model: Model, addition: Addition) -> bool:
     if not model.is_per_step(addition.node):
         return model.containers.life(addition) == "run" and model.containers.is_store(addition)
-    if model.guard_of(addition.node) is not None or model.kept.feeds_gradient(addition):
+    if _is_guarded(model, addition) or model.kept.feeds_gradient(addition):
         return False
     if model.containers.is_bounded(addition) or model.kept.is_asked_for(addition):
         return False
@@ -105,6 +105,15 @@ def _accumulates(model: Model, addition: Addition) -> bool:
         case "round" if model.kept.use_as_tensor(addition) is None:
             return any(model.scalars.is_scalar(kept) is False for kept in _tensors(model, addition))
     return False
+
+
+def _is_guarded(model: Model, addition: Addition) -> bool:
+    """Whether a guard keeps tensors from being added on each step; one that the step itself stands behind does not."""
+    guard = model.guard_of(addition.node)
+    if guard is None:
+        return False
+    steps = filter(None, map(model.training_steps.gives, _tensors(model, addition)))
+    return not any(behind is not None and behind.node is guard.node for behind in map(model.guard_of, steps))
 
 
 def _is_wanted(model: Model, addition: Addition) -> bool:

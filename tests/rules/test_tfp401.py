@@ -265,6 +265,24 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a step behind a counter that keeps its own": (
+        """
+        def generator_step(z):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(z))
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.weights), model.weights))
+            return loss
+        losses, seen = [], []
+        for step, (x, y) in enumerate(dataset):
+            shown = train_step(x, y)
+            if step % n_critic == 0:
+                loss = generator_step(x)
+                losses.append(loss)
+                seen.append(shown)
+        plt.plot(losses)
+        """,
+        [12],
+    ),
     "one batch of each of many rounds": (
         """
         losses = []

@@ -39,6 +39,16 @@ class TrainingSteps:
             self._runs_with(node, self._loops.step_loop(step.tape)) for step in self._steps.of(function)
         )
 
+    def gives(self, node: cst.BaseExpression) -> cst.Call | None:
+        """The call of a function with a gradient step whose result, or a part of it, a name stands for."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        made = [binding.value for binding in found[1]] if found is not None else []
+        call = made[0] if len(made) == 1 else None
+        if not isinstance(call, cst.Call):
+            return None
+        trains = any(self._steps.of(target) for target in self._calls.targets(call))
+        return call if trains else None
+
     def _is_of_library(self, function: Function | None) -> bool:
         while function is not None and function.owner is None:
             function = function.outer
