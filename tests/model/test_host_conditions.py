@@ -17,6 +17,7 @@ def obstacle(body: str, parameters: str = "x, other") -> str | None:
 
 
 FREE = {
+    "a variable made where there is none": "if other is None:\n    other = tf.Variable(1.0)\nreturn x * other",
     "is None": "if other is None:\n    x = x * 2.0\nreturn x",
     "is not None": "if other is not None:\n    x = x * 2.0\nreturn x",
     "!= None": "if other != None:\n    x = x * 2.0\nreturn x",
@@ -26,6 +27,10 @@ FREE = {
     "a type of Keras's backend": "if keras.backend.dtype(other) != 'float32':\n    x = x * 2.0\nreturn x",
 }
 DECIDED = {
+    "a variable made for what is there": (
+        "if other is not None:\n    bias = tf.Variable(1.0)\nreturn x",
+        "a variable is created on each call",
+    ),
     "a value": ("if other > 3:\n    x = x * 2.0\nreturn x", "a condition on `other` decides on the host"),
     "a counter": ("if other % 3 == 0:\n    x = x * 2.0\nreturn x", "a Python counter decides on the host"),
     "a length": (

@@ -10,7 +10,14 @@ from tflint_perf.model.made_kinds import MadeKinds
 from tflint_perf.model.scopes import Function
 from tflint_perf.model.side_effects import is_outer
 from tflint_perf.model.size_of_calls import draws_batch, is_of_environment
-from tflint_perf.model.syntax import callee_name, descendants, is_constant, keyword_argument, last_name
+from tflint_perf.model.syntax import (
+    callee_name,
+    descendants,
+    is_constant,
+    is_name,
+    keyword_argument,
+    last_name,
+)
 
 _HOST_METHODS = frozenset({"numpy", "item", "tolist", "fit", "predict", "evaluate", "train_on_batch", "test_on_batch",
                            "predict_on_batch", "get_weights", "set_weights", "fit_generator", "save", "save_weights", "load_weights", "savefig",
@@ -158,12 +165,19 @@ class HostCalls:
         return bool(name) or value.kind == "class"
 
     def _first_call_guard(self, node: cst.CSTNode) -> bool:
-        """Whether `node` stands behind `if x is None` or `if not self.built`."""
+        """Whether `node` stands behind `if x is None`."""
         current: cst.CSTNode | None = node
         while current is not None and not isinstance(current, cst.FunctionDef):
-            if isinstance(current, cst.If):
-                for part in descendants(current.test):
-                    if isinstance(part, cst.Is) or (isinstance(part, cst.Name) and part.value == "None"):
-                        return True
+            if isinstance(current, cst.If) and any(map(_asks_whether_missing, descendants(current.test))):
+                return True
             current = self._infer.walk.parents.get(current)
         return False
+
+
+def _asks_whether_missing(node: cst.CSTNode) -> bool:
+    """`x is None`, but not `x is not None`."""
+    return (
+        isinstance(node, cst.ComparisonTarget)
+        and isinstance(node.operator, cst.Is | cst.Equal)
+        and is_name(node.comparator, "None")
+    )
