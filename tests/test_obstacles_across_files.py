@@ -62,6 +62,14 @@ NETS = """
         mean.update_state(y)
         return tf.reduce_mean(y)
 
+    first = None
+
+    def scaled(y):
+        global first
+        if first is None:
+            first = tf.reduce_mean(y)
+        return tf.reduce_mean(y / first)
+
     calls = 0
 
     def counted(y):
@@ -80,7 +88,7 @@ TOOLS = """
 """
 TRAINING = """
     import tensorflow as tf
-    from nets import Error, Net, Noisy, Scaled, compiled, counted, error, mean_in_metric
+    from nets import Error, Net, Noisy, Scaled, compiled, counted, error, mean_in_metric, scaled
 
     model = {model}()
     optimizer = tf.keras.optimizers.Adam()
@@ -105,6 +113,11 @@ REFUSED = {
         "Net",
         "error(model(x))",
         "no fix: `float()` runs on the host, in `mean_of` of tools.py (line 11)",
+    ),
+    "a tensor that the first call keeps": (
+        "Net",
+        "scaled(model(x))",
+        "no fix: it writes to a name of another scope, in `scaled` of nets.py (line 11)",
     ),
     "a counter of calls": (
         "Net",

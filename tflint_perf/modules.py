@@ -7,6 +7,7 @@ run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -73,14 +74,18 @@ class Files:
 
     def _summarised(self, file: Path, *, whole: bool = False) -> Summary:
         variant = "whole summary" if whole else "summary"
+        return self._told(file, variant, Summary, partial(summary_of, file, whole=whole))
+
+    def _told(self, file: Path, variant: str, kind: type[T], tell: Callable[[bytes], T]) -> T:
+        """What a file says of some kind, as the cache has it or by its bytes."""
         kept = self._cache.find(str(file), variant) if self._cache else None
         try:
-            return unpack(Summary, kept)
+            return unpack(kind, kept)
         except UnpackError:
-            summary = summary_of(file, self.around.read(str(file)), whole=whole)
+            told = tell(self.around.read(str(file)))
         if self._cache:
-            self._cache.keep(str(file), variant, (), pack(summary))
-        return summary
+            self._cache.keep(str(file), variant, (), pack(told))
+        return told
 
     def acts(self, found: Found | None, depth: int = 0) -> bool:
         """Whether calling a function makes a gradient step or an inference call."""
@@ -165,18 +170,9 @@ class Files:
         self.around.hear({str(file)})
         known = self._hindrances.get(file)
         if known is None:
-            known = self._hindrances[file] = self._hindrances_of(file)
+            known = self._told(file, "hindrances", Hindrances, partial(hindrances_of, file))
+            self._hindrances[file] = known
         return known
-
-    def _hindrances_of(self, file: Path) -> Hindrances:
-        kept = self._cache.find(str(file), "hindrances") if self._cache else None
-        try:
-            return unpack(Hindrances, kept)
-        except UnpackError:
-            found = hindrances_of(file, self.around.read(str(file)))
-        if self._cache:
-            self._cache.keep(str(file), "hindrances", (), pack(found))
-        return found
 
     # Following paths
 

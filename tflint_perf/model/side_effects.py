@@ -23,6 +23,10 @@ _TRAINED = frozenset({"trainable_variables", "trainable_weights"})
 _STATE = frozenset({"tensor", "variable", "metric", "optimizer", "model", "layer", "compiled"})
 
 
+# Objects with variables of their own, which a first trace may make.
+_MADE_ONCE = frozenset({"variable", "metric", "loss", "layer", "model"})
+
+
 class SideEffects:
     """Answers what stands against a write, an attribute or a name in traced code."""
 
@@ -57,8 +61,14 @@ class SideEffects:
         return ""
 
     def _is_made_by_first_call(self, node: cst.CSTNode, name: str) -> bool:
-        """Whether what is bound to a name is made by the first call alone: `if metric is None: metric = Mean()`."""
-        tests = conditions(self._infer.walk, node, exits=False)
+        """Whether an object is bound to a name by the first call alone: `if metric is None: metric = Mean()`. A tensor that a
+        trace makes can't be kept for the next one."""
+        current: cst.CSTNode | None = node
+        while current is not None and not isinstance(current, cst.Assign | cst.BaseCompoundStatement):
+            current = self._infer.walk.parents.get(current)
+        if not isinstance(current, cst.Assign) or self._infer.value(current.value).kind not in _MADE_ONCE:
+            return False
+        tests = conditions(self._infer.walk, current, exits=False)
         return any(_asks_whether_made(test, name) for test in tests)
 
     def of_attribute(self, node: cst.Attribute, function: Function | None) -> str:
