@@ -8,6 +8,7 @@ from functools import partial
 import libcst as cst
 
 from tflint_perf.edit import Editor
+from tflint_perf.edit.judged import TRACED
 from tflint_perf.model import Function, Loop, Model
 from tflint_perf.model.sequences import writes_sequence
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
@@ -127,6 +128,7 @@ def _compile(edit: Editor, loop: Loop) -> Repair | Refusal:
             edit.replace(loop.node.iter.func, ranged),
         ],
         safe=False,
+        may_change=TRACED,
     )
 
 

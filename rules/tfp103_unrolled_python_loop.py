@@ -117,5 +117,8 @@ def _stage(edit: Editor, loop: Loop) -> Repair | Refusal:
     assert isinstance(loop.node, cst.For) and isinstance(loop.node.iter, cst.Call)
     spelled, imports = edit.spell("range")
     return Repair(
-        f"Loop over `{spelled}`", [*imports, edit.replace(loop.node.iter.func, spelled)], safe=False
+        f"Loop over `{spelled}`",
+        [*imports, edit.replace(loop.node.iter.func, spelled)],
+        safe=False,
+        may_change="rounding, and what Python code sees: a tensor as the loop variable",
     )

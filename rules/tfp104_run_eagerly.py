@@ -8,6 +8,7 @@ from functools import partial
 import libcst as cst
 
 from tflint_perf.edit import Editor
+from tflint_perf.edit.judged import TRACED
 from tflint_perf.model import Function, Model
 from tflint_perf.model.syntax import descendants
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
@@ -96,11 +97,13 @@ def _remove(edit: Editor, call: cst.Call, arg: cst.Arg | None = None) -> Repair 
         if obstacle is not None:
             return Refusal(f"`{function.name}` would be compiled, but {obstacle.reason}", obstacle.node)
     if arg is not None:
-        return Repair("Let Keras compile the step", [edit.remove_argument(call, arg)], safe=False)
+        return Repair(
+            "Let Keras compile the step", [edit.remove_argument(call, arg)], safe=False, may_change=TRACED
+        )
     statement = model.statement_of(call)
     if not isinstance(statement, cst.Expr) or statement.value is not call:
         return Refusal("something is made of its result", statement)
-    return Repair("Remove the switch", [edit.remove_statement(statement)], safe=False)
+    return Repair("Remove the switch", [edit.remove_statement(statement)], safe=False, may_change=TRACED)
 
 
 def _compiled_then(model: Model, call: cst.Call) -> Iterator[Function]:

@@ -128,7 +128,12 @@ def _call_on_batch(edit: Editor, call: cst.Call) -> Repair | Refusal:
     if name == "fit" and _is_used(edit.model, call):
         return Refusal("the history that `fit` returns is used", call)
     edits = [edit.replace(call.func.attr, _ON_BATCH[name]), *edit.remove_arguments(call, dropped)]
-    return Repair(f"Call `{_ON_BATCH[name]}`", edits, safe=False)
+    return Repair(
+        f"Call `{_ON_BATCH[name]}`",
+        edits,
+        safe=False,
+        may_change="callbacks, the history and what is printed",
+    )
 
 
 def _is_used(model: Model, call: cst.Call) -> bool:

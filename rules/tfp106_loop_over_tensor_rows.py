@@ -91,5 +91,8 @@ def _copy_at_once(edit: Editor, row: RowLoop) -> Repair | Refusal | None:
         text = f"({text})"
     cast = "" if same else f".astype({wanted})"
     return Repair(
-        "Copy the whole tensor at once", [edit.replace(node, f"{text}.numpy(){cast}.tolist()")], safe=False
+        "Copy the whole tensor at once",
+        [edit.replace(node, f"{text}.numpy(){cast}.tolist()")],
+        safe=False,
+        may_change="the type of the numbers",
     )

@@ -9,10 +9,13 @@ import libcst as cst
 
 from tflint_perf.edit import Editor
 from tflint_perf.edit.hoist import hoist
+from tflint_perf.edit.judged import judged
 from tflint_perf.model import Loop, Model
 from tflint_perf.model.apis import kind_of_call
+from tflint_perf.model.invariance import bound_names
+from tflint_perf.model.rewriting import Doubt
 from tflint_perf.model.scopes import Function
-from tflint_perf.model.syntax import argument, calls_below
+from tflint_perf.model.syntax import argument, calls_below, has_stars
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 _KINDS_WITH_STATE = frozenset({"variable", "layer", "model", "optimizer", "metric"})
@@ -110,12 +113,26 @@ def _make_once(made: cst.FunctionDef | cst.Call, edit: Editor) -> Repair | Refus
         return Refusal("it is made in a function that the loop calls")
     if isinstance(statement, cst.Assign | cst.AnnAssign) and statement.value is not made:
         return Refusal("it is used where it is made", made)
-    edits = hoist(edit, statement, lambda loop: _objection(model, made, loop))
-    if isinstance(edits, Refusal):
-        return edits
-    traced = _traced(model, made)
-    safe = traced is not None and not model.invariance.draws_random_numbers(traced.node)
-    return Repair("Make the `tf.function` once, above the loop", edits, safe)
+    moved = hoist(edit, statement, lambda loop: _objection(model, made, loop))
+    if isinstance(moved, Refusal):
+        return moved
+    doubt = moved.doubt or _doubt(model, statement)
+    return judged("Make the `tf.function` once, above the loop", moved.edits, doubt)
+
+
+def _doubt(model: Model, statement: cst.CSTNode) -> Doubt | None:
+    """Why calls of a function that is traced once may give something else: it is handed on, or sees Python objects."""
+    for name in bound_names(statement) or []:
+        for mention in model.names.mentions(name.value, model.names.home(name)):
+            call = model.parent(mention)
+            if mention is name:
+                continue
+            if not isinstance(call, cst.Call) or call.func is not mention or has_stars(call):
+                return Doubt("what else is done with the function", mention)
+            for arg in call.args:
+                if model.value(arg.value).kind not in ("tensor", "array", "number"):
+                    return Doubt("what it does with an argument that may be any object", arg.value)
+    return None
 
 
 def _traced(model: Model, made: cst.FunctionDef | cst.Call) -> Function | None:

@@ -128,4 +128,9 @@ def _pass_tensor(edit: Editor, call: cst.Call, arg: cst.Arg, function: Function 
     if dtype and dtype != {"int": "int32", "float": "float32"}[number]:
         named, more = edit.spell(dtype)
         closing, imports = f", {named})", [*imports, *(more if not imports else [])]
-    return Repair("Pass a tensor", [*imports, *edit.wrap(arg.value, f"{spelled}(", closing)], safe=False)
+    return Repair(
+        "Pass a tensor",
+        [*imports, *edit.wrap(arg.value, f"{spelled}(", closing)],
+        safe=False,
+        may_change="what Python code in the function sees: a tensor instead of a number",
+    )

@@ -66,7 +66,7 @@ class GraphOpInSessionLoop(Rule):
     code = "TFP203"
     name = "graph-op-in-session-loop"
     triggers = ("sess.", "session", "Session")
-    fixes = "both"
+    fixes = "unsafe"
     claim = Claim("step time", least=2.0, kind="growth", steps=60)
 
     def check(self, model: Model) -> Iterator[Report]:
@@ -127,22 +127,27 @@ def _make_once(call: cst.Call, loop: Loop | None, edit: Editor) -> Repair | Refu
     if refusal is not None:
         return refusal
     if whole:
-        edits = hoist(edit, statement)
+        hoisted = hoist(edit, statement)
     else:
-        edits = hoist_expression(edit, call, f"{callee_name(call).lower().removesuffix('_op')}_op", loop)
-    if isinstance(edits, Refusal):
-        return edits
-    return Repair("Make it once, above the loop", edits, _is_safe(model, moved))
+        hoisted = hoist_expression(edit, call, f"{callee_name(call).lower().removesuffix('_op')}_op", loop)
+    if isinstance(hoisted, Refusal):
+        return hoisted
+    return Repair(
+        "Make it once, above the loop", hoisted.edits, safe=False, may_change=_may_change(model, moved)
+    )
 
 
-def _is_safe(model: Model, moved: cst.BaseExpression) -> bool:
-    """Whether one op gives what a new one in each iteration gives."""
+def _may_change(model: Model, moved: cst.BaseExpression) -> str:
+    """What is another thing with one op than with a new one in each iteration."""
     if model.invariance.draws_random_numbers(moved):
-        return False
-    return not any(
+        return "the random numbers, and the names of ops that are made later"
+    if any(
         ops.trains(model.infer, call) or model.qualified(call.func) in ops.OF_COLLECTIONS
         for call in calls_below(moved)
-    )
+    ):
+        return "what the op takes in of the graph, and the names of ops that are made later"
+    # A seed for the whole graph gives each random op a number of its own, by how many ops there are before it.
+    return "the names of ops that are made later and, where the graph has a seed, their random numbers"
 
 
 def _stays(model: Model, call: cst.Call, statement: cst.CSTNode, loop: Loop) -> Refusal | None:

@@ -10,8 +10,11 @@ import libcst as cst
 
 from tflint_perf.edit import Editor
 from tflint_perf.edit.hoist import hoist, hoist_expression
+from tflint_perf.edit.judged import judged
 from tflint_perf.model import Model
+from tflint_perf.model.invariance import bound_names
 from tflint_perf.model.making import Made
+from tflint_perf.model.rewriting import Doubt
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 _WHAT = {
@@ -78,7 +81,7 @@ class ObjectCreatedPerStep(Rule):
     name = "object-created-per-step"
     triggers = ("Variable(", "Dense", "keras", "layers", "optimizers", "metrics", "losses")
     needs = ("for ", "while ", "def ")
-    fixes = "safe"
+    fixes = "both"
     claim = Claim("step time", least=1.5)
 
     def check(self, model: Model) -> Iterator[Report]:
@@ -117,10 +120,33 @@ def _make_once(made: Made, edit: Editor) -> Repair | Refusal:
     whole = isinstance(statement, cst.Assign | cst.AnnAssign) and statement.value is made.call
     if whole:
         other = model.other_uses.of_optimizer(statement, loop) if made.kind == "optimizer" else None
-        edits = hoist(edit, statement) if other is None else Refusal(other.reason, other.node)
+        moved = hoist(edit, statement) if other is None else Refusal(other.reason, other.node)
     else:
-        edits = hoist_expression(edit, made.call, _name_for(made), loop)
-    return edits if isinstance(edits, Refusal) else Repair("Make it once, above the loop", edits, safe=True)
+        moved = hoist_expression(edit, made.call, _name_for(made), loop)
+    if isinstance(moved, Refusal):
+        return moved
+    return judged("Make it once, above the loop", moved.edits, moved.doubt or _doubt(model, made, statement))
+
+
+def _doubt(model: Model, made: Made, statement: cst.CSTNode) -> Doubt | None:
+    """Why one object may not be the same as a new one each time: others hold it, or see how it is called."""
+    if made.kind != "loss":
+        return Doubt("names that are numbered, such as those of layers", made.call)
+    for node in model.walk.attributes.get("name", ()):
+        return Doubt("names that are numbered", node)
+    if getattr(statement, "value", None) is not made.call:
+        call = model.parent(made.call)
+        return (
+            None
+            if isinstance(call, cst.Call) and call.func is made.call
+            else Doubt("what else is done with it")
+        )
+    for name in bound_names(statement) or []:
+        for mention in model.names.mentions(name.value, model.names.home(name)):
+            call = model.parent(mention)
+            if mention is not name and not (isinstance(call, cst.Call) and call.func is mention):
+                return Doubt("what else is done with it", mention)
+    return None
 
 
 def _name_for(made: Made) -> str:

@@ -98,4 +98,9 @@ def _use_tensorflow(found: HostCall, edit: Editor) -> Repair | Refusal | None:
     if op is None:
         return Refusal("TensorFlow has no op that takes the same arguments", found.call)
     spelled, imports = edit.spell(op)
-    return Repair(f"Use `{spelled}`", [*imports, edit.replace(found.call.func, spelled)], safe=False)
+    return Repair(
+        f"Use `{spelled}`",
+        [*imports, edit.replace(found.call.func, spelled)],
+        safe=False,
+        may_change="what it computes: when the program runs, not once while it is traced",
+    )

@@ -7,7 +7,7 @@ from functools import partial
 
 import libcst as cst
 
-from tflint_perf.edit import Editor
+from tflint_perf.edit import Edit, Editor
 from tflint_perf.model import Model
 from tflint_perf.model.retracing import serves_all_shapes
 from tflint_perf.model.scopes import Function
@@ -76,7 +76,7 @@ class VaryingShapeArgument(Rule):
     name = "varying-shape-argument"
     triggers = (".function", "@function", "function(", "function as", "defun")
     needs = ("padded_batch", "append(", "concat", "stack(", "[:", ":]", " :")
-    fixes = "safe"
+    fixes = "unsafe"
     claim = Claim("traces", least=1.5, kind="growth", steps=120)
 
     def check(self, model: Model) -> Iterator[Report]:
@@ -113,15 +113,20 @@ def _reduce_retracing(
     if asks is not None:
         return Refusal("it reads the static shape", asks)
     if not isinstance(maker, cst.Call):
-        return Repair(
-            "Reduce retracing", [edit.replace(maker, f"{edit.text(maker)}(reduce_retracing=True)")], safe=True
-        )
+        return _relaxed(edit.replace(maker, f"{edit.text(maker)}(reduce_retracing=True)"))
     if not maker.args:
         end = edit.end(maker) - 1
-        return Repair("Reduce retracing", [edit.edit(end, end, "reduce_retracing=True")], safe=True)
+        return _relaxed(edit.edit(end, end, "reduce_retracing=True"))
     last = maker.args[-1].value
     if last.lpar:
         return Refusal("its last argument stands in parentheses", last)
+    return _relaxed(edit.edit(edit.end(last), edit.end(last), ", reduce_retracing=True"))
+
+
+def _relaxed(added: Edit) -> Repair:
     return Repair(
-        "Reduce retracing", [edit.edit(edit.end(last), edit.end(last), ", reduce_retracing=True")], safe=True
+        "Reduce retracing",
+        [added],
+        safe=False,
+        may_change="what Python code in the function sees: sizes that vary become None",
     )

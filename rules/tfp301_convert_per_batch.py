@@ -9,6 +9,7 @@ import libcst as cst
 
 from tflint_perf.edit import Editor
 from tflint_perf.edit.hoist import change, hoist, hoist_expression
+from tflint_perf.edit.judged import judged
 from tflint_perf.edit.slices import loop_over_dataset
 from tflint_perf.model import Model
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
@@ -95,7 +96,12 @@ def _repair(edit: Editor, call: cst.Call, unchanged: bool) -> Repair | Refusal:
         return Refusal(found, call)
     if all(part.statement.value is not call for part in found.slices):
         return Refusal("what is converted is no slice of a whole array", call)
-    return Repair("Loop over a dataset of the arrays", loop_over_dataset(edit, found), safe=False)
+    return Repair(
+        "Loop over a dataset of the arrays",
+        loop_over_dataset(edit, found),
+        safe=False,
+        may_change="what runs between batches, and when",
+    )
 
 
 def _convert_once(edit: Editor, call: cst.Call) -> Repair | Refusal:
@@ -109,7 +115,7 @@ def _convert_once(edit: Editor, call: cst.Call) -> Repair | Refusal:
         return Refusal("it stands in a function that the loop calls", call)
     if isinstance(moved, Refusal):
         return moved
-    return Repair("Convert it once, above the loop", moved, safe=True)
+    return judged("Convert it once, above the loop", moved.edits, moved.doubt)
 
 
 def _drop(edit: Editor, call: cst.Call) -> Repair | Refusal:

@@ -134,7 +134,9 @@ def _show_seldom(edit: Editor, statement: cst.CSTNode) -> Repair | Refusal:
     moved = behind_counter(edit, _with_neighbours(edit, statement), loop, _EVERY)
     if isinstance(moved, Refusal):
         return moved
-    return Repair(f"Show it every {_EVERY} steps", moved, safe=False)
+    return Repair(
+        f"Show it every {_EVERY} steps", moved, safe=False, may_change="what is shown: one step in a hundred"
+    )
 
 
 def _with_neighbours(edit: Editor, statement: cst.CSTNode) -> list[cst.CSTNode]:

@@ -69,7 +69,7 @@ class FileReadPerStep(Rule):
         "imread(", "load_img(", "Image.open(", "np.load(", "numpy.load(", "loadtxt(", "genfromtxt(", "fromfile(",
         "librosa.load(", "loadmat(", "nib.load(",
     )  # fmt: skip
-    fixes = "safe"
+    fixes = "unsafe"
     through_imports = True
     claim = Claim("step time", least=1.2)
 
@@ -116,4 +116,9 @@ def _read_once(edit: Editor, call: cst.Call, loop: Loop) -> Repair | Refusal:
             moved = hoist_expression(edit, call, "content", loop)
     if isinstance(moved, Refusal):
         return moved
-    return Repair("Read the file once, above the loop", moved, safe=True)
+    return Repair(
+        "Read the file once, above the loop",
+        moved.edits,
+        safe=False,
+        may_change="what is read, if the file is written meanwhile",
+    )

@@ -153,4 +153,6 @@ def _keep_numbers(edit: Editor, addition: Addition) -> Repair | Refusal:
             edits.append(edit.edit(edit.end(value), edit.end(value), ".numpy()"))
         else:
             edits += edit.wrap(value, "(", ").numpy()")
-    return Repair("Keep the number", edits, safe=False)
+    return Repair(
+        "Keep the number", edits, safe=False, may_change="what the list holds: numbers instead of tensors"
+    )

@@ -8,7 +8,9 @@ from functools import partial
 import libcst as cst
 
 from tflint_perf.edit import Editor
+from tflint_perf.edit.judged import judged
 from tflint_perf.model import Model
+from tflint_perf.model.rewriting import Doubt
 from tflint_perf.model.syntax import callee_name, is_name
 from tflint_perf.model.tapes import GRADIENTS, Tape
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
@@ -65,7 +67,7 @@ class PersistentTape(Rule):
     name = "persistent-tape"
     triggers = ("GradientTape",)
     needs = ("persistent", "GradientTape(True")
-    fixes = "safe"
+    fixes = "both"
     claim = Claim("peak device memory", least=1.2, needs_gpu=True)
 
     def check(self, model: Model) -> Iterator[Report]:
@@ -80,7 +82,7 @@ class PersistentTape(Rule):
                 tape.made,
                 f"`{tape.target.value}` is persistent, but {'one gradient' if asked else 'no gradient'} is asked "
                 "of it; drop `persistent=True`, so that it lets go of what it recorded",
-                partial(_drop, call=tape.made, persistent=persistent),
+                partial(_drop, tape=tape, asked=asked, persistent=persistent),
             )
 
 
@@ -124,7 +126,34 @@ def _is_asked_once(model: Model, call: cst.Call, tape: Tape) -> bool:
     )
 
 
-def _drop(edit: Editor, call: cst.Call, persistent: cst.Arg) -> Repair | Refusal:
-    if "#" in edit.text(call):
-        return Refusal("a comment stands in it", call)
-    return Repair("Drop `persistent=True`", [edit.remove_argument(call, persistent)], safe=True)
+def _drop(edit: Editor, tape: Tape, asked: list[cst.Call], persistent: cst.Arg) -> Repair | Refusal:
+    if "#" in edit.text(tape.made):
+        return Refusal("a comment stands in it", tape.made)
+    removed = edit.remove_argument(tape.made, persistent)
+    return judged("Drop `persistent=True`", [removed], _doubt(edit.model, tape, asked))
+
+
+def _doubt(model: Model, tape: Tape, asked: list[cst.Call]) -> Doubt | None:
+    """Why a tape that lets go of what it recorded may give something else: it is asked elsewhere than right behind it."""
+    here = model.walk.at[tape.node].block
+    for mention in model.tapes.mentions(tape):
+        call = model.tapes.call_on(mention)
+        if call not in asked and (call is None or callee_name(call) != "watch"):
+            return Doubt("what the tape is asked for elsewhere", mention)
+    for call in asked:
+        statement = model.statement_of(call)
+        if callee_name(call) != "gradient" or not isinstance(statement, cst.BaseSmallStatement):
+            return Doubt("what is computed of the gradient", call)
+        if model.walk.at[statement].block is not here or not _is_unconditional(model, call, statement):
+            return Doubt("whether, and how often, the tape is asked", call)
+    return model.rewriting.doubt_of_the_file
+
+
+def _is_unconditional(model: Model, call: cst.Call, statement: cst.CSTNode) -> bool:
+    """Whether a call is evaluated once where its statement runs."""
+    node: cst.CSTNode | None = model.parent(call)
+    while node is not None and node is not statement:
+        if not isinstance(node, cst.Arg | cst.Call | cst.Tuple | cst.List | cst.Element):
+            return False
+        node = model.parent(node)
+    return True

@@ -112,5 +112,8 @@ def _set_growth(edit: Editor, first: cst.Import | cst.ImportFrom) -> Repair | Re
     gpu = edit.fresh_name("gpu")
     lines = [f'for {gpu} in {devices}("GPU"):', f"{edit.one_indent()}{setter}({gpu}, True)"]
     return Repair(
-        "Set memory growth after the imports", [add_below(edit, last, lines, imports=imports)], safe=False
+        "Set memory growth after the imports",
+        [add_below(edit, last, lines, imports=imports)],
+        safe=False,
+        may_change="how much memory TensorFlow takes, and when it runs out",
     )

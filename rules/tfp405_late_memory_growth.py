@@ -112,7 +112,12 @@ def _move(edit: Editor, late: cst.Call, early: cst.Call) -> Repair | Refusal:
     edits = move_ahead(edit, late, early, partial(_does_more, edit.model))
     if isinstance(edits, Refusal):
         return edits
-    return Repair("Configure the devices before the first op", edits, safe=False)
+    return Repair(
+        "Configure the devices before the first op",
+        edits,
+        safe=False,
+        may_change="what runs before the devices are set up",
+    )
 
 
 def _does_more(model: Model, statement: cst.CSTNode) -> Refusal | None:

@@ -56,7 +56,7 @@ class GcInLoop(Rule):
     name = "gc-in-loop"
     triggers = ("collect(",)
     needs = ("gc",)
-    fixes = "safe"
+    fixes = "unsafe"
     claim = Claim("step time", least=2.0)
 
     def check(self, model: Model) -> Iterator[Report]:
@@ -84,4 +84,4 @@ def _remove(edit: Editor, call: cst.Call) -> Repair | None:
     unused = edit.model.import_used_only_by(call.func)
     if unused is not None:
         edits.append(edit.remove_statement(unused))
-    return Repair("Remove the collection", edits, safe=True)
+    return Repair("Remove the collection", edits, safe=False, may_change="when memory is freed")

@@ -59,7 +59,7 @@ class StaleGraphReset(Rule):
     code = "TFP408"
     name = "stale-graph-reset"
     triggers = ("reset_default_graph", "clear_session")
-    fixes = "both"
+    fixes = "unsafe"
     claim = Claim("step time", least=2.0)
 
     def check(self, model: Model) -> Iterator[Report]:
@@ -69,7 +69,11 @@ class StaleGraphReset(Rule):
                 yield Report(
                     call,
                     "`reset_default_graph()` does nothing in TensorFlow 2, where nothing is in that graph; remove it",
-                    partial(_remove, call=call, safe=True),
+                    partial(
+                        _remove,
+                        call=call,
+                        may_change="names and collections of TensorFlow 1, if the program uses any",
+                    ),
                 )
         for call in model.calls_to(*_CLEARS):
             if (
@@ -81,7 +85,9 @@ class StaleGraphReset(Rule):
                     call,
                     "`clear_session()` on each step throws away kernels that are needed again and collects all "
                     "garbage while the device waits; remove it",
-                    partial(_remove, call=call, safe=False),
+                    partial(
+                        _remove, call=call, may_change="names that are numbered, and when memory is freed"
+                    ),
                 )
 
 
@@ -121,7 +127,7 @@ def _may_make_model(model: Model, call: cst.Call) -> bool:
     return kind in ("model", "layer")
 
 
-def _remove(edit: Editor, call: cst.Call, safe: bool) -> Repair | None:
+def _remove(edit: Editor, call: cst.Call, may_change: str) -> Repair | None:
     statement = edit.model.statement_of(call)
     if not isinstance(statement, cst.Expr) or statement.value is not call:
         return None
@@ -129,4 +135,4 @@ def _remove(edit: Editor, call: cst.Call, safe: bool) -> Repair | None:
     unused = edit.model.import_used_only_by(call.func)
     if unused is not None:
         edits.append(edit.remove_statement(unused))
-    return Repair("Remove the reset" if safe else "Remove `clear_session()`", edits, safe=safe)
+    return Repair(f"Remove `{callee_name(call)}()`", edits, safe=False, may_change=may_change)

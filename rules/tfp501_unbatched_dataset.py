@@ -112,7 +112,9 @@ def _batch(edit: Editor, consumption: Consumption) -> Repair | Refusal:
         if in_front
         else edit.edit(edit.end(node), edit.end(node), link)
     ]
-    return Repair(f"Add `{link}`", edits, safe=False)
+    return Repair(
+        f"Add `{link}`", edits, safe=False, may_change="what is learned: from several samples at once"
+    )
 
 
 def _raise_size(edit: Editor, consumption: Consumption) -> Repair | Refusal:
@@ -123,4 +125,6 @@ def _raise_size(edit: Editor, consumption: Consumption) -> Repair | Refusal:
         if one is None or size is None:
             return Refusal("the file names no batch size in reach of it", one)
         edits.append(edit.replace(one, size))
-    return Repair("Use the batch size", edits, safe=False)
+    return Repair(
+        "Use the batch size", edits, safe=False, may_change="what is learned: from several samples at once"
+    )

@@ -9,6 +9,7 @@ from itertools import chain
 import libcst as cst
 
 from tflint_perf.edit import Editor
+from tflint_perf.edit.judged import judged
 from tflint_perf.edit.links import append, autotune
 from tflint_perf.model import Model
 from tflint_perf.model.pipelines import Consumption
@@ -65,7 +66,7 @@ class MissingPrefetch(Rule):
     name = "missing-prefetch"
     triggers = ("batch(", ".map(")
     needs = ("ataset", "_ds", "_set", "oader", "fit", "evaluate", "predict", "GradientTape", "_on_batch")
-    fixes = "safe"
+    fixes = "both"
     claim = Claim("step time", least=1.2, steps=200)
 
     def check(self, model: Model) -> Iterator[Report]:
@@ -119,7 +120,8 @@ def _prefetch(edit: Editor, consumption: Consumption, end: cst.Call | None) -> R
     else:
         autotuned, imports = autotune(edit, node)
         added = edit.edit(edit.end(node), edit.end(node), f".prefetch({autotuned})")
-    return Repair(f"Add `.prefetch({autotuned})`", [*imports, added], safe=True)
+    doubt = model.rewriting.doubt_of_reading_ahead(consumption.value)
+    return judged(f"Add `.prefetch({autotuned})`", [*imports, added], doubt)
 
 
 def _has_one_use(model: Model, end: cst.Call) -> bool:

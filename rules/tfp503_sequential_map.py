@@ -8,8 +8,11 @@ from functools import partial
 import libcst as cst
 
 from tflint_perf.edit import Editor
+from tflint_perf.edit.judged import judged
 from tflint_perf.edit.links import add_argument, autotune
 from tflint_perf.model import Model
+from tflint_perf.model.rewriting import Doubt
+from tflint_perf.model.stateful import Nature
 from tflint_perf.model.syntax import argument, has_stars
 from tflint_perf.rule import Claim, Repair, Report, Rule
 
@@ -87,13 +90,12 @@ class SequentialMap(Rule):
                 or _only_computes(model, call, given)
             ):
                 continue
-            keeps_order = "deterministic" not in model.text
             function = f"`{given.value}`" if isinstance(given, cst.Name) else "its function"
             why = _WHY["stateless" if is_off else nature].format(function=function)
             yield Report(
                 given,
                 f"{why}; add `num_parallel_calls=tf.data.AUTOTUNE`",
-                partial(_parallelize, call=call, safe=nature == "stateless" and keeps_order),
+                partial(_parallelize, call=call, given=given, nature=nature),
             )
 
 
@@ -106,7 +108,23 @@ def _only_computes(model: Model, call: cst.Call, given: cst.BaseExpression) -> b
     )
 
 
-def _parallelize(edit: Editor, call: cst.Call, safe: bool) -> Repair:
+def _parallelize(edit: Editor, call: cst.Call, given: cst.BaseExpression, nature: Nature) -> Repair:
     autotuned, imports = autotune(edit, call)
     added = f"num_parallel_calls={autotuned}"
-    return Repair(f"Add `{added}`", [*imports, *add_argument(edit, call, added)], safe)
+    return judged(
+        f"Add `{added}`",
+        [*imports, *add_argument(edit, call, added)],
+        _doubt(edit.model, call, given, nature),
+    )
+
+
+def _doubt(model: Model, call: cst.Call, given: cst.BaseExpression, nature: Nature) -> Doubt | None:
+    """What may change where the function runs for several elements at a time, ahead of the steps."""
+    if nature == "random":
+        return Doubt("which element gets which random numbers")
+    if "deterministic" in model.text:
+        return Doubt("the order of the elements")
+    before = call.func.value if isinstance(call.func, cst.Attribute) else call
+    return model.rewriting.doubt_of_mapping_ahead(given) or model.rewriting.doubt_of_reading_ahead(
+        model.value(before)
+    )

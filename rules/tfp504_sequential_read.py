@@ -8,9 +8,11 @@ from functools import partial
 import libcst as cst
 
 from tflint_perf.edit import Editor
+from tflint_perf.edit.judged import judged
 from tflint_perf.edit.links import add_argument, autotune
 from tflint_perf.model import Model
 from tflint_perf.model.parallelism import READERS
+from tflint_perf.model.rewriting import Doubt
 from tflint_perf.model.syntax import argument, descendants, has_stars, integer
 from tflint_perf.rule import Claim, Repair, Report, Rule
 
@@ -79,7 +81,7 @@ def _interleaves(model: Model) -> Iterator[Report]:
         yield Report(
             _place(call, given),
             "`interleave` reads its inputs in one thread; add `num_parallel_calls=tf.data.AUTOTUNE`",
-            partial(_add, call=call, keyword="num_parallel_calls", safe=_keeps_order(model, call, given)),
+            partial(_add, call=call, keyword="num_parallel_calls", given=given),
         )
 
 
@@ -92,7 +94,7 @@ def _readers(model: Model) -> Iterator[Report]:
             yield Report(
                 call,
                 "the files are read one after the other; add `num_parallel_reads=tf.data.AUTOTUNE`",
-                partial(_add, call=call, keyword="num_parallel_reads", safe=False),
+                partial(_add, call=call, keyword="num_parallel_reads"),
             )
 
 
@@ -127,16 +129,18 @@ def _runs_python(model: Model, given: cst.BaseExpression) -> bool:
     return model.statefulness.nature(given) == "python"
 
 
-def _keeps_order(model: Model, call: cst.Call, given: cst.BaseExpression) -> bool:
-    """Whether nothing in sight draws random numbers or gives up the order of the elements.
+def _doubt(model: Model, call: cst.Call, given: cst.BaseExpression | None) -> Doubt | None:
+    """What may change where several inputs are read at a time.
 
     Where no `cycle_length` is given, TensorFlow chooses one, in parallel another than in one thread.
     """
-    return (
-        argument(call, 1, "cycle_length") is not None
-        and model.statefulness.nature(given) == "stateless"
-        and "deterministic" not in model.text
-        and not _shuffles(model, given)
+    if given is None or argument(call, 1, "cycle_length") is None or "deterministic" in model.text:
+        return Doubt("the order of the elements")
+    if model.statefulness.nature(given) != "stateless" or _shuffles(model, given):
+        return Doubt("the elements, if they depend on what else is read")
+    before = call.func.value if isinstance(call.func, cst.Attribute) else call
+    return model.rewriting.doubt_of_mapping_ahead(given) or model.rewriting.doubt_of_reading_ahead(
+        model.value(before)
     )
 
 
@@ -148,10 +152,12 @@ def _shuffles(model: Model, given: cst.BaseExpression) -> bool:
     )
 
 
-def _add(edit: Editor, call: cst.Call, keyword: str, safe: bool) -> Repair:
+def _add(edit: Editor, call: cst.Call, keyword: str, given: cst.BaseExpression | None = None) -> Repair:
     autotuned, imports = autotune(edit, call)
     added = f"{keyword}={autotuned}"
-    return Repair(f"Add `{added}`", [*imports, *add_argument(edit, call, added)], safe)
+    return judged(
+        f"Add `{added}`", [*imports, *add_argument(edit, call, added)], _doubt(edit.model, call, given)
+    )
 
 
 def _interleave(edit: Editor, call: cst.Call) -> Repair:
@@ -159,4 +165,6 @@ def _interleave(edit: Editor, call: cst.Call) -> Repair:
     assert isinstance(call.func, cst.Attribute)
     edits = [edit.replace(call.func.attr, "interleave")]
     edits += add_argument(edit, call, f"num_parallel_calls={autotuned}")
-    return Repair("Interleave the files", [*imports, *edits], safe=False)
+    return Repair(
+        "Interleave the files", [*imports, *edits], safe=False, may_change="the order of the elements"
+    )

@@ -119,4 +119,9 @@ def _move(edit: Editor, stages: Pipeline) -> Repair | Refusal:
     edits = move_behind(edit, mapped.call, batch.call)
     if isinstance(edits, Refusal):
         return edits
-    return Repair("Move the `map` behind `batch`", edits, safe=False)
+    return Repair(
+        "Move the `map` behind `batch`",
+        edits,
+        safe=False,
+        may_change="rounding, and what fails on the last batch",
+    )

@@ -9,9 +9,11 @@ import libcst as cst
 
 from tflint_perf.edit import Editor
 from tflint_perf.edit.hoist import hoist, hoist_chain, hoist_expression
+from tflint_perf.edit.judged import judged
 from tflint_perf.edit.links import stages_of_name
 from tflint_perf.model import Model
 from tflint_perf.model.rebuilt import Rebuild
+from tflint_perf.model.rewriting import Doubt
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 
@@ -90,12 +92,16 @@ def _build_once(edit: Editor, rebuild: Rebuild) -> Repair | Refusal:
         moved, built = hoist_expression(edit, node, "dataset", rebuild.loop), node
     if isinstance(moved, Refusal):
         return moved
-    return Repair("Build the dataset once, above the loop", moved, _is_the_same_again(model, rebuild, built))
+    doubt = moved.doubt or _not_the_same_again(model, rebuild, built)
+    return judged("Build the dataset once, above the loop", moved.edits, doubt)
 
 
-def _is_the_same_again(model: Model, rebuild: Rebuild, built: cst.BaseExpression) -> bool:
-    """Whether each dataset that the loop builds surely gives the same elements."""
-    in_sight = rebuild.node is rebuild.dataset and not model.invariance.asks_the_host(built)
-    # What is cached in the first epoch is not read again.
-    is_read_anew = not model.value(built).some_pipeline_has("cache")
-    return in_sight and is_read_anew and model.statefulness.is_deterministic(model.value(built))
+def _not_the_same_again(model: Model, rebuild: Rebuild, built: cst.BaseExpression) -> Doubt | None:
+    """Why one dataset, run through again, may give other elements than a new one."""
+    if rebuild.node is not rebuild.dataset or model.invariance.asks_the_host(built):
+        return Doubt("what it is built from", rebuild.dataset)
+    if model.value(built).some_pipeline_has("cache"):
+        return Doubt("what is read again: what is cached in the first epoch stays as it is")
+    if not model.statefulness.is_deterministic(model.value(built)):
+        return Doubt("the order of the elements, or what is drawn for them")
+    return None

@@ -105,7 +105,12 @@ def _iterate_once(restart: Restart, edit: Editor) -> Repair | Refusal:
     else:
         name = edit.fresh_name("iterator")
         edits = [edit.insert_above(loop.node, f"{name} = {text}\n"), edit.replace(maker, name)]
-    return Repair("Make one iterator, above the loop, on the repeated dataset", edits, safe=False)
+    return Repair(
+        "Make one iterator, above the loop, on the repeated dataset",
+        edits,
+        safe=False,
+        may_change="which elements the steps get",
+    )
 
 
 def _repeated(edit: Editor, dataset: cst.BaseExpression) -> str:

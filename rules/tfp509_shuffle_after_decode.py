@@ -106,4 +106,8 @@ def _shuffle_first(late: LateShuffle, edit: Editor) -> Repair | Refusal:
     else:
         other = next(stage for stage in between if stage.name not in _INDIFFERENT)
         return Refusal(f"`{other.name}` stands between them", other.call)
-    return edits if isinstance(edits, Refusal) else Repair(moved, edits, safe=False)
+    return (
+        edits
+        if isinstance(edits, Refusal)
+        else Repair(moved, edits, safe=False, may_change="the order of the elements")
+    )

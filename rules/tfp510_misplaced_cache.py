@@ -93,4 +93,9 @@ def _cache_first(late: LateCache, edit: Editor) -> Repair | Refusal:
     edits = move_in_front(edit, cache.call, first.call)
     if isinstance(edits, Refusal):
         return edits
-    return Repair(f"Move the `cache` in front of `{first.name}`", edits, safe=False)
+    return Repair(
+        f"Move the `cache` in front of `{first.name}`",
+        edits,
+        safe=False,
+        may_change="which elements an epoch gets",
+    )

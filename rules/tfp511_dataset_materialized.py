@@ -108,4 +108,9 @@ def _ask(found: Materialization, edit: Editor) -> Repair | Refusal:
     if "#" in edit.text(found.node):
         return Refusal("a comment stands in it", found.node)
     repaired = edit.replace(found.node, f"int({text}.cardinality())")
-    return Repair("Ask for the number of elements", [repaired], safe=False)
+    return Repair(
+        "Ask for the number of elements",
+        [repaired],
+        safe=False,
+        may_change="what the dataset does on the way, which is not run any more",
+    )

@@ -108,7 +108,9 @@ def _remove(edit: Editor, call: cst.Call) -> Repair | Refusal:
     statement = edit.model.statement_of(call)
     if not isinstance(statement, cst.Expr) or statement.value is not call:
         return Refusal("something is made of its result", statement)
-    return Repair("Remove it", [edit.remove_statement(statement)], safe=False)
+    return Repair(
+        "Remove it", [edit.remove_statement(statement)], safe=False, may_change="what is written or logged"
+    )
 
 
 def _unwrap(edit: Editor, call: cst.Call) -> Repair | Refusal:
@@ -126,16 +128,31 @@ def _unwrap(edit: Editor, call: cst.Call) -> Repair | Refusal:
     statement = model.statement_of(call)
     match statement:
         case cst.Expr() if statement.value is whole:
-            return Repair("Remove the check", [edit.remove_statement(statement)], safe=False)
+            return Repair(
+                "Remove the check",
+                [edit.remove_statement(statement)],
+                safe=False,
+                may_change="when, and whether, a number that is no number stops the program",
+            )
         case cst.Assign(targets=[cst.AssignTarget(target=target)]) if statement.value is whole:
             if target.deep_equals(value):
-                return Repair("Remove the check", [edit.remove_statement(statement)], safe=False)
+                return Repair(
+                    "Remove the check",
+                    [edit.remove_statement(statement)],
+                    safe=False,
+                    may_change="when, and whether, a number that is no number stops the program",
+                )
     if isinstance(model.parent(call), cst.Element) and not isinstance(statement, cst.Assign):
         return Refusal("the check is one of a list", call)
     text = edit.text(checked)
     if not isinstance(checked, cst.Name | cst.Attribute | cst.Call | cst.Subscript):
         text = f"({text})"
-    return Repair("Remove the check", [edit.replace(call, text)], safe=False)
+    return Repair(
+        "Remove the check",
+        [edit.replace(call, text)],
+        safe=False,
+        may_change="when, and whether, a number that is no number stops the program",
+    )
 
 
 def _over_all(

@@ -8,8 +8,10 @@ from functools import partial
 import libcst as cst
 
 from tflint_perf.edit import Edit, Editor
+from tflint_perf.edit.judged import judged
 from tflint_perf.model import Model
 from tflint_perf.model.precision import RemovedUse
+from tflint_perf.model.rewriting import Doubt
 from tflint_perf.model.syntax import argument, has_stars, last_name, string
 from tflint_perf.rule import Refusal, Repair, Report, Rule
 
@@ -22,6 +24,9 @@ _TODAY = {
 }
 # How a policy told its loss scale, and how a training loop of one's own did the scaling.
 _SCALING = ("loss_scale", "get_scaled_loss", "get_unscaled_gradients")
+
+# Around what may fail, they say what comes then.
+_ASKING = (cst.Try, cst.TryStar, cst.If, cst.IfExp, cst.BooleanOperation, cst.With)
 
 
 class RemovedMixedPrecision(Rule):
@@ -69,7 +74,7 @@ class RemovedMixedPrecision(Rule):
     name = "removed-mixed-precision"
     triggers = ("mixed_precision",)
     needs = ("experimental",)
-    fixes = "safe"
+    fixes = "both"
 
     def check(self, model: Model) -> Iterator[Report]:
         uses = model.precision.removed()
@@ -108,7 +113,19 @@ def _update(uses: Sequence[RemovedUse], edit: Editor) -> Repair | Refusal:
         if isinstance(made, Refusal):
             return made
         edits += made
-    return Repair("Use the present names", edits, safe=True)
+    return judged("Use the present names", edits, _doubt(edit.model, uses))
+
+
+def _doubt(model: Model, uses: Sequence[RemovedUse]) -> Doubt | None:
+    """Why the program may go on where it now fails, and so do something else: it asks, or waits for the error."""
+    tried = next((node for node in model.walk.at if isinstance(node, cst.Try | cst.TryStar)), None)
+    for use in uses:
+        node: cst.CSTNode | None = use.node
+        while node is not None:
+            if isinstance(node, _ASKING) or (isinstance(node, cst.FunctionDef) and tried is not None):
+                return Doubt("which way the program goes", node if isinstance(node, _ASKING) else tried)
+            node = model.parent(node)
+    return None
 
 
 def _reason(model: Model, use: RemovedUse) -> Refusal | None:

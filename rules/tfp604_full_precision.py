@@ -89,5 +89,8 @@ def _set_policy(edit: Editor, first: cst.Import | cst.ImportFrom) -> Repair | Re
     setter, imports = spell_below(edit, "keras.mixed_precision.set_global_policy", last)
     line = f'{setter}("mixed_float16")'
     return Repair(
-        "Set the policy after the imports", [add_below(edit, last, [line], imports=imports)], safe=False
+        "Set the policy after the imports",
+        [add_below(edit, last, [line], imports=imports)],
+        safe=False,
+        may_change="rounding: 11 bits instead of 24",
     )

@@ -131,4 +131,4 @@ def _cast_once(feed: DoubleFeed, edit: Editor) -> Repair:
         edits = [edit.edit(end, end, cast)]
     else:
         edits = edit.wrap(made, "(", ")" + cast)
-    return Repair("Cast it to float32 once", edits, safe=False)
+    return Repair("Cast it to float32 once", edits, safe=False, may_change="rounding: 24 bits instead of 53")

@@ -19,7 +19,7 @@ from tflint_perf.model.outside import NOTHING, Outside
 from tflint_perf.plugins import ON_FILE
 from tflint_perf.records import dataclass
 from tflint_perf.registry import rules_about
-from tflint_perf.rule import Refusal, Report, Rule
+from tflint_perf.rule import Refusal, Repair, Report, Rule
 from tflint_perf.settings import Settings
 from tflint_perf.source import Source
 from tflint_perf.suppress import has_suppressions, names_us, suppress
@@ -252,10 +252,9 @@ def _finding(
     if report.fix is not None:
         made = report.fix(editor)
         if isinstance(made, Refusal):
-            where = f" (line {editor.row(made.node)})" if made.node is not None else ""
-            note = f"no fix: {made.reason}{where}"
+            note = f"no fix: {made.reason}{_line(made.node, editor)}"
         elif made is not None:
-            fix = Fix(made.message, tuple(made.edits), made.safe)
+            fix = Fix(_title(made, editor), tuple(made.edits), made.safe)
     start = source.place(positions.start(_named(node, positions, source)))
     end = source.place(positions.header_end(node))
     statement = model.statement_of(node)
@@ -265,6 +264,17 @@ def _finding(
 
     message = with_cost(rule.code, report.message) if report.as_measured else report.message
     return Finding(rule.code, rule.name, message, start, end, source.lines(first, last), noqa_row, fix, note)
+
+
+def _title(made: Repair, editor: Editor) -> str:
+    """What a fix does and, if it is unsafe, what it may change."""
+    if made.safe or not made.may_change:
+        return made.message
+    return f"{made.message}; may change {made.may_change}{_line(made.shown_by, editor)}"
+
+
+def _line(node: cst.CSTNode | None, editor: Editor) -> str:
+    return f" (line {editor.row(node)})" if node is not None else ""
 
 
 def _named(node: cst.CSTNode, positions: Positions, source: Source) -> cst.CSTNode:

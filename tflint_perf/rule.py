@@ -52,11 +52,17 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """A fix as a rule gives it: what it does, its edits, and whether it is safe."""
+    """A fix as a rule gives it: what it does, its edits, and whether it is safe.
+
+    What an unsafe one may change is said in its title: `may_change` is what follows these words there, and `shown_by`
+    the place in the code that it is known from.
+    """
 
     message: str
     edits: list[Edit]
     safe: bool
+    may_change: str = ""
+    shown_by: cst.CSTNode | None = None
 
 
 @dataclass(frozen=True, slots=True)

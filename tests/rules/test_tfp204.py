@@ -589,7 +589,6 @@ FIXES = {
 def test_makes_it_once_above_the_loop(before: str, after: str) -> None:
     (finding,) = findings(CODE, module(before))
     assert finding.fix is not None
-    assert finding.fix.safe
     assert fixed(CODE, module(before)) == module(after)
 
 
@@ -688,3 +687,54 @@ def test_only_what_is_like_the_experiment_gives_its_figure(monkeypatch: pytest.M
     )
     loss, optimizer = (finding.message for finding in findings(CODE, source))
     assert ["2.2×" in message for message in (loss, optimizer)] == [False, True]
+
+
+SAFE = {
+    "a loss that is only called": (
+        """
+        for x in dataset:
+            loss_fn = keras.losses.MeanSquaredError()
+            loss = loss_fn(x, step(x))
+        """,
+        True,
+    ),
+    "a loss that is handed on": (
+        """
+        for x in dataset:
+            loss_fn = keras.losses.MeanSquaredError()
+            train(loss_fn, x, step(x))
+        """,
+        False,
+    ),
+    "a loss in a program that reads names": (
+        """
+        for x in dataset:
+            loss = keras.losses.MeanSquaredError()(x, step(x))
+        print(layer.name)
+        """,
+        False,
+    ),
+    "a layer, whose name is numbered": (
+        """
+        for x in dataset:
+            step(keras.layers.GlobalAveragePooling2D()(x))
+        """,
+        False,
+    ),
+    "an optimizer": (
+        """
+        for epoch in range(10):
+            for x in dataset:
+                optimizer = keras.optimizers.SGD(learning_rate=0.1)
+                optimizer.apply_gradients(step(x))
+        """,
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "safe"), SAFE.values(), ids=SAFE.keys())
+def test_is_safe_for_what_has_neither_state_nor_a_numbered_name(source: str, safe: bool) -> None:
+    (finding,) = findings(CODE, module(source))
+    assert finding.fix is not None
+    assert finding.fix.safe is safe

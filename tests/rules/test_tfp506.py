@@ -642,11 +642,11 @@ def test_says_why_it_is_not_built_above(source: str, note: str) -> None:
 
 SAFE = {
     "the same elements each time": (
-        "Dataset.from_tensor_slices(images).map(lambda x: x / 2).batch(32)",
+        "Dataset.from_tensor_slices(pixels).map(lambda x: x / 2).batch(32)",
         True,
     ),
-    "shuffled": ("Dataset.from_tensor_slices(images).shuffle(9, seed=1).batch(32)", False),
-    "mapped by a function from elsewhere": ("Dataset.from_tensor_slices(images).map(scale).batch(32)", False),
+    "shuffled": ("Dataset.from_tensor_slices(pixels).shuffle(9, seed=1).batch(32)", False),
+    "mapped by a function from elsewhere": ("Dataset.from_tensor_slices(pixels).map(scale).batch(32)", False),
     "from a generator": ("Dataset.from_generator(reader, tf.float32).batch(32)", False),
     "files in any order": ("Dataset.list_files('*').batch(32)", False),
 }
@@ -654,7 +654,7 @@ SAFE = {
 
 @pytest.mark.parametrize(("dataset", "safe"), SAFE.values(), ids=SAFE.keys())
 def test_the_fix_is_safe_where_each_dataset_gives_the_same_elements(dataset: str, safe: bool) -> None:
-    source = f"for epoch in range(100):\n    for x in {dataset}:\n        step(x)\n"
+    source = f"pixels = tf.ones((8, 2))\nfor epoch in range(100):\n    for x in {dataset}:\n        step(x)\n"
     (finding,) = findings(CODE, module(source))
     assert finding.fix is not None
     assert finding.fix.safe is safe
@@ -663,8 +663,9 @@ def test_the_fix_is_safe_where_each_dataset_gives_the_same_elements(dataset: str
 @pytest.mark.parametrize(("stage", "safe"), [("", True), (".cache()", False)])
 def test_what_a_cache_keeps_of_the_first_epoch_is_no_safe_matter(stage: str, safe: bool) -> None:
     source = f"""
+        pixels = tf.ones((8, 2))
         for epoch in range(100):
-            for x in Dataset.from_tensor_slices(images).batch(32){stage}:
+            for x in Dataset.from_tensor_slices(pixels).batch(32){stage}:
                 step(x)
         """
     (finding,) = findings(CODE, module(source))

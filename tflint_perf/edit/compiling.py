@@ -7,6 +7,7 @@ import re
 import libcst as cst
 
 from tflint_perf.edit.editor import Editor
+from tflint_perf.edit.judged import TRACED
 from tflint_perf.model.frameworks import imports_keras_alone
 from tflint_perf.model.scopes import Function
 from tflint_perf.rule import Refusal, Repair
@@ -44,7 +45,9 @@ def compile_function(edit: Editor, function: Function) -> Repair | Refusal:
         decorate = edit.replace(comment, told)
     else:
         return Refusal(f"a comment above it says `{told}`, which is not known to be the same", comment)
-    return Repair(f"Compile `{function.name}` with `@{spelled}`", [*imports, decorate], safe=False)
+    return Repair(
+        f"Compile `{function.name}` with `@{spelled}`", [*imports, decorate], safe=False, may_change=TRACED
+    )
 
 
 def _switched_off(function: Function) -> tuple[cst.Comment | None, str]:

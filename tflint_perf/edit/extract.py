@@ -7,6 +7,7 @@ from dataclasses import replace
 import libcst as cst
 
 from tflint_perf.edit.editor import Editor
+from tflint_perf.edit.judged import TRACED
 from tflint_perf.model import Model
 from tflint_perf.model.crossing import Crossing, Stretch
 from tflint_perf.model.obstacles import Obstacle
@@ -130,6 +131,7 @@ def _edits(edit: Editor, stretch: Stretch, home: _Home, crossing: Crossing, vari
             edit.edit(start, end, f"{old}{call}{home.name}({', '.join([*besides, *given])})\n"),
         ],
         safe=False,
+        may_change=TRACED,
     )
 
 

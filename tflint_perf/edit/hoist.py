@@ -12,8 +12,10 @@ from tflint_perf.edit.lines import before_blank_lines, past_blank_lines
 from tflint_perf.finding import Edit
 from tflint_perf.model import Loop, Model
 from tflint_perf.model.invariance import bound_names
+from tflint_perf.model.rewriting import Doubt
 from tflint_perf.model.scopes import Binding
 from tflint_perf.model.syntax import descendants, target_names
+from tflint_perf.records import dataclass
 from tflint_perf.rule import Refusal
 
 _COMMENT = re.compile(r"([ \t]*)#[^\r\n]*(?:\r\n|\r|\n|$)")
@@ -21,7 +23,16 @@ _COMMENT = re.compile(r"([ \t]*)#[^\r\n]*(?:\r\n|\r|\n|$)")
 Objection = Callable[[Loop], Refusal | None]
 
 
-def hoist(edit: Editor, statement: cst.CSTNode, objection: Objection | None = None) -> list[Edit] | Refusal:
+@dataclass(frozen=True, slots=True)
+class Hoisted:
+    """Edits that move code above `loop`, and why that is not known to leave everything as it is."""
+
+    edits: list[Edit]
+    loop: Loop
+    doubt: Doubt | None
+
+
+def hoist(edit: Editor, statement: cst.CSTNode, objection: Objection | None = None) -> Hoisted | Refusal:
     """Move a statement, with its comments, above the outermost loop of its function in which it is invariant.
 
     `objection` may refuse a loop for a reason of the rule's own. A `def` gets a blank line behind it.
@@ -37,10 +48,11 @@ def hoist(edit: Editor, statement: cst.CSTNode, objection: Objection | None = No
         if _obstacle(model, statement, loop.parent, objection) is not None:
             break
         loop = loop.parent
-    return _move(edit, statement, statement, loop)
+    moved = _move(edit, statement, statement, loop)
+    return Hoisted(moved, loop, model.rewriting.doubt_of_moving([statement], loop))
 
 
-def hoist_chain(edit: Editor, statements: Sequence[cst.Assign], loop: Loop) -> list[Edit] | Refusal:
+def hoist_chain(edit: Editor, statements: Sequence[cst.Assign], loop: Loop) -> Hoisted | Refusal:
     """Move statements that follow each other, `x = …` and `x = x.stage(…)`, above a loop that does not change what
     they read. Nothing else may bind their name."""
     model = edit.model
@@ -56,10 +68,11 @@ def hoist_chain(edit: Editor, statements: Sequence[cst.Assign], loop: Loop) -> l
     for binding in block.scope.bindings.get(name.value, []):
         if binding.node not in ours:
             return Refusal(f"`{name.value}` is bound in another place, too", binding.node)
-    return _move(edit, statements[0], statements[-1], loop)
+    moved = _move(edit, statements[0], statements[-1], loop)
+    return Hoisted(moved, loop, model.rewriting.doubt_of_moving(statements, loop))
 
 
-def hoist_expression(edit: Editor, node: cst.BaseExpression, name: str, loop: Loop) -> list[Edit] | Refusal:
+def hoist_expression(edit: Editor, node: cst.BaseExpression, name: str, loop: Loop) -> Hoisted | Refusal:
     """Give an invariant expression of a statement in a loop a fresh name above it, and use that in its place."""
     model = edit.model
     statement = model.statement_of(node)
@@ -69,7 +82,8 @@ def hoist_expression(edit: Editor, node: cst.BaseExpression, name: str, loop: Lo
     first, *others = edit.text(node).splitlines(keepends=True)
     text = "".join([first, *(line.removeprefix(edit.indent(statement)) for line in others)])
     fresh = edit.fresh_name(name)
-    return [edit.insert_above(loop.node, f"{fresh} = {text}\n"), edit.replace(node, fresh)]
+    moved = [edit.insert_above(loop.node, f"{fresh} = {text}\n"), edit.replace(node, fresh)]
+    return Hoisted(moved, loop, model.rewriting.doubt_of_moving([node], loop))
 
 
 def change(model: Model, node: cst.CSTNode, loop: Loop) -> Refusal | None:

@@ -37,7 +37,12 @@ def print_in_graph(edit: Editor, call: cst.Call) -> Repair | Refusal:
             return Refusal("its text is put together while the function is traced", value)
         elif callee_name_of(value) in _TAKES_VALUE:
             edits.append(edit.replace(value, _without_call(edit, value)))
-    return Repair(f"Use `{spelled}`", edits, safe=False)
+    return Repair(
+        f"Use `{spelled}`",
+        edits,
+        safe=False,
+        may_change="what is printed: on each run, not once while it is traced",
+    )
 
 
 def callee_name_of(node: cst.BaseExpression) -> str:

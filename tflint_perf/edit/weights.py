@@ -46,7 +46,12 @@ def assign_compiled(edit: Editor, copy: WeightCopy) -> Repair | Refusal:
     name, added = _function(edit, wanted, decorator, found)
     given = [edit.text(found.source), edit.text(copy.target), *found.parameters.values()]
     edits = [*edits, *added, edit.replace(statement, f"{name}({', '.join(given)})")]
-    return Repair("Assign variable to variable in a compiled function", edits, safe=False)
+    return Repair(
+        "Assign variable to variable in a compiled function",
+        edits,
+        safe=False,
+        may_change="weights of another type, which are not cast any more",
+    )
 
 
 def _whole(copy: WeightCopy) -> _Assignment | Refusal:

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from tflint_perf.model.rebuilt import Rebuilt
     from tflint_perf.model.restarts import Restarts
     from tflint_perf.model.retracing import Retracing
+    from tflint_perf.model.rewriting import Rewriting
     from tflint_perf.model.rows import Rows
     from tflint_perf.model.scalars import Scalars
     from tflint_perf.model.session_feeds import SessionFeeds
@@ -146,6 +147,8 @@ class Parts:
     numbers: Numbers = part("python_numbers.Numbers", "infer", "calls", "compiled", "loops", "invariance")
     # Where values go.
     feeds: Feeds = part("feeds.Feeds", "infer", "calls", "loops", "steps")
+    # What a rewrite may change.
+    rewriting: Rewriting = part("rewriting.Rewriting", "infer", "calls")
     # Loops that cut whole arrays into batches.
     slicing: Slicing = part("slicing.Slicing", "infer", "calls", "invariance")
     # What functions do with their parameters.

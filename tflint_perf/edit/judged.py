@@ -1,0 +1,17 @@
+"""A fix and what is not known of it: safe where there is no doubt, else unsafe, with the doubt in its title."""
+
+from __future__ import annotations
+
+from tflint_perf.finding import Edit
+from tflint_perf.model.rewriting import Doubt
+from tflint_perf.rule import Repair
+
+# What compiling code may change.
+TRACED = "rounding, random numbers, and what Python code does, which runs only while it is traced"
+
+
+def judged(message: str, edits: list[Edit], doubt: Doubt | None) -> Repair:
+    """A fix that is safe unless there is a doubt."""
+    if doubt is None:
+        return Repair(message, edits, safe=True)
+    return Repair(message, edits, safe=False, may_change=doubt.what, shown_by=doubt.node)
