@@ -125,8 +125,9 @@ def _drop(edit: Editor, call: cst.Call) -> Repair | Refusal:
         if not wanted or wanted != model.value(given).dtype:
             return Refusal("it may change the type; a `map` of the pipeline can do that", call)
     statement = model.statement_of(call)
+    doubt = model.rewriting.doubt_of_taking_as_it_is(given)
     match statement:
         case cst.Assign(targets=[cst.AssignTarget(target=target)], value=value) if value is call:
             if target.deep_equals(given):
-                return Repair("Drop the conversion", [edit.remove_statement(statement)], safe=True)
-    return Repair("Drop the conversion", [edit.replace(call, edit.text(given))], safe=True)
+                return judged("Drop the conversion", [edit.remove_statement(statement)], doubt)
+    return judged("Drop the conversion", [edit.replace(call, edit.text(given))], doubt)

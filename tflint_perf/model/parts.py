@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from tflint_perf.model.rebuilt import Rebuilt
     from tflint_perf.model.restarts import Restarts
     from tflint_perf.model.retracing import Retracing
-    from tflint_perf.model.rewriting import Rewriting
+    from tflint_perf.model.rewriting.rewriting import Rewriting
     from tflint_perf.model.rows import Rows
     from tflint_perf.model.scalars import Scalars
     from tflint_perf.model.session_feeds import SessionFeeds
@@ -107,7 +107,7 @@ def part(path: str, *needs: str) -> Any:
     """
 
     def make(model: Model) -> Any:
-        module, _, name = path.partition(".")
+        module, _, name = path.rpartition(".")
         kind = getattr(import_module(f"tflint_perf.model.{module}"), name)
         return kind(*(getattr(model, need) for need in needs)) if needs else kind(model)
 
@@ -148,7 +148,7 @@ class Parts:
     # Where values go.
     feeds: Feeds = part("feeds.Feeds", "infer", "calls", "loops", "steps")
     # What a rewrite may change.
-    rewriting: Rewriting = part("rewriting.Rewriting", "infer", "calls")
+    rewriting: Rewriting = part("rewriting.rewriting.Rewriting", "infer", "calls")
     # Loops that cut whole arrays into batches.
     slicing: Slicing = part("slicing.Slicing", "infer", "calls", "invariance")
     # What functions do with their parameters.

@@ -18,6 +18,10 @@ _TENSOR_MAKERS = _names(
     "tf",
     "constant convert_to_tensor zeros ones fill range eye linspace identity shape rank size zeros_initializer",
 )
+# They give one dense tensor, whatever they are given.
+_ONE_TENSOR = _names("tf", "constant convert_to_tensor zeros ones fill range eye") | _names(
+    "tf.random", "normal uniform truncated_normal"
+)
 # They draw, and are no ops of `tf.random`.
 _DRAWING = _names("tf.nn", "fractional_avg_pool fractional_max_pool dropout") | _names(
     "tf.image", "sample_distorted_bounding_box generate_bounding_box_proposals"
@@ -90,6 +94,11 @@ def writes_to_an_argument(name: str, given: int, keywords: set[str]) -> bool:
     if takes is None:  # `axis` and `dtype` stand in front of it
         takes = 2 if name in _OTHERS else given
     return given > takes or not keywords.isdisjoint(("out", "copy"))
+
+
+def gives_one_tensor(name: str) -> bool:
+    """Whether a function gives one tensor, and no list or tuple of such."""
+    return name in _ONE_TENSOR
 
 
 def makes_tensor(name: str) -> bool:

@@ -16,7 +16,21 @@ from tflint_perf.model.syntax import descendants, is_name
 _BUILTINS = ("eval", "exec", "compile", "globals", "locals", "vars", "setattr", "delattr", "__import__", "id")
 _ATTRIBUTES = ("__dict__", "__globals__", "__code__", "__closure__", "_getframe", "settrace", "setprofile", "modules", "ref",
                "experimental_get_tracing_count", "get_objects", "get_referrers", "get_traced_memory")  # fmt: skip
-_MODULES = ("ctypes", "inspect", "weakref", "importlib", "mock", "unittest", "tracemalloc", "runpy", "code")
+# A graph numbers its ops, and its seed gives each of them random numbers by its number: one op less, and others change.
+_GRAPHS = ("as_default", "Session", "InteractiveSession", "MonitoredTrainingSession", "placeholder", "get_default_graph",
+           "disable_eager_execution", "disable_v2_behavior")  # fmt: skip
+_MODULES = (
+    "ctypes",
+    "inspect",
+    "weakref",
+    "importlib",
+    "mock",
+    "unittest",
+    "tracemalloc",
+    "runpy",
+    "code",
+    "__main__",
+)
 # They change what ops give that are called afterwards; in front of all loops and calls, that is settled once.
 _SETTINGS = ("tf.config.", "keras.config.", "keras.backend.set_", "keras.mixed_precision.set", "keras.utils.set_random_seed",
              "tf.experimental.numpy.", "tf.enable_", "tf.disable_", "np.set", "np.errstate", "tf.debugging.", "tf.random.set_seed",
@@ -35,8 +49,10 @@ def _onlookers(infer: Inference) -> Iterator[cst.CSTNode]:
         for node in walk.names.get(name, ()):
             if names.lookup(name, names.scope_of(node)) is None:
                 yield node
-    for name in _ATTRIBUTES:
+    for name in (*_ATTRIBUTES, *_GRAPHS):
         yield from walk.attributes.get(name, ())
+    for name in _GRAPHS:
+        yield from walk.names.get(name, ())
     for scope in walk.scopes.values():
         for bindings in scope.bindings.values():
             for binding in bindings:

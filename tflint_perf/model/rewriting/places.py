@@ -6,6 +6,7 @@ import libcst as cst
 
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.rewriting.doubts import Doubt, Move
+from tflint_perf.model.rewriting.natures import Natures
 from tflint_perf.model.rewriting.unchanging import Unchanging
 from tflint_perf.model.scopes import Loop
 from tflint_perf.model.syntax import descendants, integer, target_names
@@ -31,11 +32,12 @@ _LEAVING = (
 class Places:
     """Answers what changes by the place where code is evaluated, whatever it computes."""
 
-    def __init__(self, infer: Inference, unchanging: Unchanging) -> None:
+    def __init__(self, infer: Inference, unchanging: Unchanging, natures: Natures) -> None:
         self._infer = infer
         self._walk = infer.walk
         self._names = infer.names
         self._unchanging = unchanging
+        self._natures = natures
 
     def doubt(self, node: cst.CSTNode, move: Move, *, fails: bool) -> Doubt | None:
         """What may change where `node` is evaluated above the loop; `fails` says whether that may raise an error."""
@@ -81,7 +83,7 @@ class Places:
             case cst.Pass():
                 return True
             case cst.Assign(value=value):
-                return self._unchanging.nature(value) is not None and all(
+                return self._natures.of(value) is not None and all(
                     isinstance(target.target, cst.Name) for target in statement.targets
                 )
         return False
@@ -98,7 +100,7 @@ class Places:
         match node:
             case cst.List() | cst.Tuple():
                 return bool(node.elements) and all(
-                    isinstance(element, cst.Element) and self._unchanging.nature(element.value) is not None
+                    isinstance(element, cst.Element) and self._natures.of(element.value) is not None
                     for element in node.elements
                 )
             case cst.Call(func=cst.Name(value="range"), args=args) if self._is_builtin(node.func):

@@ -11,6 +11,7 @@ from tflint_perf.model.elementwise import mapped_function
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.rewriting import apis
 from tflint_perf.model.rewriting.doubts import Doubt, Move, if_it_changes
+from tflint_perf.model.rewriting.natures import Natures
 from tflint_perf.model.rewriting.numpy_calls import writes_to_an_argument
 from tflint_perf.model.rewriting.unchanging import Unchanging
 from tflint_perf.model.scopes import Function
@@ -24,11 +25,12 @@ _DEEPEST = 4
 class Purity:
     """Answers what an expression or a function does besides computing something of what never changes."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, unchanging: Unchanging) -> None:
+    def __init__(self, infer: Inference, calls: CallGraph, unchanging: Unchanging, natures: Natures) -> None:
         self._infer = infer
         self._names = infer.names
         self._calls = calls
         self._unchanging = unchanging
+        self._natures = natures
 
     def doubt(self, node: cst.CSTNode, move: Move) -> Doubt | None:
         """Why an expression, or what an assignment or `def` makes, may be another thing where `move` has it evaluated."""
@@ -61,7 +63,7 @@ class Purity:
         if node.params.star_kwarg is not None or isinstance(node.params.star_arg, cst.Param):
             return _of_call_unseen(node)
         for param in function.parameters:
-            if param.default is not None and self._unchanging.nature(param.default) != "fixed":
+            if param.default is not None and self._natures.of(param.default) != "fixed":
                 return if_it_changes(param, f"`{param.name.value}`")
         if isinstance(node, cst.Lambda):
             return self._of(node.body, move, function, depth)
@@ -145,7 +147,7 @@ class Purity:
         """Operators of numbers, arrays and tensors compute; those of other objects may do anything."""
         for node in nodes:
             doubt = self._of(node, move, function, depth)
-            if doubt is None and function is None and self._unchanging.nature(node) is None:
+            if doubt is None and function is None and self._natures.of(node) is None:
                 doubt = Doubt("what the operator does", node)
             if doubt is not None:
                 return doubt
@@ -159,7 +161,7 @@ class Purity:
                 None if self._unchanging.is_of_library(node) else if_it_changes(node, f"`{node.attr.value}`")
             )
         if node.attr.value in apis.ARRAY_FACTS and (
-            function is not None or self._unchanging.nature(node.value) is not None
+            function is not None or self._natures.of(node.value) is not None
         ):
             return self._of(node.value, move, function, depth)
         return if_it_changes(node, f"`.{node.attr.value}`")
@@ -167,7 +169,7 @@ class Purity:
     def _of_part(
         self, node: cst.Subscript, move: Move, function: Function | None, depth: int
     ) -> Doubt | None:
-        if function is None and self._unchanging.nature(node) is None:
+        if function is None and self._natures.of(node) is None:
             return Doubt("what it takes", node)
         indexes = [part for element in node.slice for part in _parts_of_index(element.slice)]
         return _first(self._of(part, move, function, depth) for part in (node.value, *indexes))
@@ -220,8 +222,8 @@ class Purity:
     def _is_array_method(self, call: cst.Call, func: cst.Attribute) -> bool:
         return (
             func.attr.value in apis.ARRAY_COPIES | apis.ARRAY_VIEWS
-            and self._unchanging.nature(call) == "array"
-            and not self._unchanging.is_generator(func.value)
+            and self._natures.of(call) == "array"
+            and not self._natures.is_generator(func.value)
         )
 
     def _of_arguments(

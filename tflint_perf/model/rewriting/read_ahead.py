@@ -24,6 +24,12 @@ class ReadAhead:
         if not dataset.pipelines:
             return Doubt("what it reads: not all of the pipeline is in sight")
         for pipeline in dataset.pipelines:
+            names = [stage.name for stage in pipeline]
+            if "shuffle" in names and "repeat" in names[names.index("shuffle") :]:
+                # Each round draws a seed when it begins, which a reader ahead has begun though nobody gets there.
+                return Doubt(
+                    "the order of the elements, if a loop ends before the dataset does", pipeline[-1].call
+                )
             for stage in pipeline:
                 doubt = self._of_stage(stage)
                 if doubt is not None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import libcst as cst
 
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.rewriting import apis
+from tflint_perf.model.rewriting.natures import Natures
 from tflint_perf.model.rewriting.numpy_calls import writes_to_an_argument
 from tflint_perf.model.scopes import Scope
 from tflint_perf.model.syntax import callee_name, keyword_argument
-
-if TYPE_CHECKING:
-    from tflint_perf.model.rewriting.unchanging import Unchanging
 
 # What an operator may be applied to together with an array, and not keep it.
 _PLAIN = frozenset({"number", "array", "tensor", "string", "variable"})
@@ -24,11 +20,11 @@ _STRUCTURE = (cst.Tuple, cst.List, cst.Dict, cst.Element, cst.DictElement)
 class Reads:
     """Answers whether all that is done with an array is to read it."""
 
-    def __init__(self, infer: Inference, values: Unchanging) -> None:
+    def __init__(self, infer: Inference, natures: Natures) -> None:
         self._infer = infer
         self._names = infer.names
         self._parents = infer.walk.parents
-        self._values = values
+        self._natures = natures
         self._known: dict[tuple[Scope, str], cst.CSTNode | None] = {}
 
     def other_than_reading(self, home: Scope, name: str) -> cst.CSTNode | None:
@@ -92,7 +88,7 @@ class Reads:
 
     def _is_plain(self, other: cst.BaseExpression) -> bool:
         """Whether an operand is none that could keep the other one, or write to it."""
-        return self._values.nature(other) is not None or self._infer.value(other).kind in _PLAIN
+        return self._natures.of(other) is not None or self._infer.value(other).kind in _PLAIN
 
     def _is_quiet_name(self, target: cst.CSTNode) -> bool:
         """Whether an array, or a view, gets a name that only reads it as well."""
