@@ -39,8 +39,19 @@ _SETTINGS = ("tf.config.", "keras.config.", "keras.backend.set_", "keras.mixed_p
 
 def first_onlooker(infer: Inference) -> Doubt | None:
     """The first such thing in the file; None where all that happens is in what the code says."""
-    found = next(_onlookers(infer), None)
-    return None if found is None else Doubt("what the program sees of itself", found)
+    return next(
+        (
+            Doubt(what, node)
+            for what, nodes in (
+                ("what the program sees of itself", _onlookers(infer)),
+                ("names and random numbers of ops that a graph gets later", _graphs(infer)),
+                ("what names stand for, of which any may be imported", _imported_whole(infer)),
+                ("what ops give, which settings change on the way", _settings_in_passing(infer)),
+            )
+            for node in nodes
+        ),
+        None,
+    )
 
 
 def _onlookers(infer: Inference) -> Iterator[cst.CSTNode]:
@@ -49,22 +60,29 @@ def _onlookers(infer: Inference) -> Iterator[cst.CSTNode]:
         for node in walk.names.get(name, ()):
             if names.lookup(name, names.scope_of(node)) is None:
                 yield node
-    for name in (*_ATTRIBUTES, *_GRAPHS):
+    for name in _ATTRIBUTES:
         yield from walk.attributes.get(name, ())
-    for name in _GRAPHS:
-        yield from walk.names.get(name, ())
     for scope in walk.scopes.values():
         for bindings in scope.bindings.values():
             for binding in bindings:
                 if binding.kind == "import" and binding.imported.split(".")[0] in _MODULES:
                     yield binding.node
-    # What is imported whole may bring any name, also one that stands for something else here.
-    for binding in walk.top.bindings.get("*", ()):
-        if canonical(binding.imported.removesuffix(".*")).split(".")[0] not in LIBRARIES:
-            yield binding.node
     yield from _written_into_libraries(infer)
     yield from _identity_asked(infer)
-    yield from _settings_in_passing(infer)
+
+
+def _graphs(infer: Inference) -> Iterator[cst.CSTNode]:
+    """Whatever only programs that build graphs have."""
+    for name in _GRAPHS:
+        yield from infer.walk.attributes.get(name, ())
+        yield from infer.walk.names.get(name, ())
+
+
+def _imported_whole(infer: Inference) -> Iterator[cst.CSTNode]:
+    """`from helpers import *`, of modules whose names are not known."""
+    for binding in infer.walk.top.bindings.get("*", ()):
+        if canonical(binding.imported.removesuffix(".*")).split(".")[0] not in LIBRARIES:
+            yield binding.node
 
 
 def _written_into_libraries(infer: Inference) -> Iterator[cst.CSTNode]:
