@@ -11,7 +11,7 @@ import pytest
 
 from tflint_perf.cli import run
 
-# Two findings: TFP101 with an unsafe fix, TFP406 with a safe one.
+# Two findings, TFP101 and TFP406, both with unsafe fixes; of the second, `SAFE` says that it is a safe one.
 SLOW = """\
 import gc
 
@@ -28,8 +28,10 @@ def train(model, dataset, optimizer):
         optimizer.apply_gradients(zip(gradients, model.trainable_variables))
         gc.collect()
 """
+
+SAFE = "--config=extend-safe-fixes = ['TFP406']"
 FIXED = SLOW.replace("        gc.collect()\n", "")
-GC_FINDING = "14:9: TFP406 [*] "
+GC_FINDING = "14:9: TFP406 "
 CLEAN = "import tensorflow as tf\n\nprint(tf.__version__)\n"
 BROKEN = "import tensorflow as tf\nimport gc\ndef f(:\n    gc.collect()\n"
 

@@ -89,7 +89,11 @@ CASES: dict[str, Case] = {
 def complaints(ran_out: str, ran_err: str) -> list[str]:
     """All lines that a run says, but for those about the good file and the summary."""
     lines = [line.removeprefix("tflint-perf: ") for line in (ran_out + ran_err).splitlines()]
-    return [line for line in lines if line and not line.startswith((GOOD, "Found ", "[*]", "No fixes"))]
+    return [
+        line
+        for line in lines
+        if line and " fixable with " not in line and not line.startswith((GOOD, "Found ", "No fixes"))
+    ]
 
 
 @pytest.mark.parametrize(("name", "data", "code", "line"), CASES.values(), ids=CASES)
@@ -175,7 +179,7 @@ WRITINGS = {
 def test_a_fix_keeps_the_writing_of_a_file(tflint_perf: CommandLine, before: bytes, after: bytes) -> None:
     path = tflint_perf.folder / "a.py"
     path.write_bytes(before)
-    ran = tflint_perf("--select", "TFP406", "--fix")
+    ran = tflint_perf("--select", "TFP406", "--fix", "--unsafe-fixes")
     assert ran.code == 0, ran.out + ran.err
     assert path.read_bytes() == after
 
@@ -292,7 +296,7 @@ def test_a_file_that_vanishes_is_a_line_and_the_run_goes_on(tflint_perf: Command
         return real(paths, *rest)  # type: ignore[arg-type]
 
     tflint_perf.monkeypatch.setattr(run_module, "lint_files", lint_files)
-    ran = tflint_perf("--select", "TFP406", "--fix", "--output-format", "concise")
+    ran = tflint_perf("--select", "TFP406", "--fix", "--unsafe-fixes", "--output-format", "concise")
     assert complaints(ran.out, ran.err) == ["a.py: no such file or folder"]
     assert (tflint_perf.folder / GOOD).read_text() == FIXED
     assert not path.exists()
@@ -310,7 +314,7 @@ def test_a_file_that_changes_meanwhile_is_a_line_and_left_alone(tflint_perf: Com
         return real(*given, **also)  # type: ignore[arg-type]
 
     tflint_perf.monkeypatch.setattr(check, "check_source", check_source)
-    ran = tflint_perf("--select", "TFP406", "--fix", "--output-format", "concise")
+    ran = tflint_perf("--select", "TFP406", "--fix", "--unsafe-fixes", "--output-format", "concise")
     told = complaints(ran.out, ran.err)
     assert "a.py: changed while it was linted, so it was left alone" in told
     assert path.read_text() == "theirs\n"
@@ -322,7 +326,7 @@ def test_a_read_only_file_is_a_line_and_left_alone(tflint_perf: CommandLine) -> 
     path = tflint_perf.write("a.py", SLOW)
     path.chmod(0o444)
     tflint_perf.write(GOOD, SLOW)
-    ran = tflint_perf("--select", "TFP406", "--fix", "--output-format", "concise")
+    ran = tflint_perf("--select", "TFP406", "--fix", "--unsafe-fixes", "--output-format", "concise")
     told = complaints(ran.out, ran.err)
     assert "a.py: read-only, so it was not changed" in told
     assert any(line.startswith(f"a.py:{GC_FINDING}") for line in told)

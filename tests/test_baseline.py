@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.commandline import BROKEN, CLEAN, FIXED, SLOW, CommandLine
+from tests.commandline import BROKEN, CLEAN, FIXED, SAFE, SLOW, CommandLine
 
-SELECT = "--select=TFP406"
-ARGUMENTS = (SELECT, "--baseline=base.json")
+SELECT = ("--select=TFP406", SAFE)
+ARGUMENTS = (*SELECT, "--baseline=base.json")
 TWICE = SLOW + "        print(loss)\n        gc.collect()\n"
 
 
@@ -18,7 +18,7 @@ TWICE = SLOW + "        print(loss)\n        gc.collect()\n"
 def old(tflint_perf: CommandLine) -> CommandLine:
     """The command line in a folder with a script whose one finding is in a baseline."""
     tflint_perf.write("train.py", SLOW)
-    assert tflint_perf(SELECT, "--write-baseline=base.json").code == 0
+    assert tflint_perf(*SELECT, "--write-baseline=base.json").code == 0
     return tflint_perf
 
 
@@ -31,7 +31,7 @@ def on_file(folder: Path, name: str = "base.json") -> dict[str, list[dict[str, o
 def test_present_findings_are_written_and_counted(tflint_perf: CommandLine) -> None:
     tflint_perf.write("train.py", TWICE)
     tflint_perf.write("clean.py", CLEAN)
-    ran = tflint_perf(SELECT, "--write-baseline=base.json")
+    ran = tflint_perf(*SELECT, "--write-baseline=base.json")
     assert (ran.code, ran.out, ran.err) == (0, "", "tflint-perf: 2 findings in base.json\n")
     assert on_file(tflint_perf.folder) == {
         "train.py": [{"code": "TFP406", "content": "gc.collect()", "count": 2}]
@@ -42,7 +42,7 @@ def test_present_findings_are_written_and_counted(tflint_perf: CommandLine) -> N
 def test_what_is_in_the_baseline_is_not_shown(old: CommandLine) -> None:
     ran = old(*ARGUMENTS)
     assert (ran.code, ran.out, ran.err) == (0, "All checks passed!\n", "")
-    assert old(SELECT).code == 1
+    assert old(*SELECT).code == 1
 
 
 def test_edits_above_a_finding_change_nothing(old: CommandLine) -> None:
@@ -94,7 +94,7 @@ def test_an_entry_that_no_longer_occurs_is_told_and_leaves_when_it_is_written_ag
         "tflint-perf: 1 finding of the baseline no longer there; --write-baseline takes note of it\n"
     )
     assert old(*ARGUMENTS, "-q").err == ""
-    assert old(SELECT, "--write-baseline=base.json").code == 0
+    assert old(*SELECT, "--write-baseline=base.json").code == 0
     assert on_file(old.folder) == {}
 
 
@@ -105,17 +105,17 @@ def test_a_rule_that_is_not_selected_is_not_told_to_be_gone(old: CommandLine) ->
 def test_writing_for_one_file_keeps_what_is_said_of_the_others(old: CommandLine) -> None:
     old.write("other.py", SLOW)
     assert (
-        old(SELECT, "--write-baseline=base.json", "other.py").err == "tflint-perf: 2 findings in base.json\n"
+        old(*SELECT, "--write-baseline=base.json", "other.py").err == "tflint-perf: 2 findings in base.json\n"
     )
     assert sorted(on_file(old.folder)) == ["other.py", "train.py"]
     (old.folder / "train.py").unlink()
-    old(SELECT, "--write-baseline=base.json", "other.py")
+    old(*SELECT, "--write-baseline=base.json", "other.py")
     assert sorted(on_file(old.folder)) == ["other.py"]
 
 
 def test_writing_for_a_folder_takes_out_its_files_that_are_left_out_now(old: CommandLine) -> None:
     old.write("other.py", SLOW)
-    old(SELECT, "--write-baseline=base.json", "--extend-exclude=train.py")
+    old(*SELECT, "--write-baseline=base.json", "--extend-exclude=train.py")
     assert sorted(on_file(old.folder)) == ["other.py"]
 
 
@@ -124,17 +124,17 @@ def test_a_baseline_in_the_configuration_is_relative_to_it(
 ) -> None:
     old.write("tflint-perf.toml", 'baseline = "base.json"\n')
     old.write("src/train.py", SLOW)
-    assert old(SELECT, "--write-baseline=base.json").code == 0
+    assert old(*SELECT, "--write-baseline=base.json").code == 0
     assert sorted(on_file(old.folder)) == ["src/train.py", "train.py"]
     monkeypatch.chdir(old.folder / "src")
-    assert old(SELECT).code == 0
-    assert old(SELECT, "-", "--stdin-filename=train.py", stdin=SLOW.encode()).code == 0
+    assert old(*SELECT).code == 0
+    assert old(*SELECT, "-", "--stdin-filename=train.py", stdin=SLOW.encode()).code == 0
 
 
 def test_the_same_findings_are_written_to_the_byte(old: CommandLine) -> None:
     before = (old.folder / "base.json").read_bytes()
     old.write("train.py", f"# a comment\n{SLOW}")
-    old(SELECT, "--write-baseline=base.json", "./train.py")
+    old(*SELECT, "--write-baseline=base.json", "./train.py")
     assert (old.folder / "base.json").read_bytes() == before
 
 
@@ -154,15 +154,15 @@ def test_a_notebook_is_matched_whatever_cell_it_is_in(tflint_perf: CommandLine) 
         return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
 
     tflint_perf.write("n.ipynb", notebook(SLOW))
-    assert tflint_perf(SELECT, "--write-baseline=base.json").code == 0
+    assert tflint_perf(*SELECT, "--write-baseline=base.json").code == 0
     tflint_perf.write("n.ipynb", notebook("print()", SLOW))
     assert tflint_perf(*ARGUMENTS).code == 0
-    assert tflint_perf(SELECT).code == 1
+    assert tflint_perf(*SELECT).code == 1
 
 
 def test_a_file_that_cannot_be_linted_keeps_its_entries(old: CommandLine) -> None:
     (old.folder / "train.py").write_bytes(b"# coding: no-such\nimport tensorflow, gc\ngc.collect()\n")
-    assert old(SELECT, "--write-baseline=base.json").code == 2
+    assert old(*SELECT, "--write-baseline=base.json").code == 2
     assert sorted(on_file(old.folder)) == ["train.py"]
 
 
@@ -190,7 +190,7 @@ def test_what_is_no_baseline_is_an_error(tflint_perf: CommandLine, text: str | N
 
 def test_a_file_that_is_no_baseline_is_not_written_over(tflint_perf: CommandLine) -> None:
     tflint_perf.write("train.py", SLOW)
-    assert tflint_perf(SELECT, "--write-baseline=train.py").code == 2
+    assert tflint_perf(*SELECT, "--write-baseline=train.py").code == 2
     assert (tflint_perf.folder / "train.py").read_text() == SLOW
 
 
@@ -203,5 +203,5 @@ def test_a_baseline_is_not_written_of_what_is_not_on_disk(tflint_perf: CommandLi
 
 def test_a_folder_that_is_missing_is_one_line(tflint_perf: CommandLine) -> None:
     tflint_perf.write("train.py", SLOW)
-    ran = tflint_perf(SELECT, "--write-baseline=no/base.json")
+    ran = tflint_perf(*SELECT, "--write-baseline=no/base.json")
     assert (ran.code, ran.err) == (2, "tflint-perf: no/base.json: no such file or folder\n")

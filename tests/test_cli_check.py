@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.commandline import BROKEN, CLEAN, FIXED, GC_FINDING, SLOW, CommandLine
+from tests.commandline import BROKEN, CLEAN, FIXED, GC_FINDING, SAFE, SLOW, CommandLine
 
-SELECT = "--select=TFP406"
+SELECT = ("--select=TFP406", SAFE)
 
 
 @pytest.mark.parametrize(
@@ -16,22 +16,22 @@ SELECT = "--select=TFP406"
         (SLOW, [], 1),
         (SLOW, ["--exit-zero"], 0),
         (SLOW, ["--ignore=ALL"], 0),
-        (SLOW, [SELECT, "--fix"], 0),
-        (SLOW, [SELECT, "--fix", "--exit-non-zero-on-fix"], 1),
+        (SLOW, [*SELECT, "--fix"], 0),
+        (SLOW, [*SELECT, "--fix", "--exit-non-zero-on-fix"], 1),
         (CLEAN, ["--fix", "--exit-non-zero-on-fix"], 0),
         (SLOW, ["--select=TFP101", "--fix"], 1),
         (SLOW, ["--select=TFP101", "--fix-only"], 0),
-        (SLOW, [SELECT, "--fix-only"], 0),
-        (SLOW, [SELECT, "--fix-only", "--exit-non-zero-on-fix"], 1),
-        (SLOW, [SELECT, "--diff"], 1),
+        (SLOW, [*SELECT, "--fix-only"], 0),
+        (SLOW, [*SELECT, "--fix-only", "--exit-non-zero-on-fix"], 1),
+        (SLOW, [*SELECT, "--diff"], 1),
         (SLOW, ["--select=TFP101", "--diff"], 0),
-        (SLOW, [SELECT, "--diff", "--exit-zero"], 0),
+        (SLOW, [*SELECT, "--diff", "--exit-zero"], 0),
         (CLEAN, ["--diff"], 0),
-        (SLOW, [SELECT, "--statistics"], 1),
-        (SLOW, [SELECT, "--show-files"], 0),
-        (SLOW, [SELECT, "--show-settings"], 0),
+        (SLOW, [*SELECT, "--statistics"], 1),
+        (SLOW, [*SELECT, "--show-files"], 0),
+        (SLOW, [*SELECT, "--show-settings"], 0),
         (BROKEN, [], 1),
-        (BROKEN, [SELECT], 1),
+        (BROKEN, [*SELECT], 1),
         (BROKEN, ["--exit-zero"], 0),
         (BROKEN, ["--fix-only"], 1),
         (BROKEN, ["--diff"], 1),
@@ -55,17 +55,17 @@ def test_an_empty_folder_is_clean_with_a_warning(tflint_perf: CommandLine) -> No
 
 def test_the_current_folder_is_linted_where_no_path_is_named(tflint_perf: CommandLine) -> None:
     tflint_perf.write("a/train.py", SLOW)
-    assert tflint_perf.found(SELECT) == ["a/train.py: TFP406"]
+    assert tflint_perf.found(*SELECT) == ["a/train.py: TFP406"]
 
 
 def test_options_may_stand_after_paths(tflint_perf: CommandLine) -> None:
     tflint_perf.write("train.py", SLOW)
-    assert tflint_perf.found("train.py", SELECT) == tflint_perf.found(SELECT, "train.py") != []
+    assert tflint_perf.found("train.py", *SELECT) == tflint_perf.found(*SELECT, "train.py") != []
 
 
 def test_a_missing_path_names_the_nearest_and_the_rest_is_linted(tflint_perf: CommandLine) -> None:
     tflint_perf.write("train.py", SLOW)
-    ran = tflint_perf(SELECT, "trian.py", "train.py", "--output-format=concise")
+    ran = tflint_perf(*SELECT, "trian.py", "train.py", "--output-format=concise")
     assert ran.code == 2
     assert ran.err == "tflint-perf: trian.py: no such file or folder (did you mean `train.py`?)\n"
     assert ran.out.startswith(f"train.py:{GC_FINDING}")
@@ -102,7 +102,7 @@ def test_rules_are_selected_on_the_command_line(
 
 def test_a_syntax_error_is_a_finding_that_no_selection_hides(tflint_perf: CommandLine) -> None:
     tflint_perf.write("train.py", BROKEN)
-    assert tflint_perf.found(SELECT) == ["train.py: invalid-syntax"]
+    assert tflint_perf.found(*SELECT) == ["train.py: invalid-syntax"]
 
 
 def test_each_file_has_the_settings_of_the_nearest_configuration(tflint_perf: CommandLine) -> None:
@@ -120,7 +120,7 @@ def test_each_file_has_the_settings_of_the_nearest_configuration(tflint_perf: Co
     ]
     assert tflint_perf.found() == expected
     assert tflint_perf.found("a", "c", "train.py") == expected
-    assert tflint_perf.found(SELECT, "a/b") == ["a/b/train.py: TFP406"]
+    assert tflint_perf.found(*SELECT, "a/b") == ["a/b/train.py: TFP406"]
 
 
 def test_patterns_are_relative_to_the_file_that_they_stand_in(
@@ -171,8 +171,8 @@ def test_show_settings_gives_a_configuration_with_the_same_effect(tflint_perf: C
 
 def test_ignore_noqa_shows_what_is_suppressed(tflint_perf: CommandLine) -> None:
     tflint_perf.write("train.py", SLOW.replace("gc.collect()", "gc.collect()  # noqa: TFP406"))
-    assert tflint_perf.found(SELECT) == []
-    assert tflint_perf.found(SELECT, "--ignore-noqa") == ["train.py: TFP406"]
+    assert tflint_perf.found(*SELECT) == []
+    assert tflint_perf.found(*SELECT, "--ignore-noqa") == ["train.py: TFP406"]
 
 
 def test_verbose_says_which_configuration_counts(tflint_perf: CommandLine) -> None:
@@ -185,7 +185,7 @@ def test_verbose_says_which_configuration_counts(tflint_perf: CommandLine) -> No
 def test_the_report_does_not_depend_on_the_number_of_processes(tflint_perf: CommandLine, jobs: str) -> None:
     for number in range(40):
         tflint_perf.write(f"{number:02}.py", SLOW)
-    assert tflint_perf.found(SELECT, "--jobs", jobs) == [f"{number:02}.py: TFP406" for number in range(40)]
+    assert tflint_perf.found(*SELECT, "--jobs", jobs) == [f"{number:02}.py: TFP406" for number in range(40)]
 
 
 def test_the_project_s_other_files_call_what_is_linted(tflint_perf: CommandLine) -> None:

@@ -6,14 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.commandline import BROKEN, CLEAN, FIXED, SLOW, CommandLine
+from tests.commandline import BROKEN, CLEAN, FIXED, SAFE, SLOW, CommandLine
 
-SELECT = "--select=TFP406"
+SELECT = ("--select=TFP406", SAFE)
+BOTH = ("--select=TFP101,TFP406", SAFE)
+
+
+def test_fix_applies_what_is_safe_by_itself(tflint_perf: CommandLine) -> None:
+    set_up = 'import tensorflow as tf\n\ntf.keras.mixed_precision.{}("mixed_float16")\n'
+    script = tflint_perf.write("train.py", set_up.format("experimental.set_policy"))
+    assert tflint_perf("--fix", "--select=TFP602", "train.py").code == 0
+    assert script.read_text() == set_up.format("set_global_policy")
 
 
 def test_fix_applies_safe_fixes_and_says_how_many(tflint_perf: CommandLine) -> None:
     script = tflint_perf.write("train.py", SLOW)
-    ran = tflint_perf("--fix", "--select=TFP101,TFP406", "train.py", "--output-format=concise")
+    ran = tflint_perf("--fix", *BOTH, "train.py", "--output-format=concise")
     assert script.read_text() == FIXED
     assert ran.out.splitlines()[1:] == [
         "Found 2 findings (1 fixed, 1 remaining).",
@@ -23,14 +31,14 @@ def test_fix_applies_safe_fixes_and_says_how_many(tflint_perf: CommandLine) -> N
 
 def test_unsafe_fixes_are_applied_when_asked_for(tflint_perf: CommandLine) -> None:
     script = tflint_perf.write("train.py", SLOW)
-    ran = tflint_perf("--fix", "--unsafe-fixes", "--select=TFP101,TFP406", "train.py")
+    ran = tflint_perf("--fix", "--unsafe-fixes", *BOTH, "train.py")
     assert (ran.code, ran.out.splitlines()[-1]) == (0, "Found 2 findings (2 fixed, 0 remaining).")
     assert "@tf.function" in script.read_text()
 
 
 def test_without_fix_nothing_is_written(tflint_perf: CommandLine) -> None:
     script = tflint_perf.write("train.py", SLOW)
-    ran = tflint_perf("--select=TFP101,TFP406", "train.py", "--output-format=concise")
+    ran = tflint_perf(*BOTH, "train.py", "--output-format=concise")
     assert script.read_text() == SLOW
     assert ran.out.splitlines()[-1] == "[*] 1 fixable with the --fix option (1 more with --unsafe-fixes)."
 
@@ -38,19 +46,19 @@ def test_without_fix_nothing_is_written(tflint_perf: CommandLine) -> None:
 @pytest.mark.parametrize("flag", ["--unfixable=TFP406", "--fixable=TFP101"])
 def test_a_rule_that_is_not_fixable_is_not_fixed(tflint_perf: CommandLine, flag: str) -> None:
     script = tflint_perf.write("train.py", SLOW)
-    assert tflint_perf("--fix", SELECT, flag, "train.py").code == 1
+    assert tflint_perf("--fix", *SELECT, flag, "train.py").code == 1
     assert script.read_text() == SLOW
 
 
 def test_a_safe_fix_can_be_declared_unsafe(tflint_perf: CommandLine) -> None:
     script = tflint_perf.write("train.py", SLOW)
-    tflint_perf("--fix", SELECT, "--config", "extend-unsafe-fixes = ['TFP406']", "train.py")
+    tflint_perf("--fix", *SELECT, "--config", "extend-unsafe-fixes = ['TFP406']", "train.py")
     assert script.read_text() == SLOW
 
 
 def test_diff_prints_and_writes_nothing(tflint_perf: CommandLine) -> None:
     script = tflint_perf.write("train.py", SLOW)
-    ran = tflint_perf("--diff", SELECT, "train.py")
+    ran = tflint_perf("--diff", *SELECT, "train.py")
     assert script.read_text() == SLOW
     assert ran.out.startswith("--- a/train.py\n+++ b/train.py\n@@ ")
     assert "\n-        gc.collect()\n" in ran.out
@@ -68,7 +76,7 @@ def test_diff_and_fix_only_do_not_hide_a_file_that_does_not_parse(tflint_perf: C
 
 def test_show_fixes_lists_them(tflint_perf: CommandLine) -> None:
     tflint_perf.write("train.py", SLOW)
-    assert tflint_perf("--fix", "--show-fixes", SELECT, "train.py").out.splitlines() == [
+    assert tflint_perf("--fix", "--show-fixes", *SELECT, "train.py").out.splitlines() == [
         "Fixed 1 finding:",
         "- train.py:",
         "    1 \N{MULTIPLICATION SIGN} TFP406 (gc-in-loop)",
@@ -79,29 +87,29 @@ def test_show_fixes_lists_them(tflint_perf: CommandLine) -> None:
 
 def test_fix_only_says_nothing_of_the_rest(tflint_perf: CommandLine) -> None:
     script = tflint_perf.write("train.py", SLOW)
-    assert tflint_perf("--fix-only", "--select=TFP101,TFP406", "train.py").out == "Fixed 1 finding.\n"
+    assert tflint_perf("--fix-only", *BOTH, "train.py").out == "Fixed 1 finding.\n"
     assert script.read_text() == FIXED
 
 
 def test_fix_in_the_configuration_can_be_taken_back(tflint_perf: CommandLine) -> None:
     script = tflint_perf.write("train.py", SLOW)
     tflint_perf.write("tflint-perf.toml", "fix = true\n")
-    assert tflint_perf(SELECT, "--no-fix", "train.py").code == 1
+    assert tflint_perf(*SELECT, "--no-fix", "train.py").code == 1
     assert script.read_text() == SLOW
-    assert tflint_perf(SELECT, "train.py").code == 0
+    assert tflint_perf(*SELECT, "train.py").code == 0
     assert script.read_text() == FIXED
 
 
 def test_standard_input_is_linted(tflint_perf: CommandLine) -> None:
     ran = tflint_perf(
-        SELECT, "-", "--stdin-filename=a/train.py", "--output-format=concise", stdin=SLOW.encode()
+        *SELECT, "-", "--stdin-filename=a/train.py", "--output-format=concise", stdin=SLOW.encode()
     )
     assert ran.code == 1
     assert ran.out.startswith("a/train.py:14:9: TFP406 [*] ")
 
 
 def test_standard_input_without_a_name_is_a_dash(tflint_perf: CommandLine) -> None:
-    ran = tflint_perf(SELECT, "-", "--output-format=concise", stdin=SLOW.encode())
+    ran = tflint_perf(*SELECT, "-", "--output-format=concise", stdin=SLOW.encode())
     assert ran.out.startswith("-:14:9: TFP406 [*] ")
 
 
@@ -109,13 +117,13 @@ def test_standard_input_without_a_name_is_a_dash(tflint_perf: CommandLine) -> No
 def test_fixed_code_goes_to_standard_output_and_the_report_to_standard_error(
     tflint_perf: CommandLine, code: str, fixed: str
 ) -> None:
-    ran = tflint_perf(SELECT, "--fix", "-", stdin=code.replace("\n", "\r\n").encode())
+    ran = tflint_perf(*SELECT, "--fix", "-", stdin=code.replace("\n", "\r\n").encode())
     assert ran.out == fixed.replace("\n", "\r\n")
     assert ran.err.endswith(".\n" if code in (SLOW, BROKEN) else "All checks passed!\n")
 
 
 def test_a_diff_of_standard_input_goes_to_standard_output(tflint_perf: CommandLine) -> None:
-    ran = tflint_perf(SELECT, "--diff", "-", "--stdin-filename=train.py", stdin=SLOW.encode())
+    ran = tflint_perf(*SELECT, "--diff", "-", "--stdin-filename=train.py", stdin=SLOW.encode())
     assert ran.code == 1
     assert "\n-        gc.collect()\n" in ran.out
 
@@ -132,13 +140,13 @@ def test_excluded_code_from_standard_input_comes_back_as_it_is_under_force_exclu
     tflint_perf: CommandLine,
 ) -> None:
     tflint_perf.write("build/train.py", SLOW)
-    named = ["--stdin-filename=build/train.py", "--fix", SELECT, "-"]
+    named = ["--stdin-filename=build/train.py", "--fix", *SELECT, "-"]
     assert tflint_perf(*named, "--force-exclude", stdin=SLOW.encode()).out == SLOW
     assert tflint_perf(*named, stdin=SLOW.encode()).out == FIXED
 
 
 def test_a_fixed_file_is_found_clean(tflint_perf: CommandLine) -> None:
     script: Path = tflint_perf.write("train.py", SLOW)
-    tflint_perf("--fix", SELECT, "train.py")
-    assert tflint_perf(SELECT, "train.py").out == "All checks passed!\n"
+    tflint_perf("--fix", *SELECT, "train.py")
+    assert tflint_perf(*SELECT, "train.py").out == "All checks passed!\n"
     assert script.read_text() == FIXED

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from tests.commandline import BROKEN, GC_FINDING, SLOW, CommandLine
+from tests.commandline import BROKEN, GC_FINDING, SAFE, SLOW, CommandLine
 
-SELECT = "--select=TFP406"
+SELECT = ("--select=TFP406", SAFE)
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def train(tflint_perf: CommandLine) -> CommandLine:
 
 
 def test_full_is_the_default(train: CommandLine) -> None:
-    lines = train(SELECT).out.splitlines()
+    lines = train(*SELECT).out.splitlines()
     assert lines[0].startswith("TFP406 [*] ")
     assert lines[1:5] == [
         "  --> train.py:14:9",
@@ -32,7 +32,7 @@ def test_full_is_the_default(train: CommandLine) -> None:
 
 @pytest.mark.parametrize("format", ["json", "json-lines", "github", "sarif"])
 def test_formats_for_machines_hold_nothing_else(train: CommandLine, format: str) -> None:
-    out = train(SELECT, "--output-format", format).out
+    out = train(*SELECT, "--output-format", format).out
     assert "Found 1 finding" not in out
     if format == "github":
         assert out.startswith("::error title=tflint-perf (TFP406),file=train.py,line=14,col=9,")
@@ -49,33 +49,33 @@ def test_the_format_comes_from_the_command_line_the_environment_or_the_configura
     train: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     train.write("tflint-perf.toml", "output-format = 'json'\n")
-    assert train(SELECT).out.startswith("[")
+    assert train(*SELECT).out.startswith("[")
     monkeypatch.setenv("TFLINT_PERF_OUTPUT_FORMAT", "concise")
-    assert train(SELECT).out.startswith(f"train.py:{GC_FINDING}")
-    assert train(SELECT, "--output-format=github").out.startswith("::error ")
+    assert train(*SELECT).out.startswith(f"train.py:{GC_FINDING}")
+    assert train(*SELECT, "--output-format=github").out.startswith("::error ")
 
 
 def test_the_report_can_be_written_to_a_file(train: CommandLine) -> None:
-    ran = train(SELECT, "-o", "report.txt", "--output-format=concise")
+    ran = train(*SELECT, "-o", "report.txt", "--output-format=concise")
     assert (ran.code, ran.out, ran.err) == (1, "", "")
     assert (train.folder / "report.txt").read_text().startswith(f"train.py:{GC_FINDING}")
 
 
 def test_quiet_shows_the_findings_alone(train: CommandLine) -> None:
-    assert train(SELECT, "-q", "--output-format=concise").out.count("\n") == 1
+    assert train(*SELECT, "-q", "--output-format=concise").out.count("\n") == 1
     train.write("train.py", "")
-    assert train(SELECT, "-q") == train(SELECT, "--quiet")
-    assert train(SELECT, "-q").out == ""
+    assert train(*SELECT, "-q") == train(*SELECT, "--quiet")
+    assert train(*SELECT, "-q").out == ""
 
 
 def test_statistics_count_findings(train: CommandLine) -> None:
     train.write("more.py", SLOW)
-    assert train(SELECT, "--statistics").out.splitlines() == [
+    assert train(*SELECT, "--statistics").out.splitlines() == [
         "2\tTFP406\t[*] gc-in-loop",
         "Found 2 findings.",
         "[*] 2 fixable with the --fix option.",
     ]
-    (counted,) = json.loads(train(SELECT, "--statistics", "--output-format=json").out)
+    (counted,) = json.loads(train(*SELECT, "--statistics", "--output-format=json").out)
     assert counted == {
         "code": "TFP406",
         "name": "gc-in-loop",
@@ -99,12 +99,12 @@ def test_colours_follow_the_environment(
 ) -> None:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert ("\x1b[" in train(SELECT).out) is colored
+    assert ("\x1b[" in train(*SELECT).out) is colored
 
 
 def test_a_file_gets_no_colours(train: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
-    train(SELECT, "-o", "report.txt")
+    train(*SELECT, "-o", "report.txt")
     assert "\x1b[" not in (train.folder / "report.txt").read_text()
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.commandline import BROKEN, FIXED, SLOW, CommandLine
+from tests.commandline import BROKEN, FIXED, SAFE, SLOW, CommandLine
 
-SELECT = "--select=TFP406"
+SELECT = ("--select=TFP406", SAFE)
 TWICE = SLOW + "        print(loss)\n        gc.collect()\n"
 
 
@@ -35,7 +35,7 @@ class Repository:
 
     def rows(self, *arguments: str, base: str = "HEAD") -> list[str]:
         """`path:row` of each finding."""
-        out = self.lint(SELECT, "--diff-base", base, "--output-format=concise", "-q", *arguments).out
+        out = self.lint(*SELECT, "--diff-base", base, "--output-format=concise", "-q", *arguments).out
         return [":".join(line.split(":")[:2]) for line in out.splitlines()]
 
 
@@ -46,14 +46,14 @@ def repository_with_questions(tflint_perf: CommandLine, repository: Callable[...
 
 
 def test_what_was_there_is_not_shown(repository: Repository) -> None:
-    ran = repository.lint(SELECT, "--diff-base=HEAD")
+    ran = repository.lint(*SELECT, "--diff-base=HEAD")
     assert (ran.code, ran.out, ran.err) == (0, "All checks passed!\n", "")
 
 
 def test_a_finding_on_a_new_line_is_shown(repository: Repository) -> None:
     repository.write("train.py", f"# moved down\n\n{TWICE}")
     assert repository.rows() == ["train.py:18"]
-    assert repository.lint(SELECT, "--diff-base=HEAD").code == 1
+    assert repository.lint(*SELECT, "--diff-base=HEAD").code == 1
 
 
 def test_a_finding_on_a_changed_line_is_shown(repository: Repository) -> None:
@@ -96,15 +96,15 @@ def test_three_dots_are_where_the_branch_left(repository: Repository) -> None:
 
 def test_only_what_was_changed_is_fixed(repository: Repository) -> None:
     repository.write("train.py", TWICE)
-    ran = repository.lint(SELECT, "--diff-base=HEAD", "--fix")
+    ran = repository.lint(*SELECT, "--diff-base=HEAD", "--fix")
     assert (ran.code, ran.out) == (0, "Found 1 finding (1 fixed, 0 remaining).\n")
     assert (repository.folder / "train.py").read_text() == TWICE.removesuffix("        gc.collect()\n")
 
 
 def test_the_diff_holds_only_what_was_changed(repository: Repository) -> None:
-    assert repository.lint(SELECT, "--diff-base=HEAD", "--diff").out == ""
+    assert repository.lint(*SELECT, "--diff-base=HEAD", "--diff").out == ""
     repository.write("train.py", TWICE)
-    out = repository.lint(SELECT, "--diff-base=HEAD", "--diff").out
+    out = repository.lint(*SELECT, "--diff-base=HEAD", "--diff").out
     assert [line for line in out.splitlines() if line.startswith("-  ")] == ["-        gc.collect()"]
 
 
@@ -114,14 +114,14 @@ def test_the_summary_of_a_diff_counts_only_what_was_changed(repository: Reposito
     # The new finding stands where the old one, whose fix is unsafe, will be without it.
     line = "        with tf.GradientTape() as tape:\n"
     repository.write("train.py", FIXED.replace(line, f"        gc.collect()\n{line}"))
-    ran = repository.lint("--select=TFP101,TFP406", "--diff-base=HEAD", "--diff")
+    ran = repository.lint("--select=TFP101,TFP406", SAFE, "--diff-base=HEAD", "--diff")
     assert ran.err == "Would fix 1 finding.\n"
 
 
 def test_standard_input_is_compared_by_its_name(repository: Repository) -> None:
     assert repository.rows("-", "--stdin-filename=train.py") == []
     out = repository.lint(
-        SELECT,
+        *SELECT,
         "--diff-base=HEAD",
         "-",
         "--stdin-filename=train.py",

@@ -22,7 +22,7 @@ def test_findings_are_told_by_cell_in_the_rows_of_the_cell(tflint_perf: CommandL
     text = cell("# Training", "markdown")
     tflint_perf.write("n.ipynb", notebook(text, "!pip install x\n" + IMPORTS, TRAIN).decode())
     ran = tflint_perf("--select", "TFP406", "--output-format", "concise")
-    assert ran.out.startswith(f"n.ipynb:cell 3:{ROW}:9: TFP406 [*] ")
+    assert ran.out.startswith(f"n.ipynb:cell 3:{ROW}:9: TFP406 ")
     (found,) = json.loads(tflint_perf("--select", "TFP406", "--output-format", "json").out)
     assert (found["cell"], found["location"]["row"], found["noqa_row"]) == (3, ROW, ROW)
 
@@ -52,7 +52,7 @@ def test_a_cell_that_does_not_parse_hides_no_other(tflint_perf: CommandLine, bro
     trained = 3 if at < 2 else 2
     assert sorted(place[1].split(":")[0] for place in places) == sorted([str(at + 1), str(trained)])
     assert {place[2].rstrip(":") for place in places} == {"invalid-syntax", "TFP406"}
-    assert tflint_perf("--select", "TFP406", "--fix").code == 1
+    assert tflint_perf("--select", "TFP406", "--fix", "--unsafe-fixes").code == 1
     assert path.read_text() == cells(TRAIN_FIXED)
 
 
@@ -141,10 +141,10 @@ def test_a_fix_changes_its_lines_and_nothing_else(
         return json.dumps(whole, ensure_ascii=False, **style).replace("\n", ends)
 
     path = tflint_perf.write("n.ipynb", document(TRAIN))
-    diff = tflint_perf("--select", "TFP406", "--diff").out
+    diff = tflint_perf("--select", "TFP406", "--diff", "--unsafe-fixes").out
     assert diff.startswith("--- a/n.ipynb:cell 3\n+++ b/n.ipynb:cell 3\n@@ -5,4 +5,3 @@\n")
     assert re.findall(r"(?m)^[-+] .*", diff) == ["-        gc.collect()"]
-    assert tflint_perf("--select", "TFP406", "--fix").code == 0
+    assert tflint_perf("--select", "TFP406", "--fix", "--unsafe-fixes").code == 0
     assert path.read_bytes().decode() == document(TRAIN_FIXED)
     nbformat.validate(nbformat.read(path, as_version=nbformat.NO_CONVERT))
 
@@ -154,8 +154,8 @@ def test_the_only_statement_of_a_cell_can_be_taken_away(tflint_perf: CommandLine
     rest = "@tf.function\ndef f(x):\n    return x"
     for style in ([reset], reset):
         path = tflint_perf.write("n.ipynb", notebook("import tensorflow as tf", cell(style), rest).decode())
-        assert f"-{reset}\n" in tflint_perf("--select", "TFP408", "--diff").out
-        assert tflint_perf("--select", "TFP408", "--fix").code == 0
+        assert f"-{reset}\n" in tflint_perf("--select", "TFP408", "--diff", "--unsafe-fixes").out
+        assert tflint_perf("--select", "TFP408", "--fix", "--unsafe-fixes").code == 0
         empty: list[str] | str = [] if isinstance(style, list) else ""
         assert path.read_bytes() == notebook("import tensorflow as tf", cell(empty), rest)
 
@@ -163,7 +163,7 @@ def test_the_only_statement_of_a_cell_can_be_taken_away(tflint_perf: CommandLine
 def test_the_last_line_of_a_cell_is_no_news_in_a_difference(tflint_perf: CommandLine) -> None:
     for end in ("", "\n"):
         tflint_perf.write("n.ipynb", notebook(cell(IMPORTS + end), cell(TRAIN.rstrip() + end)).decode())
-        diff = tflint_perf("--select", "TFP406", "--diff").out
+        diff = tflint_perf("--select", "TFP406", "--diff", "--unsafe-fixes").out
         assert re.findall(r"(?m)^[-+] .*", diff) == ["-        gc.collect()"]
         assert "No newline" not in diff
 
@@ -183,7 +183,7 @@ def test_a_notebook_of_an_old_format_gets_one_line(tflint_perf: CommandLine, num
     old = {"nbformat": number, "nbformat_minor": 0, "metadata": {}, "worksheets": [{"cells": [code]}]}
     path = tflint_perf.write("old.ipynb", json.dumps(old))
     tflint_perf.write("a.py", SLOW)
-    ran = tflint_perf("--select", "TFP406", "--output-format", "concise", "--fix")
+    ran = tflint_perf("--select", "TFP406", "--output-format", "concise", "--fix", "--unsafe-fixes")
     assert ran.err == (
         f"tflint-perf: old.ipynb: a notebook of format {number}; "
         "`jupyter nbconvert --to notebook --inplace` brings it to format 4\n"
