@@ -22,6 +22,15 @@ def no_evidence_on_record(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def key_of_their_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tests sign what they keep with a key of theirs, and leave the user's alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        patch.delenv("TFLINT_PERF_CACHE_KEY", raising=False)
+        yield
+
+
 @pytest.fixture
 def tflint_perf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
     """The command line in an empty folder."""

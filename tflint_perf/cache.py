@@ -1,8 +1,9 @@
 """What earlier runs found out, in a folder of the project: findings and summaries, with what they depend on.
 
 An entry counts only while everything that it was made from is as it was: the file, the settings, the version of the
-tool, and what other files and folders had a say. Nothing in the folder is believed: what is not of the right form is
-as good as missing, nothing in it is ever run, and fixes are made from the code, never from an entry.
+tool, and what other files and folders had a say. Nothing in the folder is believed that the user's key did not sign:
+what a disk has damaged or a repository has brought along is as good as missing, as is what is not of the right form.
+Nothing in it is ever run, and fixes are made from the code, never from an entry.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+from tflint_perf.leftovers import sweep, temporary_beside
+from tflint_perf.signing import key, signature
 from tflint_perf.surroundings import Surroundings, digest_of
 
 NAME = ".tflint-perf-cache"
@@ -27,7 +30,8 @@ _MOST_VARIANTS = 8
 _MOST_BYTES = 64 * 1024 * 1024
 _KEPT_VERSIONS = 3
 
-# By variant: the digest of the file, the names of what had a say (as indexes), their digest, and what was found.
+# By variant: the digest of the file, the names of what had a say (as indexes), their digest, and what was found; on disk
+# also the signature of all that, with the file, the variant and the version.
 _Entry = list[Any]
 # A file, the variant, and the entry.
 News = tuple[str, str, _Entry]
@@ -59,7 +63,12 @@ class Cache:
                 [self._long(name) for name in names]
             ):
                 return value
-        except (TypeError, ValueError, AttributeError):  # there is none, or it is not of the right form
+        except (
+            TypeError,
+            ValueError,
+            AttributeError,
+            RecursionError,
+        ):  # there is none, or it is not of the right form
             pass
         return None
 
@@ -82,9 +91,9 @@ class Cache:
     def write(self) -> None:
         """Write what is new. Where that can't be done, the next run does the work again."""
         changed = [(number, shard) for number, shard in self._shards.items() if shard.changed]
-        if (
-            not changed or self._place.is_symlink()
-        ):  # whoever made the link may want something written elsewhere
+        if not changed or self._key is None:
+            return
+        if self._place.is_symlink():  # whoever made the link may want something written elsewhere
             return
         with suppress(OSError):
             self._make_folder()
@@ -98,8 +107,18 @@ class Cache:
         number = crc32(self._short(file).encode("utf-8", "surrogateescape")) % _SHARDS
         known = self._shards.get(number)
         if known is None:
-            known = self._shards[number] = _Shard(_read_json(self._folder / f"{number:02x}.json"))
+            data = _read_json(self._folder / f"{number:02x}.json") if self._key is not None else None
+            known = self._shards[number] = _Shard(data, self._sign)
         return known
+
+    @cached_property
+    def _key(self) -> bytes | None:
+        return key()
+
+    def _sign(self, short: str, variant: str, entry: _Entry) -> str:
+        """The signature of an entry: of nobody else's, and of no other version."""
+        said = json.dumps([self._folder.name, short, variant, *entry], separators=(",", ":"))
+        return signature(self._key or b"", said.encode("ascii"))
 
     def _short(self, name: str) -> str:
         return name.removeprefix(self._base)
@@ -110,6 +129,7 @@ class Cache:
 
     def _make_folder(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
+        sweep(self._folder, [entry.name for entry in self._folder.iterdir()])
         for name, text in ((".gitignore", "*\n"), ("CACHEDIR.TAG", _TAG), (NAME, "")):
             if not os.path.lexists(self._place / name):
                 (self._place / name).write_text(text, encoding="utf-8")
@@ -120,9 +140,14 @@ class Cache:
 
 
 class _Shard:
-    """Entries of some of the files, as they were read, and those that are new."""
+    """Entries of some of the files, as they were read, and those that are new.
 
-    def __init__(self, data: Any) -> None:
+    What was read is believed when it is asked for, if its signature is what `sign` says. To write it again needs no
+    belief: it keeps the signature that it has.
+    """
+
+    def __init__(self, data: Any, sign: Callable[[str, str, _Entry], str]) -> None:
+        self._sign = sign
         self._names: list[Any] = []
         self._files: dict[str, Any] = {}
         match data:
@@ -139,8 +164,11 @@ class _Shard:
         if file in self._new and variant in self._new[file]:
             return self._new[file][variant]
         variants = self._files.get(file)
-        entry = variants.get(variant) if isinstance(variants, dict) else None
-        return self._unfolded(entry)
+        signed = self._unfolded(variants.get(variant)) if isinstance(variants, dict) else None
+        if signed is None:
+            return None
+        *entry, by = signed
+        return entry if by == self._sign(file, variant, entry) else None
 
     def put(self, file: str, variant: str, entry: _Entry) -> None:
         self._new.setdefault(file, {})[variant] = entry
@@ -168,7 +196,8 @@ class _Shard:
             if isinstance(variants, dict):
                 unfolded = {variant: self._unfolded(entry) for variant, entry in variants.items()}
                 files[file] = {variant: entry for variant, entry in unfolded.items() if entry is not None}
-        for file, new in self._new.items():
+        for file, unsigned in self._new.items():
+            new = {variant: [*entry, self._sign(file, variant, entry)] for variant, entry in unsigned.items()}
             kept = {variant: entry for variant, entry in files.get(file, {}).items() if variant not in new}
             # What is of older contents will hardly come back.
             content = next(iter(new.values()))[0]
@@ -178,20 +207,20 @@ class _Shard:
         self._new = {}
         numbers: dict[str, int] = {}
         for variants in files.values():
-            for variant, (content, names, digest, value) in variants.items():
+            for variant, (content, names, digest, value, by) in variants.items():
                 folded = [numbers.setdefault(name, len(numbers)) for name in names]
-                variants[variant] = [content, folded, digest, value]
+                variants[variant] = [content, folded, digest, value, by]
         self._names, self._files = list(numbers), files
         return {"names": self._names, "files": files}
 
     def _unfolded(self, entry: Any) -> _Entry | None:
-        """An entry with its names in place of their indexes; None if it is not of the right form."""
+        """A signed entry with its names in place of their indexes; None if it is not of the right form."""
         match entry:
-            case [str(content), list(indexes), str(digest), value] if all(
+            case [str(content), list(indexes), str(digest), value, str(by)] if all(
                 type(index) is int and 0 <= index < len(self._names) and isinstance(self._names[index], str)
                 for index in indexes
             ):
-                return [content, [self._names[index] for index in indexes], digest, value]
+                return [content, [self._names[index] for index in indexes], digest, value, by]
         return None
 
 
@@ -250,15 +279,13 @@ def _read_json(file: Path) -> Any:
 
 def _write_whole(file: Path, data: Any) -> None:
     """Write a file in one step: whoever reads it finds the old or the new."""
-    import tempfile
-
-    descriptor, name = tempfile.mkstemp(suffix=".tmp", dir=file.parent)
+    descriptor, temporary = temporary_beside(file)
     try:
         with os.fdopen(descriptor, "w", encoding="ascii") as stream:
             json.dump(data, stream, separators=(",", ":"))
-        Path(name).replace(file)
+        temporary.replace(file)
     except OSError:
-        Path(name).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tflint_perf.errors import ChangedError
 from tflint_perf.ignoring import Ignored, Patterns, ignored_around
+from tflint_perf.leftovers import END, sweep, temporary_beside
 from tflint_perf.records import dataclass
 from tflint_perf.settings import Settings
 
@@ -130,6 +131,8 @@ class _Search:
         # An environment, whatever it is called; without its packages, the configuration lies in a project by mistake.
         if "pyvenv.cfg" in names and not names.isdisjoint(("lib", "Lib")) and not named:
             return []
+        if left := [name for name in names if name.endswith(END)]:
+            sweep(Path(folder.real), left)
         ignored = folder.ignored
         if self.settings.respect_gitignore:
             ignored = ignored.below(folder.real, ".gitignore" in names)
@@ -235,10 +238,7 @@ def replace_file(path: Path | str, old: bytes, new: bytes) -> None:
     status = target.stat()
     if not status.st_mode & 0o222 or not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, "read-only, so it was not changed", str(path))
-    import tempfile
-
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
-    temporary = Path(name)
+    descriptor, temporary = temporary_beside(target)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(new)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from pathlib import Path
+from threading import Thread
 
 from tflint_perf.cache import News
 from tflint_perf.forks import may_fork
@@ -95,10 +97,19 @@ def _one_by_one(batch: _Batch, settings: Settings, neighbours: Neighbours) -> It
 
 
 def _start(root: Path, place: Path | None, imported: frozenset[Path] | None) -> None:
-    """In a new process: what is learned of the files around lasts as long as the process."""
+    """In a new process: what is learned of the files around lasts as long as the process, that as long as its parent."""
+    Thread(target=_end_with_parent, daemon=True).start()
     global _neighbours
     _neighbours = Neighbours(root, place)
     _neighbours.imported = imported
+
+
+def _end_with_parent() -> None:
+    """End this process once the one that began it is gone, killed for instance: else it would wait for work for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _lint_batch(batch: _Batch, settings: Settings) -> _Linted:
