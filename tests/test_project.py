@@ -40,7 +40,7 @@ ADDED = SLOW.replace("    gc.collect()\n", "    gc.collect()  # noqa: E501, TFP4
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     monkeypatch.chdir(tmp_path)
-    return Settings(root=tmp_path, rules=CODES, fixable=CODES)
+    return Settings(root=tmp_path, rules=CODES, fixable=CODES, unsafe_fixes=True)
 
 
 def write(name: str, text: str | bytes) -> Path:
