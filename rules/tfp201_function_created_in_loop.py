@@ -61,8 +61,8 @@ class FunctionCreatedInLoop(Rule):
     ## What is left alone
 
     A factory that is called once, a function that a cache or an attribute keeps (`if self._step is None:`), and
-    one that is made behind a guard. The fix is refused where the function reads what the loop changes; it is
-    unsafe where the function draws random numbers, since each new function begins the same sequence again.
+    one that is made behind a guard. The fix is refused where the function reads what the loop changes; it is safe
+    only for a function that is known to do nothing but compute, of what cannot change and of tensors.
 
     ## Sources
 

@@ -54,8 +54,9 @@ class GraphOpInSessionLoop(Rule):
     Ops made before the loop, a loop that builds a graph and runs nothing, a loop of a few rounds
     (`for i in range(3)`), and a fresh graph per iteration (`with tf.Graph().as_default():` in the loop, or
     `reset_default_graph()`). The fix is refused where the loop changes what the op is made from, and for variables;
-    it is unsafe for random ops, for optimizers, for what takes in all that the graph holds (`merge_all`,
-    initializers), and for `Saver`, which deletes old checkpoints once it is the same one all along.
+    it is unsafe, since ops that are made later get other names and, where the graph has a seed, other random numbers;
+    `merge_all` and initializers take in what else the graph holds, and a `Saver` that is one all along deletes old
+    checkpoints.
 
     ## Sources
 

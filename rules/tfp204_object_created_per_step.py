@@ -69,7 +69,8 @@ class ObjectCreatedPerStep(Rule):
     what is given to `compile`, and, once an epoch, whatever depends on the epoch, but for variables to which the
     epoch's steps assign: these can take another value. The fix is given where the object holds no state between
     steps: losses, layers without weights, and `SGD` without momentum. A loss object, or a layer without weights, is made in
-    microseconds, in compiled code in each trace alone: the finding then gives no figure, and its fix saves no time.
+    microseconds, in compiled code in each trace alone: the finding then gives no figure, and its fix saves no time. The fix
+    is safe for losses that are only called; layers and optimizers have names that are numbered as they are made.
 
     ## Sources
 

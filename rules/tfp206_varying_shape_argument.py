@@ -64,7 +64,8 @@ class VaryingShapeArgument(Rule):
     Fixed shapes, one short last batch, `padded_shapes` without `None`, functions with an `input_signature` or
     `reduce_retracing`, and ragged tensors, whose lengths are no part of what is traced. The fix is refused for
     Python lists, each length of which is a structure of its own; with `jit_compile=True`, since XLA compiles each
-    shape for itself; and where the function reads the static shape.
+    shape for itself; and where the function reads the static shape. It is unsafe, since Python code in the function sees None
+    where it saw a size.
 
     ## Sources
 

@@ -47,7 +47,7 @@ class FileReadPerStep(Rule):
 
     Reads before the loop, once an epoch, behind a condition (but for settings) or a cache; writing; functions that a `tf.data` pipeline
     calls; a file that the loop writes itself; loops over the names of files that only predict. A read is moved
-    only where nothing in the loop writes files or may change what was read.
+    only where nothing in the loop writes files or may change what was read; that is unsafe, since other programs write files.
 
     ## Sources
 

@@ -56,7 +56,8 @@ class PersistentTape(Rule):
     ## What is left alone
 
     Tapes that are asked for two or more gradients or Jacobians, or for one in a loop; tapes that are returned,
-    passed on, kept or used by a nested function; a Jacobian that is computed row by row.
+    passed on, kept or used by a nested function; a Jacobian that is computed row by row. The fix is safe for
+    one `gradient` right behind the tape.
 
     ## Sources
 

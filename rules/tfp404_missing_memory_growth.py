@@ -115,5 +115,5 @@ def _set_growth(edit: Editor, first: cst.Import | cst.ImportFrom) -> Repair | Re
         "Set memory growth after the imports",
         [add_below(edit, last, lines, imports=imports)],
         safe=False,
-        may_change="how much memory TensorFlow takes, and when it runs out",
+        may_change="how much GPU memory TensorFlow takes",
     )

@@ -45,7 +45,8 @@ class GcInLoop(Rule):
 
     ## What is left alone
 
-    A collection once an epoch, at a debug flag, or behind `step % n` with `n` of 1,000 or more.
+    A collection once an epoch, at a debug flag, or behind `step % n` with `n` of 1,000 or more. The fix is unsafe:
+    whoever collects may have had a reason to, such as running out of memory.
 
     ## Sources
 

@@ -48,7 +48,8 @@ class StaleGraphReset(Rule):
     ## What is left alone
 
     Graph code of TensorFlow 1, and files that may be for either version; `clear_session()` where models are made or
-    loaded in the same loop, once an epoch, or behind a guard.
+    loaded in the same loop, once an epoch, or behind a guard. The fix is unsafe: functions of
+    TensorFlow 1 keep collections and a step in that graph, in version 2 as well.
 
     ## Sources
 

@@ -52,7 +52,8 @@ class MissingPrefetch(Rule):
     ## What is left alone
 
     Datasets kept in memory by `cache()` with nothing behind it, joined from inputs that are prefetched, of unknown
-    origin, or distributed by a strategy, which prefetches itself; loops that only look at a few elements.
+    origin, or distributed by a strategy, which prefetches itself; loops that only look at a few elements. The fix is
+    safe where nothing that the elements are made of can change before they are asked for: no files, generators or variables.
 
     ## Sources
 

@@ -56,8 +56,9 @@ class SequentialMap(Rule):
 
     Functions seen to be stateless, and those in sight that call what is not, unless automatic parallelization is off;
     even then, arithmetic on whole batches, which is no work. Python code that makes records to be written. Of Python code,
-    only what waits for files, or works in NumPy and its like, runs in parallel. The fix is safe only for stateless
-    functions: in parallel, random draws go to other elements.
+    only what waits for files, or works in NumPy and its like, runs in parallel. The fix is safe only for functions
+    that are known to do nothing but compute, on elements that nothing changes meanwhile: in parallel, random draws go to
+    other elements, and a variable is read before the step that changes it.
 
     ## Sources
 

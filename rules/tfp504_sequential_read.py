@@ -48,7 +48,8 @@ class SequentialRead(Rule):
     ## What is left alone
 
     One file; names of files that are not in sight; `cycle_length=1`; functions that read with Python code. The fix
-    is safe for `interleave` with a `cycle_length`, where the order stays; the others change the order of the records.
+    keeps the order of the records for `interleave` with a `cycle_length` alone, and is safe there if no file is read,
+    which somebody may write meanwhile.
 
     ## Sources
 

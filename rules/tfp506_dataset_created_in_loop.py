@@ -53,8 +53,8 @@ class DatasetCreatedInLoop(Rule):
 
     Inputs that change with the loop or may do so out of sight, such as `shuffle(seed=epoch)`, arrays that are shuffled
     in place, and what a call from elsewhere gives; loops of trials that train for several epochs each; what takes, skips,
-    repeats or prefetches elements of a dataset that was built before the loop. The fix is safe where each new dataset
-    would give the same elements.
+    repeats or prefetches elements of a dataset that was built before the loop. The fix is safe where all that the
+    dataset is made of is known not to change: not variables, growing lists, arrays that others hold, or files.
 
     ## Sources
 

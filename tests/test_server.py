@@ -131,6 +131,7 @@ def test_other_files_on_disk_have_their_say_and_are_read_again_on_save(tmp_path:
 
 def test_a_safe_fix_is_the_preferred_quick_fix(tmp_path: Path) -> None:
     (tmp_path / "tflint-perf.toml").write_text(CONFIG)
+
     async def session(client: Editor) -> None:
         uri = client.write_and_open("train.py", SLOW)
         (fix, *_) = await client.actions(uri, at_row(13))
@@ -178,6 +179,7 @@ def test_fix_all_makes_the_safe_fixes_and_no_others(tmp_path: Path) -> None:
 
 def test_the_fix_of_a_text_that_has_changed_since_is_not_made(tmp_path: Path) -> None:
     (tmp_path / "tflint-perf.toml").write_text(CONFIG)
+
     async def session(client: Editor) -> None:
         uri = client.write_and_open("train.py", SLOW)
         (fix,) = await client.actions(uri, only=[FIX_ALL])
@@ -451,6 +453,7 @@ def test_the_cells_of_a_notebook_are_one_program(tmp_path: Path) -> None:
 
 def test_fixes_and_suppressions_change_the_cell_that_they_are_about(tmp_path: Path) -> None:
     (tmp_path / "tflint-perf.toml").write_text(CONFIG)
+
     async def session(client: Editor) -> None:
         _, _, training, _ = client.open_notebook("n.ipynb", CELLS)
         source = CELLS[2][1]
@@ -495,6 +498,7 @@ def test_cells_that_change_come_and_go_are_followed(tmp_path: Path) -> None:
 
 def test_a_cell_that_does_not_parse_yet_hides_no_other(tmp_path: Path) -> None:
     (tmp_path / "tflint-perf.toml").write_text(CONFIG)
+
     async def session(client: Editor) -> None:
         _, _, training, last = client.open_notebook(
             "n.ipynb", [*CELLS[:3], ("python", "%%time\nfor x in y:\n")]
@@ -543,6 +547,7 @@ OF_NOTEBOOKS = [
 
 def test_what_notebooks_hold_beside_python_is_no_trouble(tmp_path: Path) -> None:
     (tmp_path / "tflint-perf.toml").write_text(CONFIG)
+
     async def session(client: Editor) -> None:
         uris = client.open_notebook("n.ipynb", OF_NOTEBOOKS)
         *quiet, training, gap = uris

@@ -173,8 +173,7 @@ def test_a_stranger_s_five_minutes_go_as_the_page_says(installed: Installed, tmp
     found = [command for code, command in codes if code != "0"]
     assert found == [
         "tflint-perf",
-        "tflint-perf --diff",
-        "tflint-perf --fix --quiet",
+        "tflint-perf --diff --unsafe-fixes --select TFP406",
         "tflint-perf --diff --unsafe-fixes --select TFP101",
     ], done.stdout + done.stderr
     assert codes[-2:] == [("0", "git commit --message Train faster"), ("0", "tflint-perf init")]

@@ -7,7 +7,7 @@ from tflint_perf.model.rewriting import Doubt
 from tflint_perf.rule import Repair
 
 # What compiling code may change.
-TRACED = "rounding, random numbers, and what Python code does, which runs only while it is traced"
+TRACED = "rounding, random draws, and when its Python code runs"
 
 
 def judged(message: str, edits: list[Edit], doubt: Doubt | None) -> Repair:
