@@ -317,3 +317,24 @@ def test_the_rules_do_see_something_in_them() -> None:
     texts = [HEAD + dedent(body) for body in (*ATTACKS.values(), *AHEAD.values())]
     changed = [text for text in texts if fixed(text, *OTHERS, unsafe=True) != text]
     assert len(changed) > len(texts) // 2
+
+
+# What may mean the import besides the call that goes.
+USES = [
+    "print(eval('gc').isenabled())",
+    "print(globals()['gc'])",
+    "__all__ = ['gc']",
+    "def tidy(collector: 'gc.Collector'): ...",
+]
+
+
+@pytest.mark.parametrize("use", USES)
+def test_an_import_stays_for_who_names_it_in_a_string(use: str) -> None:
+    text = f"{HEAD}for batch in dataset:\n    train(batch)\n    gc.collect()\n{use}\n"
+    assert fixed(text, "TFP406", unsafe=True) == text.replace("    gc.collect()\n", "")
+
+
+def test_an_import_that_nothing_names_goes_with_its_last_use() -> None:
+    text = f"{HEAD}for batch in dataset:\n    train(batch)\n    gc.collect()  # gc\n"
+    expected = text.replace("import gc\n", "").replace("gc.collect()  # gc", "# gc")
+    assert fixed(text, "TFP406", unsafe=True) == expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,9 @@ from tflint_perf.model.parts import SAME_FOR_ALL_CALLERS, Parts
 from tflint_perf.model.scopes import Class, Function, Loop
 from tflint_perf.model.syntax import names_read
 from tflint_perf.model.walk import Walk
+
+# They are given names as text, or all names that there are.
+_SEES_NAMES = re.compile(r"\b(?:eval|exec|globals|locals|vars|getattr|__dict__)\b")
 
 if TYPE_CHECKING:
     from tflint_perf.model.guards import Guard
@@ -149,8 +153,14 @@ class Model(Parts):
         return current
 
     def import_used_only_by(self, node: cst.CSTNode) -> cst.Import | None:
-        """The module's `import x` whose name nothing but `node` uses, and that imports nothing else."""
+        """The module's `import x` whose name nothing but `node` uses, and that imports nothing else.
+
+        What the code says in strings, annotations or `__all__`, and to `eval` and its like, may be a use of it, too.
+        """
         name = next((below.value for below in names_read(node)), "")
+        code = re.sub(r"#.*", "", self.text)
+        if not name or len(re.findall(rf"\b{name}\b", code)) > 2 or _SEES_NAMES.search(code):
+            return None
         bindings = self.walk.top.bindings.get(name, [])
         if len(bindings) != 1 or bindings[0].kind != "import" or len(self.walk.names.get(name, ())) != 1:
             return None
