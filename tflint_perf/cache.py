@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from tflint_perf.leftovers import sweep, temporary_beside
+from tflint_perf.leftovers import sweep, written_beside
 from tflint_perf.signing import key, signature
 from tflint_perf.surroundings import Surroundings, digest_of
 
@@ -279,14 +279,9 @@ def _read_json(file: Path) -> Any:
 
 def _write_whole(file: Path, data: Any) -> None:
     """Write a file in one step: whoever reads it finds the old or the new."""
-    descriptor, temporary = temporary_beside(file)
-    try:
-        with os.fdopen(descriptor, "w", encoding="ascii") as stream:
-            json.dump(data, stream, separators=(",", ":"))
+    text = json.dumps(data, separators=(",", ":"))
+    with written_beside(file, text.encode("ascii"), durable=False) as temporary:
         temporary.replace(file)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def _remove_shards(folder: Path) -> None:

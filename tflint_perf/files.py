@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tflint_perf.errors import ChangedError
 from tflint_perf.ignoring import Ignored, Patterns, ignored_around
-from tflint_perf.leftovers import END, sweep, temporary_beside
+from tflint_perf.leftovers import END, sweep, written_beside
 from tflint_perf.records import dataclass
 from tflint_perf.settings import Settings
 
@@ -238,20 +238,12 @@ def replace_file(path: Path | str, old: bytes, new: bytes) -> None:
     status = target.stat()
     if not status.st_mode & 0o222 or not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, "read-only, so it was not changed", str(path))
-    descriptor, temporary = temporary_beside(target)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(new)
-            file.flush()
-            os.fsync(file.fileno())
+    with written_beside(target, new, durable=True) as temporary:
         _give_owner(temporary, status)
         temporary.chmod(stat.S_IMODE(status.st_mode))
         if target.read_bytes() != old:
             raise ChangedError(errno.EBUSY, "changed while it was linted, so it was left alone", str(path))
         temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def _give_owner(path: Path, status: os.stat_result) -> None:

@@ -1,53 +1,100 @@
-"""Temporary files of our own: made beside what they will replace, and swept away where a run was killed before."""
+"""Temporary files of our own: made beside what they will replace, and swept away where a run was killed before.
+
+Whoever writes one holds a lock on it, which the system takes away when the process ends, however that comes about. On
+Windows nobody can remove a file that is open.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-import time
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-# `.train.py.tflint-perf-4711-1f2e3d4c.tmp`: hidden, of the process with that number.
-_OURS = re.compile(r"\..*\.tflint-perf-(\d+)-[0-9a-f]{8}\.tmp")
+# `.train.py.tflint-perf-1f2e3d4c5b6a7988.tmp`: hidden, and nobody else's.
+_OURS = re.compile(r"\..*\.tflint-perf-[0-9a-f]{16}\.tmp")
 END = ".tmp"
-# What takes longer to be written belongs to a process that is gone, whatever has its number now.
-_SECONDS = 3600
+_FLAGS = (
+    os.O_RDWR
+    | os.O_CREAT
+    | os.O_EXCL
+    | getattr(os, "O_BINARY", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+)
 
 
 def temporary_beside(target: Path) -> tuple[int, Path]:
     """A new, empty file beside `target`, open for writing: its descriptor and its path."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
     while True:
-        path = target.with_name(f".{target.name}.tflint-perf-{os.getpid()}-{os.urandom(4).hex()}{END}")
+        path = target.with_name(f".{target.name}.tflint-perf-{os.urandom(8).hex()}{END}")
         with suppress(FileExistsError):
-            return os.open(path, flags, 0o600), path
+            descriptor = os.open(path, _FLAGS, 0o600)
+            try:
+                # Another run may have swept it away before it had its lock.
+                if _lock(descriptor) and path.exists():
+                    return descriptor, path
+            except OSError:  # a file system without locks, where nobody sweeps
+                return descriptor, path
+            os.close(descriptor)
+
+
+@contextmanager
+def written_beside(target: Path, data: bytes, *, durable: bool) -> Iterator[Path]:
+    """A temporary file beside `target` that holds `data`, for a block that puts it in its place; gone if that fails.
+
+    A durable one is on the disk before the block begins, so that no power cut leaves an empty file in that place.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    descriptor, path = temporary_beside(target)
+    try:
+        with os.fdopen(descriptor, "wb", closefd=False) as file:
+            file.write(data)
+            file.flush()
+            if durable:
+                os.fsync(descriptor)
+        if os.name == "nt":  # where no open file gets another name; elsewhere the lock stays until it has
+            os.close(descriptor)
+        yield path
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    finally:
+        if os.name != "nt":
+            os.close(descriptor)
 
 
 def sweep(folder: Path, names: Iterable[str]) -> None:
-    """Remove those of the files in a folder that a process of ours left there, and that no living one writes."""
+    """Remove those of the files in a folder that are ours, and that no process writes."""
     for name in names:
-        ours = _OURS.fullmatch(name)
-        if ours is None:
-            continue
-        path = folder / name
-        with suppress(OSError):
-            if not path.is_symlink() and (_is_gone(int(ours[1])) or _is_old(path)):
-                path.unlink()
+        if _OURS.fullmatch(name):
+            with suppress(OSError):
+                _remove(folder / name)
 
 
-def _is_gone(process: int) -> bool:
-    if os.name == "nt":  # where a signal would end the process
-        return False
+def _remove(path: Path) -> None:
+    if os.name == "nt":
+        path.unlink()
+        return
+    descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
     try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
+        if _lock(descriptor):
+            path.unlink()
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool:
+    """Take the lock of a file, if nobody has it."""
+    if os.name == "nt":
         return True
-    except OSError:  # somebody else's
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
         return False
-    return False
-
-
-def _is_old(path: Path) -> bool:
-    return time.time() - path.stat().st_mtime > _SECONDS
+    return True

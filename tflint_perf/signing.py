@@ -75,13 +75,10 @@ def _read(file: Path) -> bytes | None:
 
 def _make(file: Path) -> None:
     """Make a key in one step: of two runs that do so at once, both get the key of the quicker one."""
-    from tflint_perf.leftovers import temporary_beside
+    from tflint_perf.leftovers import written_beside
 
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor, temporary = temporary_beside(file)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(os.urandom(_KEY_BYTES))
+    with written_beside(file, os.urandom(_KEY_BYTES), durable=True) as temporary:
         try:
             os.link(temporary, file)  # unless another run was quicker
         except FileExistsError:
@@ -89,5 +86,4 @@ def _make(file: Path) -> None:
         except OSError:  # a file system without links
             if not file.exists():
                 temporary.replace(file)
-    finally:
         temporary.unlink(missing_ok=True)
