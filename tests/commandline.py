@@ -32,6 +32,9 @@ def train(model, dataset, optimizer):
 SAFE = "--config=extend-safe-fixes = ['TFP406']"
 FIXED = SLOW.replace("        gc.collect()\n", "")
 GC_FINDING = "14:9: TFP406 "
+# One finding, whose fix is safe by itself, and what that makes of it.
+RENAMED = 'import tensorflow as tf\n\ntf.keras.mixed_precision.experimental.set_policy("mixed_float16")\n'
+RENAMED_FIXED = RENAMED.replace("experimental.set_policy", "set_global_policy")
 CLEAN = "import tensorflow as tf\n\nprint(tf.__version__)\n"
 BROKEN = "import tensorflow as tf\nimport gc\ndef f(:\n    gc.collect()\n"
 

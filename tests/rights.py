@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,10 @@ NOBODY = 65534
 @contextmanager
 def as_nobody(folder: Path) -> Iterator[None]:
     """Run without the superuser's rights; pytest's own folders down to `folder` stay open to whoever comes."""
-    for opened in (folder, *folder.parents[:2]):
+    temporary = Path(tempfile.gettempdir()).resolve()
+    for opened in (folder, *folder.parents):
+        if temporary not in opened.resolve().parents:
+            break
         opened.chmod(0o755)
     if not SUPERUSER:
         yield

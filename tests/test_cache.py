@@ -335,15 +335,22 @@ def test_git_ignores_the_cache(settings: Settings) -> None:
 
 def test_older_versions_make_room(settings: Settings) -> None:
     paths = write(one=SLOW)
-    for number in range(6):
-        old = PLACE / f"0.0.{number}"
+    names = [f"0.0.{number}-{number:024x}" for number in range(6)]
+    for number, name in enumerate(names):
+        old = PLACE / name
         old.mkdir(parents=True)
         (old / "00.json").write_text("{}")
         os.utime(old, (number, number))
     lint(paths, settings)
-    assert sorted(path.name for path in PLACE.iterdir() if path.is_dir()) == sorted(
-        ["0.0.4", "0.0.5", version()]
-    )
+    assert sorted(path.name for path in PLACE.iterdir() if path.is_dir()) == sorted([*names[4:], version()])
+
+
+def test_a_folder_that_is_no_version_of_the_cache_is_left_alone(settings: Settings) -> None:
+    for number in range(6):
+        (PLACE / f"notes{number}").mkdir(parents=True)
+        (PLACE / f"notes{number}" / "00.json").write_text("{}")
+    lint(write(one=SLOW), settings)
+    assert len(list(PLACE.glob("notes*/00.json"))) == 6
 
 
 @pytest.mark.skipif(

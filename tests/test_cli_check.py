@@ -68,7 +68,7 @@ def test_a_missing_path_names_the_nearest_and_the_rest_is_linted(tflint_perf: Co
     ran = tflint_perf(*SELECT, "trian.py", "train.py", "--output-format=concise")
     assert ran.code == 2
     assert ran.err == "tflint-perf: trian.py: no such file or folder (did you mean `train.py`?)\n"
-    assert ran.out.startswith(f"train.py:{GC_FINDING}")
+    assert ran.out.startswith(f"train.py:{GC_FINDING}[*] ")
     assert "All checks passed" not in ran.out
 
 

@@ -6,17 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.commandline import BROKEN, CLEAN, FIXED, SAFE, SLOW, CommandLine
+from tests.commandline import BROKEN, CLEAN, FIXED, RENAMED, RENAMED_FIXED, SAFE, SLOW, CommandLine
 
 SELECT = ("--select=TFP406", SAFE)
 BOTH = ("--select=TFP101,TFP406", SAFE)
 
 
 def test_fix_applies_what_is_safe_by_itself(tflint_perf: CommandLine) -> None:
-    set_up = 'import tensorflow as tf\n\ntf.keras.mixed_precision.{}("mixed_float16")\n'
-    script = tflint_perf.write("train.py", set_up.format("experimental.set_policy"))
+    script = tflint_perf.write("train.py", RENAMED)
     assert tflint_perf("--fix", "--select=TFP602", "train.py").code == 0
-    assert script.read_text() == set_up.format("set_global_policy")
+    assert script.read_text() == RENAMED_FIXED
+
+
+def test_fix_leaves_what_is_unsafe_by_itself(tflint_perf: CommandLine) -> None:
+    script = tflint_perf.write("train.py", SLOW)
+    assert tflint_perf("--fix", "--select=TFP406", "train.py").code == 1
+    assert script.read_text() == SLOW
 
 
 def test_fix_applies_safe_fixes_and_says_how_many(tflint_perf: CommandLine) -> None:

@@ -51,14 +51,14 @@ def test_the_format_comes_from_the_command_line_the_environment_or_the_configura
     train.write("tflint-perf.toml", "output-format = 'json'\n")
     assert train(*SELECT).out.startswith("[")
     monkeypatch.setenv("TFLINT_PERF_OUTPUT_FORMAT", "concise")
-    assert train(*SELECT).out.startswith(f"train.py:{GC_FINDING}")
+    assert train(*SELECT).out.startswith(f"train.py:{GC_FINDING}[*] ")
     assert train(*SELECT, "--output-format=github").out.startswith("::error ")
 
 
 def test_the_report_can_be_written_to_a_file(train: CommandLine) -> None:
     ran = train(*SELECT, "-o", "report.txt", "--output-format=concise")
     assert (ran.code, ran.out, ran.err) == (1, "", "")
-    assert (train.folder / "report.txt").read_text().startswith(f"train.py:{GC_FINDING}")
+    assert (train.folder / "report.txt").read_text().startswith(f"train.py:{GC_FINDING}[*] ")
 
 
 def test_quiet_shows_the_findings_alone(train: CommandLine) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commandline import CLEAN, FIXED, SLOW
+from tests.commandline import CLEAN, RENAMED, RENAMED_FIXED, SLOW
 
 ROOT = Path(__file__).parent.parent
 CONFIG = """\
@@ -20,7 +20,7 @@ repos:
     rev: {revision}
     hooks:
       - id: {hook}
-        args: [--select=TFP406, --output-format=concise]
+        args: ["--select=TFP406,TFP602", --output-format=concise]
 """
 
 
@@ -109,11 +109,10 @@ def test_the_hook_leaves_excluded_files_alone(workshop: Workshop, repository: Pa
 
 def test_the_fixing_hook_rewrites_the_file_and_then_passes(workshop: Workshop, repository: Path) -> None:
     script = repository / "train.py"
-    script.write_text(SLOW)
-    (repository / "tflint-perf.toml").write_text("extend-safe-fixes = ['TFP406']\n")
+    script.write_text(RENAMED)
     first = workshop.run(repository, "tflint-perf-fix")
     assert first.returncode == 1, first.stdout + first.stderr
     assert "files were modified by this hook" in first.stdout
-    assert script.read_text() == FIXED
+    assert script.read_text() == RENAMED_FIXED
     second = workshop.run(repository, "tflint-perf-fix")
     assert second.returncode == 0, second.stdout + second.stderr

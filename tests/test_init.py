@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 import yaml
 
-from tests.commandline import BROKEN, CLEAN, SLOW, CommandLine, Ran
+from tests.commandline import BROKEN, CLEAN, RENAMED, SLOW, CommandLine, Ran
 from tests.rights import as_nobody
 from tflint_perf.catalogue import catalogue
 from tflint_perf.config import toml_of
@@ -265,8 +265,7 @@ def commands(ran: Ran) -> list[str]:
 
 
 def test_what_comes_next_can_be_run(tflint_perf: CommandLine) -> None:
-    renamed = 'tf.keras.mixed_precision.experimental.set_policy("mixed_float16")\n'
-    ran = init(tflint_perf, **{"train.py": SLOW + renamed})
+    ran = init(tflint_perf, **{"train.py": SLOW, "set_up.py": RENAMED})
     assert commands(ran) == ["tflint-perf", "tflint-perf rule TFP101", "tflint-perf --diff"]
     assert [tflint_perf(*command.split()[1:]).code for command in commands(ran)] == [1, 0, 1]
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 
-from tests.commandline import BROKEN, CLEAN, FIXED, SLOW, CommandLine
+from tests.commandline import BROKEN, CLEAN, FIXED, RENAMED, RENAMED_FIXED, SLOW, CommandLine
 from tests.editor import CAPABILITIES, Editor, applied, editor
 
 ROOT = Path(__file__).parent.parent
 FIX_ALL = "source.fixAll.tflint-perf"
-# What takes the example's fix for safe: those of `train.py` are not by themselves.
+# What takes the example's fixes for safe, which they are not by themselves.
 CONFIG = "extend-safe-fixes = ['TFP406', 'TFP408']\n"
 SUPPRESSED = SLOW.replace("gc.collect()", "gc.collect()  # noqa: TFP406")
 # The training is in another file: only there does it show that this function runs once a step.
@@ -130,15 +130,13 @@ def test_other_files_on_disk_have_their_say_and_are_read_again_on_save(tmp_path:
 
 
 def test_a_safe_fix_is_the_preferred_quick_fix(tmp_path: Path) -> None:
-    (tmp_path / "tflint-perf.toml").write_text(CONFIG)
-
     async def session(client: Editor) -> None:
-        uri = client.write_and_open("train.py", SLOW)
-        (fix, *_) = await client.actions(uri, at_row(13))
+        uri = client.write_and_open("train.py", RENAMED)
+        (fix, *_) = await client.actions(uri, at_row(2))
         assert (fix.kind, fix.is_preferred) == ("quickfix", True)
-        assert fix.title.endswith(" (TFP406)")
-        assert [shown.code for shown in fix.diagnostics or ()] == ["TFP406"]
-        assert applied(SLOW, (await client.edits(fix))[uri]) == FIXED
+        assert fix.title.endswith(" (TFP602)")
+        assert [shown.code for shown in fix.diagnostics or ()] == ["TFP602"]
+        assert applied(RENAMED, (await client.edits(fix))[uri]) == RENAMED_FIXED
 
     in_editor(tmp_path, session)
 
@@ -160,8 +158,7 @@ def test_an_unsafe_fix_says_so_and_does_what_the_command_line_does(tflint_perf: 
 
 
 def test_fix_all_makes_the_safe_fixes_and_no_others(tmp_path: Path) -> None:
-    (tmp_path / "tflint-perf.toml").write_text(CONFIG)
-    twice = SLOW + SLOW.partition("gc.set_threshold(50_000)\n")[2].replace("train(", "train_again(")
+    twice = SLOW + RENAMED.splitlines()[-1] + "\n" + RENAMED.splitlines()[-1] + "\n"
 
     async def session(client: Editor) -> None:
         assert FIX_ALL in (client.offered.code_action_provider.code_action_kinds or ())  # type: ignore[union-attr]
@@ -170,7 +167,7 @@ def test_fix_all_makes_the_safe_fixes_and_no_others(tmp_path: Path) -> None:
             (fix,) = await client.actions(uri, at_row(0), [wanted])
             assert fix.kind == FIX_ALL
         made = applied(twice, (await client.edits(fix))[uri])
-        assert made == twice.replace("        gc.collect()\n", "")
+        assert made == twice.replace("experimental.set_policy", "set_global_policy")
         client.change(uri, made)
         assert await client.actions(uri, only=[FIX_ALL]) == []
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import sys
 from collections.abc import Callable, Iterable
@@ -29,6 +30,9 @@ _SHARDS = 64
 _MOST_VARIANTS = 8
 _MOST_BYTES = 64 * 1024 * 1024
 _KEPT_VERSIONS = 3
+# Nothing else in the folder is taken for ours: somebody may have named one that holds more than the cache.
+_VERSION = re.compile(r".+-[0-9a-f]{24}")
+_SHARD = re.compile(r"[0-9a-f]{2}\.json")
 
 # By variant: the digest of the file, the names of what had a say (as indexes), their digest, and what was found; on disk
 # also the signature of all that, with the file, the variant and the version.
@@ -93,15 +97,15 @@ class Cache:
         changed = [(number, shard) for number, shard in self._shards.items() if shard.changed]
         if not changed or self._key is None:
             return
-        if self._place.is_symlink():  # whoever made the link may want something written elsewhere
+        # Whoever made a link may want something written elsewhere.
+        if self._place.is_symlink() or self._folder.is_symlink():
             return
         with suppress(OSError):
             self._make_folder()
             for number, shard in changed:
                 file = self._folder / f"{number:02x}.json"
-                shard.merge(_read_json(file))  # another process may have written meanwhile
-                shard.drop(lambda short: not os.path.lexists(self._long(short)))
-                _write_whole(file, shard.packed())
+                now = _read_json(file)  # another process may have written meanwhile
+                _write_whole(file, json.dumps(shard.packed(now, self._is_gone), separators=(",", ":")))
 
     def _shard(self, file: str) -> _Shard:
         number = crc32(self._short(file).encode("utf-8", "surrogateescape")) % _SHARDS
@@ -127,13 +131,19 @@ class Cache:
         # Not a `Path` for each of the names: a run in which nothing has changed asks for all of them.
         return short if os.path.isabs(short) else f"{self._base}{short}"  # noqa: PTH117
 
+    def _is_gone(self, short: str) -> bool:
+        return not os.path.lexists(self._long(short))
+
     def _make_folder(self) -> None:
+        is_ours = is_all_ours(self._place)
         self._folder.mkdir(parents=True, exist_ok=True)
-        sweep(self._folder, [entry.name for entry in self._folder.iterdir()])
-        for name, text in ((".gitignore", "*\n"), ("CACHEDIR.TAG", _TAG), (NAME, "")):
-            if not os.path.lexists(self._place / name):
-                (self._place / name).write_text(text, encoding="utf-8")
-        others = [folder for folder in self._place.iterdir() if folder.is_dir() and folder != self._folder]
+        sweep(self._folder)
+        if is_ours:
+            sweep(self._place)
+            for name, text in _MARKS.items():
+                if not os.path.lexists(self._place / name):
+                    _write_whole(self._place / name, text)
+        others = [folder for folder in _versions(self._place) if folder != self._folder]
         others.sort(key=lambda folder: folder.stat().st_mtime)
         for old in others[: max(0, len(others) - _KEPT_VERSIONS + 1)]:
             _remove_shards(old)
@@ -142,17 +152,12 @@ class Cache:
 class _Shard:
     """Entries of some of the files, as they were read, and those that are new.
 
-    What was read is believed when it is asked for, if its signature is what `sign` says. To write it again needs no
-    belief: it keeps the signature that it has.
+    What was read is believed when it is asked for, and kept when that is written, if its signature is what `sign` says.
     """
 
     def __init__(self, data: Any, sign: Callable[[str, str, _Entry], str]) -> None:
         self._sign = sign
-        self._names: list[Any] = []
-        self._files: dict[str, Any] = {}
-        match data:
-            case {"names": list(names), "files": dict(files)}:
-                self._names, self._files = names, files
+        self._names, self._files = _parts(data)
         self._new: dict[str, dict[str, _Entry]] = {}
         self._untold: list[News] = []
 
@@ -164,11 +169,8 @@ class _Shard:
         if file in self._new and variant in self._new[file]:
             return self._new[file][variant]
         variants = self._files.get(file)
-        signed = self._unfolded(variants.get(variant)) if isinstance(variants, dict) else None
-        if signed is None:
-            return None
-        *entry, by = signed
-        return entry if by == self._sign(file, variant, entry) else None
+        signed = self._signed(file, variant, variants.get(variant)) if isinstance(variants, dict) else None
+        return None if signed is None else signed[:-1]
 
     def put(self, file: str, variant: str, entry: _Entry) -> None:
         self._new.setdefault(file, {})[variant] = entry
@@ -178,24 +180,16 @@ class _Shard:
         untold, self._untold = self._untold, []
         return untold
 
-    def merge(self, data: Any) -> None:
-        """Start from what is on disk now, which may be newer than what was read."""
-        self._names, self._files = [], {}
-        match data:
-            case {"names": list(names), "files": dict(files)}:
-                self._names, self._files = names, files
-
-    def drop(self, is_gone: Any) -> None:
-        """Forget files that are gone."""
-        self._files = {file: entries for file, entries in self._files.items() if not is_gone(file)}
-
-    def packed(self) -> dict[str, Any]:
-        """All entries, each name written once."""
+    def packed(self, now: Any, is_gone: Callable[[str], bool]) -> dict[str, Any]:
+        """All entries of files that are not gone, each name written once: those on disk by `now`, and the new ones."""
+        self._names, self._files = _parts(now)
         files: dict[str, dict[str, _Entry]] = {}
         for file, variants in self._files.items():
-            if isinstance(variants, dict):
-                unfolded = {variant: self._unfolded(entry) for variant, entry in variants.items()}
-                files[file] = {variant: entry for variant, entry in unfolded.items() if entry is not None}
+            given = variants if isinstance(variants, dict) else {}
+            signed = {variant: self._signed(file, variant, entry) for variant, entry in given.items()}
+            believed = {variant: entry for variant, entry in signed.items() if entry is not None}
+            if believed and not is_gone(file):
+                files[file] = believed
         for file, unsigned in self._new.items():
             new = {variant: [*entry, self._sign(file, variant, entry)] for variant, entry in unsigned.items()}
             kept = {variant: entry for variant, entry in files.get(file, {}).items() if variant not in new}
@@ -213,8 +207,19 @@ class _Shard:
         self._names, self._files = list(numbers), files
         return {"names": self._names, "files": files}
 
+    def _signed(self, file: str, variant: str, folded: Any) -> _Entry | None:
+        """An entry with its names in place of their indexes, and its signature; None if that is not ours."""
+        try:
+            signed = self._unfolded(folded)
+            return (
+                signed
+                if signed is not None and signed[-1] == self._sign(file, variant, signed[:-1])
+                else None
+            )
+        except RecursionError:  # whoever read it had a deeper stack
+            return None
+
     def _unfolded(self, entry: Any) -> _Entry | None:
-        """A signed entry with its names in place of their indexes; None if it is not of the right form."""
         match entry:
             case [str(content), list(indexes), str(digest), value, str(by)] if all(
                 type(index) is int and 0 <= index < len(self._names) and isinstance(self._names[index], str)
@@ -224,7 +229,20 @@ class _Shard:
         return None
 
 
-_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# This folder is a cache of tflint-perf.\n"
+def _parts(data: Any) -> tuple[list[Any], dict[str, Any]]:
+    """The names and the files of a shard; none where it is not of the right form."""
+    match data:
+        case {"names": list(names), "files": dict(files)}:
+            return names, files
+    return [], {}
+
+
+# What tells that a folder is a cache of ours, and what makes git and backups leave it alone.
+_MARKS = {
+    NAME: "",
+    ".gitignore": "*\n",
+    "CACHEDIR.TAG": "Signature: 8a477f597d28d172789f06886806bc55\n# This folder is a cache of tflint-perf.\n",
+}
 
 
 def version() -> str:
@@ -277,16 +295,49 @@ def _read_json(file: Path) -> Any:
         return None
 
 
-def _write_whole(file: Path, data: Any) -> None:
+def _write_whole(file: Path, text: str) -> None:
     """Write a file in one step: whoever reads it finds the old or the new."""
-    text = json.dumps(data, separators=(",", ":"))
     with written_beside(file, text.encode("ascii"), durable=False) as temporary:
         temporary.replace(file)
 
 
+def is_all_ours(place: Path) -> bool:
+    """Whether nothing but the cache belongs into the folder, or would once it is there."""
+    if place.name == NAME or (place / NAME).is_file():
+        return True
+    return not place.is_dir() or not any(place.iterdir())
+
+
+def remove_ours(place: Path) -> None:
+    """Remove the cache from a folder that may hold other things too, and the folder if it does not.
+
+    Raises:
+        OSError: something is left that is ours.
+    """
+    for folder in _versions(place):
+        _remove_shards(folder)
+    sweep(place)
+    for name, text in _MARKS.items():
+        if (place / name).is_file() and (place / name).read_text(encoding="utf-8", errors="replace") == text:
+            (place / name).unlink()
+    if not any(place.iterdir()):
+        place.rmdir()
+
+
+def _versions(place: Path) -> list[Path]:
+    """The folders of this and of other versions; a link is none, wherever it may lead."""
+    return [
+        folder
+        for folder in place.iterdir()
+        if _VERSION.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink()
+    ]
+
+
 def _remove_shards(folder: Path) -> None:
-    """Remove the shards of another version; what else lies there is left alone."""
+    """Remove the shards of a version; what else lies there is left alone."""
     with suppress(OSError):
-        for file in folder.glob("*.json"):
-            file.unlink()
+        sweep(folder)
+        for file in folder.iterdir():
+            if _SHARD.fullmatch(file.name):
+                file.unlink()
         folder.rmdir()

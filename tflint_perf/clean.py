@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tflint_perf.cache import NAME
+from tflint_perf.cache import NAME, is_all_ours, remove_ours
 from tflint_perf.config import nearest_config
 from tflint_perf.files import reason
 from tflint_perf.problems import ConfigError
@@ -31,14 +31,17 @@ def remove_cache(here: Path, named: str | None = None) -> str:
     if not folder.is_dir():
         return f"No cache at {folder}"
     # A variable that names the wrong folder must not cost anyone their files.
-    if folder.name != NAME and any(folder.iterdir()) and not (folder / NAME).is_file():
+    if not is_all_ours(folder):
         raise ConfigError(
             f"not removed, for it is not called {NAME} and has no file of that name", str(folder)
         )
-    from shutil import rmtree  # which takes a while to import, and every run asks where the cache is
-
     try:
-        rmtree(folder)
+        if folder.name == NAME:
+            from shutil import rmtree  # which takes a while to import, and every run asks where the cache is
+
+            rmtree(folder)
+        else:
+            remove_ours(folder)
     except OSError as error:
         raise ConfigError(f"not removed: {reason(error)}", str(folder)) from None
     return f"Removed the cache at {folder}"

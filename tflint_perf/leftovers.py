@@ -67,8 +67,13 @@ def written_beside(target: Path, data: bytes, *, durable: bool) -> Iterator[Path
             os.close(descriptor)
 
 
-def sweep(folder: Path, names: Iterable[str]) -> None:
-    """Remove those of the files in a folder that are ours, and that no process writes."""
+def sweep(folder: Path, names: Iterable[str] | None = None) -> None:
+    """Remove those of the files in a folder that are ours, and that no process writes; `names` are all there are."""
+    if names is None:
+        try:
+            names = os.listdir(folder)  # noqa: PTH208 (no `Path` for each)
+        except OSError:
+            return
     for name in names:
         if _OURS.fullmatch(name):
             with suppress(OSError):

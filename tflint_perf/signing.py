@@ -13,6 +13,8 @@ from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
+from tflint_perf.leftovers import sweep, written_beside
+
 # Whoever shares a cache between machines, in CI for instance, gives them the same key.
 VARIABLE = "TFLINT_PERF_CACHE_KEY"
 _KEY_BYTES = 32
@@ -70,14 +72,15 @@ def _read(file: Path) -> bytes | None:
         if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
             return None
         data = stream.read(_KEY_BYTES + 1)
+    if status.st_nlink > 1:  # a run was killed between its two names
+        sweep(file.parent)
     return data if len(data) == _KEY_BYTES else None
 
 
 def _make(file: Path) -> None:
     """Make a key in one step: of two runs that do so at once, both get the key of the quicker one."""
-    from tflint_perf.leftovers import written_beside
-
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    sweep(file.parent)
     with written_beside(file, os.urandom(_KEY_BYTES), durable=True) as temporary:
         try:
             os.link(temporary, file)  # unless another run was quicker

@@ -111,7 +111,8 @@ class Surroundings:
 
     def digest_of_all(self, names: Iterable[str]) -> str:
         """One digest of several files and folders, in their order."""
-        return digest_of("".join(map(self.digest, names)).encode())
+        # Apart from each other: that of a folder which is not there is empty.
+        return digest_of(" ".join(map(self.digest, names)).encode())
 
 
 def _listing(folder: str) -> Listing:
