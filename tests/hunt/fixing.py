@@ -1,0 +1,20 @@
+"""A program with the fixes made that the tool takes for safe."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from tflint_perf.fix import fix_source
+from tflint_perf.registry import all_rules
+from tflint_perf.settings import Settings
+from tflint_perf.source import Source
+
+ALL = frozenset(all_rules())
+
+
+def fixed(text: str, fixable: Collection[str] = ALL) -> tuple[str, list[str]]:
+    """The program after its safe fixes, of these rules, and the codes of those that were made."""
+    settings = Settings(root=Path(), rules=ALL, fixable=frozenset(fixable))
+    done = fix_source(Source.from_bytes(text.encode(), "program.py"), settings)
+    return done.source.text, [finding.code for finding in done.applied]
