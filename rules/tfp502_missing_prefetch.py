@@ -112,6 +112,7 @@ def _prefetch(edit: Editor, consumption: Consumption, end: cst.Call | None) -> R
     """Prefetch where the dataset is built, at the `end` of the only way to do that, else where it is consumed."""
     model, node = edit.model, consumption.node
     if end is not None and _has_one_use(model, end):
+        changed: cst.BaseExpression = end
         autotuned, imports = autotune(edit, end)
         added = append(edit, end, f".prefetch({autotuned})")
     elif not isinstance(node, cst.Name | cst.Attribute | cst.Call) or node.lpar:
@@ -119,9 +120,10 @@ def _prefetch(edit: Editor, consumption: Consumption, end: cst.Call | None) -> R
     elif consumption.value.kind != "dataset":
         return Refusal("it is an iterator already", node)
     else:
+        changed = node
         autotuned, imports = autotune(edit, node)
         added = edit.edit(edit.end(node), edit.end(node), f".prefetch({autotuned})")
-    doubt = model.rewriting.doubt_of_reading_ahead(consumption.value)
+    doubt = model.rewriting.doubt_of_reading_ahead(consumption.value, changed)
     return judged(f"Add `.prefetch({autotuned})`", [*imports, added], doubt)
 
 

@@ -127,5 +127,5 @@ def _doubt(model: Model, call: cst.Call, given: cst.BaseExpression, nature: Natu
         return Doubt("the order of the elements")
     before = call.func.value if isinstance(call.func, cst.Attribute) else call
     return model.rewriting.doubt_of_mapping_ahead(given) or model.rewriting.doubt_of_reading_ahead(
-        model.value(before)
+        model.value(before), call
     )

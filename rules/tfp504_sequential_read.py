@@ -141,7 +141,7 @@ def _doubt(model: Model, call: cst.Call, given: cst.BaseExpression | None) -> Do
         return Doubt("the elements, if they depend on what else is read")
     before = call.func.value if isinstance(call.func, cst.Attribute) else call
     return model.rewriting.doubt_of_mapping_ahead(given) or model.rewriting.doubt_of_reading_ahead(
-        model.value(before)
+        model.value(before), call
     )
 
 

@@ -104,6 +104,9 @@ def _one_an_act(model: Model, uses: Sequence[RemovedUse]) -> Iterator[RemovedUse
 
 def _update(uses: Sequence[RemovedUse], edit: Editor) -> Repair | Refusal:
     module = "mixed_precision" if "mixed_precision" not in edit.model.walk.names else "experimental"
+    other = edit.model.precision.bound_twice()
+    if other is not None:
+        return Refusal("what it is imported as stands for something else, too", other)
     edits: list[Edit] = []
     for use in uses:
         if isinstance(use.node, cst.Import | cst.ImportFrom):

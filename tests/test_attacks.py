@@ -147,6 +147,14 @@ ATTACKS = {
                 return value * 2
             train(doubled(batch))
         """,
+    "a function whose decorator's arguments do something": """
+        kept = []
+        for batch in dataset:
+            @tf.function(jit_compile=bool(kept.append(1)))
+            def doubled(value):
+                return value * 2
+            train(doubled(batch))
+        """,
     "a function whose traces are counted": """
         for batch in dataset:
             doubled = tf.function(lambda value: value * 2)
@@ -251,6 +259,11 @@ ATTACKS = {
         except AttributeError:
             print("new")
         """,
+    "an old name that stands for something else as well": """
+        mixed = 1
+        from tensorflow.keras.mixed_precision import experimental as mixed
+        mixed.set_policy("float32")
+        """,
     "an old name in a function that is tried": """
         def set_up():
             tf.keras.mixed_precision.experimental.set_policy("mixed_float16")
@@ -278,6 +291,12 @@ AHEAD = {
     "files that are read in parallel": """
         files = tf.data.Dataset.list_files("*.tfrecord").interleave(tf.data.TFRecordDataset, cycle_length=4)
         for batch in files.map(tf.io.decode_raw).batch(2):
+            train(batch)
+        """,
+    "a pipeline that is shown": """
+        doubled = tf.data.Dataset.range(6).map(lambda n: tf.cast(n, tf.float32)).batch(2)
+        print(doubled)
+        for batch in doubled:
             train(batch)
         """,
     "a shuffle that goes on in the next round": """

@@ -30,7 +30,7 @@ _VARYING = (
     (re.compile(r"\bline \d+"), "line"),
     (re.compile(r"[^\s\"'(]*program\.py:\d+"), "program.py"),
     (re.compile(r"(Dataset):\d+( transformation with iterator: )[\w:\[\]]+"), r"\1\2"),
-    (re.compile(r"\b(?:Parallel)?(Map|Interleave)(?:V\d)?Dataset(?:V\d)?\b"), r"\1Dataset"),
+    (re.compile(r"(passed to )\w*?(Map|Interleave)(?:V\d)?Dataset(?:V\d)?\b"), r"\1\2Dataset"),
 )
 
 

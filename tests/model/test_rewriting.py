@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import libcst as cst
 import pytest
 
 from tests.model.support import here, model_of
@@ -138,6 +139,10 @@ UNKNOWN = {
     + "def f(v):\n    seen.append(v)\n    return v\nfor i in range(3):\n    here(tf.data.Dataset.from_tensor_slices(x).map(f))\n",
     "a map that draws": X
     + "for i in range(3):\n    here(tf.data.Dataset.from_tensor_slices(x).map(lambda v: v + tf.random.normal([])))\n",
+    "a function whose default is what a variable holds": (
+        "w = tf.Variable(1.0)\nfor i in range(3):\n    here(tf.function(lambda v, a=float(w[0]): v * a))\n"
+    ),
+    "a function whose default may fail": "n = 0\nfor i in range(3):\n    print(i)\n    here(tf.function(lambda v, a=1 / n: v * a))\n",
     "a map that is an object": X
     + "for i in range(3):\n    here(tf.data.Dataset.from_tensor_slices(x).map(Scale(2)))\n",
     "a map that calls Python": X
@@ -165,6 +170,8 @@ UNKNOWN = {
     "in a program that holds weakly": "import weakref\nfor i in range(3):\n    here(tf.constant(1.0))\n",
     "in a program that replaces an op": "tf.constant = print\nfor i in range(3):\n    here(tf.constant(1.0))\n",
     "where settings change on the way": "for i in range(3):\n    keras.backend.set_floatx('float64')\n    here(tf.zeros([2]))\n",
+    "where settings are handed on": "for i in range(3):\n    list(map(keras.backend.set_floatx, ['float64']))\n    here(tf.zeros([2]))\n",
+    "where settings are asked for by a text": "for i in range(3):\n    getattr(keras.backend, 'set_floatx')('float64')\n    here(tf.zeros([2]))\n",
     "where any name may be imported": "from helpers import *\nfor i in range(3):\n    here(tf.constant(1.0))\n",
 }
 
@@ -248,9 +255,47 @@ AHEAD = {
 
 @pytest.mark.parametrize(("made", "known"), AHEAD.values(), ids=AHEAD.keys())
 def test_a_pipeline_may_run_ahead_where_nothing_that_it_reads_changes(made: str, known: bool) -> None:
-    model = model_of(f"w = tf.Variable(1)\ndataset = {made}\nhere(dataset)\n")
-    value = model.value(here(model).args[0].value)
-    assert (model.rewriting.doubt_of_reading_ahead(value) is None) is known
+    assert (doubt_of_reading(f"dataset = {made}\nfor batch in dataset:\n    pass\n") is None) is known
+
+
+SIGHTINGS = {
+    "only gone over": ("for batch in dataset:\n    pass\n", False),
+    "gone over with a counter": ("for i, batch in enumerate(dataset):\n    pass\n", False),
+    "given to Keras": (
+        "model = keras.Sequential([keras.layers.Dense(1)])\nmodel.fit(dataset)\nfor batch in dataset:\n    pass\n",
+        False,
+    ),
+    "zipped, and gone over": (
+        "for batch in tf.data.Dataset.zip((dataset, dataset)):\n    pass\nfor batch in dataset:\n    pass\n",
+        False,
+    ),
+    "printed": ("print(dataset)\nfor batch in dataset:\n    pass\n", True),
+    "printed as part of a text": ("print(f'{dataset}')\nfor batch in dataset:\n    pass\n", True),
+    "asked for its class": ("print(type(dataset))\nfor batch in dataset:\n    pass\n", True),
+    "put into a list": ("kept = [dataset]\nfor batch in dataset:\n    pass\n", True),
+    "printed by another name": ("same = dataset\nprint(same)\nfor batch in dataset:\n    pass\n", True),
+    "printed with a stage more": ("print(dataset.take(1))\nfor batch in dataset:\n    pass\n", True),
+    "given a tag": ("dataset.tag = 1\nfor batch in dataset:\n    pass\n", True),
+    "handed to a function": ("show(dataset)\nfor batch in dataset:\n    pass\n", True),
+}
+
+
+@pytest.mark.parametrize(("use", "seen"), SIGHTINGS.values(), ids=SIGHTINGS.keys())
+def test_a_pipeline_may_be_of_another_class_where_nobody_sees_more_than_its_elements(
+    use: str, seen: bool
+) -> None:
+    assert (doubt_of_reading(f"dataset = tf.data.Dataset.range(3).batch(2)\n{use}") is not None) is seen
+
+
+def doubt_of_reading(source: str) -> Doubt | None:
+    """What is said of the dataset that `source` makes first."""
+    model = model_of(f"w = tf.Variable(1)\n{source}")
+    made = next(
+        binding.value
+        for binding in model.walk.top.bindings["dataset"]
+        if isinstance(binding.value, cst.BaseExpression)
+    )
+    return model.rewriting.doubt_of_reading_ahead(model.value(made), made)
 
 
 def test_a_doubt_points_at_what_may_change() -> None:

@@ -9,6 +9,7 @@ import libcst as cst
 
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.names import canonical
+from tflint_perf.model.scopes import Scope
 from tflint_perf.model.syntax import descendants, dotted_name, last_name
 from tflint_perf.records import dataclass
 
@@ -91,19 +92,29 @@ class Precision:
             elif isinstance(node, cst.Name) and name.startswith(f"{_GONE}."):
                 yield RemovedUse(node, name.removeprefix(f"{_GONE}."))
 
+    def bound_twice(self) -> cst.CSTNode | None:
+        """Another binding of a name that the removed module, or a thing of it, is imported by."""
+        for scope, name in self._names_of_module():
+            bindings = scope.bindings[name]
+            if len(bindings) > 1:
+                return next(
+                    (b.node for b in bindings if not canonical(b.imported).startswith(_GONE)),
+                    bindings[0].node,
+                )
+        return None
+
     def _candidates(self) -> Iterator[cst.Name | cst.Attribute]:
-        experimental = self._walk.attributes.get("experimental", ())
-        yield from experimental
-        modules = frozenset(experimental)
-        bound = {
-            name
-            for scope in self._walk.scopes.values()
-            for name, bindings in scope.bindings.items()
-            if any(canonical(binding.imported).startswith(_GONE) for binding in bindings)
-            or any(binding.value in modules for binding in bindings)
-        }
-        for name in sorted(bound):
+        yield from self._walk.attributes.get("experimental", ())
+        for name in sorted({name for _, name in self._names_of_module()}):
             yield from self._walk.names.get(name, ())
+
+    def _names_of_module(self) -> Iterator[tuple[Scope, str]]:
+        """The names that the removed module, or a thing of it, is bound to, each with its scope."""
+        modules = frozenset(self._walk.attributes.get("experimental", ()))
+        for scope in self._walk.scopes.values():
+            for name, bindings in scope.bindings.items():
+                if any(canonical(b.imported).startswith(_GONE) or b.value in modules for b in bindings):
+                    yield scope, name
 
     def _is_compat(self, node: cst.CSTNode) -> bool:
         """Whether a name is that of TensorFlow 1, spelled `tf.compat.v1`."""

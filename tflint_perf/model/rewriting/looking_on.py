@@ -35,6 +35,11 @@ _MODULES = (
 _SETTINGS = ("tf.config.", "keras.config.", "keras.backend.set_", "keras.mixed_precision.set", "keras.utils.set_random_seed",
              "tf.experimental.numpy.", "tf.enable_", "tf.disable_", "np.set", "np.errstate", "tf.debugging.", "tf.random.set_seed",
              "tf.set_random_seed", "tf.device", "tf.keras.backend.set_", "keras.saving.", "keras.utils.custom_object")  # fmt: skip
+# The same by their own names, whoever gives them: `K.set_floatx`, `for setting in (backend.set_floatx,)`.
+_SETTERS = frozenset({"set_floatx", "set_epsilon", "set_image_data_format", "set_global_policy", "set_dtype_policy", "set_policy",
+                      "set_seed", "set_random_seed", "set_backend", "seterr", "seterrcall", "set_printoptions",
+                      "run_functions_eagerly", "experimental_run_functions_eagerly", "set_soft_device_placement",
+                      "enable_op_determinism", "set_learning_phase"})  # fmt: skip
 
 
 def first_onlooker(infer: Inference) -> Doubt | None:
@@ -120,10 +125,22 @@ def _asks_identity(node: cst.Comparison) -> bool:
 
 
 def _settings_in_passing(infer: Inference) -> Iterator[cst.CSTNode]:
-    """Settings that a loop or a function changes: nobody knows before which iteration."""
+    """Settings that a loop or a function changes, or that are handed on: nobody knows before which iteration."""
     for calls in infer.walk.calls.values():
         for call in calls:
-            if infer.names.qualified(call.func).startswith(_SETTINGS):
-                place = infer.place(call)
-                if place.block.function is not None or place.block.loop is not None:
-                    yield call
+            if infer.names.qualified(call.func).startswith(_SETTINGS) and _is_in_passing(infer, call):
+                yield call
+    for name in _SETTERS:
+        for node in (*infer.walk.attributes.get(name, ()), *infer.walk.names.get(name, ())):
+            parent = infer.walk.parents.get(node)
+            called = isinstance(parent, cst.Call) and parent.func is node
+            if not isinstance(parent, cst.ImportAlias) and (not called or _is_in_passing(infer, node)):
+                yield node
+    for call in infer.walk.calls.get("getattr", ()):
+        if call.args and infer.names.dotted(call.args[0].value):
+            yield call
+
+
+def _is_in_passing(infer: Inference, node: cst.CSTNode) -> bool:
+    block = infer.place(node).block
+    return block.function is not None or block.loop is not None

@@ -60,11 +60,19 @@ class Purity:
             callee = made.func if isinstance(made, cst.Call) else made
             if self._names.qualified(callee) != "tf.function" or depth:
                 return Doubt("what its decorator does", decorator)
+            of_given = self._of_arguments(made, move, None, depth) if isinstance(made, cst.Call) else None
+            if of_given is not None:
+                return of_given
         if node.params.star_kwarg is not None or isinstance(node.params.star_arg, cst.Param):
             return _of_call_unseen(node)
         for param in function.parameters:
-            if param.default is not None and self._natures.of(param.default) != "fixed":
+            if param.default is None:
+                continue
+            if self._natures.of(param.default) != "fixed":
                 return if_it_changes(param, f"`{param.name.value}`")
+            of_default = self._of(param.default, move, None, depth)
+            if of_default is not None:
+                return of_default
         if isinstance(node, cst.Lambda):
             return self._of(node.body, move, function, depth)
         return _first(
@@ -76,14 +84,22 @@ class Purity:
         match node:
             case cst.Assign(value=value):
                 return self.may_fail(value)
-            case cst.FunctionDef():
-                return any(isinstance(decorator.decorator, cst.Call) for decorator in node.decorators)
+            case cst.FunctionDef() | cst.Lambda():
+                function = self._infer.walk.functions[node]
+                return any(
+                    isinstance(decorator.decorator, cst.Call) for decorator in function.decorators
+                ) or any(
+                    param.default is not None and self.may_fail(param.default)
+                    for param in function.parameters
+                )
             case cst.Call():
                 name = self._names.qualified(node.func)
                 if name in ("tf.constant", "tf.convert_to_tensor"):
                     return len(node.args) != 1 or not isinstance(node.args[0].value, cst.Integer | cst.Float)
-                makes_function = name == "tf.function" and len(node.args) == 1
-                return not makes_function and not (name.startswith("keras.losses.") and not node.args)
+                if name == "tf.function" and len(node.args) == 1:
+                    made = node.args[0].value
+                    return isinstance(made, cst.Lambda) and self.may_fail(made)
+                return not (name.startswith("keras.losses.") and not node.args)
         return not isinstance(node, _LITERALS)
 
     # Statements and expressions

@@ -15,6 +15,7 @@ from tflint_perf.model.rewriting.natures import Natures
 from tflint_perf.model.rewriting.places import Places, bound_by
 from tflint_perf.model.rewriting.pure import Purity
 from tflint_perf.model.rewriting.read_ahead import ReadAhead
+from tflint_perf.model.rewriting.sightings import Sightings
 from tflint_perf.model.rewriting.unchanging import Unchanging
 from tflint_perf.model.scopes import Loop
 from tflint_perf.model.values import Value
@@ -30,6 +31,7 @@ class Rewriting:
         self._purity = Purity(infer, calls, unchanging, self._natures)
         self._places = Places(infer, unchanging, self._natures)
         self._ahead = ReadAhead(infer, self._purity)
+        self._sightings = Sightings(infer)
 
     def doubt_of_moving(self, nodes: Sequence[cst.CSTNode], loop: Loop) -> Doubt | None:
         """What may change where `nodes`, an expression or statements of `loop`, are evaluated once, above the loop."""
@@ -41,9 +43,12 @@ class Rewriting:
             found = found or self._places.doubt(node, move, fails=self._purity.may_fail(node))
         return found
 
-    def doubt_of_reading_ahead(self, dataset: Value) -> Doubt | None:
-        """What may change where elements of a dataset are made before they are asked for, several at a time."""
-        return self.doubt_of_the_file or self._ahead.doubt(dataset)
+    def doubt_of_reading_ahead(self, dataset: Value, node: cst.BaseExpression) -> Doubt | None:
+        """What may change where elements of a dataset are made before they are asked for, several at a time.
+
+        `node` gives the dataset that becomes an object of another class.
+        """
+        return self.doubt_of_the_file or self._ahead.doubt(dataset) or self._sightings.doubt(node)
 
     def doubt_of_mapping_ahead(self, function: cst.BaseExpression) -> Doubt | None:
         """What may change where a function that is given to a dataset runs for several elements at a time."""
