@@ -24,6 +24,38 @@ AGAINST = {
     "a list of tensors asked": ("found = 0.0 in [loss, loss]", "a tensor is looked for"),
     "rows by `zip`": ("for a, b in zip(tf.square(x), tf.abs(x)):\n    loss += a * b", "gone over by `zip`"),
     "a tensor taken apart": ("a, b = tf.transpose(x)", "taken apart on the host"),
+    "a gradient that is turned round and zipped": (
+        "with tf.GradientTape() as tape:\n    loss = tf.reduce_mean(x * w)\ngrads = tape.gradient(loss, w)\n"
+        "for g, v in zip(grads * -1, [w]):\n    v.assign(g)",
+        "a tensor is gone over by `zip`",
+    ),
+    "one gradient that is zipped": (
+        "with tf.GradientTape() as tape:\n    loss = tf.reduce_mean(x * w)\n"
+        "for g, v in zip(tape.gradient(loss, w), [w]):\n    v.assign(g)",
+        "a tensor is gone over by `zip`",
+    ),
+    "a sum over a tensor": ("loss = sum(tf.square(x))", "a tensor is gone over by `sum`"),
+    "a counter over a tensor": (
+        "for i, row in enumerate(tf.square(x)):\n    loss += row",
+        "a tensor is gone over by `enumerate`",
+    ),
+    "rows as arguments": ("loss = tf.stack([*tf.square(x)])", "a tensor is taken apart by `*`"),
+    "rows as arguments of a call": (
+        "loss = tf.add_n(tf.nest.flatten(*tf.square(x)))",
+        "a tensor is taken apart by `*`",
+    ),
+    "a comprehension over a tensor": (
+        "loss = tf.add_n([row * 2.0 for row in tf.square(x)])",
+        "a tensor is gone over by a comprehension",
+    ),
+    "a function that is mapped": (
+        "loss = tf.add_n(list(map(tf.abs, tf.square(x))))",
+        "a tensor is gone over by `map`",
+    ),
+    "a target of several names": (
+        "for a, b in tf.stack([x, x]):\n    loss += a * b",
+        "a tensor is taken apart on the host",
+    ),
     "a string": ("return 'fine', loss", "it returns a string"),
     "a size": ("size = x.shape[0]\nreturn loss, size", "it returns a size"),
 }
@@ -34,6 +66,17 @@ FOR_IT = {
     "clipped gradients": (
         "gradients, _ = tf.clip_by_global_norm([loss, loss], 1.0)\nfor a, b in zip(gradients, [w, w]):\n    b.assign(a)"
     ),
+    "gradients that are turned round and zipped": (
+        "with tf.GradientTape() as tape:\n    loss = tf.reduce_mean(x * w)\ngrads = tape.gradient(loss, [w])\n"
+        "for g, v in zip([-g for g in grads], [w]):\n    v.assign(g)"
+    ),
+    "a list of a gradient": (
+        "with tf.GradientTape() as tape:\n    loss = tf.reduce_mean(x * w)\nfor g, v in zip([tape.gradient(loss, w)], [w]):\n    v.assign(g)"
+    ),
+    "a plain loop over a tensor": "for row in tf.square(x):\n    loss += row",
+    "a counter over a list": "for i, row in enumerate([x, x]):\n    loss += tf.reduce_sum(row)",
+    "a comprehension over parts": "loss = tf.add_n([tf.reduce_sum(part) for part in tf.split(x, 2)])",
+    "a sum of parts": "loss = sum([tf.reduce_sum(x), tf.reduce_mean(x)])",
     "parts of a split": "a, b = tf.split(x, 2)",
     "a condition on a size": "if x.shape[0] > 3:\n    raise ValueError()",
     "the greater tensor": "loss = tf.maximum(loss, 1.0)",

@@ -872,6 +872,17 @@ def test_a_step_that_reads_what_its_method_makes_stays_where_a_loop_calls_that()
     assert note.startswith("no fix: a loop calls `replay`, and each call would trace it anew (line ")
 
 
+def test_no_function_is_made_in_one_that_runs_on_each_batch() -> None:
+    source = PREAMBLE + (
+        "def update(model, x, y):\n    for _ in range(20):\n"
+        + inline(8)
+        + "def learn(model, x, y):\n    update(model, x, y)\n"
+        + "for model in models:\n    for x, y in dataset:\n        learn(model, x, y)\n        model(x)\n"
+    )
+    (note,) = notes("TFP101", source)
+    assert note.startswith("no fix: a loop calls `update`, and each call would trace it anew (line ")
+
+
 STALE = {
     "a model made anew for each trial": (
         "for trial in range(9):\n    model = tf.keras.Sequential()\n    for x, y in dataset:\n        step(x, y)\n",

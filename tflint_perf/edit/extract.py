@@ -56,15 +56,19 @@ def _home(edit: Editor, stretch: Stretch, name: str) -> _Home | Refusal:
     nested = _Home(stretch.loop.node, edit.fresh_name(name), [])
     sites = model.calls.sites(function) if function is not None else []
     again = next((site for site in sites if model.loops.innermost_loop(site) is not None), None)
-    if function is None or again is None:
+    per_batch = function is not None and model.loops.is_function_per_batch(function)
+    if function is None or (again is None and not per_batch):
         return nested
-    anew = Refusal(f"a loop calls `{function.name}`, and each call would trace it anew", again)
+    anew = Refusal(
+        f"a loop calls `{function.name}`, and each call would trace it anew", again or function.node
+    )
     if function.outer is not None or function.decorators:
         return anew
     given = model.crossings.parameters_read(stretch, function)
     if given is None:
-        # A function that is given a model may get another one with each call; a method trains its object's own.
-        return nested if function.owner is None else anew
+        # A function that is given a model may get another one with each call; a method trains its object's own. To trace
+        # once for each call pays where that is an epoch.
+        return nested if function.owner is None and not per_batch else anew
     if function.owner is None:
         return replace(nested, node=function.node, given=given)
     owner = function.positional[0] if function.positional else ""

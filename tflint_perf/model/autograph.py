@@ -7,27 +7,25 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tflint_perf.model.bounds import is_shape
+from tflint_perf.model.calls import CallGraph
+from tflint_perf.model.going_over import GoingOver
 from tflint_perf.model.infer import Inference
 from tflint_perf.model.named_calls import builtin_or_qualified
 from tflint_perf.model.obstacles import Obstacle
 from tflint_perf.model.scopes import Binding, Function
+from tflint_perf.model.structures import Structures
 from tflint_perf.model.syntax import descendants_here, is_name, last_statement, target_names
 
 # Builtins that ask each tensor of a list whether it is true, or which of two is greater.
-# Ops that give one tensor, whatever is made of it.
-_OF_ONE_TENSOR = frozenset(
-    f"tf.{name}"
-    for name in ("transpose", "stack", "concat", "reshape", "cast", "squeeze", "expand_dims", "convert_to_tensor", "gather",
-                 "constant", "shape", "square", "abs", "sqrt", "exp", "multiply", "add", "subtract", "matmul")
-)  # fmt: skip
 _COMPARING = frozenset({"sorted", "max", "min", "all", "any"})
 
 
 class AutoGraph:
     """Answers what stands against code that tensors steer."""
 
-    def __init__(self, infer: Inference) -> None:
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
         self._infer = infer
+        self._going_over = GoingOver(infer, Structures(infer, calls))
 
     def reason(self, node: cst.CSTNode, function: Function | None) -> str:
         """Why a node can't be traced where tensors come to it; "" where nothing is known against it."""
@@ -35,13 +33,10 @@ class AutoGraph:
             case cst.If() if self._is_tensor(node.test):
                 return self._of_branch(node, function)
             case cst.Call():
-                return self._of_call(node)
+                return self._of_call(node) or self._going_over.reason(node)
             case cst.Comparison(comparisons=[cst.ComparisonTarget(cst.In() | cst.NotIn(), among)]):
                 return "a tensor is looked for on the host" if self._holds_tensors(among) else ""
-            case cst.Assign(targets=[cst.AssignTarget(cst.Tuple() | cst.List())], value=cst.Call() as call):
-                if self._infer.names.qualified(call.func) in _OF_ONE_TENSOR:
-                    return "a tensor is taken apart on the host"
-        return ""
+        return self._going_over.reason(node)
 
     def of_return(self, statement: cst.Return) -> Obstacle | None:
         """A result that a graph gives as a tensor, or can't give: a string, a size."""
@@ -70,22 +65,6 @@ class AutoGraph:
                 return self._is_tensor(node.left) or self._is_tensor(node.right)
         return self._infer.value(node).kind == "tensor"
 
-    def _is_one_tensor(self, node: cst.BaseExpression) -> bool:
-        """Whether a value is surely one tensor, rather than the list that a tape or an op gives: what a model or such an op
-        gave, with that name alone."""
-        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        values = (
-            [b.value if b.kind == "assign" and b.path == () else None for b in found[1]] if found else [node]
-        )
-        return all(
-            isinstance(value, cst.Call)
-            and (
-                self._infer.names.qualified(value.func) in _OF_ONE_TENSOR
-                or (self._infer.value(value.func).kind in ("model", "layer") and self._is_tensor(value))
-            )
-            for value in values
-        )
-
     def _holds_tensors(self, node: cst.BaseExpression) -> bool:
         value = self._infer.value(node)
         items = value.items or ((value.element,) if value.element is not None else ())
@@ -94,8 +73,6 @@ class AutoGraph:
     def _of_call(self, call: cst.Call) -> str:
         name = builtin_or_qualified(self._infer, call.func)
         given = [arg.value for arg in call.args if not arg.star and arg.keyword is None]
-        if name == "zip" and any(map(self._is_one_tensor, given)):
-            return "a tensor is gone over by `zip`"
         if name not in _COMPARING or not given:
             return ""
         compared = given if len(given) > 1 else []

@@ -66,6 +66,7 @@ class Loops:
         self._kinds: dict[Loop, LoopKind] = {}
         self._per_step: dict[Function, bool] = {}
         self._repeated: dict[Function, bool] = {}
+        self._per_batch: dict[Function, bool] = {}
         self._own_judges: dict[Function, bool] = {}
         self._innermost: dict[cst.CSTNode, Loop | None] = {}
 
@@ -275,6 +276,21 @@ class Loops:
         sites = self._calls.sites(function)
         if any(self.training_loop(call) is not None for call in sites):
             return True
+        return [caller for call in sites if (caller := self._calls.function_at(call)) is not None]
+
+    def is_function_per_batch(self, function: Function) -> bool:
+        """Whether a function runs per step, or once for each batch of a loop around, which it may train on several times."""
+        return self.is_function_per_step(function) or leads_to(function, self._per_batch, self._gets_batches)
+
+    def _gets_batches(self, function: Function) -> bool | list[Function]:
+        """Whether a loop over batches calls the function, or else the functions that call it."""
+        sites = self._calls.sites(function)
+        for call in sites:
+            loop = self.innermost_loop(call)
+            while loop is not None:
+                if loop.iterable is not None and self.takes_batches(loop.iterable):
+                    return True
+                loop = loop.parent
         return [caller for call in sites if (caller := self._calls.function_at(call)) is not None]
 
     def may_be_per_step(self, node: cst.CSTNode) -> bool:

@@ -43,7 +43,7 @@ class Tracing:
         self._walk = infer.walk
         self._host_calls = HostCalls(infer, calls)
         self._between_calls = BetweenCalls(infer, calls, in_place)
-        self._autograph = AutoGraph(infer)
+        self._autograph = AutoGraph(infer, calls)
         self._host_conditions = HostConditions(infer, calls, self._between_calls)
         self._side_effects = SideEffects(infer, calls, self._between_calls)
         self._looked_at: set[cst.CSTNode] = set()
