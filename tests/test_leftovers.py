@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.commandline import SLOW, CommandLine
+from tests.hunt import kills
 from tflint_perf.leftovers import sweep, temporary_beside
-
-FILES = 40
 
 
 def leave(target: Path) -> Path:
@@ -55,37 +50,8 @@ def test_no_link_is_swept(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux says whose child a process is")
 @pytest.mark.parametrize("seconds", [0.4, 0.7, 1.0])
-def test_a_killed_run_loses_nothing_and_leaves_no_process(tflint_perf: CommandLine, seconds: float) -> None:
-    texts = {f"m{number}.py": SLOW + f"\nNUMBER = {number}\n" for number in range(FILES)}
-    for name, text in texts.items():
-        tflint_perf.write(name, text)
-    command = [sys.executable, "-m", "tflint_perf", "--select=TFP406", "--fix", "--unsafe-fixes", "--jobs=2"]
-    run = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL)
-    time.sleep(seconds)
-    run.send_signal(signal.SIGKILL)
-    run.wait()
-    patience = time.monotonic() + 60
-    while living(run.pid) and time.monotonic() < patience:
-        time.sleep(0.05)
-    assert living(run.pid) == []
-    for name, text in texts.items():
-        now = (tflint_perf.folder / name).read_text()
-        assert now in (text, text.replace("        gc.collect()\n", ""))
-    tflint_perf("--select=TFP406", "--fix", "--unsafe-fixes")
-    assert sorted(path.name for path in tflint_perf.folder.glob("*")) == sorted(
-        [*texts, *([".tflint-perf-cache"] if (tflint_perf.folder / ".tflint-perf-cache").exists() else [])]
-    )
-    assert list(tflint_perf.folder.glob(".*.tmp")) == []
-
-
-def living(session: int) -> list[int]:
-    """The processes of a session that have not ended."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:  # it ended meanwhile
-            continue
-        if int(fields[3]) == session and fields[0] != "Z":
-            found.append(int(stat.parent.name))
-    return found
+def test_a_killed_run_loses_nothing_and_leaves_nothing(tmp_path: Path, seconds: float) -> None:
+    texts = kills.write_files(tmp_path)
+    kills.killed(tmp_path, seconds)
+    assert kills.losses(tmp_path, texts) == []
+    assert kills.leavings(tmp_path, texts) == []

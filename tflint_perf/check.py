@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from functools import cache, partial
@@ -13,6 +14,7 @@ from tflint_perf.abstract import abstract_module
 from tflint_perf.asking import InternalError, Reports, guarded, reports_of, tolerant
 from tflint_perf.catalogue import catalogue
 from tflint_perf.finding import Finding, Fix
+from tflint_perf.layout import odd_line
 from tflint_perf.linked import Linked
 from tflint_perf.model import Model
 from tflint_perf.model.outside import NOTHING, Outside
@@ -227,12 +229,13 @@ def _findings(
 
     positions = guarded("positions", partial(Positions, model.module, model.text))
     editor = Editor(model, positions, source)
+    barred = _unwritable(source) if any(report.fix is not None for _, report in reports) else ""
     findings = [
         finding
         for rule, report in reports
         if (
             finding := tolerant(
-                rule, partial(_finding, rule, report, model, editor, positions, source), problems
+                rule, partial(_finding, rule, report, model, editor, positions, source, barred), problems
             )
         )
     ]
@@ -244,12 +247,36 @@ def _findings(
     return tuple(remaining), suppressed
 
 
+def _unwritable(source: Source) -> str:
+    """Why no fix can be made in a file, whatever it does; "" where any can."""
+    from tflint_perf.syntax import is_too_new
+
+    odd = odd_line(source.text)
+    if odd is not None:
+        at, what = odd
+        return f"no fix: {what} (line {source.place(at).row})"
+    new = is_too_new(source.text)
+    if new is None:
+        return ""
+    running = ".".join(map(str, sys.version_info[:2]))
+    place = source.place(source.offset(new.row, 1))
+    return f"no fix: the file is not for Python {running}, which runs this, and can't tell whether a fix breaks it (line {place.row})"
+
+
 def _finding(
-    rule: type[Rule], report: Report, model: Model, editor: Editor, positions: Positions, source: Source
+    rule: type[Rule],
+    report: Report,
+    model: Model,
+    editor: Editor,
+    positions: Positions,
+    source: Source,
+    barred: str,
 ) -> Finding:
     node = report.node
     fix, note = None, None
-    if report.fix is not None:
+    if report.fix is not None and barred:
+        note = barred
+    elif report.fix is not None:
         made = report.fix(editor)
         if isinstance(made, Refusal):
             note = f"no fix: {made.reason}{_line(made.node, editor)}"

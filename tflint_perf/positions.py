@@ -78,17 +78,17 @@ class Positions:
         module._codegen(state)
         self._spans = state.spans
         if "\f" in text:
-            self._add_form_feeds(module, text)
+            self._add_dropped(module, text)
 
-    def _add_form_feeds(self, module: cst.Module, text: str) -> None:
-        """Move what stands behind a form feed that libcst dropped, as it does in front of a statement."""
+    def _add_dropped(self, module: cst.Module, text: str) -> None:
+        """Move what stands behind a form feed that is not in the tree, and behind white space in front of one."""
         code = module.code
         dropped: list[int] = []
         at = 0
         for character in text:
             if at < len(code) and code[at] == character:
                 at += 1
-            elif character == "\f":
+            else:
                 dropped.append(at)
         if dropped:
             self._spans = {

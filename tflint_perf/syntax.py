@@ -38,12 +38,25 @@ def fault_of(text: str) -> Fault | None:
     except SyntaxError as told:
         import libcst as cst
 
+        from tflint_perf.trees import whole_module
+
         try:
-            cst.parse_module(text)
+            whole_module(text)
         except cst.ParserSyntaxError as error:
             return _as_told(told, Fault(error.raw_line, error.raw_column + 1, error.message))
         except RecursionError:  # for whoever parses it to tell
             return None
+    except (ValueError, RecursionError, MemoryError, OverflowError):
+        pass
+    return None
+
+
+def is_too_new(text: str) -> Fault | None:
+    """Where a text that libcst parses is not for this Python, which can't tell whether a fix would break it."""
+    try:
+        _compile(text)
+    except SyntaxError as told:
+        return Fault(told.lineno or 1, told.offset or 1, told.msg)
     except (ValueError, RecursionError, MemoryError, OverflowError):
         pass
     return None

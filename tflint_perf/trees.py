@@ -9,6 +9,8 @@ from contextlib import contextmanager
 
 import libcst as cst
 
+from tflint_perf.layout import without_feeds
+
 # Deeply nested code needs deep recursion, in the walk and in code generation.
 _RECURSION_LIMIT = 8_000
 # The check that a node has by itself, also where several threads parse at once.
@@ -24,6 +26,11 @@ def whole_module(text: str) -> cst.Module:
     cst.CSTNode.__post_init__ = _unchecked  # type: ignore[method-assign,assignment]
     try:
         return cst.parse_module(text)
+    except cst.ParserSyntaxError:
+        plain = without_feeds(text) if "\f" in text else text
+        if plain == text:
+            raise
+        return cst.parse_module(plain)
     finally:
         cst.CSTNode.__post_init__ = _CHECKED  # type: ignore[method-assign]
 

@@ -1,15 +1,15 @@
-"""`python -m tests.hunt`: both hunts, or the one that is named, with its options."""
+"""`python -m tests.hunt`: all hunts, or the one that is named, with its options."""
 
 from __future__ import annotations
 
 import sys
 from importlib import import_module
 
-HUNTS = ("mutated", "programs")
+HUNTS = ("kills", "mutated", "programs")
 
 
 def main(arguments: list[str]) -> int:
-    """0 where no hunt found anything. Options without a hunt are for both."""
+    """0 where no hunt found anything. Options without a hunt are for all."""
     named = arguments[:1] if arguments[:1] and arguments[0] in HUNTS else list(HUNTS)
     given = arguments[1:] if len(named) == 1 else arguments
     # One imports TensorFlow, the other needs none of it.

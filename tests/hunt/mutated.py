@@ -7,6 +7,7 @@ name nothing that is not there, and be shown by `--diff` as `--fix` writes it.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from collections import Counter
@@ -17,11 +18,12 @@ from typing import NamedTuple
 
 from tests.hunt.corpus import Program, is_fixable, own_programs, programs_in, tested_programs
 from tests.hunt.examine import Examined, Failure, difference, examine
-from tests.hunt.lines import compiles
+from tests.hunt.lines import compiles, rows_of
 from tests.hunt.mutations import mutations
 from tests.hunt.newer import NEWER
 from tests.hunt.shrink import shrunk
 
+_CODING = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 # The command line takes longer than everything else.
 _DIFFED = 20
 
@@ -71,15 +73,22 @@ def _made(random: Random, text: str, which: str) -> str:
 
 def _data(text: str) -> tuple[str, bytes] | None:
     """A text that this Python takes, and its bytes."""
-    encoding = next(
-        (it for it in ("latin-1", "ascii") if it in text.split("\n\n")[0][:200] and "coding" in text[:200]),
-        "utf-8",
-    )
+    encoding = _declared(text)
     try:
         data = text.encode(encoding)
     except UnicodeEncodeError:
         return None
     return (text, data) if compiles(text.removeprefix("\ufeff")) else None
+
+
+def _declared(text: str) -> str:
+    """The encoding that one of the first two lines declares."""
+    for row in rows_of(text)[:2]:
+        if found := _CODING.match(row):
+            return found[1]
+        if row.strip() and not row.strip().startswith("#"):
+            break
+    return "utf-8"
 
 
 def examined(mutant: Mutant, number: int = 1) -> Examined:

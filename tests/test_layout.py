@@ -1,0 +1,77 @@
+"""Files in which findings are told and no fix is made: it can't be known whether one would break them."""
+
+from __future__ import annotations
+
+import ast
+import sys
+
+import libcst
+import pytest
+
+from tests.commandline import SLOW, CommandLine
+
+OPTIONS = ("--select=TFP406", "--fix", "--unsafe-fixes", "--no-cache")
+ODD = {
+    "a form feed in front of code": SLOW.replace("    for ", "\f    for ", 1),
+    "a form feed behind white space": SLOW.replace("    for ", "  \f    for ", 1),
+    "a form feed in front of a dedent": SLOW.replace("\ndef ", "\n    \fdef ", 1),
+    "a first line that is a backslash": "\\\n" + SLOW,
+    "a statement that begins behind a backslash": SLOW.replace(
+        "        gc.collect()", "        \\\n gc.collect()"
+    ),
+}
+NEWER = [
+    "try:\n    pass\nexcept* ValueError:\n    pass\n",
+    "type Pair[T] = tuple[T, T]\n",
+    "class Box[T: int = int]: ...\n",
+    "name = t'{1}'\n",
+]
+
+
+@pytest.mark.parametrize("text", ODD.values(), ids=ODD.keys())
+def test_no_fix_is_written_into_an_odd_layout(tflint_perf: CommandLine, text: str) -> None:
+    compile(text, "train.py", "exec")
+    script = tflint_perf.write("train.py", text)
+    ran = tflint_perf(*OPTIONS, "train.py")
+    assert script.read_text() == text
+    row = 1 + next(index for index, line in enumerate(text.split("\n")) if "gc.collect()" in line)
+    assert f" --> train.py:{row}:" in ran.out
+    odd = 1 + next(i for i, line in enumerate(text.split("\n")) if "\f" in line or line.strip() == "\\")
+    assert f"note: no fix: a {'form feed' if chr(12) in text else 'line'} " in ran.out
+    assert f"(line {odd})" in ran.out
+    assert "please report" not in ran.out + ran.err
+
+
+@pytest.mark.parametrize("feed", ["\f\n", "\f# Here it begins\n"], ids=["alone", "with a comment"])
+def test_a_form_feed_between_the_parts_of_a_file_is_in_no_way(tflint_perf: CommandLine, feed: str) -> None:
+    text = SLOW.replace("\ndef ", f"\n{feed}def ", 1)
+    script = tflint_perf.write("train.py", text)
+    assert tflint_perf(*OPTIONS, "train.py").code == 0
+    assert script.read_text() == text.replace("        gc.collect()\n", "")
+
+
+def test_no_fix_is_written_into_what_a_newer_python_runs(tflint_perf: CommandLine) -> None:
+    head = next((text for text in NEWER if _is_too_new(text)), None)
+    if head is None:
+        pytest.skip("libcst knows no syntax that this Python does not")
+    text = head + SLOW
+    script = tflint_perf.write("train.py", text)
+    ran = tflint_perf(*OPTIONS, "train.py")
+    assert script.read_text() == text
+    assert "TFP406" in ran.out
+    assert (
+        f"no fix: the file is not for Python {sys.version_info[0]}.{sys.version_info[1]}, which runs this"
+        in ran.out
+    )
+
+
+def _is_too_new(text: str) -> bool:
+    try:
+        libcst.parse_module(text)
+    except libcst.ParserSyntaxError:
+        return False
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return True
+    return False

@@ -1,0 +1,28 @@
+"""Layout of code that no fix can be written into: lines whose indentation is not what stands in front of their code."""
+
+from __future__ import annotations
+
+import re
+
+_LINE = r"(?:^|(?<=[\r\n]))"
+# Python counts the columns anew behind a form feed; libcst drops it, or takes it for a column.
+_FEED = re.compile(rf"{_LINE}[ \t\f]*\f(?=[ \t]*[^\s#])")
+# A statement whose first line is a backslash alone has that line's indentation.
+_JOINED = re.compile(rf"{_LINE}[ \t\f]*\\(?=[\r\n]|$)")
+
+
+def odd_line(text: str) -> tuple[int, str] | None:
+    """The offset of the first such line, and what is odd about it."""
+    for pattern, what in (
+        (_FEED, "a form feed stands in front of code"),
+        (_JOINED, "a line is a backslash alone"),
+    ):
+        found = pattern.search(text)
+        if found is not None:
+            return found.start(), what
+    return None
+
+
+def without_feeds(text: str) -> str:
+    """The text as a parser reads it that knows no form feeds: each line of code with its own indentation alone."""
+    return _FEED.sub("", text)
