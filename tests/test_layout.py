@@ -15,6 +15,11 @@ ODD = {
     "a form feed in front of code": SLOW.replace("    for ", "\f    for ", 1),
     "a form feed behind white space": SLOW.replace("    for ", "  \f    for ", 1),
     "a form feed in front of a dedent": SLOW.replace("\ndef ", "\n    \fdef ", 1),
+    "a tab behind spaces": SLOW.replace("        gc.collect()", "    \tgc.collect()")
+    .replace("        with", "    \twith")
+    .replace("        optimizer", "    \toptimizer")
+    .replace("        gradients", "    \tgradients")
+    .replace("            loss", "    \t    loss"),
     "a first line that is a backslash": "\\\n" + SLOW,
     "a statement that begins behind a backslash": SLOW.replace(
         "        gc.collect()", "        \\\n gc.collect()"
@@ -36,8 +41,11 @@ def test_no_fix_is_written_into_an_odd_layout(tflint_perf: CommandLine, text: st
     assert script.read_text() == text
     row = 1 + next(index for index, line in enumerate(text.split("\n")) if "gc.collect()" in line)
     assert f" --> train.py:{row}:" in ran.out
-    odd = 1 + next(i for i, line in enumerate(text.split("\n")) if "\f" in line or line.strip() == "\\")
-    assert f"note: no fix: a {'form feed' if chr(12) in text else 'line'} " in ran.out
+    odd = 1 + next(
+        i for i, line in enumerate(text.split("\n")) if "\f" in line or "\t" in line or line.strip() == "\\"
+    )
+    what = "form feed" if "\f" in text else "tab" if "\t" in text else "line"
+    assert f"note: no fix: a {what} " in ran.out
     assert f"(line {odd})" in ran.out
     assert "please report" not in ran.out + ran.err
 
@@ -62,6 +70,37 @@ def test_no_fix_is_written_into_what_a_newer_python_runs(tflint_perf: CommandLin
     assert (
         f"no fix: the file is not for Python {sys.version_info[0]}.{sys.version_info[1]}, which runs this"
         in ran.out
+    )
+
+
+def test_code_that_only_the_parser_refuses_is_no_syntax_error(tflint_perf: CommandLine) -> None:
+    lines = [
+        line.replace("        ", "    \t", 1).replace("\t    ", "    \t")
+        for line in SLOW.splitlines(keepends=True)
+    ]
+    text = "".join(lines)
+    compile(text, "train.py", "exec")
+    with pytest.raises(libcst.ParserSyntaxError):
+        libcst.parse_module(text)
+    script = tflint_perf.write("train.py", text)
+    tflint_perf.write("other.py", SLOW)
+    ran = tflint_perf("--select=TFP406", "--no-cache", "--output-format=concise")
+    assert ran.code == 2
+    assert "train.py:" in ran.err
+    assert ": not linted: Python takes this layout, but the parser does not (" in ran.err
+    assert ran.out.count("TFP406") == 1
+    assert script.read_text() == text
+
+
+def test_an_import_is_added_by_another_name_where_tf_is_something_else(tflint_perf: CommandLine) -> None:
+    text = (
+        "from tensorflow.data import Dataset\nfrom tensorflow.keras import Model\ntf = 1\n"
+        "def train(model: Model):\n    model.fit(Dataset.range(9).map(print).batch(3))\n"
+    )
+    script = tflint_perf.write("train.py", text)
+    assert tflint_perf("--select=TFP502", "--fix", "--unsafe-fixes", "train.py").code == 0
+    assert script.read_text() == text.replace("tf = 1", "import tensorflow\ntf = 1").replace(
+        ".batch(3)", ".batch(3).prefetch(tensorflow.data.AUTOTUNE)"
     )
 
 

@@ -156,9 +156,14 @@ def _check(
     try:
         module = whole_module(source.text)
     except cst.ParserSyntaxError as error:
-        from tflint_perf.syntax import invalid_syntax
+        from tflint_perf.syntax import invalid_syntax, is_for_this_python
 
-        return Checked((invalid_syntax(source, error.raw_line, error.raw_column + 1, error.message),))
+        place = error.raw_line, error.raw_column + 1
+        if is_for_this_python(source.text):
+            row = source.place(source.offset(*place)).row
+            problem = f"{source.path}:{row}: not linted: Python takes this layout, but the parser does not ({error.message})"
+            return Checked((), problems=(problem,))
+        return Checked((invalid_syntax(source, *place, error.message),))
     except RecursionError:
         raise InternalError("the code is nested too deeply to be parsed") from None
     model = guarded("model", partial(Model, module, source.text, outside))

@@ -9,6 +9,8 @@ _LINE = r"(?:^|(?<=[\r\n]))"
 _FEED = re.compile(rf"{_LINE}[ \t\f]*\f(?=[ \t]*[^\s#])")
 # A statement whose first line is a backslash alone has that line's indentation.
 _JOINED = re.compile(rf"{_LINE}[ \t\f]*\\(?=[\r\n]|$)")
+# Columns behind it are those of the next tab stop for Python, and others for everybody else.
+_TAB = re.compile(rf"{_LINE}[ \t\f]* \t[ \t]*(?=[^\s#])")
 
 
 def odd_line(text: str) -> tuple[int, str] | None:
@@ -16,6 +18,7 @@ def odd_line(text: str) -> tuple[int, str] | None:
     for pattern, what in (
         (_FEED, "a form feed stands in front of code"),
         (_JOINED, "a line is a backslash alone"),
+        (_TAB, "a tab stands behind spaces in front of code"),
     ):
         found = pattern.search(text)
         if found is not None:

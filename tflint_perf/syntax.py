@@ -51,6 +51,15 @@ def fault_of(text: str) -> Fault | None:
     return None
 
 
+def is_for_this_python(text: str) -> bool:
+    """Whether this Python parses the text."""
+    try:
+        _compile(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
+        return False
+    return True
+
+
 def is_too_new(text: str) -> Fault | None:
     """Where a text that libcst parses is not for this Python, which can't tell whether a fix would break it."""
     try:

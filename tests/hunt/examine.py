@@ -20,6 +20,8 @@ from tflint_perf.settings import Settings
 from tflint_perf.source import Source
 
 _NOT_OURS_TO_KEEP = re.compile(r"noqa|tflint-perf", re.IGNORECASE)
+# Said of code that Python takes and libcst does not.
+_NOT_READ = "not linted: Python takes this layout"
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
@@ -71,7 +73,7 @@ def examine(data: bytes, *, diff: bool = False, ever_compiled: bool = True) -> E
 
 def _failures(before: Source, done: Fixed, settings: Settings, ever_compiled: bool) -> list[Failure]:
     codes = tuple(sorted({finding.code for finding in done.applied}))
-    found = [_told(problem) for problem in done.problems]
+    found = [_told(problem) for problem in done.problems if _NOT_READ not in problem]
     old, new = before.text, done.source.text
     if not done.applied:
         if new != old or done.source.encode() != before.encode():

@@ -28,7 +28,7 @@ def add_below(edit: Editor, last: cst.CSTNode, lines: Sequence[str], *, imports:
 
     `imports` asks for an import of TensorFlow first. Stays in the same cell of a notebook.
     """
-    content = "\n".join(["", *(["import tensorflow as tf"] if imports else []), "", *lines])
+    content = "\n".join(["", *([edit.import_of_tensorflow] if imports else []), "", *lines])
     text = edit.model.text
     match = _REST_OF_LINE.match(text, edit.end(last))
     assert match is not None  # it matches nothing as well
@@ -46,4 +46,4 @@ def spell_below(edit: Editor, name: str, last: cst.CSTNode) -> tuple[str, bool]:
         bindings = edit.model.walk.top.bindings.get(spelled.split(".")[0], [])
         if any(edit.start(binding.node) < edit.end(last) for binding in bindings):
             return spelled, False
-    return f"tf.{name}", True
+    return f"{edit.tensorflow}.{name}", True

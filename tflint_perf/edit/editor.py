@@ -227,7 +227,17 @@ class Editor:
         spelled = self.model.names.spelled(name)
         if spelled is not None:
             return spelled, []
-        return f"tf.{name}", [self.add_import("import tensorflow as tf")]
+        return f"{self.tensorflow}.{name}", [self.add_import(self.import_of_tensorflow)]
+
+    @cached_property
+    def tensorflow(self) -> str:
+        """What TensorFlow is imported as by a fix: `tf`, unless that stands for something else."""
+        return "tf" if not self.model.names.is_used("tf") else self.fresh_name("tensorflow")
+
+    @property
+    def import_of_tensorflow(self) -> str:
+        """The import of TensorFlow that a fix adds."""
+        return "import tensorflow" + ("" if self.tensorflow == "tensorflow" else f" as {self.tensorflow}")
 
     def add_import(self, statement: str) -> Edit:
         """Add an import below those at the top of the module."""
