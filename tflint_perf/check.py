@@ -14,6 +14,7 @@ from tflint_perf.abstract import abstract_module
 from tflint_perf.asking import InternalError, Reports, guarded, reports_of, tolerant
 from tflint_perf.catalogue import catalogue
 from tflint_perf.finding import Finding, Fix
+from tflint_perf.guards import lost_by
 from tflint_perf.layout import odd_line
 from tflint_perf.linked import Linked
 from tflint_perf.model import Model
@@ -286,7 +287,11 @@ def _finding(
         if isinstance(made, Refusal):
             note = f"no fix: {made.reason}{_line(made.node, editor)}"
         elif made is not None:
-            fix = Fix(_title(made, editor), tuple(made.edits), made.safe)
+            lost = lost_by(made.edits, source.text)
+            if lost is None:
+                fix = Fix(_title(made, editor), tuple(made.edits), made.safe)
+            else:
+                note = f"no fix: it would lose a comment (line {source.place(lost.start).row})"
     start = source.place(positions.start(_named(node, positions, source)))
     end = source.place(positions.header_end(node))
     statement = model.statement_of(node)

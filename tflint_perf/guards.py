@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import warnings
 from collections import Counter
+from collections.abc import Iterable
 
-from tflint_perf.comments import comments
+from tflint_perf.comments import Comment, comments
+from tflint_perf.finding import Edit
 from tflint_perf.source import Source
 
 
@@ -34,6 +36,19 @@ def _lost(before: str, after: str) -> list[str]:
         else:
             lost.append(comment)
     return lost
+
+
+def lost_by(edits: Iterable[Edit], text: str) -> Comment | None:
+    """The first comment in what a fix takes out that it puts nowhere else, as it is or as the code that it says."""
+    spans = [(edit.start.offset, edit.end.offset) for edit in edits]
+    if not any("#" in text[start:end] for start, end in spans):
+        return None
+    put = "\n".join(edit.content for edit in edits)
+    inside = [
+        comment for comment in comments(text) if any(start <= comment.start < end for start, end in spans)
+    ]
+    wanted = Counter(comment.text.lstrip("#").strip() for comment in inside)
+    return next((c for c in inside if put.count(said := c.text.lstrip("#").strip()) < wanted[said]), None)
 
 
 def _parses(text: str) -> bool:

@@ -232,7 +232,7 @@ class Editor:
     @cached_property
     def tensorflow(self) -> str:
         """What TensorFlow is imported as by a fix: `tf`, unless that stands for something else."""
-        return "tf" if not self.model.names.is_used("tf") else self.fresh_name("tensorflow")
+        return "tf" if self.model.names.may_import_as("tf") else self.fresh_name("tensorflow")
 
     @property
     def import_of_tensorflow(self) -> str:

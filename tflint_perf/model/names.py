@@ -272,6 +272,12 @@ class Names:
         """Whether the file mentions or binds a name anywhere."""
         return name in self._walk.names or name in self._bound_anywhere
 
+    def may_import_as(self, name: str) -> bool:
+        """Whether TensorFlow may be imported by a name: it is new, or stands for TensorFlow wherever it is bound."""
+        bound = [binding for scope in self._walk.scopes.values() for binding in scope.bindings.get(name, ())]
+        is_tensorflow = [binding.kind == "import" and canonical(binding.imported) == "tf" for binding in bound]
+        return all(is_tensorflow) and (bool(bound) or name not in self._walk.names)
+
     def spelled(self, name: str) -> str | None:
         """How this file can say `tensorflow.<name>` (`name` like "data.AUTOTUNE"), None where it can't.
 

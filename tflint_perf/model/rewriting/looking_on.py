@@ -13,7 +13,19 @@ from tflint_perf.model.rewriting.doubts import Doubt
 from tflint_perf.model.syntax import descendants, is_name
 
 # They run text, or see names, objects and frames that nobody handed to them.
-_BUILTINS = ("eval", "exec", "compile", "globals", "locals", "vars", "setattr", "delattr", "__import__", "id")
+_BUILTINS = (
+    "eval",
+    "dir",
+    "exec",
+    "compile",
+    "globals",
+    "locals",
+    "vars",
+    "setattr",
+    "delattr",
+    "__import__",
+    "id",
+)
 _ATTRIBUTES = ("__dict__", "__globals__", "__code__", "__closure__", "_getframe", "settrace", "setprofile", "modules", "ref",
                "experimental_get_tracing_count", "get_objects", "get_referrers", "get_traced_memory")  # fmt: skip
 # A graph numbers its ops, and its seed gives each of them random numbers by its number: one op less, and others change.
