@@ -275,7 +275,9 @@ class Names:
     def may_import_as(self, name: str) -> bool:
         """Whether TensorFlow may be imported by a name: it is new, or stands for TensorFlow wherever it is bound."""
         bound = [binding for scope in self._walk.scopes.values() for binding in scope.bindings.get(name, ())]
-        is_tensorflow = [binding.kind == "import" and canonical(binding.imported) == "tf" for binding in bound]
+        is_tensorflow = [
+            binding.kind == "import" and canonical(binding.imported) == "tf" for binding in bound
+        ]
         return all(is_tensorflow) and (bool(bound) or name not in self._walk.names)
 
     def spelled(self, name: str) -> str | None:

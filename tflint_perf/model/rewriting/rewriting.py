@@ -41,7 +41,7 @@ class Rewriting:
         for node in nodes:
             found = found or self._purity.doubt(node, move)
             found = found or self._places.doubt(node, move, fails=self._purity.may_fail(node))
-        return found
+        return found or self._sightings.doubt_of_one(name for node in nodes for name in bound_by(node))
 
     def doubt_of_reading_ahead(self, dataset: Value, node: cst.BaseExpression) -> Doubt | None:
         """What may change where elements of a dataset are made before they are asked for, several at a time.

@@ -1,6 +1,8 @@
-"""Whether a program sees of a dataset more than its elements: its class, its text, its attributes."""
+"""Whether a program sees more of an object than what it gives: which one it is, its class, its text, its attributes."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import libcst as cst
 
@@ -20,12 +22,36 @@ _STRUCTURE = (cst.Tuple, cst.List, cst.Dict, cst.Element, cst.DictElement)
 
 
 class Sightings:
-    """Answers where a dataset is seen otherwise than by its elements."""
+    """Answers where a dataset is seen otherwise than by its elements, and an object otherwise than by what it gives."""
 
     def __init__(self, infer: Inference) -> None:
         self._infer = infer
         self._names = infer.names
         self._parents = infer.walk.parents
+
+    def doubt_of_one(self, names: Iterable[cst.Name]) -> Doubt | None:
+        """What the program may see of it that the same object comes by these names each time, and no new one."""
+        for name in names:
+            for mention in self._names.mentions(name.value, self._names.home(name)):
+                if mention is not name and self._is_seen(mention):
+                    return Doubt(
+                        f"what the program sees of `{name.value}`, which is one object then", mention
+                    )
+        return None
+
+    def _is_seen(self, mention: cst.Name) -> bool:
+        """Whether it shows which object a name stands for. Nobody asks tensors that; who does, does it by `is` or `id`."""
+        parent = self._parents.get(mention)
+        if isinstance(parent, cst.AssignTarget | cst.AnnAssign):
+            return False  # it moves, too
+        kind = self._infer.value(mention).kind
+        if kind == "dataset":
+            return self.doubt(mention) is not None
+        if kind in ("tensor", "number", "string", "array"):
+            return isinstance(parent, cst.Attribute) and isinstance(
+                self._parents.get(parent), cst.AssignTarget | cst.AugAssign | cst.AnnAssign | cst.Del
+            )
+        return not (isinstance(parent, cst.Call) and parent.func is mention)
 
     def doubt(self, node: cst.BaseExpression) -> Doubt | None:
         """What the program may show of a dataset, or of one made of it, that another stage makes another object."""
