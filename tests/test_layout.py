@@ -92,6 +92,15 @@ def test_code_that_only_the_parser_refuses_is_no_syntax_error(tflint_perf: Comma
     assert script.read_text() == text
 
 
+def test_a_block_may_begin_at_the_start_of_a_line(tflint_perf: CommandLine) -> None:
+    tflint_perf.write(
+        "train.py", SLOW + "\n\nclass Job:\n    \\\nimport os\n    for i in range(3):\n        print(i)\n"
+    )
+    ran = tflint_perf("--select=TFP406", "--no-cache", "train.py")
+    assert ran.code == 2
+    assert "not linted: Python takes this layout, but the parser does not (" in ran.err
+
+
 def test_an_import_is_added_by_another_name_where_tf_is_something_else(tflint_perf: CommandLine) -> None:
     text = (
         "from tensorflow.data import Dataset\nfrom tensorflow.keras import Model\ntf = 1\n"

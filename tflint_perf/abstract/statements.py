@@ -60,7 +60,8 @@ class Statements:
         first = statements[0]
         if isinstance(first, _COMPOUND):
             return n.block(body)
-        if not self._expressions.lines[first.lineno - 1][: first.col_offset].isspace():
+        # Nothing stands before a first statement whose indentation a backslash has put on the line above.
+        if self._expressions.lines[first.lineno - 1][: first.col_offset].strip():
             # One line, which may have been made several where a string in it takes some.
             return n.suite([part for line in body for part in line.body], None, _NO_COMMENT)
         return n.block(body)
