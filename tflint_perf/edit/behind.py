@@ -31,7 +31,8 @@ def behind_counter(
         return Refusal("no counter of the steps is in reach", loop.node)
     first, last = statements[0], statements[-1]
     start, end = edit.lines_start(first), edit.lines_end(last)
-    indent, deeper = edit.indent(first), edit.one_indent()
+    indent = edit.indent(first)
+    deeper = edit.one_indent(indent)
     lines = edit.whole_text[start:end].splitlines(keepends=True)
     content = "".join(deeper + line if line.strip() else line for line in lines)
     newline = "\r\n" if content.endswith("\r\n") else "\n"

@@ -65,9 +65,12 @@ class Editor:
         line = self._text[line_start(self._text, start) : start]
         return line if not line.strip() else line[: len(line) - len(line.lstrip())]
 
-    def one_indent(self) -> str:
-        """What the file indents a block by."""
-        return self.model.module.default_indent
+    def one_indent(self, below: str = "") -> str:
+        """What the file indents a block by, where that goes with the indentation that it is `below`."""
+        usual = self.model.module.default_indent
+        if not below or below[-1] == usual[-1]:
+            return usual
+        return "\t" if below[-1] == "\t" else "    "
 
     def lines(self, first: cst.CSTNode, last: cst.CSTNode) -> str:
         """The whole lines from one statement to another, with the comment lines directly above the first."""

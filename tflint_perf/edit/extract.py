@@ -117,7 +117,8 @@ def _edits(edit: Editor, stretch: Stretch, home: _Home, crossing: Crossing, vari
             given.append(parameter)
     besides = [parameter for parameter in home.given if parameter not in crossing.parameters]
     parameters = [*([home.owner] if home.owner else []), *besides, *crossing.parameters]
-    old, new = edit.indent(stretch.first), edit.one_indent()
+    old = edit.indent(stretch.first)
+    new = edit.one_indent(old)
     results = ", ".join(crossing.returned)
     # PEP 8: two blank lines around a function of the module, one around an inner one.
     gap = "\n" if edit.indent(home.node) else "\n\n"

@@ -84,6 +84,9 @@ def _onlookers(infer: Inference) -> Iterator[cst.CSTNode]:
             for binding in bindings:
                 if binding.kind == "import" and binding.imported.split(".")[0] in _MODULES:
                     yield binding.node
+    for call in infer.walk.calls.get("collect", ()):
+        if not isinstance(infer.walk.parents.get(call), cst.Expr):
+            yield call  # it counts the objects that are let go
     yield from _written_into_libraries(infer)
     yield from _identity_asked(infer)
 
