@@ -8,6 +8,7 @@ VENV ?= .venv
 PEERS ?= .venv-bench
 MEASURED ?= .venv-measured
 BENCH ?=
+HUNT ?= --count 1000
 BIN := $(VENV)/bin
 
 # The stamp carries the version, so that another PYTHON makes the environment anew.
@@ -18,13 +19,14 @@ TOOLS := $(VENV)/.tools-installed
 TENSORFLOW := $(VENV)/.tensorflow-installed
 MKDOCS := $(VENV)/.mkdocs-installed
 
-.PHONY: help demo test lint docs rule bench growth profile clean
+.PHONY: help demo test lint docs rule hunt bench growth profile clean
 help:
 	@echo 'make demo      install into $(VENV), lint the slow fixtures, show what --fix would do to one'
 	@echo 'make test      install what the tests need, then run ruff, mypy and pytest'
 	@echo 'make lint      ruff and mypy alone'
 	@echo 'make docs      build the site into build/site'
 	@echo 'make rule      begin a new rule: make rule CODE=TFP512 NAME=some-name (docs/adding-a-rule.md)'
+	@echo 'make hunt      look for a fix that changes a program or breaks a file (HUNT=--help for options)'
 	@echo 'make bench     time the linter and its peers on six real packages (BENCH=--help for options)'
 	@echo 'make growth    what a line costs in files that are large or odd, against ordinary code'
 	@echo 'make profile   where the time of one process goes'
@@ -51,6 +53,9 @@ docs: $(MKDOCS)
 rule: $(INSTALLED)
 	@test -n '$(CODE)' && test -n '$(NAME)' || { echo 'say which: make rule CODE=TFP512 NAME=some-name' >&2; exit 2; }
 	@$(BIN)/python -m tflint_perf.scaffold '$(CODE)' '$(NAME)'
+
+hunt: $(TOOLS) $(TENSORFLOW)
+	$(BIN)/python -m tests.hunt $(HUNT)
 
 # What is measured is installed as people install it: a copy, with its bytecode, and no finder for edited sources.
 bench: $(MADE)

@@ -115,10 +115,8 @@ def smallest(mutant: Mutant, failure: Failure, number: int, seconds: float) -> s
 def main(arguments: list[str]) -> int:
     """Hunt, tell what was found, and return 1 if anything was."""
     options = _options(arguments)
-    programs = own_programs() + ([] if options.only_sources else tested_programs())
-    for folder in options.sources:
-        found = [program for program in programs_in(folder) if options.all or is_fixable(program.text)]
-        programs = found + ([] if options.only_sources else programs)
+    programs = [] if options.only_sources else [*own_programs(), *tested_programs()]
+    programs += [program for folder in options.sources for program in programs_in(folder)]
     if not options.all:
         programs = [program for program in programs if is_fixable(program.text)]
     print(f"{len(programs)} programs", flush=True)

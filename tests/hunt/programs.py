@@ -71,6 +71,7 @@ def hunt(
     fixable: list[str],
     seconds: float | None = None,
     fixes: int | None = None,
+    limit_s: float = 20.0,
 ) -> Iterator[tuple[Hunted, Asked, Asked]]:
     """Make and run programs, so many or for so long, or until so many had fixes."""
     begin = time.monotonic()
@@ -83,7 +84,7 @@ def hunt(
                 return
             yield {"seed": seed, "number": number, "fixable": fixable}
 
-    for one, told in answers(asked(), jobs):
+    for one, told in answers(asked(), jobs, limit_s):
         hunted.count(told)
         yield hunted, one, told
 

@@ -81,6 +81,11 @@ def serve(make: Callable[[int, int], str]) -> None:
     runner = Runner()
     for line in sys.stdin:
         asked = json.loads(line)
+        if "after" in asked:
+            told = {"differences": compared(runner, asked["before"], asked["after"])[0]}
+            answers.write(json.dumps(told) + "\n")
+            answers.flush()
+            continue
         text = asked.get("text") or make(asked["seed"], asked["number"])
         told = answer(runner, text, asked.get("fixable") or sorted(ALL), asked.get("number", 1))
         answers.write(json.dumps(told) + "\n")

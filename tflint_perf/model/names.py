@@ -243,6 +243,15 @@ class Names:
             if bindings[0].kind == "import" and len({binding.imported for binding in bindings}) == 1
         ]
 
+    def _is_hidden(self, name: str) -> bool:
+        """Whether an import at the top of the module has its name from something else in a part of the file."""
+        imported = self._walk.top.bindings[name][0].imported
+        return any(
+            binding.imported != imported
+            for scope in self._walk.scopes.values()
+            for binding in scope.bindings.get(name, ())
+        )
+
     @cached_property
     def function_with(self) -> dict[cst.CSTNode, Function]:
         """The functions by their parameters."""
@@ -287,6 +296,8 @@ class Names:
         """
         full = canonical(f"tensorflow.{name}")
         for bound, imported in self._imported_at_top:
+            if bound != "*" and self._is_hidden(bound):
+                continue
             if imported == full:
                 return bound
             if imported == "tf" and bound != "*":

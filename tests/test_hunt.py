@@ -1,0 +1,112 @@
+"""A small hunt for fixes that change a program or break a file, and proof that the hunters see what they look for.
+
+`make hunt` goes on for as long as one likes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import hypothesmith
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from tests.commandline import SLOW
+from tests.hunt import examine, mutated, programs
+from tests.hunt.corpus import own_programs
+from tests.hunt.fixing import ALL
+from tests.hunt.lines import compiles
+from tests.hunt.pool import Worker
+from tflint_perf.fix import Fixed
+from tflint_perf.settings import Settings
+from tflint_perf.source import Source
+
+# However slow a machine may be.
+LIMIT_S = 300.0
+
+
+def test_no_safe_fix_changes_what_a_program_computes_or_prints() -> None:
+    hunted = programs.Hunted()
+    *_, (hunted, _, _) = programs.hunt(seed=0, count=48, jobs=1, fixable=sorted(ALL), limit_s=LIMIT_S)
+    assert [told["text"] for told in hunted.found] == []
+    assert (hunted.made, hunted.died) == (48, {})
+    assert hunted.with_fix >= 20
+    assert len(hunted.by_rule) >= 5
+
+
+HEAD = "import tensorflow as tf\nw = tf.Variable(1.0)\nfor i in range(2):\n    w.assign_add(1.0)\n"
+SEEN = {
+    "a value": ("total = w.numpy()\n", "total = w.numpy() + 1\n", "total: "),
+    "a value by one unit in the last place": ("total = 0.1 + 0.2\n", "total = 0.3\n", "total: "),
+    "a type": ("total = tf.constant(1)\n", "total = tf.Variable(1)\n", "total: "),
+    "a print": ("print(w)\n", "print(w.numpy())\n", "out: "),
+    "a print of TensorFlow": ("tf.print(w)\n", "", "err: "),
+    "an error": ("", "raise ValueError\n", "error: "),
+    "an undefined name": ("found = 1\n", "found = fond\n", "error: "),
+}
+
+
+def test_the_oracle_sees_what_changes() -> None:
+    worker = Worker(LIMIT_S)
+    try:
+        for before, after, what in SEEN.values():
+            told = worker.ask({"before": HEAD + before, "after": HEAD + after})
+            assert any(line.startswith(what) for line in told["differences"]), (before, told)
+        assert worker.ask({"before": HEAD + "print(w)\n", "after": HEAD + "print(w)\n"})["differences"] == []
+    finally:
+        worker.close()
+
+
+@pytest.fixture(scope="module")
+def own() -> list[mutated.Program]:
+    return [program for program in own_programs() if program.name.endswith("slow.py")]
+
+
+def test_no_fix_breaks_a_mutated_file_or_loses_a_comment(own: list[mutated.Program]) -> None:
+    fixes = 0
+    for number, mutant in enumerate(mutated.mutants(own, 60, seed=0)):
+        done = mutated.examined(mutant, number)
+        assert done.failures == [], mutant
+        fixes += done.fixes
+    assert fixes > 20
+
+
+@settings(
+    max_examples=30, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+)
+@given(text=hypothesmith.from_node())
+def test_no_fix_breaks_a_file_whose_other_code_is_any_syntax(text: str) -> None:
+    program = f"{text.rstrip()}\n{SLOW}"
+    if compiles(program):
+        assert examine.examine(program.encode()).failures == []
+
+
+BEFORE = "import gc\n# why\ngc.collect()\n"
+HARMS = {
+    "does not compile": "import gc\n# why\ngc.collect(\n",
+    "lost comment": "import gc\ngc.collect()\n",
+    "undefined name": "# why\ngc.collect()\n",
+}
+
+
+@pytest.mark.parametrize(("kind", "after"), HARMS.items(), ids=HARMS.keys())
+def test_the_examiner_sees_what_a_fix_breaks(kind: str, after: str) -> None:
+    kinds = [failure.kind for failure in failures(after)]
+    assert kinds[:1] == [kind]
+
+
+def test_the_examiner_sees_what_does_not_settle() -> None:
+    assert [failure.kind for failure in failures(SLOW + "# why\n")] == ["not settled"]
+
+
+def failures(after: str) -> list[examine.Failure]:
+    """What is wrong with a text that is said to be what a fix made of `BEFORE`."""
+    applied: Any = (_Applied(),)
+    done = Fixed(Source.from_bytes(after.encode(), "a.py"), applied, (), (), 0)
+    options = Settings(root=Path(), rules=ALL, fixable=ALL, fix="apply", unsafe_fixes=True)
+    return examine._failures(Source.from_bytes(BEFORE.encode(), "a.py"), done, options, True)
+
+
+class _Applied:
+    code = "TFP406"
