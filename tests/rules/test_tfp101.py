@@ -784,6 +784,10 @@ LEFT = {
         "for x, y in dataset.padded_batch(8):\n" + inline(4).replace("model(x)", "model(x) * x.shape[1]"),
         "the shape is asked for, and a trace for shapes that vary does not know it (line 8)",
     ),
+    "the body of a class": (
+        "class Trained:\n    loss_fn = model.loss\n    for x, y in dataset:\n" + inline(8),
+        "it stands in the body of a class, whose names a function does not see (line 9)",
+    ),
     "a memory that draws a batch": (
         "for i in range(100):\n" + inline(4).replace("model(x)", "model(memory.sample(32))"),
         "`.sample()` runs on the host (line 8)",

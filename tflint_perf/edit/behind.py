@@ -34,7 +34,11 @@ def behind_counter(
     indent = edit.indent(first)
     deeper = edit.one_indent(indent)
     lines = edit.whole_text[start:end].splitlines(keepends=True)
-    content = "".join(deeper + line if line.strip() else line for line in lines)
+    deep = (
+        indent + deeper + line.removeprefix(indent) if line.startswith(indent) else deeper + line
+        for line in lines
+    )
+    content = "".join(line if not line.strip() else new for line, new in zip(lines, deep, strict=True))
     newline = "\r\n" if content.endswith("\r\n") else "\n"
     return [*edits, edit.edit(start, end, f"{indent}if {name} % {every} == 0:{newline}{content}")]
 

@@ -83,6 +83,8 @@ def _home(edit: Editor, stretch: Stretch, name: str) -> _Home | Refusal:
 
 def _immovable(edit: Editor, stretch: Stretch) -> Refusal | None:
     """Why the lines of a stretch can't be moved."""
+    if edit.model.names.scope_of(stretch.first).kind == "class":
+        return Refusal("it stands in the body of a class, whose names a function does not see", stretch.first)
     for node in stretch.nodes():
         if isinstance(node, cst.SimpleString | cst.FormattedString) and "\n" in edit.text(node):
             return Refusal("a string of several lines can't be moved", node)
