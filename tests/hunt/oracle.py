@@ -204,7 +204,8 @@ def differences(before: Seen, after: Seen) -> list[str]:
         was, now = getattr(before, what), getattr(after, what)
         if was != now:
             found.append(f"{what}: {_first_line(was, now)}")
-    for name, was in before.names.items():
+    # What a program had computed when an error ended it is gone with it: its prints and the error are what is left.
+    for name, was in before.names.items() if not before.error else ():
         now = after.names.get(name, "nothing")
         if was != now:
             found.append(f"{name}: {was[:80]} → {now[:80]}")
