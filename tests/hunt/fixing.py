@@ -11,10 +11,13 @@ from tflint_perf.settings import Settings
 from tflint_perf.source import Source
 
 ALL = frozenset(all_rules())
+# Those of which a fix may be safe.
+SAFE = frozenset(code for code, rule in all_rules().items() if rule.fixes in ("safe", "both"))
 
 
-def fixed(text: str, fixable: Collection[str] = ALL) -> tuple[str, list[str]]:
+def fixed(text: str, fixable: Collection[str] = SAFE) -> tuple[str, list[str]]:
     """The program after its safe fixes, of these rules, and the codes of those that were made."""
-    settings = Settings(root=Path(), rules=ALL, fixable=frozenset(fixable))
+    codes = frozenset(fixable) & SAFE
+    settings = Settings(root=Path(), rules=codes, fixable=codes)
     done = fix_source(Source.from_bytes(text.encode(), "program.py"), settings)
     return done.source.text, [finding.code for finding in done.applied]
