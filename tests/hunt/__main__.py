@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-HUNTS = ("kills", "mutated", "programs")
+HUNTS = ("caches", "kills", "mutated", "programs")
 
 
 def main(arguments: list[str]) -> int:
