@@ -25,7 +25,6 @@ ENGINE = sorted((ROOT / "tflint_perf").rglob("*.py"))
 RULES = sorted(path for path in (ROOT / "rules").glob("*.py") if path.name != "__init__.py")
 PAIRS = sorted((ROOT / "fixtures").glob("*/*.py"))
 TESTS_OF_RULES = sorted((ROOT / "tests" / "rules").glob("test_*.py"))
-BENCHMARKS = sorted((ROOT / "benchmarks").glob("*.py"))
 
 # TensorFlow and libcst take longer to import than a small file takes to lint.
 QUICK = ["cli", "config", "files", "source", "suppress", "project", "report"]
@@ -161,9 +160,3 @@ def test_a_rule_is_documented_by_its_docstring(code: str) -> None:
 @pytest.mark.parametrize("path", [*RULES, *PAIRS, *TESTS_OF_RULES], ids=name_of)
 def test_nothing_is_left_to_do_in_a_rule(path: Path) -> None:
     assert "TODO" not in path.read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("path", [*ENGINE, *RULES, *BENCHMARKS], ids=name_of)
-def test_a_module_is_small_enough_to_be_read(path: Path) -> None:
-    lines = len(path.read_text(encoding="utf-8").splitlines())
-    assert lines <= 350
