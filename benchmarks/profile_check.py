@@ -30,7 +30,7 @@ DEEPEST = 20_000
 STAGES = (
     ("suppress", ("tflint_perf/suppress.py",)),
     ("positions and edits", ("tflint_perf/positions.py", "tflint_perf/edit/")),
-    ("model", ("tflint_perf/model/",)),
+    ("model", ("tflint_perf/analysis/",)),
     ("parse", ("/libcst/_parser/", "/libcst/_nodes/", "/libcst/native", "tflint_perf/abstract/", "/ast.py")),
     (
         "other files",
@@ -45,7 +45,7 @@ STAGES = (
     ("source", ("tflint_perf/source.py", "tflint_perf/notebook.py")),
     ("reading", ("/pathlib", "tflint_perf/files.py")),
 )
-MODEL = "tflint_perf/model/"
+MODEL = "tflint_perf/analysis/"
 OTHER = "other"
 
 

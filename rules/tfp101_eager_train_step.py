@@ -7,13 +7,13 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.execution.steps import GradientStep
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.flow import loops_around
+from tflint_perf.analysis.python.syntax import argument, last_name
 from tflint_perf.edit import Editor
 from tflint_perf.edit.compiling import compile_function
 from tflint_perf.edit.extract import extract
-from tflint_perf.model import Model
-from tflint_perf.model.flow import loops_around
-from tflint_perf.model.steps import GradientStep
-from tflint_perf.model.syntax import argument, last_name
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 

@@ -7,10 +7,10 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.model import Function, Loop, Model
+from tflint_perf.analysis.training.sequences import writes_sequence
 from tflint_perf.edit import Editor
 from tflint_perf.edit.judged import TRACED
-from tflint_perf.model import Function, Loop, Model
-from tflint_perf.model.sequences import writes_sequence
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 

@@ -7,9 +7,9 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.syntax import callee_name, has_stars, target_names
 from tflint_perf.edit import Editor
-from tflint_perf.model import Model
-from tflint_perf.model.syntax import callee_name, has_stars, target_names
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 _ON_BATCH = {"predict": "predict_on_batch", "evaluate": "test_on_batch", "fit": "train_on_batch"}

@@ -7,9 +7,9 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.training.rows import RowLoop
 from tflint_perf.edit import Editor
-from tflint_perf.model import Model
-from tflint_perf.model.rows import RowLoop
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 _SAYS = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.training.forward_passes import ForwardPass
 from tflint_perf.edit import Editor
 from tflint_perf.edit.compiling import compile_function
-from tflint_perf.model import Model
-from tflint_perf.model.forward_passes import ForwardPass
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 

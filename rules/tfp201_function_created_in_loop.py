@@ -7,15 +7,15 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.apis import kind_of_call
+from tflint_perf.analysis.execution.invariance import bound_names
+from tflint_perf.analysis.model import Loop, Model
+from tflint_perf.analysis.python.scopes import Function
+from tflint_perf.analysis.python.syntax import argument, calls_below, has_stars
+from tflint_perf.analysis.rewriting import Doubt
 from tflint_perf.edit import Editor
 from tflint_perf.edit.hoist import hoist
 from tflint_perf.edit.judged import judged
-from tflint_perf.model import Loop, Model
-from tflint_perf.model.apis import kind_of_call
-from tflint_perf.model.invariance import bound_names
-from tflint_perf.model.rewriting import Doubt
-from tflint_perf.model.scopes import Function
-from tflint_perf.model.syntax import argument, calls_below, has_stars
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 _KINDS_WITH_STATE = frozenset({"variable", "layer", "model", "optimizer", "metric"})

@@ -7,12 +7,12 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.model import Loop, Model
+from tflint_perf.analysis.python.flow import loops_around
+from tflint_perf.analysis.python.syntax import callee_name, calls_below
+from tflint_perf.analysis.training import graph_ops as ops
 from tflint_perf.edit import Editor
 from tflint_perf.edit.hoist import hoist, hoist_expression
-from tflint_perf.model import Loop, Model
-from tflint_perf.model import graph_ops as ops
-from tflint_perf.model.flow import loops_around
-from tflint_perf.model.syntax import callee_name, calls_below
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 _REMEDY = "make it once, above the loop"

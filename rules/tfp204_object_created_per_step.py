@@ -8,13 +8,13 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.execution.invariance import bound_names
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.rewriting import Doubt
+from tflint_perf.analysis.training.making import Made
 from tflint_perf.edit import Editor
 from tflint_perf.edit.hoist import hoist, hoist_expression
 from tflint_perf.edit.judged import judged
-from tflint_perf.model import Model
-from tflint_perf.model.invariance import bound_names
-from tflint_perf.model.making import Made
-from tflint_perf.model.rewriting import Doubt
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 _WHAT = {

@@ -7,12 +7,12 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.scopes import Function
+from tflint_perf.analysis.python.syntax import is_name, keyword_argument
+from tflint_perf.analysis.rewriting.retracing import serves_all_shapes
+from tflint_perf.analysis.rewriting.varying import Variation
 from tflint_perf.edit import Edit, Editor
-from tflint_perf.model import Model
-from tflint_perf.model.retracing import serves_all_shapes
-from tflint_perf.model.scopes import Function
-from tflint_perf.model.syntax import is_name, keyword_argument
-from tflint_perf.model.varying import Variation
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 _HOW = {

@@ -7,11 +7,11 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.model import Model
 from tflint_perf.edit import Editor
 from tflint_perf.edit.hoist import change, hoist, hoist_expression
 from tflint_perf.edit.judged import judged
 from tflint_perf.edit.slices import loop_over_dataset
-from tflint_perf.model import Model
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 

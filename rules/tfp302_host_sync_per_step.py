@@ -7,10 +7,10 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.training.syncs import Sync
 from tflint_perf.edit import Editor
 from tflint_perf.edit.behind import behind_counter
-from tflint_perf.model import Model
-from tflint_perf.model.syncs import Sync
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 _EVERY = 100

@@ -7,9 +7,9 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.model import Loop, Model
 from tflint_perf.edit import Editor
 from tflint_perf.edit.hoist import hoist, hoist_expression
-from tflint_perf.model import Loop, Model
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 

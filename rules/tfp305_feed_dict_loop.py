@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tflint_perf.model import Model
+from tflint_perf.analysis.model import Model
 from tflint_perf.rule import Claim, Report, Rule
 
 

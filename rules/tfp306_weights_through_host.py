@@ -7,10 +7,10 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.training.weight_copies import WeightCopy
 from tflint_perf.edit import Editor
 from tflint_perf.edit.weights import assign_compiled
-from tflint_perf.model import Model
-from tflint_perf.model.weight_copies import WeightCopy
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 

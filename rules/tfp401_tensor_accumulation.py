@@ -7,10 +7,10 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.training.containers import Addition, additions
+from tflint_perf.analysis.values.values import Value
 from tflint_perf.edit import Editor
-from tflint_perf.model import Model
-from tflint_perf.model.containers import Addition, additions
-from tflint_perf.model.values import Value
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 _INPUTS = ("keras.Input", "keras.layers.Input", "keras.engine.input_layer.Input")

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.model import Loop, Model
-from tflint_perf.model.loops import runs_over_batches
-from tflint_perf.model.syntax import callee_name
-from tflint_perf.model.tapes import Tape
+from tflint_perf.analysis.execution.loops import runs_over_batches
+from tflint_perf.analysis.execution.tapes import Tape
+from tflint_perf.analysis.model import Loop, Model
+from tflint_perf.analysis.python.syntax import callee_name
 from tflint_perf.rule import Claim, Report, Rule
 
 

@@ -7,12 +7,12 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.execution.tapes import GRADIENTS, Tape
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.syntax import callee_name, is_name
+from tflint_perf.analysis.rewriting import Doubt
 from tflint_perf.edit import Editor
 from tflint_perf.edit.judged import judged
-from tflint_perf.model import Model
-from tflint_perf.model.rewriting import Doubt
-from tflint_perf.model.syntax import callee_name, is_name
-from tflint_perf.model.tapes import GRADIENTS, Tape
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 # What a tape that is not persistent does as well, as long as no gradient was asked of it.

@@ -7,10 +7,10 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.syntax import argument, calls_below, is_name
 from tflint_perf.edit import Editor
 from tflint_perf.edit.ahead import move_ahead
-from tflint_perf.model import Model
-from tflint_perf.model.syntax import argument, calls_below, is_name
 from tflint_perf.rule import Refusal, Repair, Report, Rule
 
 _SETTERS = (

@@ -7,8 +7,8 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.model import Model
 from tflint_perf.edit import Editor
-from tflint_perf.model import Model
 from tflint_perf.rule import Claim, Repair, Report, Rule
 
 # So rarely, a full collection is lost in the noise.

@@ -8,9 +8,9 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.syntax import callee_name, descendants
 from tflint_perf.edit import Editor
-from tflint_perf.model import Model
-from tflint_perf.model.syntax import callee_name, descendants
 from tflint_perf.rule import Claim, Repair, Report, Rule
 
 _CLEARS = ("keras.backend.clear_session", "keras.utils.clear_session")

@@ -7,11 +7,11 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.pipelines.batching import batch_of_one
+from tflint_perf.analysis.pipelines.pipelines import Consumption
 from tflint_perf.edit import Editor
 from tflint_perf.edit.chains import insert_in_front
-from tflint_perf.model import Model
-from tflint_perf.model.batching import batch_of_one
-from tflint_perf.model.pipelines import Consumption
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 

@@ -8,14 +8,14 @@ from itertools import chain
 
 import libcst as cst
 
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.pipelines.pipelines import Consumption
+from tflint_perf.analysis.pipelines.prefetching import last_work, late_ways
+from tflint_perf.analysis.python.syntax import callee_name
+from tflint_perf.analysis.values.values import Pipeline
 from tflint_perf.edit import Editor
 from tflint_perf.edit.judged import judged
 from tflint_perf.edit.links import append, autotune
-from tflint_perf.model import Model
-from tflint_perf.model.pipelines import Consumption
-from tflint_perf.model.prefetching import last_work, late_ways
-from tflint_perf.model.syntax import callee_name
-from tflint_perf.model.values import Pipeline
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 

@@ -7,13 +7,13 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.pipelines.stateful import Nature
+from tflint_perf.analysis.python.syntax import argument, has_stars
+from tflint_perf.analysis.rewriting import Doubt
 from tflint_perf.edit import Editor
 from tflint_perf.edit.judged import judged
 from tflint_perf.edit.links import add_argument, autotune
-from tflint_perf.model import Model
-from tflint_perf.model.rewriting import Doubt
-from tflint_perf.model.stateful import Nature
-from tflint_perf.model.syntax import argument, has_stars
 from tflint_perf.rule import Claim, Repair, Report, Rule
 
 _WHY = {

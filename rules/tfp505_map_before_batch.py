@@ -7,12 +7,12 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.dataset_apis import NEUTRAL
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.syntax import argument
+from tflint_perf.analysis.values.values import Pipeline, Stage
 from tflint_perf.edit import Editor
 from tflint_perf.edit.chains import move_behind
-from tflint_perf.model import Model
-from tflint_perf.model.dataset_apis import NEUTRAL
-from tflint_perf.model.syntax import argument
-from tflint_perf.model.values import Pipeline, Stage
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 

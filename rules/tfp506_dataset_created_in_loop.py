@@ -7,13 +7,13 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.pipelines.rebuilt import Rebuild
+from tflint_perf.analysis.rewriting import Doubt
 from tflint_perf.edit import Editor
 from tflint_perf.edit.hoist import hoist, hoist_chain, hoist_expression
 from tflint_perf.edit.judged import judged
 from tflint_perf.edit.links import stages_of_name
-from tflint_perf.model import Model
-from tflint_perf.model.rebuilt import Rebuild
-from tflint_perf.model.rewriting import Doubt
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 

@@ -7,11 +7,11 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.pipelines.restarts import Restart
+from tflint_perf.analysis.python.syntax import callee_name
 from tflint_perf.edit import Editor
 from tflint_perf.edit.hoist import change
-from tflint_perf.model import Model
-from tflint_perf.model.restarts import Restart
-from tflint_perf.model.syntax import callee_name
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 _SHOWN = {

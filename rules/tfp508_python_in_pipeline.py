@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.model import Model
-from tflint_perf.model.python_stages import PythonStage
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.pipelines.python_stages import PythonStage
 from tflint_perf.rule import Claim, Report, Rule
 
 # So many ops are named in a message; a person finds the others.

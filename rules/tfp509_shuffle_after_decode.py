@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from tflint_perf.analysis.apis.dataset_apis import NEUTRAL
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.pipelines.late_shuffles import BATCHES, LateShuffle
 from tflint_perf.edit import Editor
 from tflint_perf.edit.chains import move_behind, move_in_front
-from tflint_perf.model import Model
-from tflint_perf.model.dataset_apis import NEUTRAL
-from tflint_perf.model.late_shuffles import BATCHES, LateShuffle
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 # These give the same wherever the shuffle stands.

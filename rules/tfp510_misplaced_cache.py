@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from tflint_perf.analysis.apis.dataset_apis import BATCHING
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.pipelines.late_caches import LateCache
 from tflint_perf.edit import Editor
 from tflint_perf.edit.chains import move_in_front
-from tflint_perf.model import Model
-from tflint_perf.model.dataset_apis import BATCHING
-from tflint_perf.model.late_caches import LateCache
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 # Where only these lie between, a cache in front of them keeps as much of the work.

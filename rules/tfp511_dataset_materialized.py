@@ -7,10 +7,10 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.pipelines.materialized import Materialization
+from tflint_perf.analysis.python.syntax import callee_name, descendants
 from tflint_perf.edit import Editor
-from tflint_perf.model import Model
-from tflint_perf.model.materialized import Materialization
-from tflint_perf.model.syntax import callee_name, descendants
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 

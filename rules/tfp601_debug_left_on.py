@@ -7,10 +7,10 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.conditions import conditions
+from tflint_perf.analysis.python.syntax import argument, callee_name, is_name
 from tflint_perf.edit import Editor
-from tflint_perf.model import Model
-from tflint_perf.model.conditions import conditions
-from tflint_perf.model.syntax import argument, callee_name, is_name
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 # Each switch: what it does, and the calls by which a file takes it back.

@@ -7,12 +7,12 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.syntax import argument, has_stars, last_name, string
+from tflint_perf.analysis.rewriting import Doubt
+from tflint_perf.analysis.training.precision import RemovedUse
 from tflint_perf.edit import Edit, Editor
 from tflint_perf.edit.judged import judged
-from tflint_perf.model import Model
-from tflint_perf.model.precision import RemovedUse
-from tflint_perf.model.rewriting import Doubt
-from tflint_perf.model.syntax import argument, has_stars, last_name, string
 from tflint_perf.rule import Refusal, Repair, Report, Rule
 
 # What each name is called today.

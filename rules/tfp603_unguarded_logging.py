@@ -7,9 +7,9 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.model import Model
 from tflint_perf.edit import Editor
 from tflint_perf.edit.every import every
-from tflint_perf.model import Model
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 # As often as is usual, and so seldom that the cost is lost in the noise.

@@ -9,10 +9,10 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.syntax import argument, string
+from tflint_perf.analysis.training.doubles import DoubleFeed
 from tflint_perf.edit import Editor
-from tflint_perf.model import Model
-from tflint_perf.model.doubles import DoubleFeed
-from tflint_perf.model.syntax import argument, string
 from tflint_perf.rule import Claim, Repair, Report, Rule
 
 _POLICIES = (

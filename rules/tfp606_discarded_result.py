@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.model import Model
-from tflint_perf.model.syntax import callee_name
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.syntax import callee_name
 from tflint_perf.rule import Report, Rule
 
 

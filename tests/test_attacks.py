@@ -155,6 +155,11 @@ ATTACKS = {
                 return value * 2
             train(doubled(batch))
         """,
+    "a pipeline that reads what the steps change, as far ahead as it runs": """
+        for batch in tf.data.Dataset.from_tensor_slices(x).map(lambda row: row * w[0]).batch(2):
+            doubled = tf.function(lambda value: value * 2)
+            train(doubled(batch))
+        """,
     "a function whose traces are counted": """
         for batch in dataset:
             doubled = tf.function(lambda value: value * 2)

@@ -10,9 +10,9 @@ import libcst as cst
 import pytest
 
 from tflint_perf import asking, check
+from tflint_perf.analysis.model import Model
 from tflint_perf.asking import InternalError
 from tflint_perf.check import check_source
-from tflint_perf.model import Model
 from tflint_perf.registry import all_rules
 from tflint_perf.rule import Report
 from tflint_perf.settings import Settings

@@ -8,9 +8,9 @@ from typing import TypeVar
 import libcst as cst
 import pytest
 
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.syntax import descendants
 from tflint_perf.edit import Edit, Editor
-from tflint_perf.model import Model
-from tflint_perf.model.syntax import descendants
 from tflint_perf.positions import Positions
 from tflint_perf.source import Source
 

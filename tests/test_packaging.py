@@ -30,7 +30,7 @@ TESTS_OF_RULES = sorted((ROOT / "tests" / "rules").glob("test_*.py"))
 QUICK = ["cli", "config", "files", "source", "suppress", "project", "report"]
 # What the engine itself reports, TFP000 to flake8 alone; every other code belongs to a file in `rules/`.
 ENGINE_CODES = {"TFP000", "TFP001", "TFP002"}
-RULES_MAY_IMPORT = ("tflint_perf.rule", "tflint_perf.model", "tflint_perf.edit", "libcst")
+RULES_MAY_IMPORT = ("tflint_perf.rule", "tflint_perf.analysis", "tflint_perf.edit", "libcst")
 SECTIONS = ["What it does", "Why is this bad?", "Example", "What is left alone", "Sources"]
 
 
@@ -128,9 +128,9 @@ def test_a_rule_imports_only_what_it_may_use(path: Path) -> None:
         assert standard or any(is_within(module, package) for package in RULES_MAY_IMPORT), module
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "tflint_perf" / "model").glob("*.py")), ids=name_of)
-def test_the_model_knows_nothing_of_what_is_built_on_it(path: Path) -> None:
-    allowed = ("tflint_perf.model", "tflint_perf.caller", "tflint_perf.records", "libcst")
+@pytest.mark.parametrize("path", sorted((ROOT / "tflint_perf" / "analysis").rglob("*.py")), ids=name_of)
+def test_the_analysis_knows_nothing_of_what_is_built_on_it(path: Path) -> None:
+    allowed = ("tflint_perf.analysis", "tflint_perf.caller", "tflint_perf.records", "libcst")
     for module in imported(path):
         standard = module.partition(".")[0] in sys.stdlib_module_names
         assert standard or any(is_within(module, package) for package in allowed), module
@@ -139,7 +139,7 @@ def test_the_model_knows_nothing_of_what_is_built_on_it(path: Path) -> None:
 def test_reports_know_findings_and_not_trees() -> None:
     for path in (ROOT / "tflint_perf" / "report").glob("*.py"):
         for module in imported(path):
-            assert not any(is_within(module, package) for package in ("libcst", "tflint_perf.model")), path
+            assert not any(is_within(module, package) for package in ("libcst", "tflint_perf.analysis")), path
 
 
 @pytest.mark.parametrize("code", all_rules())

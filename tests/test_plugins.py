@@ -38,7 +38,7 @@ RULE = '''
 
 from collections.abc import Iterator
 
-from tflint_perf.model import Model
+from tflint_perf.analysis.model import Model
 from tflint_perf.rule import Report, Rule
 {top}
 

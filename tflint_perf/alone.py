@@ -14,8 +14,8 @@ from tflint_perf.project import FileResult, Neighbours, lint_beside
 from tflint_perf.settings import Settings
 
 if TYPE_CHECKING:
+    from tflint_perf.analysis.values.outside import Outside
     from tflint_perf.caller import Callers
-    from tflint_perf.model.outside import Outside
 
 _OF_FILES = ("baseline", "extend", "project-root")
 _ROOT = Path("/")
@@ -29,7 +29,7 @@ class _Nobody(Neighbours):
 
     def outside(self, path: str, callers: Callers | None) -> Outside:
         """Nothing."""
-        from tflint_perf.model.outside import NOTHING
+        from tflint_perf.analysis.values.outside import NOTHING
 
         return NOTHING
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from functools import cache, partial
 from typing import TypeVar
 
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.dead_code import never_runs
 from tflint_perf.catalogue import catalogue
-from tflint_perf.model import Model
-from tflint_perf.model.dead_code import never_runs
 from tflint_perf.rule import Report, Rule
 
 T = TypeVar("T")

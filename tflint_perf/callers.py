@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 from dataclasses import replace
 from pathlib import Path
 
+from tflint_perf.analysis.links.summary import Thing, Use
+from tflint_perf.analysis.values.outside import RUN_OVER
 from tflint_perf.caller import Caller, Callers, Given
 from tflint_perf.mentions import Mentions, words_for_callers
-from tflint_perf.model.outside import RUN_OVER
-from tflint_perf.model.summary import Thing, Use
 from tflint_perf.modules import Files, Found
 from tflint_perf.uses_in import UsesIn
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, TypeVar
 import libcst as cst
 
 from tflint_perf.abstract import abstract_module
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.values.outside import NOTHING, Outside
 from tflint_perf.asking import InternalError, Reports, guarded, reports_of, tolerant
 from tflint_perf.catalogue import catalogue
 from tflint_perf.finding import Finding, Fix
 from tflint_perf.guards import lost_by
 from tflint_perf.layout import odd_line
 from tflint_perf.linked import Linked
-from tflint_perf.model import Model
-from tflint_perf.model.outside import NOTHING, Outside
 from tflint_perf.plugins import ON_FILE
 from tflint_perf.records import dataclass
 from tflint_perf.registry import rules_about
@@ -29,9 +29,9 @@ from tflint_perf.suppress import has_suppressions, names_us, suppress
 from tflint_perf.trees import room_for_trees, whole_module
 
 if TYPE_CHECKING:
+    from tflint_perf.analysis.links.hindrances import Hindrances
+    from tflint_perf.analysis.links.summary import Summary, Use
     from tflint_perf.edit import Editor
-    from tflint_perf.model.hindrances import Hindrances
-    from tflint_perf.model.summary import Summary, Use
     from tflint_perf.positions import Positions
 
 T = TypeVar("T")
@@ -94,8 +94,8 @@ def summarise_source(source: Source) -> Summary:
     Raises:
         InternalError: the model failed on this source.
     """
-    from tflint_perf.model.paths import PATHS
-    from tflint_perf.model.summary import Summary, summarise
+    from tflint_perf.analysis.links.paths import PATHS
+    from tflint_perf.analysis.links.summary import Summary, summarise
 
     return _asked(source, PATHS, summarise) or Summary({}, (), {})
 
@@ -106,8 +106,8 @@ def hindrances_in_source(source: Source) -> Hindrances:
     Raises:
         InternalError: the model failed on this source.
     """
-    from tflint_perf.model.hindrances import Hindrances, hindrances
-    from tflint_perf.model.paths import PATHS
+    from tflint_perf.analysis.links.hindrances import Hindrances, hindrances
+    from tflint_perf.analysis.links.paths import PATHS
 
     return _asked(source, PATHS, hindrances) or Hindrances({})
 
@@ -118,7 +118,7 @@ def uses_in_source(source: Source, outside: Outside) -> tuple[Use, ...]:
     Raises:
         InternalError: the model failed on this source.
     """
-    from tflint_perf.model.uses import uses
+    from tflint_perf.analysis.links.uses import uses
 
     return _asked(source, outside, lambda model: tuple(uses(model))) or ()
 

@@ -17,7 +17,7 @@ from tflint_perf.settings import Settings
 from tflint_perf.source import Source
 
 if TYPE_CHECKING:
-    from tflint_perf.model.outside import Outside
+    from tflint_perf.analysis.values.outside import Outside
 
 _ROUNDS = 10
 # To remove a comment is what its fix is for.
@@ -50,8 +50,8 @@ def fix_source(source: Source, settings: Settings, outside: Outside | None = Non
     Raises:
         tflint_perf.asking.InternalError: a rule failed.
     """
+    from tflint_perf.analysis.values.outside import NOTHING
     from tflint_perf.check import check_source  # imports libcst
-    from tflint_perf.model.outside import NOTHING
 
     outside = outside or NOTHING
     work = _Work(source)

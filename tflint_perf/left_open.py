@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 
 import libcst as cst
 
+from tflint_perf.analysis.links.summary import paths_of_bases
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.pipelines.given_streams import takers_of_streams
+from tflint_perf.analysis.values.outside import name_given, name_outside
 from tflint_perf.asking import InternalError, Reports, reports_of
 from tflint_perf.caller import Caller, Given
 from tflint_perf.catalogue import catalogue
 from tflint_perf.linked import Linked
-from tflint_perf.model import Model
-from tflint_perf.model.given_streams import takers_of_streams
-from tflint_perf.model.outside import name_given, name_outside
-from tflint_perf.model.summary import paths_of_bases
 from tflint_perf.registry import rules_about
 from tflint_perf.rule import Report, Rule
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from tflint_perf.analysis.links.summary import Part, Thing
+from tflint_perf.analysis.values.outside import ClassFacts, Mapped
+from tflint_perf.analysis.values.values import STREAMS, TENSOR, UNKNOWN, Origin, Value, join, stream_from
 from tflint_perf.caller import Batch, Caller, Callers, Given
-from tflint_perf.model.outside import ClassFacts, Mapped
-from tflint_perf.model.summary import Part, Thing
-from tflint_perf.model.values import STREAMS, TENSOR, UNKNOWN, Origin, Value, join, stream_from
 from tflint_perf.module_search import ELSEWHERE
 from tflint_perf.modules import Files, Found
 

@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from tflint_perf.analysis.links.hindrances import Hindrances
+from tflint_perf.analysis.links.summary import Summary, Thing
 from tflint_perf.cache import Cache
-from tflint_perf.model.hindrances import Hindrances
-from tflint_perf.model.summary import Summary, Thing
 from tflint_perf.module_search import tokens_of
 from tflint_perf.module_texts import ModuleTexts
 from tflint_perf.packed import UnpackError, pack, unpack

@@ -25,10 +25,10 @@ from tflint_perf.source import Source
 from tflint_perf.surroundings import Surroundings
 
 if TYPE_CHECKING:
+    from tflint_perf.analysis.values.outside import Outside
     from tflint_perf.cache import Cache
     from tflint_perf.engine import Engine
     from tflint_perf.mentions import Mentions
-    from tflint_perf.model.outside import Outside
     from tflint_perf.module_texts import ModuleTexts
     from tflint_perf.modules import Files
 

@@ -1,4 +1,4 @@
-"""What a rule is made of. A file in `rules/` imports from here, from `tflint_perf.model` and `tflint_perf.edit`."""
+"""What a rule is made of. A file in `rules/` imports from here, from `tflint_perf.analysis` and `tflint_perf.edit`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tflint_perf.records import dataclass
 if TYPE_CHECKING:
     import libcst as cst
 
+    from tflint_perf.analysis.model import Model
     from tflint_perf.edit import Editor
     from tflint_perf.finding import Edit
-    from tflint_perf.model import Model
 
 
 # What a run measures. "first step" is the time to the first loss, "device memory" what the GPU's driver has given

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+from tflint_perf.analysis.links.hindrances import Hindrances
+from tflint_perf.analysis.links.summary import Summary
 from tflint_perf.code import code_of
-from tflint_perf.model.hindrances import Hindrances
-from tflint_perf.model.summary import Summary
 from tflint_perf.screen import names_framework
 
 _NO_SUMMARY = Summary({}, (), {})

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from tflint_perf.analysis.links.summary import Use
 from tflint_perf.errors import SourceError
 from tflint_perf.forks import spread
 from tflint_perf.linked import Linked
 from tflint_perf.mentions import Mentions
-from tflint_perf.model.summary import Use
 from tflint_perf.modules import Files
 from tflint_perf.source import Source
 

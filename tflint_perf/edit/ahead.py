@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 
 import libcst as cst
 
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.flow import encloses
+from tflint_perf.analysis.python.syntax import names_read, names_written
 from tflint_perf.edit.editor import Editor
 from tflint_perf.edit.lines import before_blank_lines, past_blank_lines
 from tflint_perf.finding import Edit
-from tflint_perf.model import Model
-from tflint_perf.model.flow import encloses
-from tflint_perf.model.syntax import names_read, names_written
 from tflint_perf.rule import Refusal
 
 # Says what keeps a statement from running earlier; None where it may.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import libcst as cst
 
+from tflint_perf.analysis.model import Loop
+from tflint_perf.analysis.python.syntax import descendants
 from tflint_perf.edit.editor import Editor
 from tflint_perf.finding import Edit
-from tflint_perf.model import Loop
-from tflint_perf.model.syntax import descendants
 from tflint_perf.rule import Refusal
 
 _COUNTERS = ("step", "iteration", "batch_number")

@@ -6,11 +6,11 @@ import re
 
 import libcst as cst
 
+from tflint_perf.analysis.python.scopes import Block
+from tflint_perf.analysis.python.syntax import is_name
 from tflint_perf.edit.editor import Editor
 from tflint_perf.edit.links import assigned_name, gap_behind, receiver_end
 from tflint_perf.finding import Edit
-from tflint_perf.model.scopes import Block
-from tflint_perf.model.syntax import is_name
 from tflint_perf.rule import Refusal
 
 # What may end the line behind a link.

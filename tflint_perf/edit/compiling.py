@@ -6,10 +6,10 @@ import re
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.frameworks import imports_keras_alone
+from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.edit.editor import Editor
 from tflint_perf.edit.judged import TRACED
-from tflint_perf.model.frameworks import imports_keras_alone
-from tflint_perf.model.scopes import Function
 from tflint_perf.rule import Refusal, Repair
 
 # A decorator that its author has made a comment of.

@@ -8,11 +8,11 @@ from itertools import groupby
 
 import libcst as cst
 
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.syntax import descendants
 from tflint_perf.edit.imports import last_import
 from tflint_perf.edit.lines import line_above, line_end, line_start, start_of_comments
 from tflint_perf.finding import Edit
-from tflint_perf.model import Model
-from tflint_perf.model.syntax import descendants
 from tflint_perf.positions import Positions
 from tflint_perf.source import Source
 

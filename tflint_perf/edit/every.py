@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import libcst as cst
 
+from tflint_perf.analysis.model import Model
 from tflint_perf.edit.behind import behind_counter
 from tflint_perf.edit.editor import Editor
 from tflint_perf.finding import Edit
-from tflint_perf.model import Model
 from tflint_perf.rule import Refusal
 
 Chosen = Callable[[cst.CSTNode], bool]

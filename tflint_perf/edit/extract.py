@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import libcst as cst
 
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.obstacles import Obstacle
+from tflint_perf.analysis.rewriting.crossing import Crossing, Stretch
 from tflint_perf.edit.editor import Editor
 from tflint_perf.edit.judged import TRACED
-from tflint_perf.model import Model
-from tflint_perf.model.crossing import Crossing, Stretch
-from tflint_perf.model.obstacles import Obstacle
 from tflint_perf.records import dataclass
 from tflint_perf.rule import Refusal, Repair
 

@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 
 import libcst as cst
 
+from tflint_perf.analysis.execution.invariance import bound_names
+from tflint_perf.analysis.model import Loop, Model
+from tflint_perf.analysis.python.scopes import Binding
+from tflint_perf.analysis.python.syntax import descendants, target_names
+from tflint_perf.analysis.rewriting import Doubt
 from tflint_perf.edit.editor import Editor
 from tflint_perf.edit.lines import before_blank_lines, past_blank_lines
 from tflint_perf.finding import Edit
-from tflint_perf.model import Loop, Model
-from tflint_perf.model.invariance import bound_names
-from tflint_perf.model.rewriting import Doubt
-from tflint_perf.model.scopes import Binding
-from tflint_perf.model.syntax import descendants, target_names
 from tflint_perf.records import dataclass
 from tflint_perf.rule import Refusal
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tflint_perf.analysis.rewriting import Doubt
 from tflint_perf.finding import Edit
-from tflint_perf.model.rewriting import Doubt
 from tflint_perf.rule import Repair
 
 # What compiling code may change.

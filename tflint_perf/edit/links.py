@@ -7,11 +7,11 @@ import re
 
 import libcst as cst
 
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.syntax import is_name
 from tflint_perf.edit.editor import Editor
 from tflint_perf.edit.lines import line_start
 from tflint_perf.finding import Edit
-from tflint_perf.model import Model
-from tflint_perf.model.syntax import is_name
 
 # What may stand between two links of a chain.
 _GAP = re.compile(r"(?:\s|\\\r?\n|#[^\r\n]*)*")

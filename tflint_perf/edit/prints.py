@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import libcst as cst
 
+from tflint_perf.analysis.python.syntax import callee_name, has_stars
 from tflint_perf.edit.editor import Editor
 from tflint_perf.finding import Edit
-from tflint_perf.model.syntax import callee_name, has_stars
 from tflint_perf.rule import Refusal, Repair
 
 _TAKES_VALUE = ("numpy", "item")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tflint_perf.analysis.pipelines.slicing import SlicingLoop
 from tflint_perf.edit import Edit, Editor
-from tflint_perf.model.slicing import SlicingLoop
 
 
 def loop_over_dataset(edit: Editor, found: SlicingLoop) -> list[Edit]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import libcst as cst
 
+from tflint_perf.analysis.python.syntax import descendants, dotted_name, is_constant, last_name
+from tflint_perf.analysis.training.weight_copies import WeightCopy
 from tflint_perf.edit.editor import Editor
 from tflint_perf.edit.hoist import change
 from tflint_perf.finding import Edit
-from tflint_perf.model.syntax import descendants, dotted_name, is_constant, last_name
-from tflint_perf.model.weight_copies import WeightCopy
 from tflint_perf.records import dataclass
 from tflint_perf.rule import Refusal, Repair
 

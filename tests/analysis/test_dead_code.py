@@ -1,0 +1,33 @@
+"""Code that never runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.analysis.support import here, model_of
+from tflint_perf.analysis.python.dead_code import never_runs
+
+DEAD = {
+    "behind a return": "def f(x):\n    return x\n    here()",
+    "behind a raise, in a block below": "def f(x):\n    raise ValueError\n    if x:\n        here()",
+    "behind a continue": "for x in xs:\n    continue\n    here()",
+    "in a function that is defined there": "def f(x):\n    return x\n    def g():\n        here()",
+}
+ALIVE = {
+    "behind one in another branch": "def f(x):\n    if x:\n        return\n    here()",
+    "before it": "def f(x):\n    here()\n    return x",
+    "on the same line before it": "def f(x): here(); return x",
+    "behind the loop that it leaves": "for x in xs:\n    break\nhere()",
+}
+
+
+@pytest.mark.parametrize("source", DEAD.values(), ids=DEAD)
+def test_never_runs(source: str) -> None:
+    model = model_of(source)
+    assert never_runs(model.walk, here(model))
+
+
+@pytest.mark.parametrize("source", ALIVE.values(), ids=ALIVE)
+def test_may_run(source: str) -> None:
+    model = model_of(source)
+    assert not never_runs(model.walk, here(model))

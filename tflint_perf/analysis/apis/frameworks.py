@@ -1,0 +1,28 @@
+"""Which frameworks a file imports: TensorFlow, Keras alone, or others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tflint_perf.analysis.python.walk import Walk
+
+_OTHERS = frozenset({"torch", "mxnet", "paddle", "chainer", "jax", "mindspore"})
+
+
+def imports_another(walk: Walk) -> bool:
+    """Whether the file imports a framework whose objects have methods of the same names."""
+    return not _OTHERS.isdisjoint(_packages(walk))
+
+
+def imports_keras_alone(walk: Walk) -> bool:
+    """Whether the file imports Keras by itself, which may run on another backend, and not TensorFlow."""
+    packages = set(_packages(walk))
+    return "keras" in packages and "tensorflow" not in packages
+
+
+def _packages(walk: Walk) -> Iterator[str]:
+    for scope in walk.scopes.values():
+        for bindings in scope.bindings.values():
+            for binding in bindings:
+                if binding.imported:
+                    yield binding.imported.split(".", 1)[0]

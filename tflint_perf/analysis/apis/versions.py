@@ -1,0 +1,88 @@
+"""For which version of TensorFlow a file is written, as far as its words say."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import libcst as cst
+
+from tflint_perf.analysis.python.names import Names
+from tflint_perf.analysis.python.walk import Walk
+
+# What there is, or makes sense, in version 2 alone.
+_VERSION_2 = (
+    "tf.GradientTape",
+    "tf.function",
+    "tf.random.set_seed",
+    "tf.summary.create_file_writer",
+    "keras.utils.set_random_seed",
+    "keras.mixed_precision.set_global_policy",
+    "tf.config.set_visible_devices",
+    "keras.utils.image_dataset_from_directory",
+    "keras.utils.text_dataset_from_directory",
+    "keras.layers.TextVectorization",
+    "keras.layers.Rescaling",
+    "keras.layers.RandomFlip",
+    "keras.layers.MultiHeadAttention",
+)
+# What builds a graph for a session. The reset of the default graph is no sign: that is what people keep by habit.
+_GRAPHS = (
+    "tf.Graph", "tf.Session", "tf.InteractiveSession", "tf.placeholder", "tf.get_variable", "tf.variable_scope",
+    "tf.get_default_graph", "tf.get_default_session", "tf.global_variables_initializer", "tf.initialize_all_variables",
+    "tf.disable_eager_execution", "tf.disable_v2_behavior", "tf.train.Saver", "tf.train.MonitoredTrainingSession",
+    "tf.train.import_meta_graph", "tf.import_graph_def", "tf.GraphDef", "tf.ConfigProto", "tf.set_random_seed",
+    "keras.backend.get_session", "keras.backend.set_session", "keras.backend.placeholder",
+)  # fmt: skip
+# What version 2 has under `compat.v1`, or not at all.
+_EAGER = "enable_eager_execution"
+_CONTRIB = "tensorflow.contrib"
+_MODULES_OF_VERSION_1 = ("tensorflow.compat.v1", "tensorflow.contrib", "tensorflow.python.framework.ops")
+
+
+class Versions:
+    """Answers whether a file is surely code for TensorFlow 2."""
+
+    def __init__(self, walk: Walk, names: Names) -> None:
+        self._walk = walk
+        self._names = names
+
+    def is_version_2(self) -> bool:
+        """Whether the file uses what is of version 2, and nothing that builds a graph for a session."""
+        return any(map(self._mentions, _VERSION_2)) and not self.builds_graphs()
+
+    def is_version_1(self) -> bool:
+        """Whether the file runs in version 1 alone, be it eager: it uses what version 2 does not have."""
+        asked = (*self._walk.names.get(_EAGER, ()), *self._walk.attributes.get(_EAGER, ()))
+        if any(self._names.dotted(node) == f"tensorflow.{_EAGER}" and self._is_sure(node) for node in asked):
+            return True
+        return self._imports((_CONTRIB,)) or any(
+            self._names.dotted(node) == _CONTRIB for node in self._walk.attributes.get("contrib", ())
+        )
+
+    def _is_sure(self, node: cst.CSTNode) -> bool:
+        """Whether nothing asks first, for the version for instance, whether to do what is done at `node`."""
+        current: cst.CSTNode | None = node
+        while current is not None and not isinstance(current, cst.If | cst.IfExp | cst.Try | cst.TryStar):
+            current = self._walk.parents.get(current)
+        return current is None
+
+    def builds_graphs(self) -> bool:
+        """Whether the file uses what builds a graph for a session, or a module that is of version 1."""
+        return self._imports(_MODULES_OF_VERSION_1) or any(map(self._mentions, _GRAPHS))
+
+    def _mentions(self, name: str) -> bool:
+        last = name.rsplit(".", 1)[1]
+        nodes = (*self._walk.names.get(last, ()), *self._walk.attributes.get(last, ()))
+        return any(self._names.qualified(node) == name for node in nodes)
+
+    def _imports(self, modules: tuple[str, ...]) -> bool:
+        return any(imported.startswith(modules) for imported in self._imported)
+
+    @cached_property
+    def _imported(self) -> frozenset[str]:
+        return frozenset(
+            binding.imported
+            for scope in self._walk.scopes.values()
+            for bindings in scope.bindings.values()
+            for binding in bindings
+        )

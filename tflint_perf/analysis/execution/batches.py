@@ -1,0 +1,201 @@
+"""What is given to a step: one batch or sample, or a whole dataset."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from tflint_perf.analysis.execution.elements import adds_batch_axis
+from tflint_perf.analysis.execution.sizes import Size, Sizes
+from tflint_perf.analysis.python.flow import loops_around
+from tflint_perf.analysis.python.scopes import Binding
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    callee_name,
+    integer,
+    keyword_argument,
+    last_name,
+    mentions,
+    names_read,
+    target_names,
+    unwrapped,
+)
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+
+if TYPE_CHECKING:
+    from tflint_perf.analysis.execution.loops import Loops
+
+_GENERATORS = re.compile(
+    r"(^|_)(generator|gen|loader|batches|(next|load|get)_batch|iterate_minibatches)$", re.I
+)
+# What gives batches, or samples, goes by one of these names, where nothing else is known of it.
+_STREAMS = re.compile(r"(^|_)(ds|dataset|(data)?_?(loader|generator|gen|iterator)|batches)$", re.I)
+# What follows in a chain behind `batch`, and gives batches still.
+_OF_BATCHES = frozenset(
+    {"enumerate", "prefetch", "shuffle", "take", "skip", "repeat", "cache", "map", "as_numpy_iterator"}
+)
+# Arguments of `fit`, `evaluate` and `predict` that only make sense for a whole dataset.
+_OF_WHOLE_DATASETS = ("steps", "steps_per_epoch", "validation_data", "validation_split", "validation_steps")
+
+
+class Batches:
+    """Answers what is one batch or sample."""
+
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
+        self._infer = infer
+        self._loops = loops
+        self._sizes = Sizes(infer, calls, loops)
+
+    def size(self, node: cst.BaseExpression) -> Size:
+        """How much data `node` holds."""
+        return self._sizes.size(node)
+
+    def is_length(self, node: cst.BaseExpression) -> bool:
+        """Whether `node` is how many rows something has: `x.shape[0]`, or a name of that."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        if found is None:
+            return _is_part_of_shape(node)
+        return bool(found[1]) and all(b.path == () and _is_part_of_shape(b.value) for b in found[1])
+
+    def is_made_one_of(self, call: cst.Call) -> bool:
+        """Whether what a call gives is one sample, of which a batch is made next: `x = tf.expand_dims(x, 0)`."""
+        parents = self._infer.walk.parents
+        target = parents.get(call)
+        if not isinstance(target, cst.Assign) or len(target.targets) != 1:
+            return False
+        names = {name.value for name in target_names(target.targets[0].target)}
+        home = self._infer.names.scope_of(call)
+        return any(
+            self._infer.names.scope_of(name) is home
+            and (found := self._infer.bindings_reaching(name)) is not None
+            and any(binding.value is call for binding in found[1])
+            and adds_batch_axis(_around(parents, name))
+            for each in names
+            for name in self._infer.walk.names.get(each, ())
+        )
+
+    def is_made_anew(self, node: cst.CSTNode) -> bool:
+        """Whether a loop runs `node`, here or through a call."""
+        return self._sizes.is_made_anew(node)
+
+    def are_taken_by(self, call: cst.Call) -> bool:
+        """Whether `predict`, `evaluate` or `fit` gets one batch or sample."""
+        given = argument(call, 0, "x")
+        if given is None or self._infer.value(given).kind in ("dataset", "iterator", "generator"):
+            return False
+        epochs = keyword_argument(call, "epochs") or keyword_argument(call, "nb_epoch")
+        if epochs is not None and not self._is_one(epochs):
+            return False
+        if any(keyword_argument(call, name) is not None for name in _OF_WHOLE_DATASETS):
+            return False
+        # The inputs of one model are as many.
+        inputs = [e.value for e in given.elements] if isinstance(given, cst.List) else [given]
+        if not any(self.size(part) in ("sample", "batch") or self._is_generated(part) for part in inputs):
+            return False
+        if self._is_trial(call):
+            return False
+        return callee_name(call) != "fit" or not self._is_cut_further(call, given)
+
+    def _is_one(self, number: cst.BaseExpression) -> bool:
+        """Whether a number is 1, here or by all that a name stands for."""
+        found = self._infer.bindings_reaching(number) if isinstance(number, cst.Name) else None
+        if found is None:
+            return integer(number) == 1
+        numbers = [self._numbers(binding) for binding in found[1]]
+        return bool(numbers) and all(
+            given and all(integer(value) == 1 for value in given) for given in numbers
+        )
+
+    def _numbers(self, binding: Binding) -> list[cst.BaseExpression]:
+        """What a name is bound to, or given as a parameter in this file."""
+        if binding.kind == "param":
+            return self._sizes.given(binding)
+        is_assigned = binding.kind == "assign" and binding.path == ()
+        return [binding.value] if is_assigned and binding.value is not None else []
+
+    def _is_generated(self, given: cst.BaseExpression) -> bool:
+        """Whether a loop takes something from what is called a generator, or a dataset: a sample or a batch."""
+        found = self._infer.bindings_reaching(given) if isinstance(given, cst.Name) else None
+        bindings = found[1] if found is not None else []
+        return bool(bindings) and all(
+            binding.kind == "for"
+            and binding.value is not None
+            and any(map(self._is_stream, self._sources(unwrapped(binding.value))))
+            for binding in bindings
+        )
+
+    def come_from(self, iterable: cst.BaseExpression) -> bool:
+        """Whether a loop runs over what, by its name, gives batches: `enumerate(loader.load_batch(size))`."""
+        return self._is_stream(unwrapped(iterable))
+
+    def _is_stream(self, source: cst.BaseExpression) -> bool:
+        if isinstance(source, cst.Call):
+            return _GENERATORS.search(callee_name(source)) is not None or self._is_batched(source)
+        named = isinstance(source, cst.Name | cst.Attribute) and _STREAMS.search(last_name(source))
+        return bool(named) and not self._infer.value(source).known
+
+    def _is_batched(self, source: cst.BaseExpression) -> bool:
+        """Whether what nothing is known of is batched as a dataset is: `data.shuffle(n).batch(32).enumerate()`."""
+        while isinstance(source, cst.Call) and isinstance(source.func, cst.Attribute):
+            if callee_name(source) in ("batch", "padded_batch"):
+                return not self._infer.value(source).known
+            if callee_name(source) not in _OF_BATCHES:
+                return False
+            source = source.func.value
+        return False
+
+    def _is_trial(self, call: cst.Call) -> bool:
+        """Whether the loop makes the model anew: a fold or trial, whose slices are datasets."""
+        receiver = call.func.value if isinstance(call.func, cst.Attribute) else None
+        loop = self._loops.innermost_loop(call)
+        if loop is None or not isinstance(receiver, cst.Name):
+            return False
+        found = self._infer.bindings_reaching(receiver)
+        return found is not None and any(
+            loop in loops_around(binding.at.block.loop) and binding.kind == "assign" for binding in found[1]
+        )
+
+    def _is_cut_further(self, call: cst.Call, given: cst.BaseExpression) -> bool:
+        """Whether `fit` trains on a slice in batches of another size than the slice's."""
+        size = keyword_argument(call, "batch_size")
+        if size is None:
+            return False
+        cuts = [node for node in self._sources(given) if isinstance(node, cst.Subscript)]
+        cuts = [node for node in cuts if isinstance(node.slice[0].slice, cst.Slice)]
+        names = {name.value for name in names_read(size)}
+        # The slice's bounds say its size: `x[i * batch_size : (i + 1) * batch_size]`, or names made from that.
+        return bool(cuts) and not any(
+            mentions(source, names)
+            for cut in cuts
+            for name in names_read(cut.slice[0])
+            for source in self._sources(name)
+        )
+
+    def _sources(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
+        """`node`, or where it is a name the expressions that it is assigned or runs over."""
+        if not isinstance(node, cst.Name):
+            return [node]
+        found = self._infer.bindings_reaching(node)
+        values = [b.value for b in found[1] if b.value is not None] if found is not None else []
+        return [node, *values]
+
+
+def _around(parents: Mapping[cst.CSTNode, cst.CSTNode], node: cst.CSTNode) -> cst.CSTNode:
+    """The call that is given a name, or the item that is taken of it; else the name."""
+    around = parents.get(node)
+    if isinstance(around, cst.Arg):
+        around = parents.get(around)
+    return around if isinstance(around, cst.Call | cst.Subscript) else node
+
+
+def _is_part_of_shape(node: cst.CSTNode | None) -> bool:
+    match node:
+        case cst.Subscript(
+            value=cst.Attribute(attr=cst.Name("shape")), slice=[cst.SubscriptElement(cst.Index())]
+        ):
+            return True
+    return False

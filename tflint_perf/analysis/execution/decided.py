@@ -1,0 +1,136 @@
+"""Conditions that constants in the code decide: switches at the top of a file, options that callers give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import libcst as cst
+
+from tflint_perf.analysis.python.scopes import Binding, Function, Scope
+from tflint_perf.analysis.python.syntax import argument, has_stars, integer, string
+from tflint_perf.analysis.python.walk import Walk
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+
+# A constant, in a tuple of its own; None for what is none.
+Constant = tuple[object] | None
+Named = Callable[[cst.Name], Constant]
+_WORDS: dict[str, tuple[object]] = {"True": (True,), "False": (False,), "None": (None,)}
+# Names that stand for names, no deeper than this.
+_DEEPEST = 5
+
+
+def none_known(name: cst.Name) -> Constant:
+    """What a name is of which nothing is known."""
+    return None
+
+
+class Decided:
+    """Answers which conditions come out one way whenever the program is run."""
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+
+    def never_runs(self, node: cst.CSTNode) -> bool:
+        """Whether a constant keeps `node` from running: behind `if not use_gpu:`, where all callers say `True`."""
+        return is_left_out(self._infer.walk, node, lambda name: self._of_name(name, 0))
+
+    def _of_name(self, name: cst.Name, depth: int) -> Constant:
+        """The one constant that a name stands for, as far as this file and those that call it show."""
+        found = self._infer.bindings_reaching(name)
+        if found is None or depth > _DEEPEST:
+            return None
+        given = [each for binding in found[1] for each in self._given(binding, found[0])]
+        constants = {
+            constant_of(each, lambda other: self._of_name(other, depth + 1)) if each is not None else None
+            for each in given
+        }
+        return constants.pop() if len(constants) == 1 else None
+
+    def _given(self, binding: Binding, scope: Scope) -> list[cst.BaseExpression | None]:
+        """The expressions that a binding may have its value from, None among them where one is not in sight."""
+        if binding.kind == "assign" and binding.path == ():
+            return [binding.value]
+        if binding.kind != "param" or scope.function is None or self._calls.callers_outside(scope.function):
+            return [None]
+        return list(self._calls.arguments(scope.function, binding.name)) or [None]
+
+
+class Told:
+    """Answers what the names in a function are that a call gives it as constants, or that have such by default."""
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+
+    def to(self, function: Function, node: cst.BaseExpression) -> Named | None:
+        """The same where `node` stands for the function, or is the call that makes it: `make_parser(training=False)`."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        if found is not None and len(found[1]) == 1 and found[1][0].path == ():
+            node = found[1][0].value or node
+        makers = self._calls.targets(node) if isinstance(node, cst.Call) else []
+        if len(makers) == 1 and isinstance(node, cst.Call):
+            return self.by_call(makers[0], node)
+        return self.by_call(function, None)
+
+    def by_call(self, function: Function, call: cst.Call | None, around: Named = none_known) -> Named | None:
+        """What the parameters are that `call` gives or leaves as they are by default; None where none is known.
+
+        `around` says what names are where the call stands.
+        """
+        told: dict[str, Constant] = {}
+        for param in function.parameters:
+            name = param.name.value
+            at = function.place_of(name)
+            given = argument(call, at if at >= 0 else None, name) if call is not None else None
+            if given is None and (call is None or not has_stars(call)):
+                given = param.default
+            constant = constant_of(given, around) if given is not None else None
+            if constant is not None:
+                told[name] = constant
+        if not told:
+            return None
+        names = self._infer.names
+
+        def named(name: cst.Name) -> Constant:
+            found = names.lookup(name.value, names.scope_of(name)) if name.value in told else None
+            return told[name.value] if found is not None and found[0] is function.scope else None
+
+        return named
+
+
+def is_left_out(walk: Walk, node: cst.CSTNode, named: Named) -> bool:
+    """Whether `node` stands in a branch that is not taken, by what `named` says of the names in its conditions."""
+    child, current = node, walk.parents.get(node)
+    while current is not None and not isinstance(current, cst.FunctionDef | cst.Lambda | cst.ClassDef):
+        if isinstance(current, cst.If | cst.IfExp) and child is not current.test:
+            holds = constant_of(current.test, named)
+            if holds is not None and bool(holds[0]) != (child is current.body):
+                return True
+        child, current = current, walk.parents.get(current)
+    return False
+
+
+def constant_of(node: cst.BaseExpression, named: Named) -> Constant:
+    """What an expression is, if it is a constant, or names, `not` and comparisons of such."""
+    match node:
+        case cst.Name():
+            return _WORDS[node.value] if node.value in _WORDS else named(node)
+        case cst.Integer():
+            return (integer(node),)
+        case cst.SimpleString():
+            text = string(node)
+            return (text,) if text is not None else None
+        case cst.UnaryOperation(operator=cst.Not()):
+            denied = constant_of(node.expression, named)
+            return (not denied[0],) if denied is not None else None
+        case cst.Comparison(comparisons=[comparison]):
+            left, right = constant_of(node.left, named), constant_of(comparison.comparator, named)
+            if left is None or right is None:
+                return None
+            if isinstance(comparison.operator, cst.Equal | cst.Is):
+                return (left == right,)
+            if isinstance(comparison.operator, cst.NotEqual | cst.IsNot):
+                return (left != right,)
+    return None

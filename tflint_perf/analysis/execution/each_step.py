@@ -1,0 +1,95 @@
+"""What a step loop runs each time, as opposed to sometimes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import libcst as cst
+
+from tflint_perf.analysis.execution.guards import Guards
+from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.python.conditions import conditions
+from tflint_perf.analysis.python.reach import leads_to, remembered
+from tflint_perf.analysis.python.scopes import Loop
+from tflint_perf.analysis.python.syntax import callee_name, integer, keyword_argument
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+
+# What a loop over an object runs each time.
+_GIVES_ONE = ("__next__", "__getitem__")
+# Whether a condition holds in next to all steps.
+Holds = Callable[[cst.CSTNode], bool]
+
+
+class EachStep:
+    """Answers whether each step runs a place: behind no guard and no condition, here and at a call site."""
+
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, guards: Guards) -> None:
+        self._calls = calls
+        self._loops = loops
+        self._guards = guards
+        self._walk = infer.walk
+        self._known: dict[Holds, dict[cst.CSTNode, bool]] = {}
+
+    def runs(self, node: cst.CSTNode, holds: Holds = lambda condition: False) -> bool:
+        """Whether each iteration of a step loop runs `node`; conditions that `holds` lets pass stand in no way."""
+        return leads_to(node, self._known.setdefault(holds, {}), partial(self._runs, holds=holds))
+
+    def _runs(self, node: cst.CSTNode, holds: Holds) -> bool | list[cst.CSTNode]:
+        """Whether that is so by the function around `node`, or else the calls of it, any of which may do it."""
+        loop = self._loops.step_loop(node)
+        end = loop.node if loop is not None else None
+        guard = self._guards.guard_of(node)
+        if guard is not None and not holds(guard.node):
+            return False
+        if not all(
+            holds(condition) or self._is_mostly_otherwise(condition, node)
+            for condition in conditions(self._walk, node, end, exits=False)
+        ):
+            return False
+        if loop is not None:
+            return not self._trains_for_epochs(loop)
+        function = self._calls.function_at(node)
+        if function is None or not self._loops.is_per_step(node):
+            return False
+        if any(caller.per_step and caller.always for caller in self._calls.callers_outside(function)):
+            return True
+        if function.name in _GIVES_ONE and function in self._loops.fits:
+            return True
+        sites: list[cst.CSTNode] = [*self._calls.sites(function)]
+        return [*sites, *self._loops.drivers(function)] if function.name in _GIVES_ONE else sites
+
+    @remembered
+    def _trains_for_epochs(self, loop: Loop) -> bool:
+        return trains_for_epochs(loop)
+
+    def _is_mostly_otherwise(self, condition: cst.CSTNode, node: cst.CSTNode) -> bool:
+        """Whether `node` stands in the `else` of a condition that is met now and then: `if step % 100 == 0: … else: …`."""
+        branch = self._walk.parents.get(condition)
+        if not isinstance(branch, cst.If) or branch.orelse is None:
+            return False
+        current: cst.CSTNode | None = node
+        while current is not None and current is not branch.orelse:
+            current = self._walk.parents.get(current)
+        return current is not None and self._is_seldom(branch.test)
+
+    def _is_seldom(self, test: cst.BaseExpression) -> bool:
+        match test:
+            case cst.BooleanOperation(operator=cst.Or()):
+                return self._is_seldom(test.left) and self._is_seldom(test.right)
+            case cst.Comparison(
+                comparisons=[cst.ComparisonTarget(cst.Equal(), cst.Integer())], left=cst.Name()
+            ):
+                return True
+        return self._guards.counts(test)
+
+
+def trains_for_epochs(loop: Loop) -> bool:
+    """Whether each iteration of a loop trains by a `fit` of several epochs: it is a task then, and no step."""
+    return any(
+        callee_name(call) == "fit"
+        and (epochs := keyword_argument(call, "epochs")) is not None
+        and integer(epochs) != 1
+        for call in loop.calls
+    )

@@ -1,0 +1,80 @@
+"""Lists that a loop fills sample by sample, and that make the array of a batch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tflint_perf.analysis.python.scopes import Binding, Loop
+from tflint_perf.analysis.python.syntax import argument, callee_name, dotted_name
+from tflint_perf.analysis.python.walk import Walk
+from tflint_perf.analysis.values.infer import Inference
+
+STACKS = frozenset(
+    {"np.array", "np.asarray", "np.stack", "np.vstack", "np.hstack", "np.concatenate", "np.dstack"}
+)
+# What reinforcement learning remembers.
+MEMORY = re.compile(
+    r"memory|memor|buffer|replay|rollout|trajector|transition|experience|episode|history|(^|_)env", re.I
+)
+# These give a number or a word of a sample.
+COUNTS = frozenset({"int", "float", "str", "len", "bool", "range"})
+
+
+def is_filled_within(infer: Inference, node: cst.BaseExpression, loop: Loop) -> bool:
+    """Whether `node` is `np.array(images)`, and a loop within `loop` fills that list with what it works out."""
+    given = argument(node, 0) if isinstance(node, cst.Call) else None
+    if not isinstance(given, cst.Name) or not isinstance(node, cst.Call) or MEMORY.search(given.value):
+        return False
+    if infer.names.qualified(node.func) not in STACKS:
+        return False
+    return any(
+        _is_worked_out(source) for added in _added(given.value, loop) for source in _sources(infer, added)
+    )
+
+
+def appends_by_name(walk: Walk) -> dict[str, list[cst.Call]]:
+    """The calls of `append` on a name, by the name."""
+    found: dict[str, list[cst.Call]] = {}
+    for call in walk.calls.get("append", ()):
+        if isinstance(call.func, cst.Attribute) and isinstance(call.func.value, cst.Name):
+            found.setdefault(call.func.value.value, []).append(call)
+    return found
+
+
+def _added(name: str, loop: Loop) -> Iterator[cst.BaseExpression]:
+    """What the loops within a loop add to a list."""
+    for inner in loop.inner:
+        if inner.iterable is not None and MEMORY.search(dotted_name(inner.iterable)):
+            continue
+        for call in inner.calls:
+            if callee_name(call) == "append" and dotted_name(call.func) == f"{name}.append" and call.args:
+                yield call.args[0].value
+
+
+def _sources(infer: Inference, node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """An expression, and where it is a name what was assigned to it."""
+    yield node
+    found = infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+    for binding in found[1] if found is not None else ():
+        if binding.kind == "assign" and binding.value is not None:
+            yield binding.value
+
+
+def _is_worked_out(node: cst.BaseExpression) -> bool:
+    """Whether an expression makes a sample, rather than picks it or counts."""
+    if isinstance(node, cst.BinaryOperation):
+        picked = isinstance(node.left, cst.Subscript | cst.Call | cst.Name)
+        return picked and isinstance(node.operator, cst.Divide | cst.Subtract)
+    return isinstance(node, cst.Call) and callee_name(node) not in COUNTS
+
+
+def is_empty_list(binding: Binding) -> bool:
+    """Whether an assignment gives a name a list with nothing in it."""
+    value = binding.value
+    for index in binding.path or ():
+        parts = value.elements if isinstance(value, cst.Tuple | cst.List) else ()
+        value = parts[index].value if index < len(parts) else None
+    return binding.kind == "assign" and isinstance(value, cst.List) and not value.elements

@@ -1,0 +1,59 @@
+"""Models that other files give as parameters, of which a file by itself knows nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+
+import libcst as cst
+
+from tflint_perf.analysis.execution.parameters_behind import behind
+from tflint_perf.analysis.python.reach import remembered
+from tflint_perf.analysis.python.scopes import Function
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.caller import Given
+
+
+class GivenModels:
+    """Answers whether an expression of unknown kind stands for a model that another file gives: as a parameter, or as an
+    attribute that a constructor makes of one."""
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+
+    def has(self, node: cst.BaseExpression) -> bool:
+        """Whether a model is given, and calling it runs its layers one by one: none has a `call` that is compiled."""
+        given = self._given(node)
+        return bool(given) and not any(self._kind(each, "call") == "compiled" for each in given)
+
+    def is_method_of_keras(self, method: cst.BaseExpression) -> bool:
+        """Whether a method, `model.predict`, is asked of a given model whose class does not define it anew."""
+        if not isinstance(method, cst.Attribute):
+            return False
+        given = self._given(method.value)
+        return bool(given) and all(self._kind(each, method.attr.value) == "unknown" for each in given)
+
+    def takers(self, nodes: Set[cst.CSTNode]) -> Iterator[Function]:
+        """The functions by whose parameters those of `nodes` that are calls get what they call, or what they ask."""
+        for node in nodes:
+            if isinstance(node, cst.Call):
+                asked = node.func.value if isinstance(node.func, cst.Attribute) else node.func
+                for part in (node.func, asked):
+                    if not self._infer.value(part).known:
+                        yield from (function for function, _ in behind(self._infer, self._calls, part))
+
+    @remembered
+    def _given(self, node: cst.BaseExpression) -> tuple[Given, ...]:
+        if not isinstance(node, cst.Name | cst.Attribute) or self._infer.value(node).known:
+            return ()
+        return tuple(
+            given
+            for function, name in behind(self._infer, self._calls, node)
+            for given in self._calls.given_outside(function, name)
+            if given.kind == "model"
+        )
+
+    def _kind(self, given: Given, method: str) -> str:
+        """The kind of a method of a given model, as its class defines it; "unknown" where it does not."""
+        return self._infer.outside.member(given.path, method).kind if given.path else "unknown"

@@ -1,0 +1,350 @@
+"""How often loops over Python values run."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import libcst as cst
+
+from tflint_perf.analysis.execution.bounds import computed, is_shape, measured
+from tflint_perf.analysis.python.reach import remembered
+from tflint_perf.analysis.python.scopes import Binding, Loop
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    descendants,
+    has_stars,
+    integer,
+    is_name,
+    last_name,
+    part_at,
+    string,
+)
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+
+# A loop of so few iterations costs next to nothing.
+FEW = 16
+# What counts the parts of a model, of which there are few: a loop to such a number runs over layers.
+PARTS = re.compile(
+    r"(^|_)(layer|block|head|level|scale|stage|stack|gpu|tpu|replica|worker|device|class|categor\w*|routing|depth|fold|"
+    r"channel|chan|dim|axis|axes|ndim|rank|group|branch|cell|model|expert|order|coupling|flow|hop|view|output|input|"
+    r"net|critic|disc\w*|module|tower|anchor|conv|resblock|flip|repeat|res|unit|capsule|agent|player|task|qubit|wire|"
+    r"feature|param|variable|var|weight|column|mixture|component|kernel|loss|head|label)(e?s)?($|_)|"
+    r"(layers|blocks|heads)$",
+    re.I,
+)
+# What counts time or data, of which there is much.
+_MUCH = re.compile(
+    r"(^|_)(step|iter|iteration|len|length|time|timestep|seq|sequence|horizon|sample|frame|episode|epoch|round|batch|"
+    r"batchsize|size|point|token|row|example|itr|word|n_iter|maxlen|rollout|T)(s?)($|_)",
+    re.I,
+)
+# What holds the settings of a program.
+_SETTINGS = re.compile(
+    r"(^|_)(args?|conf|cfg|config\w*|flags|hparams?|hps?|params|opts?|options?|settings?)$", re.I
+)
+# Settings that say how often a critic is trained for each step of its generator.
+_STEPS_OF_CRITICS = re.compile(r"critic|disc\w*", re.I)
+_SAME_LENGTH = frozenset(
+    ["enumerate", "list", "tuple", "reversed", "sorted", "iter", "tqdm.tqdm", "tqdm.auto.tqdm"]
+)
+_DEEPEST = 8
+
+
+class Iterations:
+    """Answers whether a loop over Python values runs often."""
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._walk = infer.walk
+        self._measuring: set[cst.Call] = set()
+        self._counted: set[Binding] = set()
+        self._filling: set[Binding] = set()
+
+    def are_many(self, loop: Loop, *, traced: bool) -> bool:
+        """Whether a `for` runs more than 16 times, or as often as the code does not show.
+
+        In `traced` code, what may be a tensor is no Python value: AutoGraph makes a loop of the graph of it.
+        What is not known to be a count or a list, and what counts the layers of a model, is not taken for many.
+        """
+        return loop.iterable is not None and self._most(loop.iterable, traced, 0) > FEW
+
+    def at_most(self, loop: Loop) -> int | None:
+        """How often a `for` over Python values runs, at most; None where that is not in sight."""
+        most = self._most(loop.iterable, False, 0) if loop.iterable is not None else 0
+        return int(most) if 0 < most < math.inf else None
+
+    def counter(self, loop: Loop) -> cst.Name | None:
+        """The name that a `for` over `range` or `tf.range` gives its counter."""
+        target = loop.node.target if isinstance(loop.node, cst.For | cst.CompFor) else None
+        iterable = loop.iterable
+        if not isinstance(iterable, cst.Call) or not isinstance(target, cst.Name):
+            return None
+        named = builtin_or_qualified(self._infer, iterable.func)
+        if named == "reversed" and iterable.args and isinstance(iterable.args[0].value, cst.Call):
+            named = builtin_or_qualified(self._infer, iterable.args[0].value.func)
+        return target if named in ("range", "tf.range", "tqdm.trange") else None
+
+    # Lengths: `inf` for a length that the code does not show, 0 for what is not understood
+
+    def _most(self, node: cst.BaseExpression, traced: bool, depth: int) -> float:
+        if depth > _DEEPEST:
+            return 0
+        match node:
+            case cst.List() | cst.Tuple():
+                starred = any(isinstance(element, cst.StarredElement) for element in node.elements)
+                return 0 if starred else len(node.elements)
+            case cst.ListComp():
+                inner = node.for_in.inner_for_in
+                return self._most(node.for_in.iter, traced, depth + 1) if inner is None else 0
+            case cst.Call():
+                return self._of_call(node, traced, depth)
+            case cst.Name():
+                return self._of_name(node, traced, depth)
+        return 0
+
+    def _of_call(self, call: cst.Call, traced: bool, depth: int) -> float:
+        name = builtin_or_qualified(self._infer, call.func)
+        if has_stars(call) or not call.args:
+            return 0
+        if name in ("range", "tqdm.trange"):
+            return self._of_range([arg.value for arg in call.args if arg.keyword is None], traced, depth)
+        if name in _SAME_LENGTH:
+            return self._most(call.args[0].value, traced, depth + 1)
+        if name == "zip":
+            return min(self._most(arg.value, traced, depth + 1) for arg in call.args)
+        return self._of_unstack(call) if name == "tf.unstack" and traced else 0
+
+    def _of_unstack(self, call: cst.Call) -> float:
+        """How many tensors there are along one of the first axes, of batches or steps in time; others are short."""
+        number, axis = argument(call, 1, "num"), argument(call, 2, "axis")
+        if axis is not None and integer(axis) not in (0, 1):
+            return 0
+        known = self.number(number) if number is not None else None
+        return math.inf if known is None else known
+
+    def _of_range(self, bounds: list[cst.BaseExpression], traced: bool, depth: int) -> float:
+        if not bounds:
+            return 0
+        numbers = [self.number(bound) for bound in bounds]
+        if None not in numbers and (len(numbers) < 3 or numbers[2] != 0):
+            return len(range(*[number for number in numbers if number is not None]))
+        stop = bounds[min(1, len(bounds) - 1)]
+        if len(numbers) == 2 and numbers[1] is not None:
+            return numbers[1]
+        if any(self._counts_parts(part) for bound in bounds for part in descendants(bound)):
+            return 0
+        if any(
+            numbers[index] is None and not self._counts(bound, traced) for index, bound in enumerate(bounds)
+        ):
+            return 0
+        lengths = [
+            self._of_length(part, traced, depth)  # `len(x)`, `len(x) - 1`
+            for part in descendants(stop)
+            if isinstance(part, cst.Call) and builtin_or_qualified(self._infer, part.func) == "len"
+        ]
+        return max(lengths, default=math.inf)
+
+    def _of_length(self, call: cst.Call, traced: bool, depth: int) -> float:
+        """How often a loop over `range(len(x))` runs."""
+        given = call.args[0].value
+        if self._infer.value(given).kind in ("tensor", "array"):
+            return math.inf if not traced else 0
+        return self._most(given, traced, depth + 1)
+
+    def _of_name(self, node: cst.Name, traced: bool, depth: int) -> float:
+        found = self._infer.bindings_reaching(node)
+        bindings = found[1] if found is not None else []
+        if not bindings or self._counts_parts(node):
+            return 0
+        meanwhile: frozenset[object] = frozenset((*self._measuring, *self._filling))
+        return min(self._of_binding(binding, traced, depth, meanwhile) for binding in bindings)
+
+    @remembered  # apart for each set of lists that are being measured, of which nothing is known meanwhile
+    def _of_binding(self, binding: Binding, traced: bool, depth: int, _: frozenset[object]) -> float:
+        if binding.kind == "param":
+            given = self._given(binding)
+            return max((self._most(value, traced, depth + 1) for value in given), default=0)
+        if binding.kind != "assign" or binding.value is None or binding.path != ():
+            return 0
+        if binding not in self._filling and self._is_filled_often(binding, traced):
+            return math.inf
+        return self._most(binding.value, traced, depth + 1)
+
+    def _is_filled_often(self, binding: Binding, traced: bool) -> bool:
+        """Whether many are appended to a list, by a loop that may run over the list itself."""
+        calls = self._infer.contents.appends(binding.at.block.function, binding.name)
+        around = [self._walk.loops.get(loop.node) for c in calls for loop in self._loops_from(c, binding)]
+        self._filling.add(binding)
+        often = any(loop is not None and self.are_many(loop, traced=traced) for loop in around)
+        self._filling.discard(binding)
+        return often
+
+    def _loops_from(self, call: cst.Call, binding: Binding) -> list[Loop]:
+        """The loops around a call that are not around a binding."""
+        outer = binding.at.block.loop
+        loop = self._infer.place(call).block.loop
+        found = []
+        while loop is not None and loop is not outer:
+            found.append(loop)
+            loop = loop.parent
+        return found
+
+    def _given(self, parameter: Binding) -> list[cst.BaseExpression]:
+        function = self._infer.names.function_with.get(parameter.node)
+        return self._calls.arguments(function, parameter.name) if function is not None else []
+
+    # Numbers
+
+    def number(self, node: cst.BaseExpression, depth: int = 0) -> int | None:
+        """The integer that `node` is, or the greatest of those that callers pass; None where that is not in sight."""
+        literal = integer(node)
+        if literal is not None or depth > _DEEPEST:
+            return literal
+        if isinstance(node, cst.BinaryOperation):
+            left, right = self.number(node.left, depth + 1), self.number(node.right, depth + 1)
+            return computed(node.operator, left, right) if left is not None and right is not None else None
+        bindings: list[Binding] = []
+        cut = measured(node)
+        if cut is not None and (length := self._length_in_sight(cut)) is not None:
+            return length
+        if isinstance(node, cst.Call):
+            return self._length(node, depth)
+        if isinstance(node, cst.Name):
+            found = self._infer.bindings_reaching(node)
+            bindings = found[1] if found is not None else []
+        elif isinstance(node, cst.Attribute):
+            bindings = self._infer.classes.bindings_of(node)
+        numbers = [self._number_of(binding, depth, frozenset(self._measuring)) for binding in bindings]
+        known = [number for number in numbers if number is not None]
+        return max(known) if known and len(known) == len(numbers) else None
+
+    def _length(self, call: cst.Call, depth: int) -> int | None:
+        """How many items the list that `len(x)` measures has, where that is in sight."""
+        if builtin_or_qualified(self._infer, call.func) != "len" or len(call.args) != 1:
+            return None
+        if call in self._measuring:  # a loop over as many items as a list has may add to the list
+            return None
+        self._measuring.add(call)
+        try:
+            most = self._most(call.args[0].value, traced=False, depth=depth + 1)
+        finally:
+            self._measuring.discard(call)
+        return int(most) if 0 < most < math.inf else None
+
+    def _length_in_sight(self, name: cst.Name) -> int | None:
+        """The greatest length of what a name stands for, where that was cut off (`few = images[:10]`) or written down."""
+        found = self._infer.bindings_reaching(name)
+        match [binding.value for binding in found[1]] if found is not None else []:
+            case [
+                cst.Subscript(slice=[cst.SubscriptElement(cst.Slice(lower=None, upper=upper, step=None)), *_])
+            ] if upper is not None:
+                number = self.number(upper)
+                return number if number is not None and number >= 0 else None
+            case [cst.List() | cst.Tuple() as items] if not self._infer.contents.grows(name.value):
+                starred = any(isinstance(element, cst.StarredElement) for element in items.elements)
+                return None if starred else len(items.elements)
+        return None
+
+    @remembered
+    def _number_of(self, binding: Binding, depth: int, _: frozenset[cst.Call]) -> int | None:
+        if binding.kind == "assign" and binding.value is not None:
+            part = part_at(binding.value, binding.path)
+            return self.number(part, depth + 1) if part is not None else None
+        if binding.path != () or binding.kind != "param":
+            return None
+        given = self._given(binding) or ([binding.value] if binding.value is not None else [])
+        numbers = [self.number(value, depth + 1) for value in given]
+        known = [number for number in numbers if number is not None]
+        return max(known) if known and len(known) == len(numbers) else None
+
+    def _counts(self, node: cst.BaseExpression, traced: bool) -> bool:
+        """Whether a bound whose value is not in sight is a Python number that counts time or data."""
+        match node:
+            case cst.BinaryOperation():
+                return all(
+                    self.number(side) is not None or self._counts(side, traced)
+                    for side in (node.left, node.right)
+                )
+            case cst.Subscript():
+                return self._is_static_size(node) or self._is_setting(node)
+            case cst.Call():
+                name = builtin_or_qualified(self._infer, node.func)
+                if name == "len":
+                    return bool(node.args) and not is_shape(node.args[0].value)
+                return name in ("int", "max", "min") and all(
+                    self._counts(arg.value, traced) for arg in node.args
+                )
+            case cst.GeneratorExp() | cst.ListComp():
+                return self._counts(node.elt, traced)  # `max(len(x) for x in xs)`
+            case cst.Attribute():
+                return self._infer.value(node).kind in ("number", "unknown") and (
+                    bool(_MUCH.search(last_name(node))) or self._is_setting(node)
+                )
+            case cst.Name():
+                return self._name_counts(node, traced)
+        return False
+
+    def _name_counts(self, node: cst.Name, traced: bool) -> bool:
+        found = self._infer.bindings_reaching(node)
+        bindings = found[1] if found is not None else []
+        if not bindings:
+            return False
+        kind = self._infer.value(node).kind
+        if kind == "number" or all(b.kind == "assign" and self._is_size(b, traced) for b in bindings):
+            return True
+        if all(
+            b.kind == "assign" and b.path == () and b.value and self._is_setting(b.value) for b in bindings
+        ):
+            return True
+        return kind == "unknown" and not traced and all(b.kind == "param" for b in bindings)
+
+    def _is_size(self, binding: Binding, traced: bool) -> bool:
+        """Whether a name is bound to a static size, or a number made of such: `n = x.shape[1] - 1`, `b, t, _ = x.shape`."""
+        value = binding.value
+        if value is None:
+            return False
+        if binding.path:
+            return len(binding.path) == 1 and is_shape(value)
+        if binding in self._counted or not isinstance(value, cst.Subscript | cst.Call | cst.BinaryOperation):
+            return False
+        self._counted.add(binding)  # `n = n - 1` tells nothing
+        try:
+            return self._counts(value, traced)
+        finally:
+            self._counted.discard(binding)
+
+    @staticmethod
+    def _is_static_size(node: cst.Subscript) -> bool:
+        """`x.shape[1]`; not the last one, which counts features, nor a size of what an object keeps."""
+        index = node.slice[0].slice if len(node.slice) == 1 else None
+        if not is_shape(node.value) or not isinstance(index, cst.Index):
+            return False
+        if any(isinstance(part, cst.Attribute) and is_name(part.value, "self") for part in descendants(node)):
+            return False
+        position = integer(index.value)
+        return position in (0, 1, -2)
+
+    def _is_setting(self, node: cst.CSTNode) -> bool:
+        """Whether a value is a setting of the program, `args.n_steps`, `FLAGS.ratio`, `config["k"]`, or an object's own
+        that is one."""
+        match node:
+            case cst.Attribute(value=cst.Name(value="self")):
+                bindings = self._infer.classes.bindings_of(node)
+                return bool(bindings) and all(
+                    b.value is not None and b.path == () and self._is_setting(b.value) for b in bindings
+                )
+            case cst.Attribute():
+                return bool(_SETTINGS.search(last_name(node.value)))
+            case cst.Subscript(slice=[cst.SubscriptElement(cst.Index(cst.SimpleString() as key))]):
+                return bool(_SETTINGS.search(last_name(node.value))) and not PARTS.search(string(key) or "")
+        return False
+
+    def _counts_parts(self, node: cst.CSTNode) -> bool:
+        name = last_name(node) if isinstance(node, cst.Name | cst.Attribute) else ""
+        if self._is_setting(node):
+            name = _STEPS_OF_CRITICS.sub("", name)
+        return bool(PARTS.search(name)) and name not in ("len", "range")

@@ -1,0 +1,60 @@
+"""Switches that a program throws for good: nothing decides whether it does, and nothing takes them back."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from tflint_perf.analysis.python.conditions import conditions
+from tflint_perf.analysis.python.scopes import Function
+from tflint_perf.analysis.python.syntax import argument, descendants, is_name, last_name, string
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+
+# Functions that by their name are there for debugging.
+_DEBUGGING = re.compile(r"debug|eager|profil|trac(e|ing)(_|$)|test|diagnos", re.I)
+
+
+class LeftOn:
+    """Answers whether a switch is left on."""
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._walk = infer.walk
+
+    def is_on(self, call: cst.Call, position: int | None, keyword: str) -> bool:
+        """Whether a call says `True`, and surely runs."""
+        return is_name(argument(call, position, keyword), "True") and self.always_runs(call)
+
+    def always_runs(self, node: cst.CSTNode) -> bool:
+        """Whether no condition, handler, test or debugging helper stands between the program's start and `node`."""
+        return self._always_runs(node, frozenset())
+
+    def _always_runs(self, node: cst.CSTNode, seen: frozenset[Function]) -> bool:
+        if any(not is_main_guard(condition) for condition in conditions(self._walk, node)):
+            return False
+        function = self._calls.function_at(node)
+        if function is None:
+            return True
+        if self._is_for_debugging(function):
+            return False
+        seen |= {function}
+        sites = [call for call in self._calls.sites(function) if self._calls.function_at(call) not in seen]
+        return not sites or any(self._always_runs(call, seen) for call in sites)
+
+    @staticmethod
+    def _is_for_debugging(function: Function) -> bool:
+        if isinstance(function.node, cst.Lambda) or _DEBUGGING.search(function.name):
+            return True
+        owner = function.owner
+        return owner is not None and any(last_name(base.value) == "TestCase" for base in owner.node.bases)
+
+
+def is_main_guard(test: cst.CSTNode) -> bool:
+    """Whether a condition is `__name__ == "__main__"`."""
+    parts = list(descendants(test))
+    return any(is_name(part, "__name__") for part in parts) and any(
+        string(part) == "__main__" for part in parts
+    )

@@ -1,0 +1,225 @@
+"""Code that a step loop reaches but does not run on each step: caches, first calls, restarts, ways out of the loop."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.execution.short_loops import is_part_of_one_iteration
+from tflint_perf.analysis.python.reach import remembered
+from tflint_perf.analysis.python.scopes import Function, Loop
+from tflint_perf.analysis.python.syntax import (
+    callee_name,
+    descendants,
+    dotted_name,
+    is_name,
+    last_name,
+    names_written,
+)
+from tflint_perf.analysis.python.walk import Walk
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.mutated_places import name_of_place, places_changed
+
+_CACHING_DECORATORS = frozenset(
+    ["lru_cache", "cache", "cached_property", "memoize", "cached", "functools_cache", "once", "run_once"]
+)
+# Keras asks for these once and keeps what they give.
+_KERAS_FACTORIES = frozenset(["make_train_function", "make_test_function", "make_predict_function"])
+
+
+class Once:
+    """Answers whether code in a step loop runs once, or seldom, because what it makes is kept."""
+
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._loops = loops
+        self._walk = infer.walk
+        self._called_seldom: dict[Function, bool] = {}
+
+    def runs_seldom(self, node: cst.CSTNode) -> bool:
+        """Whether `node` stands behind a cache or a first-call test, handles an exception, or ends its loop."""
+        if self._here(node):
+            return True
+        function = self._calls.function_at(node)
+        if function is None or self._loop_around(node) is not None:
+            return False
+        if function.name in _KERAS_FACTORIES or any(self._caches(d.decorator) for d in function.decorators):
+            return True
+        known = self._called_seldom.get(function)
+        if known is None:
+            self._called_seldom[function] = False  # functions that call each other
+            sites = [call for call in self._calls.sites(function) if self._loops.is_per_step(call)]
+            known = self._called_seldom[function] = bool(sites) and all(map(self.runs_seldom, sites))
+        return known
+
+    def _caches(self, decorator: cst.BaseExpression) -> bool:
+        func = decorator.func if isinstance(decorator, cst.Call) else decorator
+        return last_name(func) in _CACHING_DECORATORS
+
+    def _here(self, node: cst.CSTNode) -> bool:
+        """Whether something between `node` and the loop or function around it keeps it from running each time."""
+        loop = self._loop_around(node)
+        end = extent(self._walk, loop) if loop is not None else None
+        child, current = node, self._walk.parents.get(node)
+        while current is not None and not isinstance(
+            current, cst.FunctionDef | cst.Lambda | cst.ClassDef | cst.Module
+        ):
+            match current:
+                case cst.If() if child is not current.test and _makes_what_it_asks_for(current.test, current):
+                    return True
+                case cst.If() if child is current.body and self._keeps_what_it_compares(current):
+                    return True
+                case cst.IfExp() if child is not current.test and self._is_kept_choice(current):
+                    return True
+                case cst.ExceptHandler():
+                    return True
+                case cst.Call() if callee_name(current) == "setdefault":
+                    return True
+                case cst.IndentedBlock() if self._left_at_end(current, loop):
+                    return True
+                case cst.IndentedBlock() if child in self._behind_answers(current):
+                    return True
+            if current is end:
+                return False
+            child, current = current, self._walk.parents.get(current)
+        return False
+
+    def _keeps_what_it_compares(self, node: cst.If) -> bool:
+        """Whether something is made anew only where what an object keeps says that it is another one:
+        `if size != self.size: self.make(size)`, where the method keeps the size."""
+        compared = _kept_by_self(node.test)
+        if not compared:
+            return False
+        made_by = [
+            target.node.body
+            for call in descendants(node.body)
+            if isinstance(call, cst.Call)
+            for target in self._calls.targets(call)
+        ]
+        return any(not compared.isdisjoint(_written(body)) for body in (node.body, *made_by))
+
+    def _loop_around(self, node: cst.CSTNode) -> Loop | None:
+        """The innermost loop of the same function around `node`, but for one over variables or layers."""
+        loop = self._loops.innermost_loop(node)
+        while loop is not None and is_part_of_one_iteration(self._infer, loop):
+            loop = loop.parent
+        return loop
+
+    def _is_kept_choice(self, choice: cst.IfExp) -> bool:
+        """`fn = tf.function(f) if fn is None else fn`."""
+        return _makes_what_it_asks_for(choice.test, self._walk.parents[choice])
+
+    @remembered
+    def _behind_answers(self, block: cst.IndentedBlock) -> frozenset[cst.CSTNode]:
+        """The statements of a block behind one that returns what is there already."""
+        statements = block.body
+        first = next((at for at, statement in enumerate(statements) if _answers(statement, block)), None)
+        return frozenset(statements[first + 1 :]) if first is not None else frozenset()
+
+    @staticmethod
+    def _left_at_end(block: cst.IndentedBlock, loop: Loop | None) -> bool:
+        """Whether the loop is left at the end of a block in it."""
+        return loop is not None and isinstance(_last_statement(block), cst.Return | cst.Break | cst.Raise)
+
+
+def extent(walk: Walk, loop: Loop) -> cst.CSTNode:
+    """The node that holds all that a loop runs: the statement, or the whole comprehension."""
+    node: cst.CSTNode = loop.node
+    while isinstance(node, cst.CompFor):
+        node = walk.parents[node]
+    return node
+
+
+def _makes_what_it_asks_for(test: cst.BaseExpression, maker: cst.CSTNode) -> bool:
+    """`if x is None: x = …`, `if key not in cache: cache[key] = …`, `if not hasattr(self, "fn"): self.fn = …`."""
+    asked = _asked_for(test)
+    return bool(asked) and not asked.isdisjoint(_written(maker))
+
+
+def _asked_for(test: cst.BaseExpression) -> set[str]:
+    """The names of what a condition asks to be there."""
+    names: set[str] = set()
+    for part in descendants(test):
+        match part:
+            case cst.Comparison(
+                comparisons=[
+                    cst.ComparisonTarget(operator=cst.Is() | cst.IsNot(), comparator=cst.Name("None"))
+                ]
+            ):
+                names |= _mentioned(part.left)
+            case cst.ComparisonTarget(operator=cst.In() | cst.NotIn()):
+                names |= _mentioned(part.comparator)
+            case cst.UnaryOperation(operator=cst.Not(), expression=cst.Name() | cst.Attribute()):
+                names.add(last_name(part.expression))
+            case cst.Call(func=cst.Name("hasattr"), args=[_, cst.Arg(value=name)]):
+                names.add(name_of_place(name))
+    if isinstance(test, cst.Name | cst.Attribute):
+        names.add(last_name(test))
+    return names
+
+
+def _kept_by_self(test: cst.BaseExpression) -> set[str]:
+    """The attributes of `self` that a condition says are other ones."""
+    return {
+        part.attr.value
+        for comparison in descendants(test)
+        if isinstance(comparison, cst.Comparison)
+        and any(isinstance(target.operator, cst.NotEqual) for target in comparison.comparisons)
+        for part in descendants(comparison)
+        if isinstance(part, cst.Attribute) and is_name(part.value, "self")
+    }
+
+
+def _mentioned(node: cst.CSTNode) -> set[str]:
+    return {last_name(part) for part in descendants(node) if isinstance(part, cst.Name | cst.Attribute)} - {
+        "self"
+    }
+
+
+def _written(node: cst.CSTNode) -> set[str]:
+    changed = {name_of_place(place) for part in descendants(node) for place in places_changed(part)}
+    return changed | names_written([node])
+
+
+def _answers(statement: cst.CSTNode, block: cst.IndentedBlock) -> bool:
+    """Whether a statement of a block returns what is there already: `if self.fn: return self.fn`, or returns because what
+    the block makes is there."""
+    if not isinstance(statement, cst.If) or statement.orelse is not None:
+        return False
+    last = _last_statement(statement.body)
+    if not isinstance(last, cst.Return):
+        return False
+    if last.value is not None:
+        return not _asked_for(statement.test).isdisjoint(_mentioned(last.value))
+    if _is_flag_of(statement.test, block):
+        return True
+    return _is_in(statement.test) and _makes_what_it_asks_for(statement.test, block)
+
+
+def _is_flag_of(test: cst.BaseExpression, block: cst.IndentedBlock) -> bool:
+    """Whether a block notes that it has run in what a condition asks: `if self.built: return`, `self.built = True`."""
+    if not isinstance(test, cst.Name | cst.Attribute):
+        return False
+    return any(
+        isinstance(assign, cst.Assign)
+        and is_name(assign.value, "True")
+        and any(dotted_name(target.target) == dotted_name(test) for target in assign.targets)
+        for line in block.body
+        if isinstance(line, cst.SimpleStatementLine)
+        for assign in line.body
+    )
+
+
+def _is_in(test: cst.BaseExpression) -> bool:
+    """Whether a condition is `key in cache`."""
+    match test:
+        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.In())]):
+            return True
+    return False
+
+
+def _last_statement(suite: cst.BaseSuite) -> cst.CSTNode | None:
+    last: cst.CSTNode | None = suite.body[-1] if suite.body else None
+    return last.body[-1] if isinstance(last, cst.SimpleStatementLine) else last

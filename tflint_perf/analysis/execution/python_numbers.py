@@ -1,0 +1,245 @@
+"""Python numbers: which expressions give an `int`, a `float` or a `bool`, and which of them change between calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+import libcst as cst
+
+from tflint_perf.analysis.execution.compiled import Compiled
+from tflint_perf.analysis.execution.invariance import Invariance
+from tflint_perf.analysis.execution.iterations import FEW
+from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.python.reach import remembered
+from tflint_perf.analysis.python.scopes import Binding, Function, Loop
+from tflint_perf.analysis.python.syntax import argument, callee_name, integer, names_read
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+
+# "number" is an `int` or a `float`, and the code does not show which.
+NumberType = Literal["int", "float", "bool", "number"]
+# "?" is a type that is being worked out: it says nothing against others.
+_Found = NumberType | None | Literal["?"]
+
+_INTS = frozenset(
+    ["int", "len", "math.ceil", "math.floor", "math.factorial", "random.randint", "random.randrange"]
+)
+_FLOATS = frozenset(
+    ["float", "time.time", "time.perf_counter", "random.random", "random.uniform", "random.gauss"]
+)
+# Without a size these give a Python number; what NumPy computes otherwise is traced as a tensor.
+_NUMPY_DRAWS = {"rand": "float", "random": "float", "uniform": "float", "normal": "float", "randint": "int"}
+_BARS = frozenset(["tqdm", "trange", "list", "reversed", "sorted"])
+_WHOLE = frozenset(["tqdm", "enumerate", "list", "reversed", "sorted"])
+_COUNTING = frozenset(["range", "trange", "count"])
+_DEEPEST = 12
+
+
+class Numbers:
+    """Answers the type of a Python number, and whether it changes from call to call."""
+
+    def __init__(
+        self, infer: Inference, calls: CallGraph, compiled: Compiled, loops: Loops, invariance: Invariance
+    ) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._compiled = compiled
+        self._loops = loops
+        self._invariance = invariance
+        self._types: dict[cst.CSTNode, _Found] = {}
+
+    def type_of(self, node: cst.BaseExpression) -> NumberType | None:
+        """The type of a Python number; None for everything else, NumPy's numbers too."""
+        found = self._type(node)
+        return None if found == "?" else found
+
+    def _type(self, node: cst.BaseExpression) -> _Found:
+        if node in self._types:
+            return self._types[node]
+        self._types[node] = "?"
+        result = self._types[node] = self._work_out(node)
+        return result
+
+    def _work_out(self, node: cst.BaseExpression) -> _Found:
+        match node:
+            case cst.Integer():
+                return "int"
+            case cst.Float():
+                return "float"
+            case cst.Name(value="True" | "False") | cst.UnaryOperation(operator=cst.Not()):
+                return "bool"
+            case cst.Comparison():
+                return "bool" if self._infer.value(node).kind == "number" else None
+            case cst.Name():
+                found = self._infer.bindings_reaching(node)
+                return _join(self._of_binding(b) for b in found[1]) if found is not None else None
+            case cst.Attribute():
+                return self._attribute(node)
+            case cst.UnaryOperation():
+                return self._type(node.expression)
+            case cst.BinaryOperation():
+                return _arithmetic(node.operator, self._type(node.left), self._type(node.right))
+            case cst.BooleanOperation():
+                return _join([self._type(node.left), self._type(node.right)])
+            case cst.IfExp():
+                return _join([self._type(node.body), self._type(node.orelse)])
+            case cst.Call():
+                return self._call(node)
+        return None
+
+    def _attribute(self, node: cst.Attribute) -> _Found:
+        bindings = self._infer.classes.bindings_of(node)
+        return _join(map(self._of_binding, bindings)) if bindings else None
+
+    def _of_binding(self, binding: Binding) -> _Found:
+        if binding.path is None:
+            return None
+        match binding.kind:
+            case "assign" if binding.value is not None:
+                return self._part(binding.value, binding.path)
+            case "augment" if binding.value is not None:
+                statement = self._infer.walk.parents.get(binding.node)
+                added = self._type(binding.value)
+                divides = isinstance(statement, cst.AugAssign) and isinstance(
+                    statement.operator, cst.DivideAssign
+                )
+                return "float" if divides and added is not None else added
+            case "for" | "comprehension" if binding.value is not None:
+                return self._element(binding.value, binding.path)
+            case "param":
+                return self._parameter(binding)
+        return None
+
+    def _parameter(self, binding: Binding) -> _Found:
+        annotation = binding.node.annotation if isinstance(binding.node, cst.Param) else None
+        told = getattr(annotation.annotation, "value", None) if annotation is not None else None
+        if told in ("int", "float", "bool"):
+            return told  # type: ignore[no-any-return]
+        given = self._given(binding)
+        return _join(self._type(value) for value in given) if given else None
+
+    def _given(self, parameter: Binding) -> list[cst.BaseExpression]:
+        """What callers in the file pass as a parameter."""
+        function = self._infer.names.function_with.get(parameter.node)
+        return self._calls.arguments(function, parameter.name) if function is not None else []
+
+    def _part(self, value: cst.BaseExpression, path: tuple[int, ...]) -> _Found:
+        if not path:
+            return self._type(value)
+        if isinstance(value, cst.Tuple | cst.List) and path[0] < len(value.elements):
+            return self._part(value.elements[path[0]].value, path[1:])
+        return None
+
+    def _element(self, iterable: cst.BaseExpression, path: tuple[int, ...]) -> _Found:
+        """What a loop over `iterable` gives its target."""
+        if isinstance(iterable, cst.List | cst.Tuple) and not path:
+            return _join(self._type(element.value) for element in iterable.elements)
+        if not isinstance(iterable, cst.Call):
+            return None
+        name = builtin_or_qualified(self._infer, iterable.func)
+        args = [arg.value for arg in iterable.args if arg.keyword is None]
+        if name in ("range", "itertools.count", "tqdm.trange"):
+            return "int" if not path else None
+        if name == "enumerate" and path:
+            return "int" if path == (0,) else self._element(args[0], path[1:]) if args else None
+        if name == "zip" and path and path[0] < len(args):
+            return self._element(args[path[0]], path[1:])
+        return self._element(args[0], path) if callee_name(iterable) in _BARS and args else None
+
+    def _call(self, call: cst.Call) -> _Found:
+        name = builtin_or_qualified(self._infer, call.func)
+        if name in _INTS:
+            return "int"
+        if name in _FLOATS or name.startswith("math."):
+            return "float"
+        if name == "round":
+            return "float" if len(call.args) > 1 else "int"
+        if name in ("min", "max", "abs", "sum"):
+            return _join(self._type(arg.value) for arg in call.args)
+        if name.startswith("np.random.") and callee_name(call) in _NUMPY_DRAWS:
+            position = {"rand": 0, "random": 0}.get(callee_name(call), 2)
+            drawn = argument(call, position, "size") is None
+            return _NUMPY_DRAWS[callee_name(call)] if drawn else None  # type: ignore[return-value]
+        if callee_name(call) == "item" and isinstance(call.func, cst.Attribute) and not name:
+            return "number"
+        targets = self._calls.targets(call)
+        return _join(self._returned(target) for target in targets) if targets else None
+
+    def _returned(self, function: Function) -> _Found:
+        if function.yields or self._compiled.is_traced(function):
+            return None
+        return _join(
+            self._type(given.value) if given.value is not None else None for given in function.returns
+        )
+
+    # Change
+
+    @remembered
+    def changes(self, node: cst.BaseExpression, depth: int = 0) -> bool:
+        """Whether a value differs between iterations of a loop around `node`, here or at a call site."""
+        loop, inner = self._loops.innermost_loop(node), None
+        while loop is not None and not self._runs_trainings(loop, inner):
+            if self._invariance.varies(node, loop):
+                return True
+            loop, inner = loop.parent, loop
+        if depth > _DEEPEST:
+            return False
+        for name in names_read(node):
+            found = self._infer.bindings_reaching(name)
+            for binding in found[1] if found is not None else ():
+                if binding.kind == "param" and any(
+                    self.changes(value, depth + 1) for value in self._given(binding)
+                ):
+                    return True
+                if binding.kind == "assign" and binding.value is not None and binding.at.block.loop is None:
+                    if self.changes(binding.value, depth + 1):
+                        return True
+        return isinstance(node, cst.Attribute) and self._counts(node)
+
+    def _runs_trainings(self, loop: Loop, inner: Loop | None) -> bool:
+        """Whether a loop around epochs runs a few trainings, or phases of one, one after the other: over a list of
+        datasets or resolutions. What differs between them is traced once for each."""
+        if inner is None or self._loops.kind(inner) == "step" or loop.iterable is None:
+            return False
+        iterable = loop.iterable
+        while isinstance(iterable, cst.Call) and callee_name(iterable) in _WHOLE and iterable.args:
+            iterable = iterable.args[0].value
+        if not isinstance(iterable, cst.Call) or callee_name(iterable) not in _COUNTING:
+            return True
+        bounds = [integer(arg.value) for arg in iterable.args if arg.keyword is None]
+        numbers = [bound for bound in bounds if bound is not None]
+        return 0 < len(numbers) == len(bounds) < 3 and len(range(*numbers)) <= FEW
+
+    def _counts(self, node: cst.Attribute) -> bool:
+        """Whether an attribute is a counter: `self.step += 1` somewhere."""
+        klass = self._infer.value(node.value).klass
+        return klass is not None and any(
+            binding.kind == "augment"
+            for above in self._infer.classes.lineage(klass)
+            for binding in above.attributes.get(node.attr.value, ())
+        )
+
+
+def _join(types: Iterable[_Found]) -> _Found:
+    """The type of a value that is one of several."""
+    found = set(types) - {"?"}
+    if not found:
+        return "?"
+    if None in found:
+        return None
+    if len(found) == 1:
+        return found.pop()
+    if "number" in found:
+        return "number"
+    return "float" if "float" in found else "int"
+
+
+def _arithmetic(operator: cst.BaseBinaryOp, left: _Found, right: _Found) -> _Found:
+    joined = _join([left, right])
+    if joined is None or joined == "?":
+        return joined
+    if isinstance(operator, cst.Divide):
+        return "float"
+    return "int" if joined == "bool" else joined

@@ -1,0 +1,211 @@
+"""Conditions that hold on nearly every step: once enough was gathered, where something is there, as the settings say."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from tflint_perf.analysis.python.flow import loops_around
+from tflint_perf.analysis.python.scopes import Binding, Block
+from tflint_perf.analysis.python.syntax import (
+    callee_name,
+    descendants,
+    integer,
+    is_constant,
+    is_name,
+    last_name,
+    mentions,
+    names_read,
+)
+from tflint_perf.analysis.values.infer import Inference
+
+_GREATER = (cst.GreaterThan, cst.GreaterThanEqual)
+_COUNTER = re.compile(
+    r"(^|_)(global_?)?(steps?|iters?|iterations?|itr|frames?|timesteps?|t|i|n_?updates?|episodes?|epochs?|ep)(_|$)|count|_idx$",
+    re.I,
+)
+_SETTINGS = re.compile(
+    r"^_*(args?|flags|config|cfg|opts?|options|hparams?|hps?|params?|conf|settings|hyper\w*|self)$", re.I
+)
+# Flags that are there to be turned on for a while.
+_SWITCH = re.compile(
+    r"debug|verbose|log|print|summar|visuali|plot|profil|trace|show|display|render|save|done|first|last|best|end|stop|finish|test|valid|eval",
+    re.I,
+)
+# What memories have that say so.
+_ENOUGH = re.compile(r"_*(can|may)_(be_)?(sampled?|learn|train|replay(ed)?)|(has_|have_|is_)?enough(_\w+)?|"
+                     r"(is_)?(ready_(to|for)|sufficient)_(sampl|learn|train|replay)\w*|exceeds")  # fmt: skip
+
+
+class Usual:
+    """Answers whether a condition stands in the way of most steps."""
+
+    def __init__(self, infer: Inference) -> None:
+        self._infer = infer
+
+    def holds(self, condition: cst.CSTNode) -> bool:
+        """Whether a condition is known to hold on most steps, or on all of them if on any."""
+        match condition:
+            case cst.BooleanOperation():
+                return self.holds(condition.left) and self.holds(condition.right)
+            case cst.UnaryOperation(operator=cst.Not()):
+                return self._is_setting(condition.expression)
+            case cst.Comparison(
+                left=left, comparisons=[cst.ComparisonTarget(operator=operator, comparator=right)]
+            ):
+                return self._compares(left, operator, right)
+            case cst.Call() | cst.Attribute() if asks_for_enough(condition):
+                return True
+            case cst.Name() | cst.Attribute() | cst.Subscript():
+                return self._is_setting(condition)
+        return False
+
+    def _compares(
+        self, left: cst.BaseExpression, operator: cst.BaseCompOp, right: cst.BaseExpression
+    ) -> bool:
+        match operator:
+            case cst.Is() | cst.IsNot() if is_name(right, "None"):
+                return not self._is_told_each_time(left)
+            case cst.Is() | cst.IsNot():
+                return self._is_setting(left)
+            case cst.GreaterThan() | cst.GreaterThanEqual() | cst.LessThan() | cst.LessThanEqual():
+                if _measures(left) or _measures(right):
+                    return True
+                counter, bound = (left, right) if isinstance(operator, _GREATER) else (right, left)
+                return self._counts_up(counter) and (is_constant(bound) or self._is_bound(bound))
+            case cst.Equal() if _is_modulo_one(left) or _is_modulo_one(right):
+                return True
+            case cst.Equal() | cst.NotEqual() | cst.In() | cst.NotIn():
+                sides = [side for side in (left, right) if not _is_literal(side)]
+                return len(sides) == 1 and (self._is_setting(sides[0]) or _is_rank(sides[0]))
+        return False
+
+    def _is_told_each_time(self, node: cst.BaseExpression) -> bool:
+        """Whether a call in the same loop gives what a condition asks for: `score = play()`, `if score is not None`."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        loop = self._infer.place(node).block.loop
+        return (
+            found is not None
+            and loop is not None
+            and any(isinstance(b.value, cst.Call) and loop in loops_around(b.at.block.loop) for b in found[1])
+        )
+
+    def _counts_up(self, node: cst.BaseExpression) -> bool:
+        """Whether a name is that of a counter, which nothing sets back."""
+        if not isinstance(node, cst.Name | cst.Attribute) or not _COUNTER.search(last_name(node)):
+            return False
+        if isinstance(node, cst.Attribute):
+            bindings = self._infer.classes.bindings_of(node)
+        else:
+            found = self._infer.names.lookup(node.value, self._infer.names.scope_of(node))
+            bindings = found[1] if found is not None else []
+        block = self._infer.place(node).block
+        return bool(bindings) and not any(_is_set_back(binding, block) for binding in bindings)
+
+    def _is_bound(self, node: cst.BaseExpression) -> bool:
+        """Whether a value that a counter is compared to is a setting, rather than what it was the last time."""
+        return (
+            isinstance(node, cst.Name | cst.Attribute | cst.Subscript)
+            and not re.search(r"last|next|prev|best|since", last_name(node), re.I)
+            and (
+                self._is_setting(node)
+                or bool(re.search(r"start|warm|begin|learn|train|batch|init|min", last_name(node), re.I))
+            )
+        )
+
+    def _is_setting(self, node: cst.BaseExpression) -> bool:
+        """`args.use_ema`, `USE_EMA`, `self.use_ema` that only the constructor sets, a parameter of the function that has the
+        loop: the same in all steps."""
+        if isinstance(node, cst.Subscript):
+            return isinstance(node.value, cst.Name) and bool(_SETTINGS.match(node.value.value))
+        if _SWITCH.search(last_name(node)):
+            return False
+        if isinstance(node, cst.Attribute):
+            root = node.value
+            while isinstance(root, cst.Attribute):
+                root = root.value
+            if not isinstance(root, cst.Name) or not _SETTINGS.match(root.value):
+                return False
+            return root.value != "self" or self._is_set_once(node)
+        if not isinstance(node, cst.Name):
+            return False
+        found = self._infer.names.lookup(node.value, self._infer.names.scope_of(node))
+        if found is None or len(found[1]) != 1:
+            return False
+        (binding,) = found[1]
+        if binding.kind == "param":
+            # A loop of the function does not change what it was given.
+            within = self._infer.place(node).block
+            return (
+                within.loop is not None
+                and within.function is found[0].function
+                and not _COUNTER.search(node.value)
+            )
+        return node.value.isupper() and binding.at.block.loop is None
+
+    def _is_set_once(self, node: cst.Attribute) -> bool:
+        if isinstance(node.value, cst.Attribute):
+            return bool(_SETTINGS.match(node.value.attr.value))
+        bindings = self._infer.classes.bindings_of(node)
+        functions = [binding.at.block.function for binding in bindings]
+        return bool(bindings) and all(f is not None and f.name == "__init__" for f in functions)
+
+
+def asks_for_enough(condition: cst.CSTNode) -> bool:
+    """Whether a condition asks a memory if it holds enough to learn from: `memory.can_sample`, `buffer.has_enough()`."""
+    asked = condition.func if isinstance(condition, cst.Call) else condition
+    return isinstance(asked, cst.Attribute) and _ENOUGH.fullmatch(asked.attr.value) is not None
+
+
+def _is_set_back(binding: Binding, use: Block) -> bool:
+    """Whether the steps themselves may set a counter to where it began."""
+    if binding.kind in ("augment", "for", "param"):
+        return False
+    if binding.value is not None and mentions(binding.value, {binding.name}):
+        return False  # `step = step + 1`
+    block = binding.at.block
+    if block.function is not use.function:
+        return block.function is not None and block.function.name != "__init__"
+    return use.loop is not None and block.loop is use.loop
+
+
+def _measures(node: cst.BaseExpression) -> bool:
+    """Whether a condition asks how much there is: `len(buffer)`, `memory.size()`."""
+    if any(
+        isinstance(part, cst.Call) and callee_name(part) in ("len", "size", "__len__", "qsize")
+        for part in descendants(node)
+    ):
+        return True
+    return isinstance(node, cst.Attribute) and bool(
+        re.search(
+            r"size$|^(counter|cntr|ptr|mem_cntr|memory_counter|pointer|length|buffer_counter)$",
+            last_name(node),
+        )
+    )
+
+
+def _is_modulo_one(node: cst.BaseExpression) -> bool:
+    """`step % 1`, which is 0 on each step."""
+    return (
+        isinstance(node, cst.BinaryOperation)
+        and isinstance(node.operator, cst.Modulo)
+        and integer(node.right) == 1
+    )
+
+
+def _is_literal(node: cst.BaseExpression) -> bool:
+    return is_constant(node) or (
+        isinstance(node, cst.List | cst.Tuple | cst.Set)
+        and all(is_constant(part.value) for part in node.elements)
+    )
+
+
+def _is_rank(node: cst.BaseExpression) -> bool:
+    """Whether a condition asks which of several processes this is."""
+    names = [name.value for name in names_read(node)] + [last_name(node)]
+    called = callee_name(node) if isinstance(node, cst.Call) else ""
+    return any(
+        re.fullmatch(r"(local_|global_|hvd_|world_)?rank|is_(chief|main\w*|master)", name)
+        for name in (*names, called)
+    )

@@ -1,0 +1,349 @@
+"""Gradient steps: a tape, the gradient asked of it, and what applies it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from dataclasses import field
+from functools import cached_property
+from itertools import chain
+from operator import itemgetter
+from typing import TypeVar
+
+import libcst as cst
+
+from tflint_perf.analysis.python.scopes import Function, Loop
+from tflint_perf.analysis.python.syntax import argument, callee_name, keyword_argument, mentions, target_names
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.named_calls import minimizes_loss
+from tflint_perf.records import dataclass
+
+K = TypeVar("K")
+T = TypeVar("T")
+
+_UPDATES = frozenset(
+    {"assign_sub", "assign_add", "assign", "scatter_nd_sub", "scatter_sub", "scatter_update"}
+)
+_APPLIES = frozenset({"apply_gradients", "apply", "_apply_gradients", "minimize"})
+_GRADIENTS = frozenset({"gradient", "jacobian", "batch_jacobian"})
+_CHANGING = _APPLIES | _UPDATES
+_ASKING = (*sorted(_GRADIENTS), "minimize")
+_HANDING_ON = (cst.Assign, cst.AnnAssign, cst.AugAssign, cst.For, cst.Expr, cst.Return)
+_END = float("inf")
+
+
+@dataclass(eq=False, slots=True)
+class GradientStep:
+    """One tape whose gradients change variables.
+
+    `tape` is the `with`; `applied` the calls that change variables with its gradients, in the same function or
+    in one that calls it.
+    """
+
+    tape: cst.With
+    name: str
+    function: Function | None
+    gradients: list[cst.Call] = field(default_factory=list)
+    applied: list[cst.Call] = field(default_factory=list)
+
+
+class GradientSteps:
+    """Finds the gradient steps of a file."""
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._walk = infer.walk
+        self._steps: list[GradientStep] | None = None
+
+    def all(self) -> list[GradientStep]:
+        """Every gradient step, in the order of the text."""
+        if self._steps is None:
+            self._steps = [step for step in self._tapes() if self._find_applied(step)]
+        return self._steps
+
+    def of(self, function: Function | None) -> list[GradientStep]:
+        """The gradient steps in a function, or outside all."""
+        return self._of.get(function, [])
+
+    @cached_property
+    def _of(self) -> dict[Function | None, list[GradientStep]]:
+        found: dict[Function | None, list[GradientStep]] = {}
+        for step in self.all():
+            found.setdefault(step.function, []).append(step)
+        return found
+
+    @cached_property
+    def by_tape(self) -> dict[cst.CSTNode, list[GradientStep]]:
+        """The gradient steps by the `with` that opens their tape."""
+        found: dict[cst.CSTNode, list[GradientStep]] = {}
+        for step in self.all():
+            found.setdefault(step.tape, []).append(step)
+        return found
+
+    @cached_property
+    def without_tape(self) -> list[cst.Call]:
+        """The calls that make a gradient step by themselves: `optimizer.minimize(lambda: loss(x), variables)`."""
+        return [
+            call
+            for call in self._walk.calls.get("minimize", ())
+            if minimizes_loss(self._infer, call)
+            and self._infer.value(argument(call, 0, "loss") or call).kind == "function"
+        ]
+
+    @cached_property
+    def given_back(self) -> list[GradientStep]:
+        """The tapes whose gradients their function gives back, and that nothing in this file applies."""
+        return [
+            step
+            for step in self._tapes()
+            if step.tape not in self.by_tape
+            and any(self._uses_of_gradient(call, step.function, _END)[1] for call in step.gradients)
+        ]
+
+    def are_applied(self, given: cst.Call) -> bool:
+        """Whether what a call gives changes variables, as gradients do that another file computes."""
+        return bool(self._updates) and bool(self._applied_anywhere(given, self._calls.function_at(given)))
+
+    def tapes(self) -> list[GradientStep]:
+        """Every tape with the gradients asked of it, whether or not they are applied."""
+        return list(self._tapes())
+
+    def _tapes(self) -> Iterator[GradientStep]:
+        for node in self._walk.withs:
+            for item in node.items:
+                if (
+                    isinstance(item.item, cst.Call)
+                    and self._infer.names.qualified(item.item.func) == "tf.GradientTape"
+                ):
+                    bound = item.asname.name if item.asname is not None else None
+                    if isinstance(bound, cst.Name):
+                        yield self._with_gradients(
+                            GradientStep(node, bound.value, self._calls.function_at(node))
+                        )
+
+    def _with_gradients(self, step: GradientStep) -> GradientStep:
+        asked = self._asked.get((step.function, step.name), [])
+        found = _between(asked, self._walk.at[step.tape].order, self._next_tape(step))
+        step.gradients += sorted(found, key=lambda call: _ASKING.index(callee_name(call)))
+        return step
+
+    @cached_property
+    def _asked(self) -> dict[tuple[Function | None, str], list[tuple[int, cst.Call]]]:
+        """The calls that ask for gradients, by their function and the name of the tape that they ask."""
+        found: dict[tuple[Function | None, str], list[tuple[int, cst.Call]]] = {}
+        for name in _ASKING:
+            for call in self._walk.calls.get(name, ()):
+                given = call.func.value if isinstance(call.func, cst.Attribute) else None
+                if name == "minimize":
+                    given = keyword_argument(call, "tape")
+                if isinstance(given, cst.Name):
+                    key = self._calls.function_at(call), given.value
+                    found.setdefault(key, []).append((self._infer.place(call).order, call))
+        return _in_order(found)
+
+    def _next_tape(self, step: GradientStep) -> float:
+        """Where the tape's name is given to another tape of the same function."""
+        orders = self._named[step.function, step.name]
+        later = bisect_right(orders, self._walk.at[step.tape].order)
+        return orders[later] if later < len(orders) else _END
+
+    @cached_property
+    def _named(self) -> dict[tuple[Function | None, str], list[int]]:
+        """Where `with` gives names, by the function and the name."""
+        found: dict[tuple[Function | None, str], list[int]] = {}
+        for node in self._walk.withs:
+            for item in node.items:
+                name = getattr(item.asname.name, "value", "") if item.asname is not None else ""
+                key = self._calls.function_at(node), name if isinstance(name, str) else ""
+                found.setdefault(key, []).append(self._walk.at[node].order)
+        return found
+
+    def _find_applied(self, step: GradientStep) -> bool:
+        # The next tape of that name gives its gradients the same names as well.
+        following = self._next_tape(step)
+        near = [self._applied(call, step.function, following) for call in step.gradients]
+        if all(near):
+            step.applied = list(chain.from_iterable(near))
+            return bool(near)
+        for call in step.gradients:
+            is_applied = callee_name(call) == "minimize"
+            step.applied += [call] if is_applied else self._applied_anywhere(call, step.function)
+        before = [call for call in step.applied if self._infer.place(call).order < following]
+        step.applied = before or step.applied
+        return bool(step.applied)
+
+    def _applied(self, gradient: cst.Call, function: Function | None, end: float) -> list[cst.Call]:
+        """The calls in the same function before `end` that apply what `gradient` gives."""
+        if callee_name(gradient) == "minimize":
+            return [gradient]
+        return self._uses_of_gradient(gradient, function, end)[0]
+
+    def _applied_anywhere(self, gradient: cst.Call, function: Function | None) -> list[cst.Call]:
+        """The calls that apply what `gradient` gives, here or where the function's result goes, and the next one's."""
+        found: list[cst.Call] = []
+        seen: set[Function | None] = {None}
+        waiting = [(gradient, function)]
+        while waiting:
+            call, around = waiting.pop()
+            uses, returned = self._uses_of_gradient(call, around, _END)
+            recorded = tape_around(self._infer, call) if call is not gradient else None
+            if recorded is not None:
+                # Another tape records it: what is made of it there is a loss, whose own gradients are applied later.
+                uses = [use for use in uses if tape_around(self._infer, use) is recorded]
+                returned = False
+            found += uses
+            if not uses and returned and around is not None and around not in seen:
+                seen.add(around)
+                sites = reversed(self._calls.sites(around))
+                waiting += [(site, self._calls.function_at(site)) for site in sites]
+        return found
+
+    def _uses_of_gradient(
+        self, gradient: cst.Call, function: Function | None, end: float
+    ) -> tuple[list[cst.Call], bool]:
+        """The calls in the same function before `end` that apply what `gradient` gives, and whether it is returned."""
+        names, returned = self._derived(gradient, function, end)
+        order = self._infer.place(gradient).order
+        found = [
+            call
+            for call in _between(self._updates.get(function, []), order, end)
+            if any(mentions(arg, names) for arg in call.args) or self._lies_in(gradient, call)
+        ]
+        for call, given in _between(self._handed_on.get(function, []), order, end):
+            if mentions(given, names) or self._lies_in(gradient, given):
+                found.append(call)
+        by_loop = self._updates_by_loop(function, names, order, end)
+        return [*found, *(call for call in by_loop if call not in found)], returned
+
+    @cached_property
+    def _updates(self) -> dict[Function | None, list[tuple[int, cst.Call]]]:
+        """The calls that change variables, by the function around them."""
+        found: dict[Function | None, list[tuple[int, cst.Call]]] = {}
+        own = ((function, function.calls) for function in self._walk.functions.values())
+        for function, calls in ((None, self._walk.module_calls), *own):
+            for call in calls:
+                if isinstance(call.func, cst.Attribute) and callee_name(call) in _CHANGING:
+                    found.setdefault(function, []).append((self._infer.place(call).order, call))
+        return _in_order(found)
+
+    @cached_property
+    def _handed_on(self) -> dict[Function | None, list[tuple[int, tuple[cst.Call, cst.BaseExpression]]]]:
+        """The calls of functions that change variables by what they are given, `update(gradients, weights)`, with that
+        argument, by the function around them."""
+        found: dict[Function | None, list[tuple[int, tuple[cst.Call, cst.BaseExpression]]]] = {}
+        for function, updates in self._updates.items():
+            for parameter in function.parameters if function is not None else ():
+                name = {parameter.name.value}
+                if not any(mentions(arg, name) for _, call in updates for arg in call.args) and not any(
+                    self._updates_by_loop(function, name, 0, _END)
+                ):
+                    continue
+                for given in self._calls.arguments(function, parameter.name.value) if function else ():
+                    call = self._walk.parents.get(self._walk.parents.get(given, given))
+                    if isinstance(call, cst.Call):
+                        placed = self._infer.place(call).order, (call, given)
+                        found.setdefault(self._calls.function_at(call), []).append(placed)
+        return _in_order(found)
+
+    @cached_property
+    def _loops(self) -> dict[Function | None, list[tuple[int, Loop]]]:
+        found: dict[Function | None, list[tuple[int, Loop]]] = {}
+        for loop in self._walk.loops.values():
+            found.setdefault(loop.function, []).append((loop.at.order, loop))
+        return _in_order(found)
+
+    def _updates_by_loop(
+        self, function: Function | None, names: set[str], order: int, end: float
+    ) -> Iterator[cst.Call]:
+        """`for v, g in zip(variables, gradients): v.assign_sub(rate * g)` is found by the loop's own names."""
+        for loop in _between(self._loops.get(function, []), order, end):
+            if loop.iterable is None or not mentions(loop.iterable, names):
+                continue
+            for call in loop.calls:
+                if callee_name(call) in _UPDATES:
+                    yield call
+
+    @cached_property
+    def _statements(self) -> dict[Function | None, list[tuple[int, cst.CSTNode]]]:
+        """The statements that may hand a value on, by the function around them."""
+        found: dict[Function | None, list[tuple[int, cst.CSTNode]]] = {}
+        for statement, at in self._walk.at.items():
+            if isinstance(statement, _HANDING_ON):
+                found.setdefault(at.block.function, []).append((at.order, statement))
+        return _in_order(found)
+
+    def _derived(self, gradient: cst.CSTNode, function: Function | None, end: float) -> tuple[set[str], bool]:
+        """Names that hold the gradient or something computed from it before `end`, and whether it is returned there."""
+        names: set[str] = set()
+        returned = isinstance(function.node, cst.Lambda) if function is not None else False
+        order = self._infer.place(gradient).order
+        for statement in _between(self._statements.get(function, []), order, end):
+            match statement:
+                case cst.Assign() if self._holds(statement.value, names, gradient):
+                    for target in statement.targets:
+                        names |= {name.value for name in target_names(target.target)}
+                case cst.AnnAssign() if statement.value is not None and self._holds(
+                    statement.value, names, gradient
+                ):
+                    names |= {name.value for name in target_names(statement.target)}
+                case cst.AugAssign() if self._holds(statement.value, names, gradient):
+                    names |= {name.value for name in target_names(statement.target)}
+                case cst.For() if self._holds(statement.iter, names, gradient):
+                    names |= {name.value for name in target_names(statement.target)}
+                case cst.Expr(
+                    value=cst.Call(func=cst.Attribute(value=cst.Name() as holder, attr=cst.Name("append")))
+                ):
+                    if self._holds(statement.value, names, gradient):
+                        names.add(holder.value)
+                case cst.Return() if statement.value is not None and self._holds(
+                    statement.value, names, gradient
+                ):
+                    returned = True
+        return names, returned
+
+    def _holds(self, node: cst.CSTNode, names: set[str], gradient: cst.CSTNode) -> bool:
+        if isinstance(node, cst.Call) and node is not gradient and callee_name(node) in _GRADIENTS:
+            return False  # a gradient of something computed from ours is another tape's
+        return (bool(names) and mentions(node, names)) or self._lies_in(gradient, node)
+
+    def _lies_in(self, inner: cst.CSTNode, outer: cst.CSTNode) -> bool:
+        current: cst.CSTNode | None = inner
+        while current is not None:
+            if current is outer:
+                return True
+            if current in self._walk.at:
+                return False
+            current = self._walk.parents.get(current)
+        return False
+
+
+def _in_order(found: dict[K, list[tuple[int, T]]]) -> dict[K, list[tuple[int, T]]]:
+    for placed in found.values():
+        placed.sort(key=itemgetter(0))
+    return found
+
+
+def _between(placed: list[tuple[int, T]], start: float, end: float) -> list[T]:
+    """What stands from the place `start` on and before `end`."""
+    first = bisect_left(placed, start, key=itemgetter(0))
+    last = bisect_left(placed, end, first, key=itemgetter(0))
+    return [thing for _, thing in placed[first:last]]
+
+
+def is_under_tape(infer: Inference, node: cst.CSTNode) -> bool:
+    """Whether a gradient tape of the same function records what `node` does."""
+    return tape_around(infer, node) is not None
+
+
+def tape_around(infer: Inference, node: cst.CSTNode) -> cst.With | None:
+    """The innermost `with` around `node` whose gradient tape, of the same function, records it."""
+    current: cst.CSTNode | None = node
+    while current is not None and not isinstance(current, cst.FunctionDef):
+        if isinstance(current, cst.With) and any(
+            infer.value(item.item).kind == "tape" for item in current.items
+        ):
+            return current
+        current = infer.walk.parents.get(current)
+    return None

@@ -1,0 +1,349 @@
+"""What a file says to the other files: what it defines, and what it does with what it imports from them.
+
+A summary is made from one file alone, as plain data: names of other files stay paths (`outside.py`) until somebody
+who knows all files follows them. A path that begins with "::" stays in the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from tflint_perf.analysis.execution.loops import LoopKind
+from tflint_perf.analysis.pipelines.prefetching import readiness
+from tflint_perf.analysis.python.scopes import Binding, Class, Function, Scope
+from tflint_perf.analysis.values.bound_values import value_of_binding
+from tflint_perf.analysis.values.methods import is_compiled_attribute, traced
+from tflint_perf.analysis.values.outside import name_outside
+from tflint_perf.analysis.values.values import UNKNOWN, Value, is_stream
+from tflint_perf.caller import NEEDED, Batch, Fate, Given, How, State
+from tflint_perf.records import dataclass
+
+if TYPE_CHECKING:
+    from tflint_perf.analysis.model import Model
+
+# Kinds of which an object is known by its kind alone, whatever file made it.
+_BY_KIND = frozenset({"none", "tensor", "array", "number", "string", "variable", "model", "layer", "optimizer",
+                      "metric", "loss", "strategy", "tape", "session", "instance"})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a tuple that a function gives: as `Thing` says it."""
+
+    gives: str
+    path: str = ""
+    ready: str = ""
+    elements: str = ""
+    large: str = ""
+    source: Batch | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    """A parameter, and its place in a call; -1 where it is given by keyword only."""
+
+    name: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """A function, class or other value with a name: at the top level of a file, or in a class there.
+
+    `gives` is the kind of what it is, or for functions of what calling them gives, `parts` are a tuple's parts or what a
+    list or dict holds, and `made` says that the device makes it, `batch` how it makes batches
+    on the host, and `source` how those are made that are taken from what calling it gives; `path` leads to it, where
+    it is an instance of a class or comes from another file. Of a function, `acts` and `has_step_loop` are what
+    its file alone can tell; the paths that it `calls` outside its own loops tell more. So do those that it `runs`,
+    in loops or not, of whether it `trains` a model, or `may_train` an object that it is given. `compiled` says that its
+    body is compiled code, `alone` that nothing else in its file calls it. `ready` and `elements` tell of a dataset how far
+    ahead its elements are made, what they are, and how they were made `large`. `takes` are the parameters of a
+    function or class whose elements it takes into steps as they come, each with its place in a call. `nature`,
+    `elementwise`, `grows` and `product` are as `Mapped` has them.
+    """
+
+    kind: str
+    gives: str = ""
+    path: str = ""
+    made: bool = False
+    acts: bool = False
+    has_step_loop: bool = False
+    calls: tuple[str, ...] = ()
+    compiled: bool = False
+    alone: bool = False
+    keras_kind: str = ""
+    has_foreign_base: bool = False
+    bases: tuple[str, ...] = ()
+    trains: bool = False
+    may_train: bool = False
+    runs: tuple[str, ...] = ()
+    ready: str = ""
+    elements: str = ""
+    large: str = ""
+    parts: tuple[Part, ...] = ()
+    takes: tuple[Take, ...] = ()
+    batch: Batch | None = None
+    source: Batch | None = None
+    nature: str = ""
+    elementwise: int = 0
+    grows: str = ""
+    product: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A place that calls what `path` leads to, or hands it to something.
+
+    `function` is the one around it, if other files can call that; `loop` is the kind of the innermost loop of steps or
+    epochs around it. `always`: no condition that is seldom met stands before it there. `handed` is where a function is
+    given to, "trainer.fit[step,0]": a path, a name and a place; what is `learned_from` goes into a gradient step.
+    """
+
+    path: str
+    how: How
+    function: str
+    state: State
+    loop: LoopKind
+    in_loop: bool
+    per_step: bool
+    always: bool
+    fates: frozenset[Fate] = NEEDED
+    parts: tuple[frozenset[Fate], ...] = ()
+    which: str = ""
+    given: tuple[Given, ...] = ()
+    fed: bool = False
+    guarded: bool = False
+    taped: bool = False
+    trains: bool = False
+    on_one_graph: bool = False
+    looped: bool = False
+    files: tuple[str | int, ...] = ()
+    handed: str = ""
+    learned_from: bool = False
+    applied: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """All that a file defines. `imports` leads from names to dotted names, `stars` names modules imported whole.
+
+    A `partial` one holds the imports alone, and `defined` the names of what else there is.
+    """
+
+    imports: dict[str, str]
+    stars: tuple[str, ...]
+    things: dict[str, Thing]
+    partial: bool = False
+    defined: frozenset[str] = frozenset()
+
+
+def summarise(model: Model) -> Summary:
+    """The summary of a model that was made with `PATHS`."""
+    top = model.walk.top.bindings
+    imports = {
+        name: bindings[-1].imported
+        for name, bindings in top.items()
+        if name != "*" and bindings and bindings[-1].kind == "import"
+    }
+    stars = tuple(binding.imported.removesuffix("*").removesuffix(".") for binding in top.get("*", ()))
+    return Summary(imports, stars, dict(_things(model)))
+
+
+def _things(model: Model) -> Iterator[tuple[str, Thing]]:
+    for name, bindings in model.walk.top.bindings.items():
+        kinds = {binding.kind for binding in bindings}
+        if kinds <= {"assign", "with"}:
+            values = [value_of_binding(model.infer, binding, model.walk.top) for binding in bindings]
+            if (how := _batches(model, bindings, model.walk.top)) is not None:
+                yield name, Thing("value", batch=how)
+            yield from _named(model, name, values[-1] if values else UNKNOWN)
+    for klass in model.walk.classes.values():
+        if klass.function is None:
+            yield klass.name, _class(model, klass)
+            for name, given in klass.attributes.items():
+                if (how := _batches(model, given, klass.scope)) is not None:
+                    yield f"{klass.name}.{name}", Thing("value", batch=how)
+                value = model.infer.classes.member(model.infer.classes.instance_of(klass), name)
+                made = model.on_device.is_attribute_made_there(klass, name)
+                yield from _named(model, f"{klass.name}.{name}", value or UNKNOWN, made=made)
+    for function in model.walk.functions.values():
+        if name := name_outside(function):
+            if function.has_decorator("property", "cached_property"):
+                yield from _named(model, name, model.infer.returned(function))
+            else:
+                yield name, _function(model, function)
+        elif function.name == "__call__" and function.owner is not None and function.owner.function is None:
+            # What calling an object gives; that is no path by which others name it.
+            yield f"{function.owner.name}.__call__", _function(model, function)
+        elif function.name == "main" and function.outer is None and function.owner is None:
+            yield "main", _main(model, function)
+
+
+def _batches(model: Model, bindings: list[Binding], scope: Scope) -> Batch | None:
+    """How the batches are made of a flow of Keras's or a generator that a name stands for."""
+    sources = model.host_batches.sources
+    for binding in bindings:
+        how = sources.of_binding(binding, scope) if sources.has_flows() else None
+        if how == "augmented":
+            return how
+        if binding.kind == "assign" and binding.path == () and isinstance(binding.value, cst.Call):
+            if model.infer.value(binding.value).kind == "generator":
+                return sources.of_binding(binding, scope)
+    return None
+
+
+def _named(model: Model, name: str, value: Value, *, made: bool = False) -> Iterator[tuple[str, Thing]]:
+    """A thing that an assignment makes, where something is known of it."""
+    part = _part(model, value)
+    if value.kind in ("list", "dict") and value.element is not None and _path(model, value.element):
+        yield name, Thing("value", value.kind, parts=(_part(model, value.element),), made=made)
+    elif part.gives != "unknown" or part.path:
+        yield name, _with(Thing("value"), part, made)
+    elif value.kind == "compiled":
+        yield name, Thing("compiled", acts=True, compiled=True)
+
+
+def _class(model: Model, klass: Class) -> Thing:
+    classes = model.infer.classes
+    return Thing(
+        "class",
+        batch=model.host_batches.objects_make(klass),
+        keras_kind=classes.keras_kind(klass),
+        has_foreign_base=classes.has_foreign_base(klass),
+        bases=paths_of_bases(model, klass),
+        takes=_takes(model, klass.methods["__init__"]) if "__init__" in klass.methods else (),
+    )
+
+
+def paths_of_bases(model: Model, klass: Class) -> tuple[str, ...]:
+    """The paths of the classes that a class is derived from."""
+    classes = model.infer.classes
+    local = (f"::{above.name}" for above in classes.lineage(klass)[1:])
+    return (*local, *classes.bases_outside(klass))
+
+
+def _main(model: Model, function: Function) -> Thing:
+    """What a program runs that calls the `main` of another file: it does so once."""
+    reached = reached_with(model, function)
+    return Thing(
+        "function",
+        trains=model.programs.trains_in(reached),
+        may_train=model.programs.may_train_in(reached),
+        runs=tuple(dict.fromkeys(_runs(model, reached))),
+    )
+
+
+def _function(model: Model, function: Function) -> Thing:
+    compiled = model.infer.function_value(function).kind == "compiled" or is_compiled_attribute(
+        model.infer, function
+    )
+    reached = reached_with(model, function)
+    thing = Thing(
+        "compiled" if compiled else "function",
+        acts=model.loops.actions.function_acts(function),
+        has_step_loop=model.loops.has_step_loop(function),
+        calls=tuple(dict.fromkeys(_calls(model, function))),
+        batch=model.host_batches.made_by(function),
+        compiled=compiled or model.compiled.state(function) == "compiled",
+        alone=all(model.function_at(site) is function for site in model.calls.sites(function)),
+        trains=model.programs.trains_in(reached),
+        may_train=model.programs.may_train_in(reached),
+        runs=tuple(dict.fromkeys(_runs(model, reached))),
+        takes=_takes(model, function),
+        source=model.host_batches.sources.given_by(function),
+        product=model.statefulness.of_product(function) or "",
+    )
+    if function.owner is None and function.positional and not function.yields:
+        thing = replace(
+            thing,
+            nature=model.statefulness.of_function(function),
+            elementwise=model.pipelines.elementwise_arity(function),
+            grows=model.growth.of_function(function),
+        )
+    returned = model.infer.returned(function)
+    if thing.compiled:
+        returned = traced(returned)
+    made = thing.compiled or model.on_device.is_made_by(function)
+    sources = model.host_batches.sources
+    if returned.kind in ("tuple", "list", "dict"):
+        held = returned.items if returned.kind == "tuple" else (returned.element or UNKNOWN,)
+        parts = tuple(_part(model, item) for item in held or ())
+        if returned.kind == "tuple":
+            parts = tuple(
+                replace(part, source=sources.given_by(function, at)) for at, part in enumerate(parts)
+            )
+        return replace(thing, gives=returned.kind, parts=parts, made=made)
+    part = _part(model, returned)
+    if part.gives == "unknown" and not part.path:
+        parts = tuple(Part("unknown", source=source) for source in sources.parts_given_by(function))
+        return replace(thing, parts=parts, made=made)
+    return _with(thing, part, made)
+
+
+def _with(thing: Thing, part: Part, made: bool) -> Thing:
+    told = {name: getattr(part, name) for name in ("gives", "path", "ready", "elements", "large")}
+    return replace(thing, made=made, **told)
+
+
+def _part(model: Model, value: Value) -> Part:
+    """What is said of a value; "unknown" where nothing is."""
+    if is_stream(value):
+        large = model.late_shuffles.how_large(value)
+        return Part(value.kind, "", readiness(value), model.batching.elements(value), large)
+    if value.kind in ("list", "dict") and value.element is not None and value.element.kind in _BY_KIND:
+        return Part(f"{value.kind} of {value.element.kind}")
+    path = _path(model, value)
+    return Part(value.kind, path) if value.kind in _BY_KIND or path else Part("unknown")
+
+
+def _takes(model: Model, function: Function) -> tuple[Take, ...]:
+    """The parameters of a function whose elements are taken into steps."""
+    return tuple(Take(name, at) for name, at in model.taken.by(function))
+
+
+def _calls(model: Model, function: Function) -> Iterator[str]:
+    """The paths of what a function calls outside its own loops."""
+    for call in function.calls:
+        if model.loops.actions.is_outside_loops(call):
+            yield from _paths_called(model, call)
+
+
+def reached_with(model: Model, function: Function) -> list[Function]:
+    """A function, and those that run with it and that have no name for other files."""
+    reached, waiting = {function: True}, [function]
+    while waiting:
+        for call in waiting.pop().calls:
+            for target in model.calls.targets(call):
+                if target not in reached and not name_outside(target):
+                    reached[target] = True
+                    waiting.append(target)
+    return list(reached)
+
+
+def _runs(model: Model, functions: Iterable[Function]) -> Iterator[str]:
+    """The paths of all that functions call."""
+    for call in (call for function in functions for call in function.calls):
+        yield from _paths_called(model, call)
+
+
+def _paths_called(model: Model, call: cst.Call) -> Iterator[str]:
+    """The paths of what a call runs, itself or by a strategy, here or in other files."""
+    for function in (call.func, model.calls.run_by_strategy(call)):
+        if function is not None and (path := model.value(function).outside):
+            yield path
+    for target in model.calls.targets(call):
+        if name := name_outside(target):
+            yield f"::{name}"
+
+
+def _path(model: Model, value: Value) -> str:
+    """The way to a value: a call of its class, its name as a function, or what leads there from outside."""
+    if value.function is not None and value.kind == model.infer.function_value(value.function).kind:
+        return f"::{name}" if (name := name_outside(value.function)) else ""
+    if value.klass is None:
+        return value.outside
+    return f"::{value.klass.name}" if value.kind == "class" else f"::{value.klass.name}()"

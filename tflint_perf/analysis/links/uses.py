@@ -1,0 +1,290 @@
+"""What a file does with what it imports from other files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+import libcst as cst
+
+from tflint_perf.analysis.execution.loops import FITS, fitted
+from tflint_perf.analysis.execution.parameters_behind import parameters_behind
+from tflint_perf.analysis.execution.short_loops import is_part_of_one_iteration
+from tflint_perf.analysis.execution.steady_conditions import Usual
+from tflint_perf.analysis.links.summary import Use
+from tflint_perf.analysis.pipelines.prefetching import readiness, takes_many
+from tflint_perf.analysis.python.conditions import conditions
+from tflint_perf.analysis.python.scopes import Class
+from tflint_perf.analysis.python.syntax import descendants, unwrapped
+from tflint_perf.analysis.values.methods import methods_of_several, objects_of_several
+from tflint_perf.analysis.values.outside import RUN_OVER, name_outside
+from tflint_perf.analysis.values.values import STREAMS, Value
+from tflint_perf.caller import NEEDED, Fate, Given, How
+
+if TYPE_CHECKING:
+    from tflint_perf.analysis.model import Model
+
+# Kinds of arguments of which more is said than that they are given.
+_TOLD = ("model", *STREAMS)
+# These keep what they are given, and run nothing of it.
+_SAVING = frozenset({"tf.train.Checkpoint", "tf.train.CheckpointManager"})
+
+
+def uses(model: Model) -> Iterator[Use]:
+    """What a file does with what it imports; its model has been made with what other files say."""
+    calls = [call for calls in model.walk.calls.values() for call in calls]
+    called: set[str] = set()
+    for call in calls:
+        yield from _use(model, call, call.func, "call")
+        for use in _call_of_given(model, call):
+            called.add(use.path)
+            yield use
+    for call in calls:
+        if model.qualified(call.func) not in _SAVING:
+            yield from _handed(model, call, called)
+    for klass in model.walk.classes.values():
+        yield from _calls_of_own_methods(model, klass)
+    yield from _consumed(model)
+    yield from _driven(model)
+
+
+def _handed(model: Model, call: cst.Call, called: Set[str]) -> Iterator[Use]:
+    """What becomes of the functions and objects that a call is given; `called` are the parameters that this file calls."""
+    traces = model.infer.compiles(call.func) or model.compiled.is_dataset_tracer(call)
+    taker = model.value(call.func).outside
+    for at, arg in enumerate(call.args):
+        if arg.star or not isinstance(arg.value, cst.Name | cst.Attribute | cst.Call):
+            continue
+        value = model.value(arg.value)
+        if isinstance(arg.value, cst.Call) and value.kind not in ("function", "compiled"):
+            continue
+        keyword = arg.keyword.value if arg.keyword is not None else ""
+        handed = f"{taker}[{keyword},{at}]" if taker else ""
+        if value.outside:
+            is_run = arg.value is model.calls.run_by_strategy(call)
+            how: How = "call" if is_run else "compile" if traces else "other"
+            for use in _use(model, call, arg.value, how):
+                yield replace(use, handed=handed if how == "other" else "")
+        elif value.function is not None and value.kind == "function":
+            # What a class wraps may be what a class derived from it defines anew: `self.fit = tf.function(self.train)`.
+            wraps = value.function.owner is not None and isinstance(model.walk.parents.get(call), cst.Assign)
+            if (taker or wraps) and (name := name_outside(value.function)):
+                use = _use_of(model, call, f"::{name}", "compile" if traces else "other")
+                yield replace(use, handed="" if traces else handed)
+        elif not value.known and (called or traces) and not model.calls.targets(call):
+            for path in _paths_of_parameters(model, arg.value):
+                if traces or path in called:
+                    yield _use_of(model, call, path, "compile" if traces else "other")
+
+
+def _paths_of_parameters(model: Model, node: cst.BaseExpression) -> list[str]:
+    """What other files give as a value: by which function, and by the name and the place of its parameter."""
+    return [f"::{function}[{name},{at}]" for function, name, at in sorted(parameters_behind(model, node))]
+
+
+def _consumed(model: Model) -> Iterator[Use]:
+    """The datasets of other files that this one takes elements from, with no stage of its own behind."""
+    for consumption in model.pipelines.consumptions():
+        for way in consumption.value.pipelines:
+            # What takes some of the batches makes nothing.
+            origin = next((stage.origin for stage in reversed(way) if not takes_many(stage)), None)
+            if origin is not None and origin.path and not model.distributed.is_distributed(consumption.node):
+                path, which = _of_origin(origin.path)
+                yield replace(_use_of(model, consumption.node, path, "consume"), which=which)
+
+
+def _driven(model: Model) -> Iterator[Use]:
+    """What step loops take from generators and objects of other files: by going over them, by `next()`, by an index.
+
+    Keras's loop in `fit` is one.
+    """
+    for call in [call for name in FITS for call in model.walk.calls.get(name, ())]:
+        given = fitted(call)
+        for use in _drive(model, call, given) if given is not None else ():
+            yield replace(use, per_step=True, always=True, trains=True)
+    for loop in model.walk.loops.values():
+        if isinstance(loop.node, cst.CompFor) or model.loops.kind(loop) != "step":
+            continue
+        body = loop.node.body
+        if loop.iterable is not None:
+            yield from _drive(model, body, loop.iterable)
+        for node in descendants(body):
+            match node:
+                case cst.Call(func=cst.Name("next"), args=[cst.Arg(value=taken), *_]):
+                    yield from _drive(model, node, taken)
+                case cst.Subscript(value=base, slice=[cst.SubscriptElement(cst.Index())]):
+                    yield from _run_over(model, node, base, RUN_OVER[:1])
+
+
+def _drive(model: Model, place: cst.CSTNode, taken: cst.BaseExpression) -> Iterator[Use]:
+    """The use of a generator, or of an object that a loop goes over."""
+    taken = unwrapped(taken)
+    found = model.infer.bindings_reaching(taken) if isinstance(taken, cst.Name) else None
+    for made in [b.value for b in found[1] if b.path == ()] if found is not None else [taken]:
+        path = model.value(made.func).outside if isinstance(made, cst.Call) else ""
+        # Of functions, generators alone give what makes batches.
+        if path and model.infer.outside.gives_batches(path, ()) not in (None, "augmented"):
+            yield _use_of(model, place, path, "drive")
+    yield from _run_over(model, place, taken, RUN_OVER)
+
+
+def _run_over(
+    model: Model, place: cst.CSTNode, node: cst.BaseExpression, methods: tuple[str, ...]
+) -> Iterator[Use]:
+    value = model.value(node)
+    if value.kind == "instance" and value.outside.endswith("()"):
+        for name in methods:
+            yield _use_of(model, place, f"{value.outside}.{name}", "drive")
+
+
+def _of_origin(path: str) -> tuple[str, str]:
+    """The way to what gives a dataset, and which part of it that is: "data.py::make" and "[1]"."""
+    whole, bracket, part = path.partition("[")
+    return whole.removesuffix("()"), bracket + part
+
+
+def _use(model: Model, place: cst.CSTNode, used: cst.BaseExpression, how: How) -> Iterator[Use]:
+    path = model.value(used).outside
+    if path:
+        yield _use_of(model, place, path, how)
+        return
+    # One of several objects: each of them may be meant.
+    ways = methods_of_several(model.infer, used) if isinstance(used, cst.Attribute) else []
+    for value in ways or objects_of_several(model.infer, used):
+        if value.outside:
+            yield _use_of(model, place, value.outside, how)
+
+
+def _call_of_given(model: Model, call: cst.Call) -> Iterator[Use]:
+    """The call of what other files give as a parameter: of a function, or of a sought method of an object."""
+    func = call.func
+    if not isinstance(func, cst.Name | cst.Attribute) or model.value(func).known:
+        return
+    for path in _paths_of_parameters(model, func):
+        yield _use_of(model, call, path, "call")
+    if not isinstance(func, cst.Attribute) or func.attr.value not in model.infer.outside.methods_sought():
+        return
+    if model.value(func.value).outside:
+        return
+    for path in _paths_of_parameters(model, func.value):
+        yield _use_of(model, call, f"{path}.{func.attr.value}", "call")
+
+
+def _given(model: Model, call: cst.CSTNode) -> Iterator[Given]:
+    """The arguments of a call that something is said of: batches are taken from them, they are some, the device made them,
+    or they are models or datasets."""
+    for at, arg in enumerate(call.args if isinstance(call, cst.Call) else ()):
+        if arg.star:
+            return
+        name = "" if arg.keyword is None else arg.keyword.value
+        place = at if arg.keyword is None else -1
+        size = model.loops.batches.size(arg.value)
+        few: Literal["", "sample", "batch"] = size if size in ("sample", "batch") else ""
+        if isinstance(arg.value, cst.Name | cst.Attribute | cst.Call):
+            how = model.host_batches.sources.of(arg.value)
+            path = _path_of_object(model, arg.value)
+            made = how is None and not path and model.on_device.is_made_there(arg.value)
+            value = model.value(arg.value)
+            if how is not None or path or made or few or value.kind in _TOLD:
+                yield _told(model, Given(name, place, how, path, made, few), value)
+        elif few:
+            yield Given(name, place, None, size=few)
+
+
+def _told(model: Model, given: Given, value: Value) -> Given:
+    """The same, with what is said of a model or a dataset."""
+    match value.kind:
+        case "model":
+            return replace(given, kind="model")
+        case "dataset" | "iterator" as kind:
+            large, elements = model.late_shuffles.how_large(value), model.batching.elements(value)
+            return replace(given, kind=kind, ready=readiness(value), elements=elements, large=large)
+    return given
+
+
+def _files(model: Model, call: cst.CSTNode) -> Iterator[str | int]:
+    """The arguments of a call that name several files, by their names or places."""
+    for at, arg in enumerate(call.args if isinstance(call, cst.Call) else ()):
+        if arg.star:
+            return
+        if model.parallelism.are_several_files(arg.value):
+            yield at if arg.keyword is None else arg.keyword.value
+
+
+def _path_of_object(model: Model, node: cst.BaseExpression) -> str:
+    """The path of the class of an object, and "()"; "" where a value is none of a class of the project."""
+    value = model.value(node)
+    if value.kind not in ("instance", "model", "layer"):
+        return ""
+    if value.klass is None:
+        return value.outside if value.outside.endswith("()") else ""
+    return f"::{value.klass.name}()" if value.klass.function is None else ""
+
+
+def _calls_of_own_methods(model: Model, klass: Class) -> Iterator[Use]:
+    """What the methods of a class call on `self`: a class derived from it elsewhere may define it anew."""
+    for method in klass.methods.values() if klass.function is None else ():
+        own = method.positional[:1]
+        for call in method.calls:
+            match call.func:
+                case cst.Attribute(value=cst.Name(value=base), attr=cst.Name(value=name)) if [base] == own:
+                    yield _use_of(model, call, f"::{klass.name}().{name}", "call")
+
+
+def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
+    function = model.function_at(place)
+    around = function
+    while around is not None and around.outer is not None and not name_outside(around):
+        around = around.outer
+    loop = model.loops.innermost_loop(place)
+    while loop is not None and is_part_of_one_iteration(model.infer, loop):
+        loop = loop.parent
+    kind = model.loops.training_loop(place)
+    fates, parts = _fates(model, place) if how == "call" else (NEEDED, ())
+    guard = model.guards.guard_of(place)
+    guarded = guard is not None
+    per_step = model.loops.is_per_step(place)
+    return Use(
+        path,
+        how,
+        name_outside(around) if around is not None else "",
+        model.compiled.state(function),
+        model.loops.kind(kind) if kind is not None else "none",
+        loop is not None,
+        per_step,
+        not guarded
+        # What looks at some batches behind a guard does so seldom, too.
+        and (kind is None or model.guards.guard_of(kind.node) is None)
+        and all(
+            map(
+                Usual(model.infer).holds,
+                conditions(model.walk, place, kind.node if kind else None, exits=False),
+            )
+        ),
+        fates,
+        parts,
+        given=tuple(_given(model, place)) if how == "call" else (),
+        files=tuple(_files(model, place)) if how == "call" else (),
+        fed=how == "call" and isinstance(place, cst.Call) and model.feeds.a_step(place),
+        guarded=guarded or model.once.runs_seldom(place),
+        taped=how == "call" and model.forward_passes.of_steps.belongs(place),
+        trains=how in ("call", "drive") and per_step and model.file_reads.training_loop(place) is not None,
+        learned_from=how == "call" and isinstance(place, cst.Call) and model.feeds.a_gradient_step(place),
+        on_one_graph=how == "call" and (guard is None or guard.counts) and model.sessions.runs_again(place),
+        looped=how == "call" and model.loops.batches.is_made_anew(place),
+        applied=how == "call" and isinstance(place, cst.Call) and model.steps.are_applied(place),
+    )
+
+
+def _fates(model: Model, place: cst.CSTNode) -> tuple[frozenset[Fate], tuple[frozenset[Fate], ...]]:
+    """What becomes of what a call gives, whole and by parts."""
+    match model.walk.parents.get(place):
+        case cst.Assign(targets=[cst.AssignTarget(cst.Tuple(elements=elements))]):
+            parts = tuple(
+                frozenset(model.host_values.fates(place, (index,))) for index in range(len(elements))
+            )
+            return frozenset().union(*parts), parts
+        case cst.Expr():
+            return frozenset(), ()
+    return frozenset(model.host_values.fates(place)), ()

@@ -1,0 +1,278 @@
+"""Whether a dataset's elements come in batches, and what the file calls its batch size."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Literal
+
+import libcst as cst
+
+from tflint_perf.analysis.apis.dataset_apis import BATCHING, DATASET_FUNCTIONS, NEUTRAL, applied
+from tflint_perf.analysis.execution.elements import adds_batch_axis
+from tflint_perf.analysis.pipelines.elementwise import mapped_function
+from tflint_perf.analysis.python.reach import remembered
+from tflint_perf.analysis.python.scopes import Binding, Block, Function, Scope
+from tflint_perf.analysis.python.syntax import argument, descendants, integer, names_read, string
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.values import Pipeline, Stage, Value
+
+# "ones": batches of one, asked for by a literal 1.
+Elements = Literal["single", "ones", "batches", "unknown"]
+
+_BY_NAME: dict[str, Elements] = {"single": "single", "ones": "ones", "batches": "batches"}
+_SINGLE_SOURCES = frozenset({"from_tensor_slices", "tfds.load", "list_files"})
+_KEEPING = NEUTRAL | {
+    "filter",
+    "shard",
+    "with_options",
+    "enumerate",
+    "take_while",
+    "snapshot",
+    "ignore_errors",
+    "unique",
+}
+_MAKING_BATCHES = frozenset((*BATCHING, "window", "group_by_window", "bucket_by_sequence_length", "rebatch"))
+_BATCH_SIZE = re.compile(r"^(train_?|training_?|global_?)?batch_?size$", re.I)
+_BATCHED_NAME = re.compile(r"batch", re.I)
+_STRUCTURES = (cst.Name, cst.Tuple, cst.List, cst.Dict)
+# Names that stand for names, no deeper than this.
+_DEEPEST = 4
+# A pipeline that takes no more elements than this is looked at, not trained on.
+_FEW = 10
+
+
+class Batching:
+    """Follows datasets from their source to where they are consumed."""
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._walk = infer.walk
+
+    def elements(self, value: Value) -> Elements:
+        """What a dataset's elements are, however it was built; "unknown" where that differs or is not known."""
+        states = {self.along(pipeline) for pipeline in value.pipelines}
+        return states.pop() if len(states) == 1 else "unknown"
+
+    def along(self, pipeline: Pipeline) -> Elements:
+        """What the elements are at the end of one way in which a dataset is built."""
+        if not pipeline:
+            return "unknown"
+        state = self._at_source(pipeline[0])
+        for stage in pipeline[1:]:
+            state = self._after(stage, state)
+        return state
+
+    def _at_source(self, source: Stage) -> Elements:
+        if source.origin is not None:
+            return _BY_NAME.get(source.origin.elements, "unknown")
+        if source.name == "zip":
+            return self._zipped([self.elements(given) for given in source.inputs])
+        if source.name.endswith("(batch_size)") or DATASET_FUNCTIONS.get(source.name):
+            return "batches"
+        if source.name == "from_tensor_slices" and any(map(self._holds_batches, source.call.args)):
+            return "unknown"
+        if source.name in _SINGLE_SOURCES or DATASET_FUNCTIONS.get(source.name) is False:
+            return "single"
+        return "unknown"
+
+    @remembered
+    def _holds_batches(self, node: cst.CSTNode, depth: int = 0) -> bool:
+        """Whether what is sliced may have batches as its rows: by a name, an axis put in front, or its shape."""
+        if adds_batch_axis(node) or any(_BATCHED_NAME.search(name) for name in _names_in(node)):
+            return True
+        for name in names_read(node) if depth < _DEEPEST else ():
+            found = self._infer.bindings_reaching(name)
+            for binding in found[1] if found is not None else ():
+                if isinstance(binding.value, _STRUCTURES) and binding.kind == "assign":
+                    if self._holds_batches(binding.value, depth + 1):
+                        return True
+                elif binding.value is not None and _has_batches_as_rows(binding.value):
+                    return True
+                if found is not None and self._gets_batches(binding, found[0]):
+                    return True
+        return False
+
+    def _gets_batches(self, binding: Binding, scope: Scope) -> bool:
+        """Whether what is put into a list goes by the name of a batch, or comes from what does."""
+        if not self._infer.contents.holds(binding):
+            return False
+        for put in self._infer.contents.puts(binding, scope):
+            made = [put.value]
+            for name in names_read(put.value):
+                found = self._infer.bindings_reaching(name)
+                made += [b.value for b in found[1] if b.value is not None] if found is not None else []
+            if any(_BATCHED_NAME.search(name) for node in made for name in _names_in(node)):
+                return True
+        return False
+
+    def _after(self, stage: Stage, state: Elements) -> Elements:
+        name = applied(stage.call) if stage.name == "apply" else stage.name
+        if name == "take" and integer(argument(stage.call, 0, "count")) in range(_FEW + 1):
+            return "unknown"
+        if name in _KEEPING:
+            return state
+        if name == "batch" and integer(argument(stage.call, 0, "batch_size")) == 1 and state == "single":
+            return "ones"
+        if name in _MAKING_BATCHES:
+            return "batches"
+        if name == "unbatch":
+            return "single" if state in ("batches", "ones") else "unknown"
+        if name in ("zip", "concatenate"):
+            return self._zipped([state, *(self.elements(given) for given in stage.inputs)])
+        if name == "map":
+            return state if state == "batches" or self._keeps_rank(stage.call) else "unknown"
+        if name in ("flat_map", "interleave"):
+            return self._of_inner(stage.call)
+        return "unknown"
+
+    @staticmethod
+    def _zipped(states: list[Elements]) -> Elements:
+        return states[0] if states and len(set(states)) == 1 else "unknown"
+
+    def _of_inner(self, call: cst.Call) -> Elements:
+        """What `flat_map` and `interleave` give: the elements of the datasets that their function makes."""
+        given = argument(call, 0, "map_func")
+        if given is None:
+            return "unknown"
+        if DATASET_FUNCTIONS.get(self._infer.names.qualified(given)) is False:
+            return "single"
+        function = mapped_function(self._infer, given)
+        return self.elements(self._infer.returned(function)) if function is not None else "unknown"
+
+    @remembered
+    def _keeps_rank(self, call: cst.Call) -> bool:
+        """Whether a mapped function surely makes no batch: all of it is in sight, and it adds no axis in front."""
+        given = argument(call, 0, "map_func")
+        if given is None:
+            return False
+        if self._infer.value(given).kind in ("model", "layer"):
+            return True
+        function = self._infer.value(given).function
+        return function is not None and self._is_plain(function, set())
+
+    def _is_plain(self, function: Function, seen: set[Function]) -> bool:
+        if function in seen:
+            return True
+        seen.add(function)
+        if adds_batch_axis(function.node.body):
+            return False
+        return all(self._is_plain_call(call, seen) for call in function.calls)
+
+    def _is_plain_call(self, call: cst.Call, seen: set[Function]) -> bool:
+        name = self._infer.names.qualified(call.func)
+        if name:
+            hidden = ("tf.py_function", "tf.numpy_function", "tf.py_func", "tf.stack", "tf.io.parse_example")
+            return name.startswith(("tf.", "keras.", "np.", "functools.")) and name not in hidden
+        targets = self._calls.targets(call)
+        if targets:
+            return all(self._is_plain(target, seen) for target in targets)
+        if isinstance(call.func, cst.Name):
+            return self._infer.names.lookup(call.func.value, self._infer.names.scope_of(call.func)) is None
+        return isinstance(call.func, cst.Attribute)
+
+    # The batch size
+
+    def names_size_above_one(self) -> bool:
+        """Whether the file gives something named like a batch size an integer above 1."""
+        return self._names_size
+
+    @cached_property
+    def _names_size(self) -> bool:
+        return any((number := integer(value)) is not None and number > 1 for value in self._sizes_given())
+
+    def _sizes_given(self) -> Iterator[cst.BaseExpression | None]:
+        for scope in self._walk.scopes.values():
+            for name, bindings in scope.bindings.items():
+                if _BATCH_SIZE.match(name):
+                    yield from (binding.value for binding in bindings)
+        for klass in self._walk.classes.values():
+            for name, bindings in klass.attributes.items():
+                if _BATCH_SIZE.match(name):
+                    yield from (binding.value for binding in bindings)
+        for name in ("add_argument", "DEFINE_integer"):
+            for call in self._walk.calls.get(name, ()):
+                words = [
+                    (string(arg.value) or "").lstrip("-").replace("-", "_")
+                    for arg in call.args
+                    if arg.keyword is None
+                ]
+                if any(map(_BATCH_SIZE.match, words)):
+                    yield argument(call, 1 if name == "DEFINE_integer" else None, "default")
+
+    def size_in_reach(self, node: cst.CSTNode) -> str | None:
+        """How code at `node` can say the file's batch size: `batch_size`, `args.batch_size`; None where it can't."""
+        scope: Scope | None = self._infer.names.scope_of(node)
+        while scope is not None:
+            for name in scope.bindings:
+                if _BATCH_SIZE.match(name) and self._is_bound_before(name, node):
+                    return name
+            scope = scope.parent
+        for attr, uses in self._walk.attributes.items():
+            if _BATCH_SIZE.match(attr):
+                for use in uses:
+                    if isinstance(use.value, cst.Name) and self._same_name(use.value, node):
+                        return f"{use.value.value}.{attr}"
+        return None
+
+    def _is_bound_before(self, name: str, node: cst.CSTNode) -> bool:
+        scope = self._infer.names.scope_of(node)
+        found = self._infer.names.lookup(name, scope)
+        if found is None:
+            return False
+        home, bindings = found
+        if any(integer(binding.value) == 1 for binding in bindings):
+            return False
+        order = self._infer.place(node).order
+        return home is not scope or any(
+            binding.kind == "param"
+            or (binding.at.order < order and binding.at.block in self._blocks_around(node))
+            for binding in bindings
+        )
+
+    def _blocks_around(self, node: cst.CSTNode) -> Iterator[Block]:
+        block: Block | None = self._infer.place(node).block
+        while block is not None:
+            yield block
+            block = block.parent
+
+    def _same_name(self, use: cst.Name, node: cst.CSTNode) -> bool:
+        """Whether the name in `use` stands for the same thing at `node`, and is bound there."""
+        names = self._infer.names
+        there = names.lookup(use.value, names.scope_of(use))
+        here = names.lookup(use.value, names.scope_of(node))
+        if there is None or here is None or there[0] is not here[0]:
+            # `self` of another method of the same class.
+            owner, other = (getattr(names.scope_of(n).function, "owner", None) for n in (use, node))
+            return use.value == "self" and here is not None and owner is not None and owner is other
+        return self._is_bound_before(use.value, node)
+
+
+def _names_in(node: cst.CSTNode) -> Iterator[str]:
+    for below in descendants(node):
+        if isinstance(below, cst.Attribute):
+            yield below.attr.value
+        elif isinstance(below, cst.Name):
+            yield below.value
+
+
+def _has_batches_as_rows(node: cst.CSTNode) -> bool:
+    """Whether a shape in an expression has the batch size behind its first axis: `(steps, batch_size, 28)`."""
+    return any(
+        _BATCHED_NAME.search(name)
+        for shape in descendants(node)
+        if isinstance(shape, cst.Tuple | cst.List)
+        for element in shape.elements[1:]
+        for name in _names_in(element)
+    )
+
+
+def batch_of_one(pipeline: Pipeline) -> cst.BaseExpression | None:
+    """The literal 1 of the `batch(1)` that makes a pipeline's elements batches of one."""
+    for stage in reversed(pipeline):
+        if stage.name == "batch":
+            return argument(stage.call, 0, "batch_size")
+    return None

@@ -1,0 +1,60 @@
+"""Datasets that other files give as parameters, or that objects make which they give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from tflint_perf.analysis.apis.dataset_apis import DATASET_STAGES
+from tflint_perf.analysis.execution.parameters_behind import behind
+from tflint_perf.analysis.python.scopes import Function
+from tflint_perf.analysis.python.syntax import callee_name
+
+if TYPE_CHECKING:
+    from tflint_perf.analysis.model import Model
+
+# Methods that are seldom those of anything but a dataset.
+_STAGES = ("batch", "padded_batch", "prefetch", "shuffle", "cache")
+
+
+def takers_of_streams(model: Model) -> Iterator[Function]:
+    """The functions by whose parameters a file gets what it puts stages on, and knows nothing of: `data` in
+    `data.batch(32)`, `loader` in `loader.dataset().batch(32)`."""
+    for name in _STAGES:
+        for call in model.walk.calls.get(name, ()):
+            if isinstance(call.func, cst.Attribute) and not model.names.qualified(call.func):
+                for source in _sources(model, _first(call)):
+                    if not _is_known(model, source):
+                        yield from (function for function, _ in behind(model.infer, model.calls, source))
+
+
+def _first(call: cst.Call) -> cst.BaseExpression:
+    """What the first of a chain of stages is put on."""
+    node: cst.BaseExpression = call
+    while (
+        isinstance(node, cst.Call)
+        and isinstance(node.func, cst.Attribute)
+        and callee_name(node) in DATASET_STAGES
+    ):
+        node = node.func.value
+    return node
+
+
+def _sources(model: Model, node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """The name or attribute that an expression is; of what a method gives, also the object."""
+    found = model.infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+    for given in (node, *(binding.value for binding in (found[1] if found is not None else ()))):
+        if isinstance(given, cst.Call) and isinstance(given.func, cst.Attribute):
+            yield given.func.value
+        elif given is node:
+            yield node
+
+
+def _is_known(model: Model, node: cst.BaseExpression) -> bool:
+    """Whether a value is known, by more than what is done to it."""
+    value = model.value(node)
+    return value.known and not any(
+        way[0].origin is not None and not way[0].origin.path for way in value.pipelines
+    )

@@ -1,0 +1,350 @@
+"""Batches that Python makes on the host, sample by sample or by drawing numbers, on each step of a training loop."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from tflint_perf.analysis.execution.filled_lists import COUNTS, MEMORY, STACKS, is_filled_within
+from tflint_perf.analysis.execution.size_of_calls import has_environment
+from tflint_perf.analysis.pipelines.batch_sources import BatchSources, calls_for_each
+from tflint_perf.analysis.pipelines.filled_arrays import FilledArrays
+from tflint_perf.analysis.pipelines.host_draws import HostDraws
+from tflint_perf.analysis.pipelines.made_for_fit import MadeForFit
+from tflint_perf.analysis.python.conditions import conditions
+from tflint_perf.analysis.python.scopes import Class, Function, Loop
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    callee_name,
+    descendants,
+    dotted_name,
+    is_constant,
+    is_name,
+)
+from tflint_perf.analysis.values.values import Value
+from tflint_perf.caller import Batch
+from tflint_perf.records import dataclass
+
+if TYPE_CHECKING:
+    from tflint_perf.analysis.model import Model
+
+
+_WRAPPING = frozenset({"enumerate", "tqdm", "zip", "iter", "islice", "progress_bar", "track"})
+# Ops that prepare one sample.
+_PREPROCESSES = re.compile(r"tf\.(image|io\.decode|io\.read_file|audio\.decode|signal)\b.*")
+_DECODES = re.compile(r"tf\.(image|io|audio)\.(decode_\w+|read_file)|tf\.read_file")
+# What makes an array of sequences, one after the other.
+_PADS = ("keras.preprocessing.sequence.pad_sequences", "keras.utils.pad_sequences")
+_SPECIAL_METHODS = ("__iter__", "__next__", "__getitem__")
+_DEEPEST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class HostBatch:
+    """An expression that gives a batch to a step loop, and how the batch is made."""
+
+    node: cst.BaseExpression
+    how: Batch
+
+
+class HostBatches:
+    """Finds such batches: one for a statement."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._infer = model.infer
+        self._walk = model.walk
+        self._made: dict[Function, Batch | None] = {}
+        self._made_by_class: dict[Class, Batch | None] = {}
+        self._draws = HostDraws(model)
+        self._filled = FilledArrays(model)
+        self.sources = BatchSources(model, self._of_function, self._of_class)
+        self._for_fit = MadeForFit(model, self.sources)
+
+    def all(self) -> Iterator[HostBatch]:
+        """The batches of training loops that are made in this way, and generators of Keras's own that train."""
+        if has_environment(self._walk.calls):
+            return  # what an agent does decides what the data are
+        for loop in list(self._walk.loops.values()):
+            node = loop.node
+            if not isinstance(node, cst.CompFor) and self._trains(loop):
+                yield from self._one_a_statement(filter(self._is_data, self._in_loop(loop, node)))
+        yield from self._one_a_statement(HostBatch(node, how) for node, how in self._for_fit.all())
+
+    def _one_a_statement(self, batches: Iterable[HostBatch]) -> Iterator[HostBatch]:
+        """The first batch of each statement: `x, y = np.array(…), np.array(…)` makes one. Draws make one together."""
+        seen: set[cst.CSTNode | str] = set()
+        for batch in batches:
+            at = batch.how if batch.how == "drawn" else self._model.statement_of(batch.node)
+            if at not in seen:
+                seen.add(at)
+                yield batch
+
+    def _is_data(self, batch: HostBatch) -> bool:
+        """Whether samples are put together; sessions are fed with what NumPy draws, and their ops run in the graph."""
+        return batch.how in ("stacked", "augmented") or not self._model.programs.is_graph_code()
+
+    def _trains(self, loop: Loop) -> bool:
+        model = self._model
+        return (
+            model.loops.kind(loop) == "step"
+            and model.is_eager(loop.node)
+            and (model.file_reads.is_trained_in(loop) or self._validates(loop))
+        )
+
+    def _validates(self, loop: Loop) -> bool:
+        """Whether a loop goes through other batches in each epoch of a training, here or in a function for that."""
+        places: list[cst.CSTNode] = [loop.node]
+        if loop.parent is None and loop.function is not None:
+            places = [*self._model.calls.sites(loop.function)]
+        return not loop.yields and any(map(self._runs_each_epoch, places))
+
+    def _runs_each_epoch(self, node: cst.CSTNode) -> bool:
+        """Whether each epoch of a training runs `node`."""
+        epoch = self._model.loops.innermost_loop(node)
+        return (
+            epoch is not None
+            and self._model.loops.kind(epoch) == "epoch"
+            and self._model.file_reads.is_trained_in(epoch)
+            and self._model.guard_of(node) is None
+            and all(
+                map(self._model.file_reads.usually, conditions(self._walk, node, epoch.node, exits=False))
+            )
+        )
+
+    # In a loop
+
+    def _in_loop(self, loop: Loop, holder: cst.For | cst.While) -> Iterator[HostBatch]:
+        if isinstance(holder, cst.For):
+            yield from self._iterated(holder.iter)
+        for node in descendants(holder.body):
+            if not isinstance(node, cst.BaseExpression) or self._model.loops.step_loop(node) is not loop:
+                continue
+            how = self._how(node) or ("stacked" if is_filled_within(self._infer, node, loop) else None)
+            if how is not None and self._runs_each_step(node) and self._model.feeds.a_step(node):
+                yield HostBatch(node, how)
+
+    def _runs_each_step(self, node: cst.CSTNode) -> bool:
+        """Whether each step runs `node`, where the settings say so: `if tokenizer is not None`."""
+        return self._model.each_step.runs(node, self._model.file_reads.usually)
+
+    def _iterated(self, node: cst.BaseExpression) -> Iterator[HostBatch]:
+        """What a loop over a generator, or over an object that makes batches, gets."""
+        if isinstance(node, cst.Call) and callee_name(node) in _WRAPPING:
+            for arg in node.args:
+                yield from self._iterated(arg.value)
+            return
+        how = self.sources.of(node)
+        if how is not None and not MEMORY.search(dotted_name(node)):
+            yield HostBatch(node, how)
+
+    def made_by(self, function: Function) -> Batch | None:
+        """How a function, called in a loop, or a generator makes batches."""
+        return self._of_function(function)
+
+    def objects_make(self, klass: Class) -> Batch | None:
+        """How objects of a class make batches where a loop runs over them."""
+        return self._of_class(klass)
+
+    def _of_class(self, klass: Class) -> Batch | None:
+        """How objects of a class, or the iterators that they give, make batches."""
+        if klass not in self._made_by_class:
+            self._made_by_class[klass] = None
+            self._made_by_class[klass] = self._by_methods(klass)
+        return self._made_by_class[klass]
+
+    def _by_methods(self, klass: Class) -> Batch | None:
+        if MEMORY.search(klass.name):
+            return None
+        methods = [klass.methods[name] for name in _SPECIAL_METHODS if name in klass.methods]
+        how = next((how for method in methods if (how := self._of_function(method)) is not None), None)
+        if how is None and self._infer.classes.keras_kind(klass) == "sequence":
+            return "stacked" if any(map(self._works_on_samples, methods)) else None
+        if how is None and "__iter__" in klass.methods:
+            return self.sources.returned(klass.methods["__iter__"])
+        return how
+
+    def _works_on_samples(self, function: Function, depth: int = 0) -> bool:
+        """Whether a function, or one that it calls, calls anything for one sample after the other, or by `tf.map_fn`."""
+        loop_of, name_of = self._model.loops.innermost_loop, self._infer.names.qualified
+        return any(loop_of(call) or name_of(call.func) == "tf.map_fn" for call in function.calls) or any(
+            self._works_on_samples(target, depth + 1)
+            for call in function.calls
+            for target in (self._model.calls.targets(call) if depth < _DEEPEST else ())
+        )
+
+    def _how(self, node: cst.BaseExpression) -> Batch | None:
+        """How an expression makes a batch; None where it makes none."""
+        if isinstance(node, cst.Subscript):
+            return self._of_item(self._infer.value(node.value)) or self.sources.by_index(node)
+        if not isinstance(node, cst.Call):
+            return None
+        if callee_name(node) == "next" and node.args:
+            return self.sources.of(node.args[0].value)
+        if callee_name(node) == "__next__" and isinstance(node.func, cst.Attribute):
+            return self.sources.of(node.func.value)
+        if self._draws.is_data(node):
+            return "drawn"
+        how = self._of_stack(node)
+        if how is not None:
+            return how
+        if MEMORY.search(dotted_name(node.func)):
+            return None
+        callee = self._infer.value(node.func)
+        if callee.outside:
+            return self._infer.outside.makes_batches(callee.outside) if callee.kind != "class" else None
+        targets = self._model.calls.targets(node)
+        if not targets and isinstance(node.func, cst.Attribute):
+            return self.sources.by_method(node.func)
+        makers = [target for target in targets if not target.yields]
+        return self._of_function(makers[0]) if len(makers) == 1 else None
+
+    def _of_item(self, value: Value) -> Batch | None:
+        """How an object makes what it is asked for by an index: `batches[step]`."""
+        if value.kind != "instance":
+            return None
+        if value.klass is not None:
+            return self._of_class(value.klass)
+        return self._infer.outside.makes_batches(value.outside) if value.outside.endswith("()") else None
+
+    def _of_stack(self, call: cst.Call) -> Batch | None:
+        """`np.array([f(x) for x in …])`, `tf.stack([tf.image.resize(x, …) for x in …])`, `pad_sequences(texts)`."""
+        name = self._infer.names.qualified(call.func)
+        given = argument(call, 0)
+        if name in _PADS:
+            return None if isinstance(argument(call, 0, "sequences"), cst.List) else "stacked"
+        if name not in STACKS and name not in ("tf.stack", "tf.concat", "tf.convert_to_tensor"):
+            return None
+        if isinstance(given, cst.Name):
+            given = self._comprehension(given, call)
+        if name in STACKS and _maps_samples(given):
+            return "stacked"
+        if not isinstance(given, cst.ListComp) or isinstance(
+            given.elt, cst.Name | cst.Attribute | cst.Subscript
+        ):
+            return None
+        if is_constant(given.elt) or not any(isinstance(part, cst.Call) for part in descendants(given.elt)):
+            return None
+        if name in STACKS:
+            return "stacked"
+        return "preprocessed" if self._preprocesses(given.elt, 0) else None
+
+    def _comprehension(self, name: cst.Name, call: cst.Call) -> cst.BaseExpression | None:
+        """The list that a name stands for where it is stacked: one made in the same loop or function, and the only one."""
+        found = self._infer.bindings_reaching(name)
+        made = [b for b in found[1] if b.kind == "assign" and b.path == ()] if found is not None else []
+        if found is None or len(made) != 1 or len(found[1]) != 1:
+            return None
+        loops = self._model.loops
+        return made[0].value if loops.innermost_loop(made[0].node) is loops.innermost_loop(call) else None
+
+    def _of_samples(self, call: cst.Call, function: Function) -> Batch | None:
+        """`tf.image.resize(images, …)`, `tf.stack(images)`: of samples that a loop or comprehension decodes one by one."""
+        given = argument(call, 0)
+        if not isinstance(given, cst.Name) or not self._infer.names.qualified(call.func).startswith("tf."):
+            return None
+        found = self._infer.bindings_reaching(given)
+        made = [b.value for b in found[1] if isinstance(b.value, cst.ListComp)] if found is not None else []
+        added = [
+            value for holder in self._filled.holders(given) for value in self._filled.added(holder, function)
+        ]
+        samples = [*(comprehension.elt for comprehension in made), *added]
+        decodes = any(self._preprocesses(sample, 0, _DECODES) for sample in self._sources_of(samples))
+        return "preprocessed" if decodes and self._model.is_eager(call) else None
+
+    def _sources_of(self, nodes: list[cst.BaseExpression]) -> Iterator[cst.BaseExpression]:
+        """Expressions, and what those that are names were assigned."""
+        for node in nodes:
+            yield node
+            found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+            yield from (b.value for b in found[1] if b.value is not None) if found is not None else ()
+
+    def _preprocesses(self, node: cst.CSTNode, depth: int, ops: re.Pattern[str] = _PREPROCESSES) -> bool:
+        """Whether code, or a function of this file that it calls, prepares a sample by `ops`."""
+        for call in descendants(node):
+            if isinstance(call, cst.Call):
+                if ops.fullmatch(self._infer.names.qualified(call.func)):
+                    return True
+                for target in self._model.calls.targets(call) if depth < _DEEPEST else ():
+                    if self._model.is_eager(target.node.body) and self._preprocesses(
+                        target.node.body, depth + 1, ops
+                    ):
+                        return True
+        return False
+
+    def _decodes(self, call: cst.Call) -> bool:
+        """Whether a call reads or decodes a sample by an eager op."""
+        return bool(_DECODES.fullmatch(self._infer.names.qualified(call.func))) and self._model.is_eager(call)
+
+    # Functions
+
+    def _of_function(self, function: Function, depth: int = 0) -> Batch | None:
+        """How a function, or one that it calls, makes arrays sample by sample, or draws them."""
+        if function in self._made or depth > _DEEPEST or MEMORY.search(function.name):
+            return self._made.get(function)
+        self._made[function] = None
+        if function.owner is None or not MEMORY.search(function.owner.name):
+            self._made[function] = self._look(function, depth)
+        return self._made[function]
+
+    def _look(self, function: Function, depth: int) -> Batch | None:
+        own = function.owner.methods.get("__getitem__") if function.owner is not None else None
+        if own is not None and _indexes_self(function) and (how := self._of_function(own, depth + 1)):
+            return how
+        calls = calls_for_each(self._model.loops, function)
+        for call in calls:
+            how = self._of_stack(call) or self._of_samples(call, function)
+            if how is not None:
+                return how
+            if self._draws.is_batch(call):
+                return "drawn"
+        filled = any(self._filled.by(call, function) for call in function.calls)  # in a loop, made before it
+        if filled or self._filled.lists_arrays(function):
+            return "stacked"
+        if any(map(self._decodes, calls)):
+            return "preprocessed"
+        for call in calls:
+            how = self._of_called(call, depth + 1)
+            if how is not None:
+                return how
+        return None
+
+    def _of_called(self, call: cst.Call, depth: int) -> Batch | None:
+        """How a function, of this file or another, makes arrays that a function calls for them."""
+        for target in self._model.calls.targets(call):
+            if not target.yields and target.name != "__init__":
+                how = self._of_function(target, depth)
+                if how is not None:
+                    return how
+        callee = self._infer.value(call.func)
+        if callee.kind != "function" or not callee.outside or MEMORY.search(callee.outside):
+            return None
+        return self._infer.outside.makes_batches(callee.outside)
+
+
+def _maps_samples(node: cst.BaseExpression | None) -> bool:
+    """Whether an expression is `list(map(load, paths))`, of a function that makes a sample."""
+    while isinstance(node, cst.Call) and callee_name(node) in ("list", "tuple") and node.args:
+        node = node.args[0].value
+    if not isinstance(node, cst.Call) or not is_name(node.func, "map") or len(node.args) != 2:
+        return False
+    match node.args[0].value:
+        case cst.Lambda(body=body):
+            return any(isinstance(part, cst.Call) for part in descendants(body))
+        case cst.Name(value=name):
+            return name not in COUNTS
+        case cst.Attribute():
+            return True
+    return False
+
+
+def _indexes_self(function: Function) -> bool:
+    """Whether a method takes an item of its own object: `self[at]`."""
+    own = function.positional[:1] if function.name != "__getitem__" else []
+    return any(
+        isinstance(node, cst.Subscript) and isinstance(node.value, cst.Name) and [node.value.value] == own
+        for node in descendants(function.node.body)
+    )

@@ -1,0 +1,171 @@
+"""Shuffles whose buffer holds what an earlier stage has made large: decoded images, floats, whole batches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from tflint_perf.analysis.apis.dataset_apis import BATCHING, DATASET_FUNCTIONS, applied
+from tflint_perf.analysis.execution.size_of_calls import BATCH_SIZE
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    callee_name,
+    integer,
+    is_name,
+    keyword_argument,
+    last_name,
+)
+from tflint_perf.analysis.values.values import Pipeline, Stage, Value
+from tflint_perf.records import dataclass
+
+if TYPE_CHECKING:
+    from tflint_perf.analysis.model import Model
+
+BATCHES = "batches"
+_BUCKETING = "bucket_by_sequence_length"
+# Behind these there are other elements than in front of them.
+_OTHER_ELEMENTS = frozenset(
+    {"flat_map", "interleave", "unbatch", "window", "group_by_window", "apply", "scan"}
+)
+_FEW = 10
+_MAKES_BATCHES = frozenset((*BATCHING, *_OTHER_ELEMENTS, "rebatch"))
+# Stands for what comes behind a dataset.
+_END = Stage("end", cst.Call(cst.Name("end")))
+
+
+@dataclass(frozen=True, slots=True)
+class LateShuffle:
+    """`stages` go from the one that makes elements large to the `shuffle`; `how` is what it does, or `BATCHES`."""
+
+    stages: Pipeline
+    how: str
+
+
+class LateShuffles:
+    """Answers which shuffles come too late."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    def of(self, shuffle: cst.Call) -> LateShuffle | None:
+        """What makes `shuffle` late; None where that is not so on each way in which its dataset is built.
+
+        A way that leads through the same stage, and then through one of which nothing is known, may be as late.
+        """
+        if integer(argument(shuffle, 0, "buffer_size")) == 1 or self._only_inspects(shuffle):
+            return None
+        if self._is_thrown_away(shuffle):
+            return None
+        ways = [way for way in self._model.pipelines.stages_before(shuffle) if way[-1].call is shuffle]
+        # To keep all elements in memory is an option where another way leads past it.
+        passing = [way for way in ways if not any(map(_is_in_memory, way))]
+        found = {way: self._along(way) for way in passing or ways}
+        late = next((each for each in found.values() if each is not None), None)
+        if late is None or late.how == BATCHES:
+            return late if None not in found.values() else None
+        large = late.stages[0].call
+        others = (way for way, how in found.items() if how is None)
+        return late if all(any(stage.call is large for stage in way) for way in others) else None
+
+    def _is_thrown_away(self, shuffle: cst.Call) -> bool:
+        """Whether `dataset.shuffle(n)` stands for itself: nothing is shuffled by that."""
+        receiver = shuffle.func.value if isinstance(shuffle.func, cst.Attribute) else None
+        return isinstance(receiver, cst.Name) and isinstance(self._model.parent(shuffle), cst.Expr)
+
+    def _only_inspects(self, shuffle: cst.Call) -> bool:
+        """Whether no more than a few elements are taken of what is shuffled: to look at them."""
+        behind = self._model.successors.directly_behind(shuffle)
+        return bool(behind) and all(
+            stage.name == "take" and self._number(argument(stage.call, 0, "count")) in range(_FEW + 1)
+            for stage in behind
+        )
+
+    def _number(self, count: cst.BaseExpression | None) -> int | None:
+        """A number that stands in the code, or that all callers give."""
+        return self._model.iterations.number(count) if count is not None else None
+
+    def _along(self, pipeline: Pipeline) -> LateShuffle | None:
+        others = (
+            index
+            for index, stage in enumerate(pipeline)
+            if stage.name in _OTHER_ELEMENTS and not self._buckets(stage)
+        )
+        start = max(others, default=-1) + 1
+        for index in range(start, len(pipeline) - 1):
+            if pipeline[index].name == "shuffle":
+                return None  # what stands behind it is shuffled already
+            how = self._how(pipeline, index)
+            behind = pipeline[index + 1 : -1]
+            if not how:
+                continue
+            if any(stage.name == "shuffle" for stage in behind):
+                return None
+            # The order is not random enough wherever batches are kept.
+            if how != BATCHES and any(map(_is_in_memory, behind)):
+                continue
+            stay_large = how == BATCHES or all(
+                self._model.growth.stays_large(stage, pipeline[:at], how)
+                for at, stage in enumerate(behind, index + 1)
+            )
+            return LateShuffle(pipeline[index:], how) if stay_large else None
+        return None
+
+    def how_large(self, value: Value) -> str:
+        """How the elements of a dataset, which are not batched, were made large in all ways of building it."""
+        if any(stage.name in _MAKES_BATCHES for way in value.pipelines for stage in way):
+            return ""
+        return self._at_end(value)
+
+    def _how(self, pipeline: Pipeline, index: int) -> str:
+        """How a stage makes elements large; "" where nothing is seen to."""
+        stage = pipeline[index]
+        if stage.origin is not None:
+            return stage.origin.large
+        if self._buckets(stage):
+            return BATCHES if not self._is_batched_later(pipeline[-1].call) else ""
+        if stage.name in BATCHING or DATASET_FUNCTIONS.get(stage.name):
+            return BATCHES if self._makes_batches(stage, pipeline[-1].call) else ""
+        if stage.name == "zip":
+            if {self._model.batching.elements(given) for given in stage.inputs} == {"batches"}:
+                return BATCHES if not self._is_batched_later(pipeline[-1].call) else ""
+            return next(filter(None, map(self._at_end, stage.inputs)), "")
+        return self._model.growth.of_stage(stage, pipeline[:index])
+
+    def _at_end(self, value: Value) -> str:
+        """How a dataset that is joined to others was made large, however it was built; "" where it was not."""
+        hows = {late.how if (late := self._along((*way, _END))) else "" for way in value.pipelines}
+        return hows.pop() if len(hows) == 1 and BATCHES not in hows else ""
+
+    def _is_batched_later(self, shuffle: cst.Call) -> bool:
+        return any(behind.name in _MAKES_BATCHES for behind in self._model.successors.behind(shuffle))
+
+    def _buckets(self, stage: Stage) -> bool:
+        """Whether a stage makes batches of sequences of like length, also by a function with a name that it applies."""
+        if stage.name != "apply":
+            return stage.name == _BUCKETING
+        given = argument(stage.call, 0, "transformation_func")
+        if not isinstance(given, cst.Name):
+            return applied(stage.call) == _BUCKETING
+        found = self._model.infer.bindings_reaching(given)
+        made = [binding.value for binding in found[1]] if found is not None else []
+        return bool(made) and all(
+            isinstance(each, cst.Call) and callee_name(each) == _BUCKETING for each in made
+        )
+
+    def _makes_batches(self, stage: Stage, shuffle: cst.Call) -> bool:
+        """Whether a stage makes the batches that a step gets, and not sequences that are batched later."""
+        if self._is_batched_later(shuffle):
+            return False
+        if DATASET_FUNCTIONS.get(stage.name):
+            size = keyword_argument(stage.call, "batch_size")
+            return not is_name(size, "None") and integer(size) != 1
+        if self._model.successors.is_consumed(shuffle):
+            return integer(argument(stage.call, 0, "batch_size")) != 1
+        size = argument(stage.call, 0 if stage.name == "batch" else None, "batch_size")
+        return BATCH_SIZE.search(last_name(size)) is not None
+
+
+def _is_in_memory(stage: Stage) -> bool:
+    """Whether a stage keeps all elements in memory, so that a buffer of them takes no more."""
+    return stage.name == "cache" and not stage.call.args

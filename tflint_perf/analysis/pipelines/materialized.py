@@ -1,0 +1,295 @@
+"""Places that take a whole dataset into memory, or run through it only to count it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+import libcst as cst
+
+from tflint_perf.analysis.pipelines.successors import is_name_of_evaluation
+from tflint_perf.analysis.python.scopes import Loop
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    callee_name,
+    has_stars,
+    integer,
+    is_constant,
+    is_name,
+    last_name,
+    mentions,
+    target_names,
+)
+from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.values import Pipeline, Stage, Value
+from tflint_perf.records import dataclass
+
+if TYPE_CHECKING:
+    from tflint_perf.analysis.model import Model
+
+Form = Literal["length", "count", "list", "stack"]
+
+# Sources and stages whose number of elements TensorFlow knows.
+_COUNTED_SOURCES = frozenset({"from_tensor_slices", "from_tensors", "range", "list_files", "tfds.load"})
+_COUNTED = frozenset(
+    {"map", "batch", "padded_batch", "ragged_batch", "shuffle", "prefetch", "cache", "take", "skip", "shard",
+     "enumerate", "window", "with_options"}
+)  # fmt: skip
+# A dataset of no more elements than this is looked at, not trained on.
+_FEW = 100
+_ARRAYS = frozenset({"np.array", "np.asarray", "np.stack", "np.vstack", "np.concatenate"})
+_NAMES = frozenset({"list_files", "shuffle", "shard", "cache", "prefetch"})
+_TRAINING = re.compile(r"(^|_)train(ing)?(_|$)", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Materialization:
+    """`node` is what takes all elements of `dataset`; `value` is what is known of that."""
+
+    node: cst.BaseExpression
+    form: Form
+    dataset: cst.BaseExpression
+    value: Value
+
+
+class Materializations:
+    """Finds such places."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._walk = model.walk
+
+    def all(self) -> Iterator[Materialization]:
+        """Every place, by form, of datasets that are no few elements or numbers written down."""
+        for found in (*self._lists(), *self._lengths(), *self._sums(), *self._loops()):
+            if found.value.pipelines and not any(map(self._is_small, found.value.pipelines)):
+                yield found
+
+    # Forms
+
+    def _lists(self) -> Iterator[Materialization]:
+        """`list(ds)`, `tuple(ds.as_numpy_iterator())`, and either within `len(…)`."""
+        for name in ("list", "tuple"):
+            for call in self._model.calls_named(name):
+                if len(call.args) != 1 or has_stars(call) or self._builtin(call) != name:
+                    continue
+                found = self._dataset(call.args[0].value)
+                if found is None:
+                    continue
+                outer = self._call_around(call)
+                if outer is not None and self._builtin(outer) == "len":
+                    yield Materialization(outer, "length", *found)
+                elif self._is_trained_on(call, found[1]) or self._is_made_an_array(outer, found):
+                    yield Materialization(call, "list", *found)
+
+    def _lengths(self) -> Iterator[Materialization]:
+        """`len([x for x in ds])`."""
+        for call in self._model.calls_named("len"):
+            given = call.args[0].value if len(call.args) == 1 and self._builtin(call) == "len" else None
+            part = given.for_in if isinstance(given, cst.ListComp) else None
+            if part is not None and part.inner_for_in is None and not part.ifs:
+                found = self._dataset(part.iter)
+                if found is not None and self._is_counted_in_vain(found):
+                    yield Materialization(call, "count", *found)
+
+    def _sums(self) -> Iterator[Materialization]:
+        """`sum(1 for _ in ds)`."""
+        for call in self._model.calls_named("sum"):
+            given = call.args[0].value if len(call.args) == 1 else None
+            if self._builtin(call) != "sum" or not isinstance(given, cst.GeneratorExp | cst.ListComp):
+                continue
+            part = given.for_in
+            found = self._dataset(part.iter) if part.inner_for_in is None and not part.ifs else None
+            if found is not None and integer(given.elt) == 1 and self._is_counted_in_vain(found):
+                yield Materialization(call, "count", *found)
+
+    def _loops(self) -> Iterator[Materialization]:
+        """Loops and comprehensions over a dataset that do nothing but count or keep its elements."""
+        for loop in self._walk.loops.values():
+            found = self._dataset(loop.iterable) if loop.iterable is not None else None
+            if found is None or loop.iterable is None:
+                continue
+            if isinstance(loop.node, cst.For) and _only_counts(loop.node):
+                if self._is_counted_in_vain(found):
+                    yield Materialization(loop.iterable, "count", *found)
+                continue
+            # Of `enumerate(ds)`, the first part is a number.
+            keeps = (
+                _only_keeps(loop.node) if isinstance(loop.node, cst.For) else self._comprehension_keeps(loop)
+            )
+            if keeps and self._is_named_for_training(found) and self._enumerated(loop.iterable) is None:
+                yield Materialization(loop.iterable, "stack", *found)
+
+    # Datasets
+
+    def _dataset(self, node: cst.BaseExpression) -> tuple[cst.BaseExpression, Value] | None:
+        """The dataset that an expression gives the elements of, numbered or not, and what is known of it."""
+        node = self._enumerated(node) or node
+        if isinstance(node, cst.Call) and node.args and self._builtin(node) == "tensorflow_datasets.as_numpy":
+            node = node.args[0].value
+        value = self._model.value(node)
+        if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+            if callee_name(node) == "as_numpy_iterator" and value.kind == "iterator":
+                return node.func.value, value
+        return (node, value) if value.kind == "dataset" else None
+
+    def _enumerated(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
+        """`ds` of `enumerate(ds)`, and of a name for that."""
+        found = self._model.infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        if found is not None and len(found[1]) == 1 and found[1][0].path == ():
+            node = found[1][0].value or node
+        if isinstance(node, cst.Call) and node.args and self._builtin(node) == "enumerate":
+            return node.args[0].value
+        return None
+
+    def _is_small(self, pipeline: Pipeline) -> bool:
+        """Whether a pipeline gives a few elements, names of files, or what is written down in the file."""
+        source = pipeline[0]
+        for stage in pipeline:
+            if stage.name == "take":
+                count = integer(argument(stage.call, 0, "count"))
+                if count is None or count in range(_FEW + 1):  # -1 is all
+                    return True
+        if source.name in ("from_tensor_slices", "from_tensors"):
+            return any(is_constant(arg.value) for arg in source.call.args)
+        return source.name == "range" or {stage.name for stage in pipeline} <= _NAMES
+
+    def _is_trained_on(self, call: cst.Call, value: Value) -> bool:
+        """Whether the list that a call makes, or the dataset itself, is trained on."""
+        if self._ends_in_training(value):
+            return True
+        statement = self._model.statement_of(call)
+        if not isinstance(statement, cst.Assign) or statement.value is not call:
+            return False
+        names = {name.value for target in statement.targets for name in target_names(target.target)}
+        function = self._model.function_at(call)
+        return any(
+            loop.iterable is not None
+            and loop.function is function
+            and mentions(loop.iterable, names)
+            and self._model.loops.kind(loop) == "step"
+            for loop in self._walk.loops.values()
+        )
+
+    def _is_made_an_array(self, around: cst.Call | None, found: tuple[cst.BaseExpression, Value]) -> bool:
+        """Whether `np.array(list(ds))` holds all elements in one array, where nothing says that they are tested on."""
+        holds = around is not None and self._builtin(around) in _ARRAYS
+        return holds and not any(map(is_name_of_evaluation, map(last_name, _receivers(found[0]))))
+
+    def _is_counted_in_vain(self, found: tuple[cst.BaseExpression, Value]) -> bool:
+        """Whether TensorFlow knows how many elements a dataset has, or training runs through all of them anyhow."""
+        if self.unknown_size(found[1]) is None or self._is_named_for_training(found):
+            return True
+        is_named = self._model.successors.is_named_for_training
+        evaluated = is_name_of_evaluation(last_name(found[0]))
+        return not evaluated and any(is_named(pipeline[-1].call) for pipeline in found[1].pipelines)
+
+    def _ends_in_training(self, value: Value) -> bool:
+        return any(self._model.successors.is_for_training(pipeline[-1].call) for pipeline in value.pipelines)
+
+    def _is_named_for_training(self, found: tuple[cst.BaseExpression, Value]) -> bool:
+        name = last_name(found[0])
+        if _TRAINING.search(name) is not None:
+            return True
+        # One function may build what is trained on and what is tested on.
+        return not is_name_of_evaluation(name) and self._ends_in_training(found[1])
+
+    def unknown_size(self, value: Value) -> Stage | None:
+        """The stage that keeps TensorFlow from knowing how many elements a dataset has."""
+        for pipeline in value.pipelines:
+            for stage in pipeline:
+                if any(self.unknown_size(given) for given in stage.inputs):
+                    return stage
+                if stage is pipeline[0]:
+                    if stage.name not in _COUNTED_SOURCES and not (stage.name == "zip" and stage.inputs):
+                        return stage
+                elif stage.name not in _COUNTED and not stage.inputs and not _repeats_some_times(stage):
+                    return stage
+        return None
+
+    # Syntax
+
+    def _builtin(self, call: cst.Call) -> str:
+        return builtin_or_qualified(self._model.infer, call.func)
+
+    def _call_around(self, node: cst.CSTNode) -> cst.Call | None:
+        """The call whose first argument `node` is."""
+        arg = self._model.parent(node)
+        outer = self._model.parent(arg) if isinstance(arg, cst.Arg) else None
+        return outer if isinstance(outer, cst.Call) and arg is outer.args[0] else None
+
+    def _comprehension_keeps(self, loop: Loop) -> bool:
+        """Whether a list comprehension keeps the elements of what it runs over, or the first part of each."""
+        holder = self._model.parent(loop.node)
+        plain = isinstance(holder, cst.ListComp) and holder.for_in is loop.node
+        around = self._call_around(holder) if plain and holder is not None else None
+        if around is not None and self._builtin(around) == "len":
+            return False
+        if not plain or not isinstance(loop.node, cst.CompFor) or not isinstance(holder, cst.ListComp):
+            return False
+        if loop.node.inner_for_in is not None or loop.node.ifs:
+            return False
+        return _keeps(holder.elt, loop.node.target)
+
+
+def _receivers(dataset: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """An expression and what its methods are called on: of `ds.take(-1)` also `ds`."""
+    yield dataset
+    while isinstance(dataset, cst.Call) and isinstance(dataset.func, cst.Attribute):
+        dataset = dataset.func.value
+        yield dataset
+
+
+def _repeats_some_times(stage: Stage) -> bool:
+    return stage.name == "repeat" and (integer(argument(stage.call, 0, "count")) or 0) > 0
+
+
+def _keeps(node: cst.BaseExpression, target: cst.BaseExpression) -> bool:
+    """Whether an expression is what a loop gives, or the first part of it, as it is, as NumPy or as text."""
+    match node:
+        case cst.Call(func=cst.Name("str"), args=[cst.Arg(value=given)]):
+            return _keeps(given, target)
+        case cst.Call(func=cst.Attribute(value=given, attr=cst.Name("numpy")), args=[]):
+            return _keeps(given, target)
+        case cst.Call(func=cst.Attribute(value=given, attr=cst.Name("decode"))):
+            return _keeps(given, target)
+    if isinstance(target, cst.Tuple) and target.elements:
+        target = target.elements[0].value
+    return isinstance(node, cst.Name) and isinstance(target, cst.Name) and is_name(node, target.value)
+
+
+def _only_keeps(loop: cst.For) -> bool:
+    """Whether all that a loop does is to append, its elements or the first parts of them among it."""
+    kept = []
+    for statement in _statements(loop):
+        call = statement.value if isinstance(statement, cst.Expr) else None
+        if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute) or len(call.args) != 1:
+            return False
+        if callee_name(call) != "append":
+            return False
+        kept.append(_keeps(call.args[0].value, loop.target))
+    return any(kept)
+
+
+def _only_counts(loop: cst.For) -> bool:
+    """Whether all that a loop does is `count += 1`."""
+    match list(_statements(loop)):
+        case [cst.AugAssign(target=cst.Name(), operator=cst.AddAssign(), value=added)]:
+            return integer(added) == 1
+        case [
+            cst.Assign(
+                targets=[cst.AssignTarget(target=cst.Name(value=count))],
+                value=cst.BinaryOperation(left=cst.Name(value=before), operator=cst.Add(), right=added),
+            )
+        ]:
+            return count == before and integer(added) == 1
+    return False
+
+
+def _statements(loop: cst.For) -> Iterator[cst.CSTNode]:
+    for line in loop.body.body:
+        if isinstance(line, cst.SimpleStatementLine):
+            yield from line.body
+        else:
+            yield line

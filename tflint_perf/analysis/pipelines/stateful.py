@@ -1,0 +1,322 @@
+"""Whether functions given to a dataset are stateless: TensorFlow runs only those in parallel by itself."""
+
+from __future__ import annotations
+
+import builtins
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+import libcst as cst
+
+from tflint_perf.analysis.apis.randomness import is_random_op
+from tflint_perf.analysis.execution.decided import Named, Told, constant_of, is_left_out, none_known
+from tflint_perf.analysis.pipelines.elementwise import mapped_function
+from tflint_perf.analysis.python.scopes import Binding, Function
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    calls_below,
+    descendants,
+    keyword_argument,
+    last_name,
+    names_read,
+)
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.outside import Mapped
+from tflint_perf.analysis.values.values import Stage, Value
+
+# "python": it runs Python code, one call at a time; "hidden": it is not in sight; "shaping": so too, but by its name
+# it is stateless; "open": it is in sight, and calls what is not.
+Nature = Literal["random", "stateful", "python", "hidden", "open", "shaping", "stateless"]
+
+_PYTHON = frozenset({"tf.py_function", "tf.numpy_function", "tf.py_func"})
+_STATEFUL_OPS = frozenset(
+    [
+        "tf.print",
+        "tf.Print",
+        "tf.logging_ops.Print",
+        "tf.timestamp",
+        "tf.io.write_file",
+        "tf.write_file",
+        "tf.image.sample_distorted_bounding_box",
+        "tf.image.generate_bounding_box_proposals",
+    ]
+)
+_RANDOM_LAYERS = ("Random", "Dropout", "SpatialDropout", "AlphaDropout", "Gaussian", "RandAugment", "AugMix", "MixUp", "CutMix")  # fmt: skip
+# They look words up in a table, which is stateful as TensorFlow sees it.
+_TABLE_LAYERS = frozenset({"TextVectorization", "StringLookup", "IntegerLookup"})
+# What is known to give the same for the same arguments, as far as a traced graph can tell.
+_KNOWN = (
+    "tf.", "keras.", "np.", "math.", "functools.", "os.", "operator.", "itertools.", "collections.", "typing.",
+    "tensorflow_addons.", "tensorflow_io.", "tensorflow_text.",
+)  # fmt: skip
+# What goes by such a name takes an element apart or brings it into shape: it neither draws nor counts.
+_SHAPING = re.compile(
+    r"(?:^|_)(?i:as|cast|concat|convert|crop|decoder?|deserialize|drop|extract|filter|flatten|format|get|load|merge|"
+    r"normali[sz]e|one_hot|pad|parse|parser|pop|read|reader|rename|rescale|reshape|resize|scale|select|split|stack|"
+    r"standardi[sz]e|to|unpack)(?![a-z])"
+)
+_BUILTINS = frozenset(dir(builtins))
+# Stages that call a function of the program; stages and sources that give the same elements each time.
+_CALLING = frozenset({"map", "filter", "flat_map", "interleave", "take_while"})
+_DETERMINISTIC = _CALLING | frozenset(
+    ["from_tensor_slices", "from_tensors", "zip", "concatenate", "batch", "padded_batch", "ragged_batch", "rebatch",
+     "unbatch", "window", "prefetch", "take", "skip", "repeat", "shard", "cache", "enumerate", "tf.data.TFRecordDataset",
+     "tf.data.TextLineDataset", "tf.data.FixedLengthRecordDataset"]
+)  # fmt: skip
+# Functions that call functions, no deeper than this.
+_DEEPEST = 6
+
+
+class Statefulness:
+    """Answers what a function given to `map` keeps or draws between its calls."""
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._told = Told(infer, calls)
+        self._known: dict[Function, Nature] = {}
+        # How often a question met one that is still being answered, or was too deep.
+        self._cuts = 0
+
+    def nature(self, given: cst.BaseExpression) -> Nature:
+        """The nature of a function given to a dataset's stage."""
+        nature = self._of_function_node(given, set())
+        return "open" if nature == "hidden" and self._is_in_sight(given) else nature
+
+    def _is_in_sight(self, given: cst.BaseExpression) -> bool:
+        """Whether a function is defined in this file; a lambda that hands its arguments on shows nothing."""
+        if isinstance(given, cst.Call):
+            return bool(given.args) and self._is_in_sight(given.args[0].value)
+        function = self._infer.value(given).function or mapped_function(self._infer, given)
+        return function is not None and isinstance(function.node, cst.FunctionDef)
+
+    def is_deterministic(self, value: Value) -> bool:
+        """Whether each dataset that is built in the ways of `value` surely gives the same elements."""
+        return bool(value.pipelines) and all(
+            all(self._is_deterministic_stage(stage) for stage in way) for way in value.pipelines
+        )
+
+    def _is_deterministic_stage(self, stage: Stage) -> bool:
+        if stage.name not in _DETERMINISTIC or keyword_argument(stage.call, "deterministic") is not None:
+            return False
+        if stage.name in _CALLING:
+            given = argument(stage.call, 0)
+            return given is not None and self.nature(given) == "stateless"
+        return all(map(self.is_deterministic, stage.inputs))
+
+    def _of_function_node(self, node: cst.BaseExpression, seen: set[Function]) -> Nature:
+        if isinstance(node, cst.Call) and self._infer.names.qualified(node.func) in (
+            "functools.partial",
+            "tf.function",
+            "tf.autograph.to_graph",
+        ):
+            return self._of_wrapped(node, seen) if node.args else "hidden"
+        if isinstance(node, cst.IfExp):
+            either = {self._of_function_node(way, seen) for way in (node.body, node.orelse)}
+            return next((nature for nature in _WORST_FIRST if nature in either), "stateless")
+        name = self._infer.names.qualified(node)
+        if name or (isinstance(node, cst.Call) and self._infer.value(node.func).outside):
+            return _of_name(name) if name.startswith(_KNOWN) else self._elsewhere(node) or _unseen(node)
+        value = self._infer.value(node)
+        function = value.function or mapped_function(self._infer, node)
+        if function is not None:
+            return self._of_function(function, seen, self._told.to(function, node))
+        return self._of_object(value, seen) or _unseen(node)
+
+    def _of_wrapped(self, wrapper: cst.Call, seen: set[Function]) -> Nature:
+        """The nature of `partial(prepare, training=False)` and its kin."""
+        inner = wrapper.args[0].value
+        function = self._infer.value(inner).function
+        if function is None or isinstance(inner, cst.Call):
+            return self._of_function_node(inner, seen)
+        call = cst.Call(inner, wrapper.args[1:])
+        return self._of_function(function, seen, self._told.by_call(function, call))
+
+    def _elsewhere(self, node: cst.BaseExpression) -> Nature | None:
+        """The nature of a function of another file; None where none is known. What it calls there may be out of sight."""
+        called = node.func if isinstance(node, cst.Call) else None
+        path = self._infer.value(called or node).outside
+        facts = self._infer.outside.mapped(path) if path else Mapped()
+        nature = facts.nature
+        if isinstance(node, cst.Call):
+            nature = "" if any(map(_switches_off, node.args)) else facts.product
+        return next((known for known in _WORST_FIRST if known == nature), "stateless" if nature else None)
+
+    def of_function(self, function: Function) -> Nature:
+        """The nature of a function of this file; "shaping" where it calls what is not in sight."""
+        nature = self._of_function(function, set())
+        return "shaping" if nature == "hidden" else nature
+
+    def _of_object(self, value: Value, seen: set[Function]) -> Nature | None:
+        """The nature of calling an object; None where nothing is known of it."""
+        if value.klass is not None:
+            wanted = "call" if value.kind in ("layer", "model") else "__call__"
+            for klass in self._infer.classes.lineage(value.klass):
+                if wanted in klass.methods:
+                    return self._of_function(klass.methods[wanted], seen)
+            return None
+        if value.kind == "layer":
+            return _of_name(value.name)
+        # TensorFlow runs the ops of a model in parallel by themselves.
+        return "stateless" if value.kind in ("model", "tensor", "loss", "metric") else None
+
+    def of_product(self, function: Function) -> Nature | None:
+        """The nature of the function that one of this file gives, called with what it has by default; None for others."""
+        given = self._infer.returned(function)
+        if given.kind != "function" or given.function is None or given.function.outer is not function:
+            return None
+        nature = self._of_function(given.function, set(), self._told.by_call(function, None))
+        return "shaping" if nature == "hidden" else nature
+
+    def _of_function(self, function: Function, seen: set[Function], named: Named | None = None) -> Nature:
+        """The nature of a function, without what stands in branches that are not taken by what is `named`."""
+        known = self._known.get(function) if named is None else None
+        if known is not None:
+            return known
+        if function in seen or len(seen) > _DEEPEST:
+            self._cuts += 1
+            return "stateless"
+        seen, cuts = seen | {function}, self._cuts
+        found = {
+            nature
+            for call in self._calls_in(function)
+            if named is None or not is_left_out(self._infer.walk, call, named)
+            for nature in self._of_call(call, function, seen, named)
+        }
+        # What is worse covers what is better.
+        nature: Nature = next((nature for nature in _WORST_FIRST if nature in found), "stateless")
+        if cuts == self._cuts and named is None:
+            self._known[function] = nature
+        return nature
+
+    @staticmethod
+    def _calls_in(function: Function) -> Iterator[cst.Call]:
+        """The calls in a function, and in lambdas and functions nested in it."""
+        return (node for node in descendants(function.node.body) if isinstance(node, cst.Call))
+
+    def _of_call(
+        self, call: cst.Call, function: Function, seen: set[Function], named: Named | None
+    ) -> Iterator[Nature]:
+        for arg in call.args:
+            # Functions that are handed on: `tf.cond(flag, flip, tf.identity)`.
+            if isinstance(arg.value, cst.Name | cst.Attribute) and not self._infer.names.dotted(arg.value):
+                handed = self._infer.value(arg.value).function
+                if handed is not None:
+                    yield self._of_function(handed, seen)
+        name = self._infer.names.qualified(call.func)
+        if name:
+            hidden = not name.startswith(_KNOWN) and not self._is_about_nothing(call, function)
+            seen_there = self._elsewhere(call.func) if hidden else None
+            yield seen_there or (_of_callee_unseen(call.func) if hidden else _of_name(name))
+            return
+        targets = self._calls.targets(call)
+        if targets:
+            for target in targets:
+                yield self._of_function(target, seen, self._told.by_call(target, call, named or none_known))
+        else:
+            yield self._of_callee(call, function, seen)
+
+    def _of_callee(self, call: cst.Call, function: Function, seen: set[Function]) -> Nature:
+        func = call.func
+        nature = self._of_makers(func.value if isinstance(func, cst.Attribute) else func)
+        if nature is None and isinstance(func, cst.Attribute):
+            nature = self._of_makers(func)
+        if nature is not None:
+            return nature
+        value = self._infer.value(func)
+        of_object = self._of_object(value, seen) if value.known else None
+        if of_object is not None:
+            return of_object
+        if isinstance(func, cst.Attribute):
+            receiver = self._infer.value(func.value)
+            if receiver.kind == "variable" and func.attr.value.startswith("assign"):
+                return "stateful"
+            if receiver.known or self._holds_local(func.value, function):
+                # What a table is called that the function is given.
+                return "stateful" if func.attr.value == "lookup" and not receiver.known else "stateless"
+        elif isinstance(func, cst.Name):
+            # What it calls by a name of its own was made in sight.
+            if self._is_local(func, function):
+                return "shaping"
+            if builtin_or_qualified(self._infer, func) in _BUILTINS:
+                return "stateless"
+        return "stateless" if self._is_about_nothing(call, function) else _of_callee_unseen(func)
+
+    def _of_makers(self, node: cst.BaseExpression) -> Nature | None:
+        """The nature of an object by what makes it: a table, a random layer, a model of such layers; None for others."""
+        if isinstance(node, cst.Name):
+            found = self._infer.bindings_reaching(node)
+            bindings = found[1] if found is not None else []
+            if any(self._is_table(binding) for binding in bindings):
+                return "stateful"
+        else:
+            bindings = self._infer.classes.bindings_of(node) if isinstance(node, cst.Attribute) else []
+        made = [call for b in bindings if b.value is not None for call in calls_below(b.value)]
+        natures = {_of_name(self._infer.names.qualified(call.func)) for call in made}
+        return "random" if "random" in natures else "stateful" if "stateful" in natures else None
+
+    def _is_table(self, binding: Binding) -> bool:
+        """Whether a parameter is a table, by its type."""
+        annotation = binding.node.annotation if isinstance(binding.node, cst.Param) else None
+        named = self._infer.names.qualified(annotation.annotation) if annotation is not None else ""
+        return named.startswith("tf.lookup.")
+
+    def _is_about_nothing(self, call: cst.Call, function: Function) -> bool:
+        """Whether a call gets nothing that the function was given or made: it runs once, when it is traced."""
+        return not any(self._holds_local(arg.value, function) for arg in call.args)
+
+    def _holds_local(self, node: cst.CSTNode, function: Function) -> bool:
+        """Whether something that the function was given or made, `self` left out, stands in `node`."""
+        return any(
+            self._is_local(name, function) for name in names_read(node) if name in self._infer.walk.parents
+        )
+
+    def _is_local(self, name: cst.Name, function: Function) -> bool:
+        found = self._infer.names.lookup(name.value, self._infer.names.scope_of(name))
+        home = found[0].function if found is not None else None
+        while home is not None and home is not function:
+            home = home.outer
+        of_instance = function.owner is not None and function.positional[:1] == [name.value]
+        return home is function and not of_instance
+
+
+def _switches_off(arg: cst.Arg) -> bool:
+    """Whether an argument is what switches something off."""
+    constant = constant_of(arg.value, none_known)
+    return constant is not None and not constant[0]
+
+
+def _unseen(node: cst.CSTNode) -> Nature:
+    """The nature of a function, or of what a call gives, of which no more than the name is in sight."""
+    return (
+        "shaping"
+        if _SHAPING.search(last_name(node.func if isinstance(node, cst.Call) else node))
+        else "hidden"
+    )
+
+
+def _of_callee_unseen(func: cst.CSTNode) -> Nature:
+    """The same of what a function calls: what has the name of a class holds together what it is given."""
+    return "shaping" if last_name(func)[:1].isupper() else _unseen(func)
+
+
+_WORST_FIRST: tuple[Nature, ...] = ("python", "random", "stateful", "hidden", "shaping")
+
+
+def _of_name(name: str) -> Nature:
+    """The nature of a function or layer with a qualified name."""
+    last = name.rsplit(".", 1)[-1]
+    if name in _PYTHON:
+        return "python"
+    if is_random_op(name) or (".layers." in name and last.startswith(_RANDOM_LAYERS)):
+        return "random"
+    if (
+        name in _STATEFUL_OPS
+        or name.startswith("tf.lookup.")
+        or (".layers." in name and last in _TABLE_LAYERS)
+    ):
+        return "stateful"
+    return "stateless"

@@ -1,0 +1,140 @@
+"""What comes behind a stage of an input pipeline, and what its elements are for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+import libcst as cst
+
+from tflint_perf.analysis.apis.dataset_apis import DATASET_STAGES
+from tflint_perf.analysis.python.syntax import names_written
+from tflint_perf.analysis.values.values import Pipeline, Stage, Value
+
+if TYPE_CHECKING:
+    from tflint_perf.analysis.model import Model
+    from tflint_perf.analysis.pipelines.pipelines import Consumption
+
+Purpose = Literal["train", "evaluate"]
+
+_EVALUATION = re.compile(
+    r"(^|_)(val|valid|validation|test|testing|eval|evaluation|dev|infer|inference|predict)(\d|_|$)", re.I
+)
+_TRAINING = re.compile(r"(^|_)train(ing)?(_|$)", re.I)
+_JOINING = frozenset({"zip", "concatenate", "choose_from_datasets", "sample_from_datasets"})
+
+
+class Successors:
+    """Answers what follows a stage, however far behind it, and where that ends up."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._walk = model.walk
+
+    def behind(self, call: cst.Call) -> list[Stage]:
+        """The stages behind that of `call` in all pipelines of the file that it is part of."""
+        found: dict[cst.Call, Stage] = {}
+        waiting = [call]
+        while waiting:
+            for stage in self._next.get(waiting.pop(), ()):
+                if stage.call not in found:
+                    found[stage.call] = stage
+                    waiting.append(stage.call)
+        return list(found.values())
+
+    def directly_behind(self, call: cst.Call) -> list[Stage]:
+        """The stages that are put on what the stage of `call` gives."""
+        return self._next.get(call, [])
+
+    @cached_property
+    def _next(self) -> dict[cst.Call, list[Stage]]:
+        after: dict[cst.Call, dict[cst.Call, Stage]] = {}
+        calls = (call for name in (*DATASET_STAGES, *_JOINING) for call in self._walk.calls.get(name, ()))
+        for call in calls:
+            for pipeline in self._model.pipelines.stages_before(call):
+                for one, other in _neighbours(pipeline):
+                    after.setdefault(one.call, {})[other.call] = other
+        return {call: list(stages.values()) for call, stages in after.items()}
+
+    # What for
+
+    def is_for_training(self, call: cst.Call) -> bool:
+        """Whether a step or `fit` gets the elements of a stage."""
+        return "train" in self._purposes.get(call, ())
+
+    def is_for_evaluation(self, call: cst.Call) -> bool:
+        """Whether the elements of a stage are evaluated or predicted on alone, or go by such a name."""
+        purposes = self._purposes.get(call)
+        if purposes:
+            return "train" not in purposes
+        calls = [call, *(stage.call for stage in self.behind(call))]
+        return any(is_name_of_evaluation(name) for each in calls for name in self._names_of(each))
+
+    def is_named_for_training(self, call: cst.Call) -> bool:
+        """Whether the elements of a stage get the name of data to train on."""
+        calls = [call, *(stage.call for stage in self.behind(call))]
+        return any(
+            _TRAINING.search(name) and not is_name_of_evaluation(name)
+            for each in calls
+            for name in self._names_given(each)
+        )
+
+    def is_consumed(self, call: cst.Call) -> bool:
+        """Whether something in the file takes the elements of a stage."""
+        return bool(self._purposes.get(call))
+
+    @cached_property
+    def _purposes(self) -> dict[cst.Call, set[Purpose]]:
+        found: dict[cst.Call, set[Purpose]] = {}
+        for consumption in self._model.pipelines.consumptions():
+            purpose = self._purpose(consumption)
+            for stage in _stages_of(consumption.value):
+                found.setdefault(stage.call, set()).add(purpose)
+        return found
+
+    def _purpose(self, consumption: Consumption) -> Purpose:
+        parent = self._model.parent(consumption.node)
+        validates = isinstance(parent, cst.Arg) and parent.keyword is not None
+        validates = validates and parent.keyword.value == "validation_data"  # type: ignore[union-attr]
+        return "train" if consumption.use == "train" and not validates else "evaluate"
+
+    def _names_of(self, call: cst.Call) -> Iterator[str]:
+        """The names that what a stage gives is bound to, and that of the function around it."""
+        yield from self._names_given(call)
+        function = self._model.function_at(call)
+        if function is not None:
+            yield function.name
+
+    def _names_given(self, call: cst.Call) -> Iterator[str]:
+        """The names that what a stage gives is bound to."""
+        statement = self._model.statement_of(call)
+        if isinstance(statement, cst.Assign | cst.AnnAssign):
+            yield from names_written([statement])
+            targets = statement.targets if isinstance(statement, cst.Assign) else [statement]
+            yield from (t.target.attr.value for t in targets if isinstance(t.target, cst.Attribute))
+
+
+def is_name_of_evaluation(name: str) -> bool:
+    """Whether something goes by the name of data to evaluate or predict on: `val_ds`, `get_test_data`."""
+    return _EVALUATION.search(name) is not None
+
+
+def _neighbours(pipeline: Pipeline) -> Iterator[tuple[Stage, Stage]]:
+    yield from pairwise(pipeline)
+    for stage in pipeline:
+        for given in stage.inputs:
+            for inner in given.pipelines:
+                yield from _neighbours(inner)
+                if inner:
+                    yield inner[-1], stage
+
+
+def _stages_of(value: Value) -> Iterator[Stage]:
+    for pipeline in value.pipelines:
+        for stage in pipeline:
+            yield stage
+            for given in stage.inputs:
+                yield from _stages_of(given)

@@ -1,0 +1,51 @@
+"""What decides whether a statement runs: the conditions, handlers and early exits in front of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import takewhile
+
+import libcst as cst
+
+from tflint_perf.analysis.python.syntax import last_statement
+from tflint_perf.analysis.python.walk import Walk
+
+_LEAVES = (cst.Return, cst.Continue, cst.Break, cst.Raise)
+
+
+def conditions(
+    walk: Walk, node: cst.CSTNode, end: cst.CSTNode | None = None, *, exits: bool = True
+) -> Iterator[cst.CSTNode]:
+    """What decides whether `node` runs when `end`, or the function around it, does, from the inside out.
+
+    Of an `if` its test, also of one before `node` that leaves the block unless `exits` is false; otherwise the
+    handler or the case.
+    """
+    child, current = node, walk.parents.get(node)
+    while current is not None and current is not end:
+        match current:
+            case cst.FunctionDef() | cst.Lambda() | cst.ClassDef():
+                return
+            case cst.If() | cst.IfExp() if child is not current.test:
+                yield current.test
+            case cst.BooleanOperation() if child is current.right:
+                yield current.left
+            case cst.ExceptHandler() | cst.ExceptStarHandler() | cst.MatchCase():
+                yield current
+            case cst.IndentedBlock() if exits:
+                yield from (statement.test for statement in exits_before(walk, child, current))
+        child, current = current, walk.parents.get(current)
+
+
+def exits_before(walk: Walk, child: cst.CSTNode, block: cst.IndentedBlock) -> Iterator[cst.If]:
+    """The `if not debug: return` and its like that stand in a block before one of its statements."""
+    exits = walk.exits.get(block)
+    if exits is None:
+        exits = walk.exits[block] = [
+            statement
+            for statement in block.body
+            if isinstance(statement, cst.If) and isinstance(last_statement(statement.body), _LEAVES)
+        ]
+    if exits:
+        order = walk.at[child.body[0] if isinstance(child, cst.SimpleStatementLine) else child].order
+        yield from takewhile(lambda statement: walk.at[statement].order < order, exits)

@@ -1,0 +1,147 @@
+"""Python that eager mode runs on tensors, and that AutoGraph can't convert or that gives something else in a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tflint_perf.analysis.execution.bounds import is_shape
+from tflint_perf.analysis.python.obstacles import Obstacle
+from tflint_perf.analysis.python.scopes import Binding, Function
+from tflint_perf.analysis.python.syntax import descendants_here, is_name, last_statement, target_names
+from tflint_perf.analysis.rewriting.going_over import GoingOver
+from tflint_perf.analysis.rewriting.structures import Structures
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+
+# Builtins that ask each tensor of a list whether it is true, or which of two is greater.
+_COMPARING = frozenset({"sorted", "max", "min", "all", "any"})
+
+
+class AutoGraph:
+    """Answers what stands against code that tensors steer."""
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._going_over = GoingOver(infer, Structures(infer, calls))
+
+    def reason(self, node: cst.CSTNode, function: Function | None) -> str:
+        """Why a node can't be traced where tensors come to it; "" where nothing is known against it."""
+        match node:
+            case cst.If() if self._is_tensor(node.test):
+                return self._of_branch(node, function)
+            case cst.Call():
+                return self._of_call(node) or self._going_over.reason(node)
+            case cst.Comparison(comparisons=[cst.ComparisonTarget(cst.In() | cst.NotIn(), among)]):
+                return "a tensor is looked for on the host" if self._holds_tensors(among) else ""
+        return self._going_over.reason(node)
+
+    def of_return(self, statement: cst.Return) -> Obstacle | None:
+        """A result that a graph gives as a tensor, or can't give: a string, a size."""
+        for part in _parts(statement.value):
+            if isinstance(part, cst.SimpleString | cst.FormattedString | cst.ConcatenatedString):
+                return Obstacle(part, "it returns a string, which a graph makes a tensor of")
+            if is_size(part) or (isinstance(part, cst.Name) and self._is_bound_to_size(part)):
+                return Obstacle(part, "it returns a size, which a graph makes a tensor of")
+            kind = self._infer.value(part).kind
+            if kind in ("variable", "instance"):
+                return Obstacle(part, "it returns an object, which a graph can't")
+        return None
+
+    def _is_bound_to_size(self, name: cst.Name) -> bool:
+        found = self._infer.bindings_reaching(name)
+        return found is not None and any(
+            binding.value is not None and binding.path == () and is_size(binding.value)
+            for binding in found[1]
+        )
+
+    def _is_tensor(self, node: cst.BaseExpression) -> bool:
+        match node:
+            case cst.UnaryOperation():
+                return self._is_tensor(node.expression)
+            case cst.BooleanOperation():
+                return self._is_tensor(node.left) or self._is_tensor(node.right)
+        return self._infer.value(node).kind == "tensor"
+
+    def _holds_tensors(self, node: cst.BaseExpression) -> bool:
+        value = self._infer.value(node)
+        items = value.items or ((value.element,) if value.element is not None else ())
+        return value.kind in ("list", "tuple") and any(item.kind == "tensor" for item in items)
+
+    def _of_call(self, call: cst.Call) -> str:
+        name = builtin_or_qualified(self._infer, call.func)
+        given = [arg.value for arg in call.args if not arg.star and arg.keyword is None]
+        if name not in _COMPARING or not given:
+            return ""
+        compared = given if len(given) > 1 else []
+        of_each = isinstance(given[0], cst.GeneratorExp | cst.ListComp) and self._is_tensor(given[0].elt)
+        if of_each or any(map(self._is_tensor, compared)) or (not compared and self._holds_tensors(given[0])):
+            return f"`{name}()` compares tensors on the host"
+        return ""
+
+    def _of_branch(self, node: cst.If, function: Function | None) -> str:
+        """What a tensor's condition can't decide about: AutoGraph runs both branches when it traces."""
+        within = list(descendants_here(node))
+        if any(isinstance(part, cst.Raise) for part in within):
+            return "`raise` behind a condition on a tensor runs when it is traced"
+        returns = [part for part in within if isinstance(part, cst.Return)]
+        if returns and function is not None and isinstance(function.node, cst.FunctionDef):
+            last = last_statement(function.node.body)
+            always = isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], cst.Return)
+            if not (always or isinstance(last, cst.Return)) or any(map(_returns_nothing, returns)):
+                return "a condition on a tensor decides whether anything is returned"
+        for name in {
+            name.value
+            for part in within
+            if isinstance(part, cst.AssignTarget)
+            for name in target_names(part.target)
+        }:
+            if self._has_several_types(name, node):
+                return f"a condition on a tensor decides of what type `{name}` is"
+        return ""
+
+    def _has_several_types(self, name: str, node: cst.If) -> bool:
+        """Whether a name gets `None` or a string in one branch, or an integer here and a float there."""
+        scope = self._infer.names.scope_of(node)
+        types = {_type(binding) for binding in scope.bindings.get(name, ())} - {""}
+        return bool(types & {"none", "string"}) or {"int", "float"} <= types
+
+
+def is_size(node: cst.BaseExpression) -> bool:
+    """`x.shape`, `x.shape[0]`, `x.shape.as_list()[1]`."""
+    return is_shape(node.value if isinstance(node, cst.Subscript) else node)
+
+
+def _parts(value: cst.BaseExpression | None) -> Iterator[cst.BaseExpression]:
+    """What is returned, and the parts of tuples, lists and dicts in it."""
+    match value:
+        case None:
+            return
+        case cst.Tuple() | cst.List():
+            for element in value.elements:
+                yield from _parts(element.value)
+        case cst.Dict():
+            for item in value.elements:
+                yield from _parts(item.value)
+        case _:
+            yield value
+
+
+def _returns_nothing(statement: cst.Return) -> bool:
+    return statement.value is None or is_name(statement.value, "None")
+
+
+def _type(binding: Binding) -> str:
+    """The type of a constant that a name is given; "" for anything else."""
+    match binding.value if binding.kind == "assign" and binding.path == () else None:
+        case cst.Name(value="None"):
+            return "none"
+        case cst.SimpleString() | cst.FormattedString() | cst.ConcatenatedString():
+            return "string"
+        case cst.Integer():
+            return "int"
+        case cst.Float():
+            return "float"
+    return ""

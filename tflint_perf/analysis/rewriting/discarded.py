@@ -1,0 +1,115 @@
+"""Statements that compute something, and do nothing else: what they give is thrown away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from tflint_perf.analysis.apis.dataset_apis import DATASET_STAGES
+from tflint_perf.analysis.apis.pure_ops import is_pure_op
+from tflint_perf.analysis.python.syntax import callee_name, calls_below, keyword_argument
+
+if TYPE_CHECKING:
+    from tflint_perf.analysis.model import Model
+
+_CLOCKS = (
+    "time.time",
+    "time.perf_counter",
+    "time.monotonic",
+    "time.process_time",
+    "timeit.default_timer",
+    "tf.timestamp",
+)
+# Functions of Python's own that do nothing but compute, and qualified names that begin like an op's.
+_HARMLESS = frozenset({"len", "int", "float", "zip", "list", "range"})
+_MAKING = ("tf.constant", "tf.zeros", "tf.ones", "tf.shape", "np.")
+# Parts of the names of what waits for an error, or measures.
+_WATCHING = ("raises", "profil", "time")
+
+
+class Discarded:
+    """Finds the results that nobody gets, of calls and of arithmetic."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    def all(self) -> Iterator[cst.Call | cst.BinaryOperation]:
+        """What computes them, in the order of the text."""
+        for statement in self._model.walk.at:
+            if not isinstance(statement, cst.Expr):
+                continue
+            if isinstance(statement.value, cst.BinaryOperation):
+                if self._is_of_tensors(statement, statement.value):
+                    yield statement.value
+                continue
+            call = _thrown_away(statement.value)
+            if call is not None and self._only_computes(call) and not self._is_on_purpose(statement, call):
+                yield call
+
+    def _is_of_tensors(self, statement: cst.Expr, node: cst.BinaryOperation) -> bool:
+        """Whether arithmetic stands as a statement of a function and makes a tensor: `loss * mask`."""
+        return (
+            not self._is_shown(statement)
+            and not self._model.programs.is_graph_code()
+            and self._model.value(node).kind == "tensor"
+            and all(map(self._is_harmless, calls_below(node)))
+        )
+
+    def _is_shown(self, statement: cst.Expr) -> bool:
+        """Whether a statement stands at the top of the module, whose result a notebook shows."""
+        return self._model.walk.at[statement].block.owner is self._model.module
+
+    def _only_computes(self, call: cst.Call) -> bool:
+        """Whether a call, and every call among its arguments, does nothing but compute."""
+        model, name = self._model, self._model.qualified(call.func)
+        if name and not is_pure_op(name):
+            return False
+        if not name:
+            if not isinstance(call.func, cst.Attribute) or callee_name(call) not in DATASET_STAGES:
+                return False
+            # What is a dataset only by the stages that it is asked for may be anything else here.
+            sources = [way[0] for way in model.value(call.func.value).pipelines]
+            if not any(source.origin is None or source.origin.path for source in sources):
+                return False
+        arguments = [below for arg in call.args for below in calls_below(arg.value)]
+        return all(map(self._is_harmless, arguments))
+
+    def _is_harmless(self, call: cst.Call) -> bool:
+        name = self._model.qualified(call.func)
+        if name:
+            return is_pure_op(name) or name.startswith(_MAKING)
+        return isinstance(call.func, cst.Name) and call.func.value in _HARMLESS
+
+    def _is_on_purpose(self, statement: cst.Expr, call: cst.Call) -> bool:
+        model = self._model
+        if keyword_argument(call, "name") is not None or model.programs.is_graph_code():
+            return True
+        if self._is_shown(statement):
+            return True
+        function = model.function_at(call)
+        calls = function.calls if function is not None else model.walk.module_calls
+        return any(model.qualified(other.func) in _CLOCKS for other in calls) or self._is_tried(statement)
+
+    def _is_tried(self, statement: cst.CSTNode) -> bool:
+        """Whether an error is waited for: in a `try`, or in a `with` such as `pytest.raises(…)`."""
+        child, current = statement, self._model.parent(statement)
+        while current is not None and not isinstance(current, cst.FunctionDef | cst.Lambda):
+            if isinstance(current, cst.Try | cst.TryStar) and child is current.body:
+                return True
+            if isinstance(current, cst.With):
+                names = [callee_name(item.item) for item in current.items if isinstance(item.item, cst.Call)]
+                if any(word in name.lower() for name in names for word in _WATCHING):
+                    return True
+            child, current = current, self._model.parent(current)
+        return False
+
+
+def _thrown_away(node: cst.BaseExpression) -> cst.Call | None:
+    """The call that a statement is, with a sign or without, or that makes each item of a list that it is."""
+    if isinstance(node, cst.ListComp | cst.SetComp):
+        node = node.elt
+    while isinstance(node, cst.UnaryOperation):
+        node = node.expression
+    return node if isinstance(node, cst.Call) else None

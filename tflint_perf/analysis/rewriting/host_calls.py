@@ -1,0 +1,183 @@
+"""Calls that run on the host, or make something that must be made once: they mean something else in traced code."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tflint_perf.analysis.execution.size_of_calls import draws_batch, is_of_environment
+from tflint_perf.analysis.python.scopes import Function
+from tflint_perf.analysis.python.syntax import (
+    callee_name,
+    descendants,
+    is_constant,
+    is_name,
+    keyword_argument,
+    last_name,
+)
+from tflint_perf.analysis.rewriting.side_effects import is_outer
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.made_kinds import MadeKinds
+
+_HOST_METHODS = frozenset({"numpy", "item", "tolist", "fit", "predict", "evaluate", "train_on_batch", "test_on_batch",
+                           "predict_on_batch", "get_weights", "set_weights", "fit_generator", "save", "save_weights", "load_weights", "savefig",
+                           "set_description", "set_postfix", "set_postfix_str", "add_scalar", "writerow", "info", "debug",
+                           "warning"})  # fmt: skip
+_HOST_BUILTINS = frozenset(["print", "float", "int", "bool", "open", "input", "round", "id", "iter", "next"])
+# Functions of Keras and other libraries that work on lists and arrays.
+_HOST_FUNCTIONS = frozenset({"pad_sequences", "to_categorical", "img_to_array"})
+# Methods of arrays that tensors don't have, and whether they are given anything.
+_ARRAY_METHODS = {"reshape": True, "astype": True, "flatten": False, "ravel": False, "squeeze": False}
+_GROWING = frozenset({"append", "extend", "insert", "add", "update", "pop", "popleft", "appendleft", "remove", "clear",
+                      "setdefault", "put", "push"})  # fmt: skip
+# What an environment says it takes and gives, from which it draws.
+_SPACES = frozenset({"action_space", "observation_space"})
+_STATE = frozenset({"variable", "model", "layer", "optimizer", "metric"})
+# NumPy's constants and types mean the same at trace time.
+_NUMPY_CONSTANTS = frozenset({"np.pi", "np.inf", "np.nan", "np.e", "np.newaxis", "np.float32", "np.float64", "np.int32",
+                             "np.int64", "np.prod", "np.sqrt", "np.log", "np.exp"})  # fmt: skip
+_HOST_MODULES = ("np", "scipy", "random", "time", "os", "sys", "cv2", "PIL", "pandas", "matplotlib", "datetime",
+                 "logging", "pickle", "json", "wandb", "neptune", "mlflow", "tqdm", "gc")  # fmt: skip
+_TF_HOST = ("tf.summary.", "tf.io.write", "tf.io.gfile.", "tf.train.Checkpoint", "tf.saved_model.", "tf.config.",
+            "tf.profiler.", "keras.utils.", "keras.preprocessing.", "tf.random.set_seed", "keras.backend.set_value",
+            "keras.backend.get_value", "keras.backend.clear_session")  # fmt: skip
+
+
+class HostCalls:
+    """Answers what stands against a call in traced code."""
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._made_kinds = MadeKinds(infer)
+
+    def reason(self, call: cst.Call, function: Function | None) -> str:
+        """Why a call can't be traced; "" where nothing is known against it."""
+        return self._runs_on_host(call, function) or self._makes_state(call) or self._name_argument(call)
+
+    def _runs_on_host(self, call: cst.Call, function: Function | None) -> str:
+        name = self._infer.names.qualified(call.func)
+        last = callee_name(call)
+        if last in _HOST_FUNCTIONS:
+            return f"`{last}` runs on the host"
+        if name:
+            return self._imported(call, name)
+        if isinstance(call.func, cst.Attribute):
+            reason = self._by_method(call, call.func, last, function)
+            # A layer may go by such a name: `self.batch(inputs)`.
+            return "" if reason and self._infer.value(call.func).kind in ("layer", "model") else reason
+        if last in _HOST_BUILTINS and not self._infer.names.lookup(last, self._infer.names.scope_of(call)):
+            if last not in ("float", "int", "bool", "round") or not self._takes_constant(call):
+                return f"`{last}()` runs on the host"
+        return ""
+
+    def _by_method(self, call: cst.Call, method: cst.Attribute, last: str, function: Function | None) -> str:
+        if last in _HOST_METHODS and not self._calls.targets(call):
+            return f"`.{last}()` runs on the host"
+        if self._is_of_arrays(call, method.value, function):
+            return f"`.{last}()` is a method of arrays, which compiled code gets as tensors"
+        if not self._calls.targets(call) and (
+            is_of_environment(call) or draws_batch(call) or last_name(method.value) in _SPACES
+        ):
+            return f"`.{last}()` runs on the host"
+        if last in _GROWING and is_outer(self._infer, method.value, function):
+            if self._infer.value(method.value).kind not in ("metric", "model", "layer", "optimizer"):
+                return f"`.{last}()` writes to a container outside the step"
+        return ""
+
+    def _is_of_arrays(self, call: cst.Call, given: cst.BaseExpression, function: Function | None) -> bool:
+        """Whether something that is handed in is asked for what an array has and a tensor has not: `x.reshape(n, 28)`."""
+        last = callee_name(call)
+        if (
+            not isinstance(given, cst.Name)
+            or last not in _ARRAY_METHODS
+            or bool(call.args) != _ARRAY_METHODS[last]
+        ):
+            return False
+        found = self._infer.bindings_reaching(given)
+        if found is None or self._infer.value(given).kind not in ("array", "tensor", "unknown"):
+            return False
+        here = found[0].function is function
+        return all(b.kind == "for" or (b.kind == "param" and here) for b in found[1])
+
+    def _imported(self, call: cst.Call, name: str) -> str:
+        on_host = f"`{name}` runs on the host"
+        if name in _NUMPY_CONSTANTS:
+            return "" if all(self._is_static(arg.value) for arg in call.args) else on_host
+        module = name.split(".", 1)[0]
+        if module == "np" and call.args and ".random" not in name:
+            return "" if all(is_constant(arg.value) for arg in call.args) else on_host
+        return on_host if module in _HOST_MODULES or name.startswith(_TF_HOST) else ""
+
+    def _takes_constant(self, call: cst.Call) -> bool:
+        return bool(call.args) and self._is_static(call.args[0].value)
+
+    def _is_static(self, node: cst.BaseExpression) -> bool:
+        """Constants, static shapes, an object's settings, and what Python computes of these."""
+        if (
+            isinstance(node, cst.BinaryOperation)
+            and self._is_static(node.left)
+            and self._is_static(node.right)
+        ):
+            return True
+        return (
+            is_constant(node)
+            or (isinstance(node, cst.Attribute) and self._is_setting(node))
+            or any(
+                isinstance(part, cst.Attribute) and part.attr.value == "shape" for part in descendants(node)
+            )
+        )
+
+    def _is_setting(self, node: cst.Attribute) -> bool:
+        """Whether an attribute is what the constructor of a layer or model was given, or made of that by Python."""
+        owner = self._infer.value(node.value).klass
+        if owner is None or self._infer.classes.keras_kind(owner) not in ("model", "layer"):
+            return False
+        bindings = self._infer.classes.bindings_of(node)
+        functions = [binding.at.block.function for binding in bindings]
+        return (
+            bool(bindings)
+            and all(function is not None and function.name == "__init__" for function in functions)
+            and self._infer.value(node).kind in ("unknown", "number")
+        )
+
+    def _makes_state(self, call: cst.Call) -> str:
+        """Why a call may not run again and again: it makes a variable, or something that may hold variables."""
+        if self._infer.names.qualified(call.func) == "functools.partial":
+            return ""
+        made = self._infer.value(call).kind
+        if made not in _STATE or self._calls.targets(call) or not self._creates(call):
+            return ""
+        if made == "layer" and self._made_kinds.is_stateless(call, "layer"):
+            return ""  # `keras.layers.Flatten()(x)` is made as often as the function is traced
+        return "" if self._first_call_guard(call) else f"a {made} is created on each call"
+
+    def _name_argument(self, call: cst.Call) -> str:
+        given = keyword_argument(call, "name")
+        if given is None or isinstance(given, cst.SimpleString | cst.FormattedString) or is_constant(given):
+            return ""
+        return "" if self._infer.value(given).kind == "string" else "`name=` is not a string"
+
+    def _creates(self, call: cst.Call) -> bool:
+        """Whether a call makes a new object, rather than hands out one that is there."""
+        name = self._infer.names.qualified(call.func)
+        value = self._infer.value(call.func)
+        return bool(name) or value.kind == "class"
+
+    def _first_call_guard(self, node: cst.CSTNode) -> bool:
+        """Whether `node` stands behind `if x is None`."""
+        current: cst.CSTNode | None = node
+        while current is not None and not isinstance(current, cst.FunctionDef):
+            if isinstance(current, cst.If) and any(map(_asks_whether_missing, descendants(current.test))):
+                return True
+            current = self._infer.walk.parents.get(current)
+        return False
+
+
+def _asks_whether_missing(node: cst.CSTNode) -> bool:
+    """`x is None`, but not `x is not None`."""
+    return (
+        isinstance(node, cst.ComparisonTarget)
+        and isinstance(node.operator, cst.Is | cst.Equal)
+        and is_name(node.comparator, "None")
+    )

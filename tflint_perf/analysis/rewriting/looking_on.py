@@ -1,0 +1,178 @@
+"""What lets a program see or change what its code does not name: where there is any, nothing that moves is safe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tflint_perf.analysis.pipelines.elementwise import mapped_function
+from tflint_perf.analysis.python.names import canonical
+from tflint_perf.analysis.python.syntax import descendants, is_name
+from tflint_perf.analysis.rewriting.apis import CALLING_STAGES, LIBRARIES
+from tflint_perf.analysis.rewriting.doubts import Doubt
+from tflint_perf.analysis.values.infer import Inference
+
+# They run text, or see names, objects and frames that nobody handed to them.
+_BUILTINS = (
+    "eval",
+    "dir",
+    "exec",
+    "compile",
+    "globals",
+    "locals",
+    "vars",
+    "setattr",
+    "delattr",
+    "__import__",
+    "id",
+)
+_ATTRIBUTES = ("__dict__", "__globals__", "__code__", "__closure__", "_getframe", "settrace", "setprofile", "modules", "ref",
+               "experimental_get_tracing_count", "get_objects", "get_referrers", "get_traced_memory")  # fmt: skip
+# A graph numbers its ops, and its seed gives each of them random numbers by its number: one op less, and others change.
+_GRAPHS = ("as_default", "Session", "InteractiveSession", "MonitoredTrainingSession", "placeholder", "get_default_graph",
+           "disable_eager_execution", "disable_v2_behavior")  # fmt: skip
+_MODULES = (
+    "ctypes",
+    "inspect",
+    "weakref",
+    "importlib",
+    "mock",
+    "unittest",
+    "tracemalloc",
+    "runpy",
+    "code",
+    "__main__",
+)
+_WITH_STATE = frozenset({"variable", "model", "layer", "metric", "optimizer"})
+# They change what ops give that are called afterwards; in front of all loops and calls, that is settled once.
+_SETTINGS = ("tf.config.", "keras.config.", "keras.backend.set_", "keras.mixed_precision.set", "keras.utils.set_random_seed",
+             "tf.experimental.numpy.", "tf.enable_", "tf.disable_", "np.set", "np.errstate", "tf.debugging.", "tf.random.set_seed",
+             "tf.set_random_seed", "tf.device", "tf.keras.backend.set_", "keras.saving.", "keras.utils.custom_object")  # fmt: skip
+# The same by their own names, whoever gives them: `K.set_floatx`, `for setting in (backend.set_floatx,)`.
+_SETTERS = frozenset({"set_floatx", "set_epsilon", "set_image_data_format", "set_global_policy", "set_dtype_policy", "set_policy",
+                      "set_seed", "set_random_seed", "set_backend", "seterr", "seterrcall", "set_printoptions",
+                      "run_functions_eagerly", "experimental_run_functions_eagerly", "set_soft_device_placement",
+                      "enable_op_determinism", "set_learning_phase"})  # fmt: skip
+
+
+def first_onlooker(infer: Inference) -> Doubt | None:
+    """The first such thing in the file; None where all that happens is in what the code says."""
+    return next(
+        (
+            Doubt(what, node)
+            for what, nodes in (
+                ("what the program sees of itself", _onlookers(infer)),
+                ("names and random numbers of ops that a graph gets later", _graphs(infer)),
+                ("what names stand for, of which any may be imported", _imported_whole(infer)),
+                ("what ops give, which settings change on the way", _settings_in_passing(infer)),
+                (
+                    "what a pipeline reads of a variable, which depends on how far ahead it runs",
+                    _races(infer),
+                ),
+            )
+            for node in nodes
+        ),
+        None,
+    )
+
+
+def _onlookers(infer: Inference) -> Iterator[cst.CSTNode]:
+    walk, names = infer.walk, infer.names
+    for name in _BUILTINS:
+        for node in walk.names.get(name, ()):
+            if names.lookup(name, names.scope_of(node)) is None:
+                yield node
+    for name in _ATTRIBUTES:
+        yield from walk.attributes.get(name, ())
+    for scope in walk.scopes.values():
+        for bindings in scope.bindings.values():
+            for binding in bindings:
+                if binding.kind == "import" and binding.imported.split(".")[0] in _MODULES:
+                    yield binding.node
+    for call in infer.walk.calls.get("collect", ()):
+        if not isinstance(infer.walk.parents.get(call), cst.Expr):
+            yield call  # it counts the objects that are let go
+    yield from _written_into_libraries(infer)
+    yield from _identity_asked(infer)
+
+
+def _graphs(infer: Inference) -> Iterator[cst.CSTNode]:
+    """Whatever only programs that build graphs have."""
+    for name in _GRAPHS:
+        yield from infer.walk.attributes.get(name, ())
+        yield from infer.walk.names.get(name, ())
+
+
+def _imported_whole(infer: Inference) -> Iterator[cst.CSTNode]:
+    """`from helpers import *`, of modules whose names are not known."""
+    for binding in infer.walk.top.bindings.get("*", ()):
+        if canonical(binding.imported.removesuffix(".*")).split(".")[0] not in LIBRARIES:
+            yield binding.node
+
+
+def _written_into_libraries(infer: Inference) -> Iterator[cst.CSTNode]:
+    """`tf.constant = mine`."""
+    for statement in infer.walk.at:
+        targets: list[cst.CSTNode] = []
+        match statement:
+            case cst.Assign():
+                targets = [target.target for target in statement.targets]
+            case cst.AugAssign() | cst.AnnAssign():
+                targets = [statement.target]
+        for target in targets:
+            for part in descendants(target) if not isinstance(target, cst.Name) else ():
+                if isinstance(part, cst.Attribute) and infer.names.dotted(part):
+                    yield part
+
+
+def _identity_asked(infer: Inference) -> Iterator[cst.CSTNode]:
+    """`kept is x`: whether it is the same object, which code that moves may decide."""
+    for node in infer.walk.parents:
+        if isinstance(node, cst.Comparison) and _asks_identity(node):
+            yield node
+
+
+def _asks_identity(node: cst.Comparison) -> bool:
+    return any(
+        isinstance(target.operator, cst.Is | cst.IsNot)
+        and not any(
+            is_name(side, word)
+            for side in (target.comparator, node.left)
+            for word in ("None", "True", "False")
+        )
+        for target in node.comparisons
+    )
+
+
+def _settings_in_passing(infer: Inference) -> Iterator[cst.CSTNode]:
+    """Settings that a loop or a function changes, or that are handed on: nobody knows before which iteration."""
+    for calls in infer.walk.calls.values():
+        for call in calls:
+            if infer.names.qualified(call.func).startswith(_SETTINGS) and _is_in_passing(infer, call):
+                yield call
+    for name in _SETTERS:
+        for node in (*infer.walk.attributes.get(name, ()), *infer.walk.names.get(name, ())):
+            parent = infer.walk.parents.get(node)
+            called = isinstance(parent, cst.Call) and parent.func is node
+            if not isinstance(parent, cst.ImportAlias) and (not called or _is_in_passing(infer, node)):
+                yield node
+    for call in infer.walk.calls.get("getattr", ()):
+        if call.args and infer.names.dotted(call.args[0].value):
+            yield call
+
+
+def _races(infer: Inference) -> Iterator[cst.CSTNode]:
+    """Variables, and what holds some, that a function of a pipeline reads while the steps change them."""
+    for name in CALLING_STAGES:
+        for call in infer.walk.calls.get(name, ()):
+            given = call.args[0].value if call.args else None
+            function = mapped_function(infer, given) if given is not None else None
+            for node in descendants(function.node) if function is not None else ():
+                if isinstance(node, cst.Name) and infer.value(node).kind in _WITH_STATE:
+                    yield node
+
+
+def _is_in_passing(infer: Inference, node: cst.CSTNode) -> bool:
+    block = infer.place(node).block
+    return block.function is not None or block.loop is not None

@@ -1,0 +1,244 @@
+"""What stands in the way of compiling eager code: things that tracing would change or break."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import libcst as cst
+
+from tflint_perf.analysis.execution.compiled import Compiled
+from tflint_perf.analysis.python.obstacles import Obstacle
+from tflint_perf.analysis.python.scopes import Function
+from tflint_perf.analysis.python.syntax import (
+    callee_name,
+    descendants,
+    is_constant,
+)
+from tflint_perf.analysis.rewriting.autograph import AutoGraph
+from tflint_perf.analysis.rewriting.between_calls import BetweenCalls
+from tflint_perf.analysis.rewriting.host_calls import HostCalls
+from tflint_perf.analysis.rewriting.host_conditions import HostConditions
+from tflint_perf.analysis.rewriting.in_place import InPlace
+from tflint_perf.analysis.rewriting.passing import Passing
+from tflint_perf.analysis.rewriting.side_effects import SideEffects
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+
+
+class Tracing:
+    """Looks along the call path of a piece of code for what tracing would change or break."""
+
+    def __init__(
+        self,
+        infer: Inference,
+        calls: CallGraph,
+        compiled: Compiled,
+        passing: Passing,
+        in_place: InPlace,
+    ) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._compiled = compiled
+        self._passing = passing
+        self._walk = infer.walk
+        self._host_calls = HostCalls(infer, calls)
+        self._between_calls = BetweenCalls(infer, calls, in_place)
+        self._autograph = AutoGraph(infer, calls)
+        self._host_conditions = HostConditions(infer, calls, self._between_calls)
+        self._side_effects = SideEffects(infer, calls, self._between_calls)
+        self._looked_at: set[cst.CSTNode] = set()
+
+    def obstacle_in_function(self, function: Function) -> Obstacle | None:
+        """The first obstacle to compiling a function, with all that it calls in this file."""
+        node = function.node
+        if isinstance(node, cst.FunctionDef) and node.asynchronous is not None:
+            return Obstacle(node, "it is `async`")
+        if function.yields:
+            return Obstacle(function.yields[0], "it is a generator")
+        host = self._host_arguments(function)
+        if host is not None:
+            return host
+        another = self._between_calls.object_given_anew(function)
+        if another is not None:
+            return Obstacle(
+                another, "another model or optimizer is given later, and a trace for it can make no variables"
+            )
+        return (
+            self._setting_changed(_first(function.node.body))
+            or next(filter(None, map(self._autograph.of_return, function.returns)), None)
+            or self._in_body(function, [function])
+        )
+
+    def obstacle_here(self, function: Function) -> Obstacle | None:
+        """The first obstacle to tracing a function in its own body, whatever it calls."""
+        if function.yields:
+            return Obstacle(function.yields[0], "it is a generator")
+        return self._in_body(function, None)
+
+    def _setting_changed(self, code: cst.CSTNode) -> Obstacle | None:
+        place = self._between_calls.setting_changed(code)
+        if place is None:
+            return None
+        return Obstacle(place, f"`.{place.attr.value}` is set between calls, and a trace keeps what it was")
+
+    def obstacle_in_call(self, call: cst.Call) -> Obstacle | None:
+        """The first obstacle to compiling what a call runs in this file."""
+        bodies = (self._in_body(target, [target]) for target in self._calls.targets(call))
+        return next(filter(None, bodies), None)
+
+    def _elsewhere(self, call: cst.Call) -> Obstacle | None:
+        """What stands against tracing what a call runs in another file, itself or by a strategy."""
+        for function in (call.func, self._calls.run_by_strategy(call)):
+            path = self._infer.value(function).outside if function is not None else ""
+            if path and (reason := self._infer.outside.hindrance(path)):
+                return Obstacle(call, reason)
+        return None
+
+    def obstacle_in_statements(
+        self, statements: Iterable[cst.CSTNode], function: Function | None
+    ) -> Obstacle | None:
+        """The first obstacle to compiling some statements of one block."""
+        statements = list(statements)
+        changed = self._setting_changed(statements[0])
+        if changed is not None:
+            return changed
+        self._looked_at = set(statements)
+        for statement in statements:
+            found = self._in_code(
+                statement, function, [function] if function is not None else [], inline=True
+            )
+            if found is not None:
+                return found
+        return None
+
+    def _in_body(self, function: Function, path: list[Function] | None) -> Obstacle | None:
+        """The first obstacle in a function, and in what it calls; without a `path` to it, in itself alone."""
+        node = function.node
+        for test in self._host_conditions.of_returns(function):
+            return Obstacle(test, "a condition decides on the host what is returned")
+        return self._in_code(node.body, function, path, inline=False)
+
+    def _in_code(
+        self, code: cst.CSTNode, function: Function | None, path: list[Function] | None, *, inline: bool
+    ) -> Obstacle | None:
+        for node in descendants(code):
+            reason = self._reason(node, function, inline) or self._autograph.reason(node, function)
+            if reason:
+                return Obstacle(node, reason)
+            if isinstance(node, cst.Call):
+                elsewhere = self._elsewhere(node)
+                if elsewhere is not None:
+                    return elsewhere
+                for target in self._calls.targets(node):
+                    if path is None:
+                        if target.name == "__init__":
+                            return Obstacle(node, "an object is made on each step")
+                        continue
+                    if target in path:
+                        if not inline or target is not function:
+                            return Obstacle(node, f"`{target.name}` calls itself")
+                        continue
+                    if self._compiled.is_traced(target) and target.name != "call":
+                        continue
+                    if target.name == "__init__":
+                        return Obstacle(node, "an object is made on each step")
+                    found = self._in_body(target, [*path, target])
+                    if found is not None:
+                        return found
+        return None
+
+    def _reason(self, node: cst.CSTNode, function: Function | None, inline: bool) -> str:
+        match node:
+            case cst.Call():
+                return self._host_calls.reason(node, function)
+            case cst.Assign() | cst.AugAssign() | cst.AnnAssign():
+                return self._side_effects.of_write(node, function)
+            case cst.Attribute():
+                return self._side_effects.of_attribute(node, function)
+            case cst.Name():
+                return self._side_effects.of_name(node)
+            case cst.Try() | cst.TryStar():
+                return "`try` does not work across traced code"
+            case cst.Global() | cst.Nonlocal():
+                return self._side_effects.of_declaration(node, function)
+            case cst.Yield() | cst.Await():
+                return "`yield` and `await` can't be traced"
+            case cst.Break() | cst.Continue() if inline and not self._in_inner_loop(node, self._looked_at):
+                return f"`{type(node).__name__.lower()}` leaves the step"
+            case cst.Return() if inline:
+                return "`return` leaves the step"
+            case cst.If() if not inline:
+                return self._host_conditions.reason(node, function)
+            case cst.Del() if not isinstance(node.target, cst.Name | cst.Tuple):
+                return "`del` of a part has no meaning in traced code"
+        return ""
+
+    def _in_inner_loop(self, node: cst.CSTNode, statements: set[cst.CSTNode]) -> bool:
+        """Whether a `break` or `continue` belongs to a loop inside the statements looked at."""
+        current: cst.CSTNode | None = node
+        while current is not None and current not in statements:
+            current = self._walk.parents.get(current)
+            if isinstance(current, cst.For | cst.While):
+                return True
+        return isinstance(current, cst.For | cst.While)
+
+    def _host_arguments(self, function: Function) -> Obstacle | None:
+        """A Python value that callers change from call to call: each would be traced anew."""
+        for call in self._calls.sites(function):
+            for arg in call.args:
+                if arg.star == "*" and self._hands_over_arrays(arg.value):
+                    return Obstacle(
+                        arg.value, "`*` hands over what may be arrays of another type than tensors"
+                    )
+                if is_constant(arg.value) or self._is_fixed(arg.value):
+                    continue
+                python = self._passing.python_value(arg.value)
+                kind = self._infer.value(arg.value).kind
+                if kind == "instance" and self._is_made_in_loop(arg.value):
+                    return Obstacle(
+                        arg.value, "an object is made for each call, and each would be traced anew"
+                    )
+                if python and kind not in ("object", "instance", "string"):
+                    return Obstacle(arg.value, f"{python} is passed, and each would be traced anew")
+        for parameter in function.parameters:
+            name = parameter.name.value
+            if self._passing.meets_tensors(self._passing.uses(function, name)):
+                return Obstacle(
+                    parameter, f"`{name}` is a NumPy array that meets tensors, maybe of another type"
+                )
+        return None
+
+    def _hands_over_arrays(self, node: cst.BaseExpression) -> bool:
+        """Whether what is unpacked is the result of a call that is not known to give tensors: a sample of a memory."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        values = [b.value for b in found[1] if b.kind == "assign"] if found is not None else [node]
+        value = self._infer.value(node)
+        tensors = value.kind == "tensor" or (
+            bool(value.items) and all(item.kind == "tensor" for item in value.items or ())
+        )
+        return not tensors and any(
+            isinstance(each, cst.Call) and callee_name(each) not in ("next", "get_next") for each in values
+        )
+
+    def _is_made_in_loop(self, node: cst.BaseExpression) -> bool:
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        return found is not None and any(b.at.block.loop is not None for b in found[1])
+
+    def _is_fixed(self, node: cst.BaseExpression) -> bool:
+        """Whether a name is bound once, outside every loop."""
+        if isinstance(node, cst.Comparison | cst.BooleanOperation):
+            return True
+        if not isinstance(node, cst.Name):
+            return isinstance(node, cst.Attribute)
+        found = self._infer.bindings_reaching(node)
+        return (
+            found is not None
+            and len(found[1]) == 1
+            and found[1][0].kind in ("assign", "param")
+            and (found[1][0].at.block.loop is None)
+        )
+
+
+def _first(body: cst.CSTNode) -> cst.CSTNode:
+    """The first statement of a body."""
+    return body.body[0] if isinstance(body, cst.IndentedBlock | cst.SimpleStatementSuite) else body

@@ -1,0 +1,106 @@
+"""What a file says about the GPUs that TensorFlow sees and about the memory that it takes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from tflint_perf.analysis.python.conditions import conditions
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    descendants,
+    last_statement,
+    mentions,
+    string,
+)
+
+if TYPE_CHECKING:
+    from tflint_perf.analysis.model import Model
+
+_TPU = ("TPUStrategy", "TPUEstimator", "TPUClusterResolver", "initialize_tpu_system")
+
+
+class Devices:
+    """Answers whether a file settles how its GPUs are used."""
+
+    def __init__(self, model: Model) -> None:
+        # The model, since most files are done with before their calls need to be known.
+        self._model = model
+        self._infer = model.infer
+        self._walk = model.walk
+
+    def chosen_below(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """A place further down that says which GPUs TensorFlow sees, which it can't any more once they are listed."""
+        order = self._infer.place(node.body[0] if isinstance(node, cst.SimpleStatementLine) else node).order
+        chosen = [*self._walk.calls.get("set_visible_devices", ()), *self._variables_of_cuda()]
+        return next((place for place in chosen if self._infer.place(place).order > order), None)
+
+    def _variables_of_cuda(self) -> Iterator[cst.CSTNode]:
+        """The strings that name an environment variable of CUDA's, or of TensorFlow's for GPUs."""
+        if "CUDA_" in self._model.text or "TF_GPU_" in self._model.text:
+            for node in descendants(self._walk.module):
+                if isinstance(node, cst.SimpleString) and (string(node) or "").startswith(
+                    ("CUDA_", "TF_GPU_")
+                ):
+                    yield node
+
+    def uses_no_gpu(self) -> bool:
+        """Whether the file hides all GPUs from TensorFlow, runs on a TPU alone, or trains with another library."""
+        hidden = chain(self._hidden_by_variable(), self._hidden_by_call())
+        never_runs = self._model.decided.never_runs
+        return any(not never_runs(node) for node in hidden) or self._uses_tpu_alone()
+
+    def _hidden_by_variable(self) -> Iterator[cst.CSTNode]:
+        """`os.environ["CUDA_VISIBLE_DEVICES"] = "-1"`, and the same by `setdefault`, `putenv` or `update`.
+        Also `KERAS_BACKEND` set to anything but TensorFlow."""
+        for statement in self._walk.at:
+            if isinstance(statement, cst.Assign) and isinstance(statement.targets[0].target, cst.Subscript):
+                index = statement.targets[0].target.slice[0].slice
+                if isinstance(index, cst.Index) and _hides(string(index.value), string(statement.value)):
+                    yield statement
+        for name in ("setdefault", "putenv"):
+            for call in self._walk.calls.get(name, ()):
+                if _hides(string(argument(call, 0)), string(argument(call, 1))):
+                    yield call
+        for call in self._walk.calls.get("update", ()):
+            if any(
+                isinstance(element, cst.DictElement) and _hides(string(element.key), string(element.value))
+                for node in descendants(call)
+                if isinstance(node, cst.Dict)
+                for element in node.elements
+            ):
+                yield call
+
+    def _hidden_by_call(self) -> Iterator[cst.CSTNode]:
+        for call in self._walk.calls.get("set_visible_devices", ()):
+            given = argument(call, 0, "devices")
+            if isinstance(given, cst.List) and not given.elements:
+                kind = string(argument(call, 1, "device_type"))
+                if kind is None or kind.upper() == "GPU":
+                    yield call
+
+    def _uses_tpu_alone(self) -> bool:
+        """Whether a TPU is asked for, come what may."""
+        asking = [call for name in _TPU for call in self._walk.calls.get(name, ())]
+        return "MirroredStrategy" not in self._walk.calls and any(map(self._is_done, asking))
+
+    def _is_done(self, call: cst.Call) -> bool:
+        """Whether a call stands behind no condition, and in no `try` that goes on without it."""
+        if not all(mentions(test, {"__name__"}) for test in conditions(self._walk, call, exits=False)):
+            return False
+        child: cst.CSTNode = call
+        current = self._walk.parents.get(call)
+        while current is not None and not isinstance(current, cst.FunctionDef):
+            if isinstance(current, cst.Try) and child is current.body:
+                return all(isinstance(last_statement(h.body), cst.Raise) for h in current.handlers)
+            child, current = current, self._walk.parents.get(current)
+        return True
+
+
+def _hides(variable: str | None, value: str | None) -> bool:
+    if variable == "CUDA_VISIBLE_DEVICES":
+        return value is not None and value.strip() in ("", "-1")
+    return variable == "KERAS_BACKEND" and value is not None and value != "tensorflow"

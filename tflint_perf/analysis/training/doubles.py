@@ -1,0 +1,265 @@
+"""NumPy arrays in double precision that nobody asked for, and where a Keras model is fed with them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from tflint_perf.analysis.apis.dataset_apis import BATCHING, NEUTRAL
+from tflint_perf.analysis.python.reach import remembered
+from tflint_perf.analysis.python.scopes import Binding
+from tflint_perf.analysis.python.syntax import argument, callee_name, has_stars, keyword_argument
+from tflint_perf.analysis.values.named_calls import GENERATOR
+from tflint_perf.analysis.values.values import Pipeline, Value
+from tflint_perf.records import dataclass
+
+if TYPE_CHECKING:
+    from tflint_perf.analysis.model import Model
+
+# Makers of float64, unless they are given a type.
+_MAKERS = frozenset(
+    {"np.zeros", "np.ones", "np.empty", "np.eye", "np.identity", "np.linspace", "np.loadtxt", "np.genfromtxt"}
+)
+_DRAWS = frozenset(
+    {
+        "rand",
+        "randn",
+        "normal",
+        "uniform",
+        "random",
+        "random_sample",
+        "standard_normal",
+        "exponential",
+        "beta",
+        "gamma",
+    }
+)
+# Functions and methods whose result has the type of what they are given first.
+_KEEPING = frozenset(
+    {"reshape", "expand_dims", "squeeze", "transpose", "concatenate", "stack", "clip", "abs", "flip", "roll", "repeat",
+     "copy", "swapaxes", "moveaxis", "pad", "tile"}
+)  # fmt: skip
+_INTEGER_DRAWS = frozenset({"randint", "integers"})
+_EIGHT_BIT_DATA = re.compile(r"^keras\.datasets\.(mnist|fashion_mnist|cifar10|cifar100)\.load_data$")
+_ON_BATCH = ("train_on_batch", "test_on_batch", "predict_on_batch")
+_INTEGER_TYPES = frozenset({"uint8", "int8", "int16", "int32", "int64", "uint16"})
+# Words of a file that has thought of double precision.
+_THOUGHT_OF = re.compile(r"float64|floatx|\bdouble\b", re.I)
+_OPERATORS = (cst.Add, cst.Subtract, cst.Multiply, cst.Divide)
+# Names that stand for names, no deeper than this.
+_DEEPEST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class DoubleFeed:
+    """`node` is the array where it is fed, `made` the expression that makes it, whose value is given a name."""
+
+    node: cst.BaseExpression
+    made: cst.BaseExpression
+
+
+class Doubles:
+    """Finds float64 arrays that a float32 model casts on each step."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._infer = model.infer
+
+    def feeds(self) -> Iterator[DoubleFeed]:
+        """Every array once, where it is fed. None in a file that speaks of double precision."""
+        if _THOUGHT_OF.search(self._model.text) is not None:
+            return
+        seen: set[cst.BaseExpression] = set()
+        for node in (*self._in_datasets(), *self._on_batches()):
+            made = self._made(node)
+            if made is not None and made not in seen:
+                seen.add(made)
+                yield DoubleFeed(node, made)
+
+    # Feeds
+
+    def _in_datasets(self) -> Iterator[cst.BaseExpression]:
+        """The first parts of what is sliced into datasets that a model is trained on."""
+        consumed = [c.value for c in self._model.pipelines.consumptions() if c.use == "train"]
+        consumed += self._drawn()
+        for value in consumed if consumed and self._runs_keras() else ():
+            for pipeline in value.pipelines:
+                given = _sliced(pipeline)
+                if given is not None:
+                    yield given
+
+    def _drawn(self) -> Iterator[Value]:
+        """The iterators of which each gradient step takes a batch: `next(batches)`."""
+        loops = [self._model.loops.step_loop(step.tape) for step in self._model.steps.all()]
+        for call in self._model.calls_named("next", "get_next"):
+            if callee_name(call) == "next" and isinstance(call.func, cst.Name) and call.args:
+                source = call.args[0].value
+            elif isinstance(call.func, cst.Attribute):
+                source = call.func.value
+            else:
+                continue
+            value = self._model.value(source)
+            if value.kind == "iterator" and self._model.loops.step_loop(call) in loops:
+                yield value
+
+    def _runs_keras(self) -> bool:
+        """Whether the file makes a Keras model by name, whose layers compute in float32."""
+        return any(
+            self._model.value(call).kind == "model"
+            for name in ("Sequential", "Model", "load_model", *self._keras_models())
+            for call in self._model.calls_named(name)
+        )
+
+    def _keras_models(self) -> list[str]:
+        return [
+            klass.name
+            for klass in self._model.walk.classes.values()
+            if self._infer.classes.keras_kind(klass) == "model"
+        ]
+
+    def _on_batches(self) -> Iterator[cst.BaseExpression]:
+        """Arrays that a loop cuts into the batches of `train_on_batch` and its kin."""
+        for call in self._model.calls_named(*_ON_BATCH):
+            if not isinstance(call.func, cst.Attribute) or self._model.value(call.func.value).kind != "model":
+                continue
+            given = argument(call, 0, "x")
+            if isinstance(given, cst.Name):
+                binding = self._only_binding(given)
+                given = binding.value if binding is not None and binding.path == () else None
+            if isinstance(given, cst.Subscript) and self._model.is_per_step(call):
+                yield given.value
+
+    # Arrays
+
+    def _made(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
+        """The expression that gives an array with a name its value, where that is float64; outside of loops."""
+        binding = self._only_binding(node) if isinstance(node, cst.Name) else None
+        if binding is None or binding.at.block.loop is not None:
+            return None
+        value = _part(binding)
+        return value if value is not None and self._is_double(value, 0) else None
+
+    @remembered
+    def _is_double(self, node: cst.BaseExpression, depth: int) -> bool:
+        """Whether an expression is surely a float64 array."""
+        if depth > _DEEPEST:
+            return False
+        match node:
+            case cst.Name():
+                value = self._value_of(node)
+                return value is not None and self._is_double(value, depth + 1)
+            case cst.Subscript():
+                return self._is_double(node.value, depth + 1)
+            case cst.BinaryOperation() if isinstance(node.operator, _OPERATORS):
+                return self._is_double_sum(node, depth)
+            case cst.Call():
+                return self._is_double_call(node, depth)
+        return False
+
+    def _is_double_sum(self, node: cst.BinaryOperation, depth: int) -> bool:
+        left, right = (self._is_double(side, depth + 1) for side in (node.left, node.right))
+        if left or right:
+            kinds = [self._model.value(side).kind for side in (node.left, node.right)]
+            return all(kind in ("array", "number") for kind in kinds)
+        # A quotient of integers is a float, and so is what they give with one: `(images - 127.5) / 127.5`.
+        divides = isinstance(node.operator, cst.Divide) and self._model.value(node.right).kind == "number"
+        if divides or isinstance(node.right, cst.Float):
+            return self._is_whole(node.left, depth + 1)
+        return isinstance(node.left, cst.Float) and self._is_whole(node.right, depth + 1)
+
+    def _is_double_call(self, call: cst.Call, depth: int) -> bool:
+        name, last = self._model.qualified(call.func), callee_name(call)
+        if keyword_argument(call, "dtype") is not None:
+            return False
+        if name in _MAKERS and not has_stars(call):
+            return len(call.args) == 1 or name in ("np.linspace", "np.loadtxt", "np.genfromtxt")
+        if last in _DRAWS and (name == f"np.random.{last}" or self._is_generator(call)):
+            return bool(call.args)
+        if last not in _KEEPING:
+            return False
+        if name == f"np.{last}":
+            given = call.args[0].value if call.args else None
+            if isinstance(given, cst.Tuple | cst.List):
+                return bool(given.elements) and all(
+                    self._is_double(e.value, depth + 1) for e in given.elements
+                )
+            return given is not None and self._is_double(given, depth + 1)
+        return (
+            not name and isinstance(call.func, cst.Attribute) and self._is_double(call.func.value, depth + 1)
+        )
+
+    def _is_generator(self, call: cst.Call) -> bool:
+        return isinstance(call.func, cst.Attribute) and self._model.value(call.func.value) == GENERATOR
+
+    @remembered
+    def _is_whole(self, node: cst.BaseExpression, depth: int) -> bool:
+        """Whether an expression is surely an array of integers, which a division makes float64."""
+        if depth > _DEEPEST:
+            return False
+        if self._model.value(node).kind == "array" and self._model.value(node).dtype in _INTEGER_TYPES:
+            return True
+        match node:
+            case cst.Name():
+                binding = self._only_binding(node)
+                if binding is None or binding.value is None:
+                    return False
+                if self._is_loaded(binding):
+                    return True
+                part = _part(binding)
+                return part is not None and self._is_whole(part, depth + 1)
+            case cst.Subscript():
+                return self._is_whole(node.value, depth + 1)
+            case cst.Call(func=cst.Attribute(value=base, attr=cst.Name(value=last))) if last in _KEEPING:
+                named = self._model.qualified(node.func) == f"np.{last}"
+                given = (node.args[0].value if node.args else None) if named else base
+                return given is not None and self._is_whole(given, depth + 1)
+            case cst.Call() if keyword_argument(node, "dtype") is None:
+                drawn = callee_name(node) in _INTEGER_DRAWS
+                named = self._model.qualified(node.func).startswith("np.random.")
+                return drawn and (named or self._is_generator(node))
+        return False
+
+    def _is_loaded(self, binding: Binding) -> bool:
+        """Whether a name stands for the 8-bit images of one of Keras's data sets."""
+        value, path = binding.value, binding.path or ()
+        for _ in range(_DEEPEST):
+            outer = self._only_binding(value) if isinstance(value, cst.Name) else None
+            if outer is None:
+                break
+            value, path = outer.value, (*(outer.path or ()), *path)
+        loaded = isinstance(value, cst.Call) and _EIGHT_BIT_DATA.match(self._model.qualified(value.func))
+        return bool(loaded) and len(path) == 2 and path[1] == 0
+
+    def _value_of(self, node: cst.Name) -> cst.BaseExpression | None:
+        binding = self._only_binding(node)
+        return _part(binding) if binding is not None else None
+
+    def _only_binding(self, node: cst.Name) -> Binding | None:
+        found = self._infer.bindings_reaching(node)
+        if found is None or len(found[1]) != 1 or found[1][0].kind != "assign":
+            return None
+        return found[1][0]
+
+
+def _part(binding: Binding) -> cst.BaseExpression | None:
+    """The expression that a name gets its value from: in `a, b = c, d`, the one in its place."""
+    value = binding.value
+    for index in binding.path if binding.path is not None else (-1,):
+        if not isinstance(value, cst.Tuple) or not 0 <= index < len(value.elements):
+            return None
+        value = value.elements[index].value
+    return value
+
+
+def _sliced(pipeline: Pipeline) -> cst.BaseExpression | None:
+    """The array that a dataset takes its inputs from, where no stage makes anything of them."""
+    source = pipeline[0]
+    if source.name != "from_tensor_slices" or not source.call.args:
+        return None
+    if any(stage.name not in NEUTRAL and stage.name not in BATCHING for stage in pipeline[1:]):
+        return None
+    given = source.call.args[0].value
+    return given.elements[0].value if isinstance(given, cst.Tuple) and given.elements else given

@@ -1,0 +1,188 @@
+"""Calls that read files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.execution.steady_conditions import Usual
+from tflint_perf.analysis.python.scopes import Function, Loop
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    callee_name,
+    keyword_argument,
+    last_name,
+    same_code,
+    string,
+)
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.outside import RUN_OVER
+
+# Readers by the last part of their names, to find them, and by their qualified names.
+_LAST = ("open", "load", "loadtxt", "genfromtxt", "fromfile", "imread", "read_file", "load_img", "loadmat", "GFile", "FastGFile",
+         "read_csv", "read_json", "read_pickle", "read_parquet", "read_hdf", "read_excel", "read_table", "read_feather")  # fmt: skip
+_READERS = re.compile(
+    r"np\.(load|loadtxt|genfromtxt|fromfile)|pandas\.read_\w+|(cv2|imageio(\.v\d)?|skimage\.io|matplotlib\.(pyplot|image))\.imread|"
+    r"PIL\.Image\.open|tf\.(io\.)?read_file|keras\.(preprocessing\.image|utils)\.load_img|scipy\.io\.loadmat|librosa\.load|"
+    r"nibabel\.load|joblib\.load"
+)
+_OPENERS = (
+    "open",
+    "io.open",
+    "gzip.open",
+    "codecs.open",
+    "tf.io.gfile.GFile",
+    "tf.gfile.GFile",
+    "tf.gfile.Open",
+    "tf.gfile.FastGFile",
+)
+_WRITERS = re.compile(
+    r"save|dump|write|to_(csv|json|pickle|hdf|parquet)|rename|replace|copy\w*|move|remove|system|run|Popen",
+    re.I,
+)
+_TRAINING = ("apply_gradients", "train_on_batch", "minimize", "fit", "fit_generator")
+_UPDATES = frozenset({"minimize", "apply_gradients"})
+_TRAIN_OP = re.compile(r"train|opt(im)?|solver|minimi[sz]e|update|step", re.I)
+# What is measured of the training data, not done: `model.train_accuracy`.
+_MEASURED = re.compile(r"_(acc(uracy)?|loss(es)?|cost|metrics?|errors?|scores?|summar(y|ies))$", re.I)
+
+
+class FileReads:
+    """Finds reads of files, and asks what the loops around them do."""
+
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._loops = loops
+        self._walk = infer.walk
+        self._trained_in: dict[Loop, bool] = {}
+        # Whether a condition in front of a read lets it happen on nearly every step: what the settings say.
+        self.usually = Usual(infer).holds
+
+    def all(self) -> Iterator[cst.Call]:
+        """Every call that reads a file, by the names of what reads."""
+        for name in _LAST:
+            for call in self._walk.calls.get(name, ()):
+                if call.args and not call.args[0].star and self._reads(call):
+                    yield call
+
+    def _reads(self, call: cst.Call) -> bool:
+        name = self._name(call)
+        if name in _OPENERS:
+            given = argument(call, 1, "mode")
+            mode = string(given) if given is not None else "r"
+            return mode is not None and not set(mode) & set("wax+")
+        # A file that is mapped is read where it is used.
+        return bool(_READERS.fullmatch(name)) and keyword_argument(call, "mmap_mode") is None
+
+    def _name(self, call: cst.Call) -> str:
+        name = self._infer.names.qualified(call.func) or self._infer.names.dotted(call.func) or ""
+        if not name and isinstance(call.func, cst.Name):
+            bound = self._infer.names.lookup(call.func.value, self._infer.names.scope_of(call))
+            return call.func.value if bound is None else ""
+        return name
+
+    # Loops
+
+    def training_loop(self, node: cst.CSTNode) -> Loop | None:
+        """The step loop that runs `node`, here or through a call, and trains; None where there is none."""
+        return next(self._training_loops(node, set()), None)
+
+    def _training_loops(self, node: cst.CSTNode, seen: set[Function]) -> Iterator[Loop]:
+        loop = self._loops.step_loop(node)
+        if loop is not None and self.is_trained_in(loop):
+            yield loop
+        function = self._calls.function_at(node)
+        if function is None or function in seen or (loop is not None and not loop.yields):
+            return
+        seen.add(function)
+        is_driven = bool(function.yields) or function.name in RUN_OVER
+        for site in self._loops.drivers(function) if is_driven else self._calls.sites(function):
+            if self._loops.is_per_step(site):
+                yield from self._training_loops(site, seen)
+
+    def are_for_training(self, node: cst.CSTNode) -> bool:
+        """Whether a step loop that trains runs `node`: here, through calls, in another file, or in Keras's `fit`."""
+        return self.training_loop(node) is not None or self._is_called_in_training(node, set())
+
+    def _is_called_in_training(self, node: cst.CSTNode, seen: set[Function]) -> bool:
+        function = self._calls.function_at(node)
+        if function is None or function in seen:
+            return False
+        seen.add(function)
+        if function in self._loops.fits:
+            return True
+        if any(caller.per_step and caller.trains for caller in self._calls.callers_outside(function)):
+            return True
+        return any(self._is_called_in_training(site, seen) for site in self._calls.sites(function))
+
+    def calls_in(self, loop: Loop) -> list[cst.Call]:
+        """The calls of one iteration, also in loops inside and in functions of this file that it calls."""
+        reached: dict[cst.Call, None] = {}
+        waiting = [*loop.calls]
+        loops = [*loop.inner]
+        while loops:
+            inner = loops.pop()
+            waiting += inner.calls
+            loops += inner.inner
+        while waiting:
+            call = waiting.pop()
+            if call not in reached:
+                reached[call] = None
+                waiting += [below for target in self._calls.targets(call) for below in target.calls]
+        return list(reached)
+
+    def is_trained_in(self, loop: Loop) -> bool:
+        """Whether an iteration of a loop trains."""
+        known = self._trained_in.get(loop)
+        if known is None:
+            known = self._trained_in[loop] = any(map(self.trains, self.calls_in(loop)))
+        return known
+
+    def trains(self, call: cst.Call) -> bool:
+        """Whether a call, by its name, changes what is trained."""
+        name = callee_name(call)
+        if name != "run":
+            if name in _TRAINING and isinstance(call.func, cst.Attribute):
+                return True
+            callee = self._infer.value(call.func).outside
+            return bool(callee) and self._infer.outside.trains(callee)
+        given = argument(call, 0, "fetches")
+        fetched = [e.value for e in given.elements] if isinstance(given, cst.List | cst.Tuple) else [given]
+        names = [last_name(node) for node in fetched]
+        return any(_TRAIN_OP.search(name) and not _MEASURED.search(name) for name in names) or any(
+            map(self._is_of_optimizer, fetched)
+        )
+
+    def _is_of_optimizer(self, op: cst.BaseExpression | None) -> bool:
+        """Whether an op was made by an optimizer: `optimizer.minimize(loss)`."""
+        found = self._infer.bindings_reaching(op) if isinstance(op, cst.Name) else None
+        bindings = found[1] if found is not None else []
+        if isinstance(op, cst.Attribute):
+            bindings = self._infer.classes.bindings_of(op)
+        return any(
+            binding.path == ()
+            and isinstance(binding.value, cst.Call)
+            and callee_name(binding.value) in _UPDATES
+            for binding in bindings
+        )
+
+    def writes(self, loop: Loop) -> cst.Call | None:
+        """A call in an iteration that may change a file."""
+        return next(self._writes_in(loop), None)
+
+    def reads_what_it_writes(self, read: cst.Call, loop: Loop) -> bool:
+        """Whether an iteration writes the file, by the code that names it, that it reads."""
+        given = argument(read, 0)
+        return given is not None and any(
+            same_code(arg.value, given) for call in self._writes_in(loop) for arg in call.args
+        )
+
+    def _writes_in(self, loop: Loop) -> Iterator[cst.Call]:
+        for call in self.calls_in(loop):
+            if _WRITERS.search(callee_name(call)) or (self._name(call) in _OPENERS and not self._reads(call)):
+                yield call

@@ -1,0 +1,343 @@
+"""Forward passes outside training: models and layers called one step at a time, with nothing to learn from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from tflint_perf.analysis.execution.once import extent
+from tflint_perf.analysis.execution.short_loops import runs_over_files
+from tflint_perf.analysis.python.reach import remembered
+from tflint_perf.analysis.python.scopes import Function, Loop
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    bound_of_range,
+    callee_name,
+    descendants,
+    has_stars,
+    last_name,
+    mentions,
+    names_read,
+    names_written,
+    target_names,
+)
+from tflint_perf.analysis.training.compiled_models import CompiledModels
+from tflint_perf.analysis.training.lengthening import gets_longer
+from tflint_perf.analysis.training.parts_of_steps import PartsOfSteps
+from tflint_perf.analysis.training.sequences import made_of
+from tflint_perf.analysis.values.values import Pipeline
+from tflint_perf.records import dataclass
+
+if TYPE_CHECKING:
+    from tflint_perf.analysis.model import Model
+
+# What these load brings compiled functions along.
+_COMPILED_WHERE_SAVED = ("tf.hub.", "tensorflow_hub.", "tf.saved_model.")
+_BUILDING = ("keras.Input", "keras.layers.Input", "keras.Model", "keras.models.Model")
+_MADE_UP = frozenset({"zeros", "ones", "random", "normal", "uniform", "rand", "randn", "Input"})
+_STEPPING = frozenset({"train_on_batch", "apply_gradients", "minimize"})
+_FEW = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardPass:
+    """A model or layer that one function, or one loop of it, calls per step, and the layers that get what it gives."""
+
+    function: Function | None
+    loop: Loop | None
+    calls: list[cst.Call]
+
+
+class ForwardPasses:
+    """Finds eager forward passes that run per step and belong to no gradient step."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._walk = model.walk
+        self._called_seldom: dict[Function, bool] = {}
+        self._compiled_models = CompiledModels(model)
+        self.of_steps = PartsOfSteps(model, self.is_seldom)
+
+    def all(self) -> Iterator[ForwardPass]:
+        """The passes, in the order of the text."""
+        if self._model.programs.is_graph_code():
+            return
+        found: dict[tuple[Function | None, Loop | None], list[cst.Call]] = {}
+        for call in self._calls():
+            place = (self._model.function_at(call), self._model.loops.innermost_loop(call))
+            found.setdefault(place, []).append(call)
+        for (function, loop), calls in found.items():
+            for one_pass in self._passes(calls):
+                yield ForwardPass(function, loop, one_pass)
+
+    def _passes(self, calls: list[cst.Call]) -> list[list[cst.Call]]:
+        """Calls of one place, those together that stand in one statement, or of which one, a layer's, takes what the other
+        gives: several models that are asked one after the other are several passes."""
+        place = self._model.infer.place
+        calls.sort(key=lambda call: place(call).order)
+        passes: list[list[cst.Call]] = []
+        for call in calls:
+            is_layer = passes and self._model.value(call.func).kind == "layer"
+            taken = self._taken_by(call) if is_layer else set()
+            for before in passes:
+                if place(before[-1]) is place(call) or not taken.isdisjoint(before):
+                    before.append(call)
+                    break
+            else:
+                passes.append([call])
+        return passes
+
+    def _taken_by(self, call: cst.Call) -> set[cst.CSTNode]:
+        """All that is computed on the way to what a call is given, by its function."""
+        found: set[cst.CSTNode] = set()
+        waiting: list[cst.BaseExpression] = [arg.value for arg in call.args]
+        while waiting:
+            for part in descendants(waiting.pop()):
+                if part in found or part is call:
+                    continue
+                found.add(part)
+                bound = self._model.infer.bindings_reaching(part) if isinstance(part, cst.Name) else None
+                waiting += [b.value for b in bound[1] if b.value is not None] if bound is not None else []
+        return found
+
+    def _calls(self) -> Iterator[cst.Call]:
+        for calls in self._walk.calls.values():
+            for call in calls:
+                if self._is_inference(call) and self._runs_eagerly_per_step(call):
+                    if not self.of_steps.has(call) and not self._model.tracing.obstacle_in_call(call):
+                        yield call
+
+    def _is_inference(self, call: cst.Call) -> bool:
+        """Whether a call runs a model or a layer that is there, on tensors."""
+        called = call.func
+        if isinstance(called, cst.Attribute) and called.attr.value == "call":
+            called = called.value  # `model.call(x)`
+        if (
+            not isinstance(called, cst.Name | cst.Attribute | cst.Subscript)
+            or not call.args
+            or has_stars(call)
+        ):
+            return False
+        value = self._model.value(called)
+        if self._model.names.dotted(called) and not value.outside:
+            return False
+        if not value.known:
+            return self._model.given_models.has(called) and not self._compiled_models.has(called, value)
+        return (
+            value.kind in ("model", "layer")
+            and not value.name.startswith(_COMPILED_WHERE_SAVED)
+            and not self._is_loaded(called)
+            and not self._compiled_models.has(called, value)
+        )
+
+    def _is_loaded(self, called: cst.BaseExpression) -> bool:
+        """Whether a name is bound to what was saved, and compiled for that."""
+        found = self._model.infer.bindings_reaching(called) if isinstance(called, cst.Name) else None
+        return found is not None and any(
+            isinstance(binding.value, cst.Call)
+            and self._model.qualified(binding.value.func).startswith(_COMPILED_WHERE_SAVED)
+            for binding in found[1]
+        )
+
+    def _runs_eagerly_per_step(self, call: cst.Call) -> bool:
+        model = self._model
+        return (
+            model.is_eager(call)
+            and model.is_per_step(call)
+            and self._is_reached_eagerly(call)
+            and not self.is_seldom(call)
+            and not self._builds_model(call)
+            and not self._is_of_network(call)
+            and not self.makes_variables(call)
+            and not self.runs_over_files_alone(call)
+            and not self.is_for_few(call)
+            and not self._is_bound_by_loop(call)
+            and not self._is_made_by_loop(call)
+        )
+
+    def _is_reached_eagerly(self, call: cst.Call) -> bool:
+        """Whether a call runs per step by more than what a model's own code, or other compiled code, calls."""
+        model, function = self._model, self._model.function_at(call)
+        if function is not None and model.compiled.is_switched_off(function):
+            return False
+        if function is None or model.loops.training_loop(call) is not None:
+            return True
+        sites = [site for site in model.calls.sites(function) if model.is_per_step(site)]
+        return not sites or any(map(model.is_eager, sites)) or bool(model.calls.callers_outside(function))
+
+    def is_seldom(self, node: cst.CSTNode) -> bool:
+        """Whether something keeps `node` from running on each step, here or wherever a step loop calls it."""
+        model = self._model
+        if model.guard_of(node) is not None or model.once.runs_seldom(node):
+            return True
+        function = model.function_at(node)
+        if function is None or model.loops.innermost_loop(node) is not None:
+            return False
+        known = self._called_seldom.get(function)
+        if known is None:
+            self._called_seldom[function] = False  # functions that call each other
+            sites = [site for site in model.calls.sites(function) if model.is_per_step(site)]
+            outside = [caller for caller in model.calls.callers_outside(function) if caller.per_step]
+            known = self._called_seldom[function] = (
+                bool(sites or outside)
+                and all(map(self.is_seldom, sites))
+                and all(caller.guarded for caller in outside)
+            )
+        return known
+
+    def is_for_few(self, node: cst.CSTNode) -> bool:
+        """Whether only loops that look at a few results run `node`, here or where its function is called."""
+        model = self._model
+        loop = model.loops.innermost_loop(node)
+        function = model.function_at(node)
+        if loop is not None or function is None or model.calls.callers_outside(function):
+            return self.looks_at_few(loop)
+        sites = [model.loops.innermost_loop(s) for s in model.calls.sites(function) if model.is_per_step(s)]
+        return bool(sites) and all(map(self.looks_at_few, sites))
+
+    def runs_over_files_alone(self, call: cst.Call) -> bool:
+        """Whether only loops over the names of files run a call, here or where its function is called."""
+        model = self._model
+        loop, function = model.loops.innermost_loop(call), model.function_at(call)
+        loops = [loop]
+        if loop is None and function is not None and not model.calls.callers_outside(function):
+            sites = (site for site in model.calls.sites(function) if model.is_per_step(site))
+            loops = [model.loops.innermost_loop(site) for site in sites]
+        return bool(loops) and all(runs_over_files(model.infer, each) for each in loops)
+
+    def looks_at_few(self, loop: Loop | None) -> bool:
+        """Whether a loop looks at a few results, or runs behind a flag or for the best score. A counter of the loop around
+        it guards none."""
+        if loop is None:
+            return False
+        model, iterable = self._model, loop.iterable
+        guard = model.guard_of(loop.node)
+        if guard is not None and isinstance(guard.node, cst.Name | cst.Attribute | cst.Comparison):
+            return True
+        if isinstance(iterable, cst.Call) and callee_name(iterable) == "range" and iterable.args:
+            count = model.iterations.number(bound_of_range(iterable))
+            few = count is not None and count <= _FEW and not self._trains(loop)
+            return few and not self._is_for_each_step(loop)
+        while (
+            isinstance(iterable, cst.Call)
+            and callee_name(iterable) in ("enumerate", "iter")
+            and iterable.args
+        ):
+            iterable = iterable.args[0].value
+        pipelines = model.value(iterable).pipelines if iterable is not None else ()
+        return bool(pipelines) and all(map(self._takes_few, pipelines))
+
+    def _is_for_each_step(self, loop: Loop) -> bool:
+        """Whether a loop runs anew on each step of a loop around it that looks at more."""
+        outer = self._model.loops.training_loop(extent(self._walk, loop))
+        return outer is not None and self._model.loops.kind(outer) == "step" and not self.looks_at_few(outer)
+
+    def _trains(self, loop: Loop) -> bool:
+        """Whether a loop makes gradient steps, in functions of this file or by Keras: then it looks at nothing."""
+        waiting, seen = [loop], set[Function]()
+        while waiting:
+            current = waiting.pop()
+            waiting += current.inner
+            calls = [*current.calls]
+            while calls:
+                call = calls.pop()
+                name = callee_name(call)
+                if name in _STEPPING or (name == "fit" and self._model.loops.batches.are_taken_by(call)):
+                    return True
+                for function in self._model.calls.targets(call):
+                    if function not in seen:
+                        seen.add(function)
+                        calls += function.calls
+        return False
+
+    def _takes_few(self, pipeline: Pipeline) -> bool:
+        last = pipeline[-1]
+        given = argument(last.call, 0, "count") if last.name == "take" else None
+        count = self._model.iterations.number(given) if given is not None else None
+        return count is not None and 0 <= count <= _FEW
+
+    def _is_bound_by_loop(self, call: cst.Call) -> bool:
+        """Whether a loop runs over parts of one model: `for layer in layers: x = layer(x)`. Several models that are asked side
+        by side, in each step around that loop, are no such parts."""
+        loop, over = self._model.loops.innermost_loop(call), False
+        while loop is not None and self._binds(loop, call.func):
+            node, over = extent(self._walk, loop), True
+            loop = self._model.loops.innermost_loop(node)
+        if not over:
+            return any(map(self._is_bound_somewhere, names_read(call.func)))
+        return (
+            self._model.value(call.func).kind != "model"
+            or not self._model.is_per_step(node)
+            or self._is_chained(call)
+        )
+
+    def _binds(self, loop: Loop, callee: cst.BaseExpression) -> bool:
+        """Whether a loop gives its values to names that a callee has."""
+        if isinstance(loop.node, cst.While):
+            return False
+        return mentions(callee, {name.value for name in target_names(loop.node.target)})
+
+    def _is_made_by_loop(self, call: cst.Call) -> bool:
+        """Whether each iteration makes the model anew that it calls: it converts or compares models, say."""
+        loop = self._model.loops.innermost_loop(call)
+        found = self._model.infer.bindings_reaching(call.func) if isinstance(call.func, cst.Name) else None
+        if loop is None or found is None or not found[1]:
+            return False
+        return all(
+            binding.kind == "assign" and isinstance(binding.value, cst.Call) and binding.at.block.loop is loop
+            for binding in found[1]
+        )
+
+    def _is_bound_somewhere(self, name: cst.Name) -> bool:
+        found = self._model.infer.bindings_reaching(name)
+        return found is not None and any(b.kind in ("for", "comprehension") for b in found[1])
+
+    def _is_chained(self, call: cst.Call) -> bool:
+        """Whether a call is given what the one in the iteration before gave: `x = net(x)`."""
+        statement: cst.CSTNode | None = call
+        while statement is not None and statement not in self._walk.at:
+            statement = self._walk.parents.get(statement)
+        written = names_written([statement]) if statement is not None else set()
+        loop = self._model.loops.innermost_loop(call)
+        made = made_of(written, loop) if loop is not None else written
+        return any(mentions(arg.value, made) for arg in call.args)
+
+    def _builds_model(self, call: cst.Call) -> bool:
+        """Whether a layer is called to build a model of Keras: the function makes its input or the model itself."""
+        function = self._model.function_at(call)
+        return function is not None and self._is_building(function)
+
+    def _is_of_network(self, call: cst.Call) -> bool:
+        """Whether a call is part of another library's network: it runs a recurrent cell for each time step."""
+        function = self._model.function_at(call)
+        return (
+            function is not None
+            and function.name == "forward"
+            and function.owner is not None
+            and bool(function.owner.node.bases)
+        )
+
+    @remembered
+    def _is_building(self, function: Function) -> bool:
+        return any(self._model.qualified(call.func) in _BUILDING for call in function.calls)
+
+    def makes_variables(self, call: cst.Call) -> bool:
+        """Whether a model is called on made-up numbers, and what it gives thrown away, so that it has its variables."""
+        match self._walk.parents.get(call):
+            case cst.Expr() | cst.Assign(targets=[cst.AssignTarget(target=cst.Name("_"))]):
+                return any(
+                    isinstance(part, cst.Call) and last_name(part.func) in _MADE_UP
+                    for part in descendants(call.args[0].value)
+                )
+        return False
+
+    # Inputs
+
+    def grows(self, found: ForwardPass) -> bool:
+        """Whether an input gets longer with each call, as text does that a model writes."""
+        sites = (
+            self._model.calls.sites(found.function) if found.function is not None and not found.loop else ()
+        )
+        return any(gets_longer(self._model.loops, call) for call in (*found.calls, *sites))

@@ -1,0 +1,342 @@
+"""Programs: scripts that train when they are run, and the imports at their top."""
+
+from __future__ import annotations
+
+import builtins
+import re
+import sys
+from collections.abc import Collection, Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from tflint_perf.analysis.execution.steps import GradientStep
+from tflint_perf.analysis.python.names import canonical
+from tflint_perf.analysis.python.reach import remembered
+from tflint_perf.analysis.python.scopes import Function
+from tflint_perf.analysis.python.syntax import callee_name, descendants, dotted_name, names_read
+from tflint_perf.analysis.training.train_calls import TrainCalls
+from tflint_perf.analysis.values.values import Value
+
+if TYPE_CHECKING:
+    from tflint_perf.analysis.model import Model
+
+_BUILTINS = frozenset((*dir(builtins), "__file__"))
+_RUNNERS = frozenset({"absl.app.run", "tf.app.run", "fire.Fire", "typer.run"})
+# Modules whose functions run no op of TensorFlow.
+_PLAIN_MODULES = sys.stdlib_module_names | {"numpy", "matplotlib", "pandas", "seaborn", "dotenv", "absl"}
+_IMPORTS_TENSORFLOW = re.compile(rb"(?m)^[ \t]*(?:from|import)\b[^#\n]*\b(?:tensorflow|keras)\b")
+_TRAINS = re.compile(rb"\bapply_gradients\(|\bGradientTape\(|\btrain_on_batch\(")
+# Other libraries have methods of these names, too.
+_MAY_TRAIN = re.compile(rb"\.minimize\(|\.fit(?:_generator)?\(")
+_DOING = (cst.For, cst.While, cst.With, cst.FunctionDef, cst.ClassDef, cst.Return, cst.Await)
+
+
+class Programs:
+    """Answers what running a file as a program does."""
+
+    def __init__(self, model: Model) -> None:
+        # The model, since most files are done with before their calls need to be known.
+        self._model = model
+        self._infer = model.infer
+        self._walk = model.walk
+
+    # Training
+
+    @cached_property
+    def _calls(self) -> TrainCalls:
+        return TrainCalls(self._infer, self._model.calls)
+
+    def trains(self) -> bool:
+        """Whether running the file trains a model: at module level, or in what that or a main guard calls.
+
+        An excerpt that gets its model from nowhere is no program.
+        """
+        return self.training() is not None
+
+    @remembered
+    def training(self) -> cst.CSTNode | None:
+        """A tape or call by which running the file trains; None where it does not."""
+        if not any(map(self._may_start, self._walk.module_calls)):
+            return None
+        reached = self._reached()
+        for step in self._model.steps.all():
+            if self._is_trained_with(step, reached) and self._is_whole(step.tape):
+                return step.tape
+        calls = [*self._walk.module_calls, *(call for function in reached for call in function.calls)]
+        runs_session = any(map(self._calls.runs_session, calls))
+        for call in calls:
+            if self._calls.fits(call) or (runs_session and self._calls.makes_train_op(call)):
+                if self._is_whole(call.func):
+                    return call
+            if self._calls.runs_own_update(call) and self._model.loops.innermost_loop(call) is not None:
+                return call
+            if self._calls.applies(call) and self._is_repeated(call) and self._is_whole(call.func):
+                return call
+        return next(
+            (call for call in calls if self._trains_elsewhere(call)), None
+        ) or self._training_of_imports(calls)
+
+    def _is_trained_with(self, step: GradientStep, reached: set[Function]) -> bool:
+        """Whether the file runs a gradient step, more than the one that tries out a model below its definition."""
+        return self._is_repeated(step.tape) if step.function is None else step.function in reached
+
+    def _is_repeated(self, node: cst.CSTNode) -> bool:
+        """Whether `node` is in a function, or else in a loop."""
+        return self._model.function_at(node) is not None or self._model.loops.innermost_loop(node) is not None
+
+    @remembered
+    def leaves_out(self, function: Function | None) -> bool:
+        """Whether running the file trains by a gradient step of its own, and nothing here or elsewhere names `function`.
+
+        Such a function is left over from an earlier version of the program.
+        """
+        bound = self._walk.top.bindings.get(function.name, []) if function is not None else []
+        if function is None or not any(binding.node is function.node for binding in bound):
+            return False
+        names = self._infer.names.mentions(function.name, self._walk.top)
+        if any(self._walk.parents.get(name) is not function.node for name in names):
+            return False
+        calls = self._model.calls
+        if function.decorators or calls.sites(function) or calls.callers_outside(function):
+            return False
+        reached = self._reached()
+        return any(
+            step.function is not function and self._is_trained_with(step, reached)
+            for step in self._model.steps.all()
+        )
+
+    def _training_of_imports(self, calls: list[cst.Call]) -> cst.CSTNode | None:
+        """A call that, by its name, trains what other files of the project make, where their text trains something."""
+        if self._calls.is_of_another_framework:
+            return None
+        for call in calls:
+            path = self._infer.value(call.func).outside
+            may_train = self._infer.outside.may_train(path) if path else self._calls.may_train(call)
+            if may_train or self._calls.hands_tape_on(call) or self._calls.runs_train_op(call):
+                return call if self._imports_training() else None
+        return None
+
+    def _imports_training(self) -> bool:
+        """Whether what the file imports of the project speaks of training a model."""
+        imports = [node for node in self._walk.at if isinstance(node, cst.Import | cst.ImportFrom)]
+        names = dict.fromkeys(name for node in imports for name in imported_names(node))
+        return any(
+            _TRAINS.search(text) or (_MAY_TRAIN.search(text) and _IMPORTS_TENSORFLOW.search(text))
+            for text in self._infer.outside.module_texts(*names)
+        )
+
+    def trains_in(self, functions: Collection[Function]) -> bool:
+        """Whether one of `functions` itself makes gradient steps or fits a model."""
+        if any(step.function in functions for step in self._model.steps.all()):
+            return True
+        calls = [call for function in functions for call in function.calls]
+        trains = (self._calls.fits(call) or self._calls.applies(call) for call in calls)
+        for_training = (callee_name(call) == "MonitoredTrainingSession" for call in calls)
+        return any(trains) or any(for_training) or self._calls.trains_in_session(calls)
+
+    def may_train_in(self, functions: Collection[Function]) -> bool:
+        """Whether one of `functions` calls what, by its name, trains an object from elsewhere, or what gets a tape."""
+        return any(
+            self._calls.may_train(call) or self._calls.hands_tape_on(call)
+            for function in functions
+            for call in function.calls
+        )
+
+    def _trains_elsewhere(self, call: cst.Call) -> bool:
+        """Whether a call runs, or hands on, a function of another file that trains a model."""
+        given = (
+            self._infer.value(arg.value)
+            for arg in call.args
+            if isinstance(arg.value, cst.Attribute | cst.Name)
+        )
+        functions = (value for value in given if value.kind in ("function", "compiled"))
+        return any(
+            value.outside and self._infer.outside.trains(value.outside)
+            for value in (*self._called(call), *functions)
+        )
+
+    def _called(self, call: cst.Call) -> tuple[Value, ...]:
+        """What a call may run: each function of a table that it takes one from, as in `trainers[args.algorithm](env)`."""
+        func = call.func
+        found = self._infer.bindings_reaching(func) if isinstance(func, cst.Name) else None
+        if found is not None and len(found[1]) == 1 and found[1][0].kind == "assign" and not found[1][0].path:
+            func = found[1][0].value or func
+        match func:
+            case cst.Subscript(value=table) | cst.Call(func=cst.Attribute(value=table, attr=cst.Name("get"))):
+                among = self._infer.value(table)
+                return among.items or () if among.kind == "dict" else ()
+            case cst.Attribute(value=cst.Name() as chosen, attr=method):
+                return tuple(self._methods_of_chosen(chosen, method.value)) or (self._infer.value(func),)
+        return (self._infer.value(func),)
+
+    def _methods_of_chosen(self, chosen: cst.Name, method: str) -> Iterator[Value]:
+        """A method of each of the objects of other files that branches give a name: `if args.ppo: agent = PPO()`."""
+        found = self._infer.bindings_reaching(chosen)
+        if found is None or len(found[1]) < 2:
+            return
+        for binding in found[1]:
+            made = self._infer.value(binding.value) if binding.value is not None else None
+            if made is not None and made.outside:
+                yield self._infer.outside.member(made.outside, method)
+
+    def _may_start(self, call: cst.Call) -> bool:
+        """Whether a call at module level can run something of this file: a library module has none."""
+        if isinstance(call.func, cst.Name) and call.func.value in _BUILTINS:
+            return False
+        dotted = self._infer.names.qualified(call.func)
+        return (
+            not dotted
+            or dotted in _RUNNERS
+            or bool(self._infer.value(call.func).outside)
+            or any(isinstance(arg.value, cst.Name | cst.Attribute | cst.Lambda) for arg in call.args)
+        )
+
+    @remembered
+    def _reached(self) -> set[Function]:
+        """The functions that run when the file is run."""
+        reached: set[Function] = set()
+        waiting = list(self._walk.module_calls)
+        while waiting:
+            call = waiting.pop()
+            for function in (*self._model.calls.targets(call), *self._chosen(call), *self._handed_over(call)):
+                if function not in reached:
+                    reached.add(function)
+                    waiting += function.calls
+            if not waiting:
+                # What a function defines it runs itself, or hands to who called it.
+                within = [f for f in self._walk.functions.values() if f.outer in reached and f not in reached]
+                reached.update(within)
+                waiting += [call for function in within for call in function.calls]
+        return reached
+
+    def _chosen(self, call: cst.Call) -> Iterator[Function]:
+        """The functions of this file among which a call chooses: those of a table, or the methods that train objects of
+        several classes."""
+        if self._model.calls.targets(call):
+            return
+        yield from (value.function for value in self._called(call) if value.function is not None)
+        if isinstance(call.func, cst.Attribute) and self._calls.may_train(call):
+            yield from self._model.calls.methods_named(callee_name(call))
+            owner = self._infer.value(call.func.value).klass
+            if owner is not None and self._infer.classes.has_foreign_base(owner):
+                yield from owner.methods.values()  # the base, of another library, calls them
+
+    def _handed_over(self, call: cst.Call) -> Iterator[Function]:
+        """The functions of this file that a call is given: `app.run(main)`; `tf.app.run()` runs `main`."""
+        for arg in call.args:
+            if not isinstance(arg.value, cst.Name | cst.Attribute | cst.Lambda):
+                continue
+            value = self._infer.value(arg.value)
+            if value.kind in ("function", "compiled") and value.function is not None:
+                yield value.function
+        if not call.args and self._infer.names.qualified(call.func) in _RUNNERS:
+            for binding in self._walk.top.bindings.get("main", ()):
+                function = self._walk.functions.get(binding.node)
+                if function is not None:
+                    yield function
+
+    def _is_whole(self, node: cst.CSTNode) -> bool:
+        """Whether every name in `node` comes from somewhere."""
+        names = self._infer.names
+        if "*" in self._walk.top.bindings:
+            return True
+        return all(
+            name.value in _BUILTINS or names.lookup(name.value, names.scope_of(name)) is not None
+            for name in names_read(node)
+        )
+
+    def is_graph_code(self) -> bool:
+        """Whether the file is written for the graphs and sessions of TensorFlow 1."""
+        return self._calls.is_graph_code()
+
+    # Imports
+
+    def first_import(self) -> cst.Import | cst.ImportFrom | None:
+        """The import that brings TensorFlow in: the first of TensorFlow, else of Keras, else the first of a file that
+        imports them, itself or by others, else that of a module whose name speaks of them."""
+        imports = [node for node in self._walk.at if isinstance(node, cst.Import | cst.ImportFrom)]
+        ours = [node for node in imports if any(map(imports_tensorflow, imported_modules(node)))]
+        if ours:
+            named = (node for node in ours if any("tensorflow" in name for name in imported_modules(node)))
+            return next(named, ours[0])
+        for node in imports:
+            if any(map(self._brings_tensorflow, imported_names(node))):
+                return node
+        return next(
+            (node for node in imports if any("keras" in n or "tf" in n for n in imported_modules(node))), None
+        )
+
+    def _brings_tensorflow(self, imported: str) -> bool:
+        """Whether a module of the project imports TensorFlow."""
+        return any(map(_IMPORTS_TENSORFLOW.search, self._infer.outside.module_texts(imported)))
+
+    def imports_from(self, first: cst.Import | cst.ImportFrom) -> list[cst.CSTNode]:
+        """The imports at the top of the module from `first` on, before whose end no op can have run.
+
+        None of them where `first` is not at the top of the module, or shares its line with other code.
+        """
+        found: list[cst.CSTNode] = []
+        for line in self._walk.module.body:
+            if self._is_import(line):
+                if found or any(node is first for node in descendants(line)):
+                    found.append(line)
+            elif found and not self._is_harmless(line):
+                break
+        return found
+
+    def _is_import(self, line: cst.CSTNode) -> bool:
+        """Whether a line imports, with a `try` or `if` around it or not, and does nothing with TensorFlow."""
+        if isinstance(line, cst.SimpleStatementLine):
+            return all(isinstance(small, cst.Import | cst.ImportFrom) for small in line.body)
+        if not isinstance(line, cst.Try | cst.If):
+            return False
+        return self._is_harmless(line) and any(
+            isinstance(n, cst.Import | cst.ImportFrom) for n in descendants(line)
+        )
+
+    def _is_harmless(self, line: cst.CSTNode) -> bool:
+        """Whether a line surely runs no op: it defines nothing, loops over nothing, and calls only builtins and
+        modules that know nothing of TensorFlow."""
+        if not isinstance(line, cst.SimpleStatementLine | cst.Try | cst.If):
+            return False
+        return all(
+            not isinstance(node, _DOING) and (not isinstance(node, cst.Call) or self._is_plain(node.func))
+            for node in descendants(line)
+        )
+
+    def _is_plain(self, function: cst.BaseExpression) -> bool:
+        dotted = self._infer.names.dotted(function)
+        if dotted is not None:
+            return dotted.split(".")[0] in _PLAIN_MODULES
+        while isinstance(function, cst.Attribute):
+            function = function.value
+        if isinstance(function, cst.Call):
+            return self._is_plain(function.func)
+        return isinstance(function, cst.SimpleString) or (
+            isinstance(function, cst.Name) and function.value in _BUILTINS
+        )
+
+
+def imported_modules(node: cst.Import | cst.ImportFrom) -> list[str]:
+    """The modules that an import statement runs, dotted; "" for the package of the file itself."""
+    if isinstance(node, cst.ImportFrom):
+        return [dotted_name(node.module)] if not node.relative else [f".{dotted_name(node.module)}"]
+    return [dotted_name(alias.name) for alias in node.names]
+
+
+def imported_names(node: cst.Import | cst.ImportFrom) -> list[str]:
+    """The dotted names that an import statement binds, with the dots in front of those of the same package."""
+    if isinstance(node, cst.Import):
+        return imported_modules(node)
+    module = "." * len(node.relative) + (dotted_name(node.module) if node.module is not None else "")
+    if isinstance(node.names, cst.ImportStar):
+        return [module]
+    separator = "" if module.endswith(".") else "."
+    return [f"{module}{separator}{dotted_name(alias.name)}" for alias in node.names]
+
+
+def imports_tensorflow(module: str) -> bool:
+    """Whether a module is TensorFlow's or Keras's own."""
+    return canonical(module).split(".")[0] in ("tf", "keras")

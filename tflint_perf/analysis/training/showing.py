@@ -1,0 +1,105 @@
+"""Calls that only show values: they print, log, or write to a progress bar or a dashboard."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from tflint_perf.analysis.python.syntax import callee_name, descendants, dotted_name, last_name
+from tflint_perf.analysis.values.infer import Inference
+
+_FUNCTIONS = frozenset({"print", "pprint"})
+_QUALIFIED = re.compile(
+    r"tf\.print|(tf\.|absl\.)?logging\.\w+|tf\.(contrib\.)?summary\.\w+|sys\.std(out|err)\.write|wandb\.log|"
+    r"(mlflow|neptune)\.log_\w+|tqdm\.(\w+\.)*write|pprint\.pprint|rich\.print|click\.echo|loguru\.logger\.\w+"
+)
+# Methods of loggers, progress bars and writers, and what those usually go by.
+_LOGS = re.compile(r"(debug|info|warning|warn|error|critical|log|log_metrics?|log_scalars?)")
+_LOGGER = re.compile(r"log(ger|ging)?$|^_?log_?$|^run$|experiment|console", re.I)
+_BAR_METHODS = frozenset({"set_postfix", "set_postfix_str", "set_description", "set_description_str"})
+_WRITES = frozenset({"add_scalar", "add_scalars", "log_scalar", "scalar_summary"})
+_BAR = re.compile(r"p_?bar|progress|bar$", re.I)
+# What has no effect.
+_PURE_BUILTINS = frozenset(
+    {
+        "float",
+        "int",
+        "str",
+        "repr",
+        "round",
+        "abs",
+        "len",
+        "max",
+        "min",
+        "sum",
+        "format",
+        "range",
+        "list",
+        "tuple",
+    }
+)
+_PURE_METHODS = frozenset({"numpy", "item", "result", "format", "join", "mean", "sum", "min", "max", "std", "var", "round",
+                           "argmax", "argmin", "tolist", "astype", "get", "keys", "items", "rjust", "ljust", "total_seconds",
+                           "strftime", "copy", "reshape", "flatten", "squeeze"})  # fmt: skip
+_PURE_MODULES = ("np.", "math.", "time.", "datetime.", "tf.")
+_DRAWS_OR_WRITES = re.compile(r"\.random\.|\.save|\.sleep|\.io\.|\.summary\.|\.print|\.Variable|\.keras\.")
+
+
+def shows(infer: Inference, call: cst.Call) -> bool:
+    """Whether a call shows what it is given, and gives nothing back."""
+    name = infer.names.qualified(call.func) or infer.names.dotted(call.func)
+    if name:
+        return bool(_QUALIFIED.fullmatch(name))
+    last = callee_name(call)
+    if isinstance(call.func, cst.Name):
+        return last in _FUNCTIONS and infer.names.lookup(last, infer.names.scope_of(call)) is None
+    if not isinstance(call.func, cst.Attribute):
+        return False
+    if last in _BAR_METHODS or last in _WRITES:
+        return True
+    holder = call.func.value
+    while isinstance(holder, cst.Subscript):
+        holder = holder.value  # `run["train/loss"].log(loss)`
+    receiver = last_name(holder)
+    if _LOGS.fullmatch(last) and _LOGGER.search(receiver):
+        return infer.value(call.func.value).klass is None
+    if last == "write":
+        return dotted_name(call.func) in ("sys.stdout.write", "sys.stderr.write") or bool(
+            _BAR.search(receiver)
+        )
+    return last in ("update", "add") and bool(_BAR.search(receiver))
+
+
+def prints_tensors(infer: Inference, call: cst.Call) -> bool:
+    """Whether a call makes text of a tensor that it is given: `print`, loggers and progress bars."""
+    name = infer.names.qualified(call.func) or infer.names.dotted(call.func)
+    if name:
+        return name.startswith(("logging.", "absl.logging.", "tqdm.", "tf.logging."))
+    return callee_name(call) in _FUNCTIONS | _BAR_METHODS or bool(_LOGS.fullmatch(callee_name(call)))
+
+
+def effect_besides_showing(infer: Inference, statement: cst.CSTNode) -> cst.CSTNode | None:
+    """The first part of a statement that does more than show values; the statement where it is no call that shows."""
+    call = statement.value if isinstance(statement, cst.Expr) else None
+    if not isinstance(call, cst.Call) or not shows(infer, call):
+        return statement
+    for node in descendants(call):
+        match node:
+            case cst.Call() if node is not call and not _is_pure(infer, node):
+                return node
+            case cst.NamedExpr() | cst.Await() | cst.Yield() | cst.Lambda():
+                return node
+    return None
+
+
+def _is_pure(infer: Inference, call: cst.Call) -> bool:
+    name = infer.names.qualified(call.func)
+    if name:
+        return name.startswith(_PURE_MODULES) and not _DRAWS_OR_WRITES.search(name)
+    if isinstance(call.func, cst.Name):
+        last = call.func.value
+        return last in _PURE_BUILTINS and infer.names.lookup(last, infer.names.scope_of(call)) is None
+    if not isinstance(call.func, cst.Attribute) or callee_name(call) not in _PURE_METHODS:
+        return False
+    return infer.value(call.func.value).klass is None

@@ -1,0 +1,318 @@
+"""Calls by which a program trains, in eager code, by Keras, and in the sessions of TensorFlow 1."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+
+import libcst as cst
+
+from tflint_perf.analysis.apis.frameworks import imports_another
+from tflint_perf.analysis.python.scopes import Function
+from tflint_perf.analysis.python.syntax import argument, callee_name, descendants, keyword_argument, last_name
+from tflint_perf.analysis.training.graph_ops import assigned
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.named_calls import minimizes_loss
+
+_FIT_METHODS = frozenset({"fit", "fit_generator", "train_on_batch"})
+_ESTIMATORS = ("tf.estimator.", "tf.contrib.learn.")
+# What fits the estimators that it is given, or that it belongs to.
+_BY_SCIKIT_LEARN = frozenset({"fit", "cross_val_score", "cross_validate", "cross_val_predict"})
+_KERAS_WORDS = frozenset({"epochs", "validation_data", "steps_per_epoch", "validation_split", "nb_epoch"})
+_GRAPH_CODE = ("tf.Session", "tf.placeholder", "tf.disable_eager_execution", "tf.disable_v2_behavior",
+               "tf.InteractiveSession", "tf.train.MonitoredTrainingSession", "tf.train.Supervisor",
+               "tf.train.MonitoredSession", "tf.train.SingularMonitoredSession", "tf.global_variables_initializer",
+               "tf.initialize_all_variables", "tf.get_default_graph", "tf.reset_default_graph")  # fmt: skip
+# How methods are called that train what they belong to; names of data, `train_batch`, are none of them.
+_TO_TRAIN = re.compile(
+    r"_*(re|pre)?train(_(step|on_batch|epochs?|model|network|loop|agent|one_(step|epoch|batch)|and_\w+))?|"
+    r"(run|start|do)_train(ing)?|learn|optimi[sz]e(_model)?"
+)
+# Functions that search for the parameters for which another function is least.
+_MINIMIZERS = re.compile(
+    r"tensorflow_probability\.(\w+\.)*(optimizer\.\w+_minimize|math\.minimize|vi\.fit_surrogate_posterior\w*)"
+)
+_PLAIN_MINIMIZERS = frozenset({"scipy.optimize.minimize", "scipy.optimize.fmin_l_bfgs_b"})
+_MAKERS_OF_TRAIN_OPS = ("minimize", "apply_gradients", "optimize_loss", "create_train_op")
+# What contributed code and its successors have for it.
+_MAKES_TRAIN_OP = re.compile(r"(tf\.contrib|tf_slim)\.(\w+\.)*(optimize_loss|create_train_op)")
+_TRAIN_OP = re.compile(r"train|optim|minimi|solver|update|apply_grad", re.I)
+# What is measured of the training data, not done: `model.train_accuracy`.
+_MEASURED = re.compile(
+    r"_*train(ing)?_(\w+_)?(acc(uracy)?|loss(es)?|cost|metrics?|errors?|scores?|summar(y|ies)|mse|auc|f1)(_op)?",
+    re.I,
+)
+
+
+class TrainCalls:
+    """Answers what single calls have to do with training."""
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._walk = infer.walk
+
+    def fits(self, call: cst.Call) -> bool:
+        """Whether a call is a Keras model's `fit` or a kin of it, or what trains an `Estimator`."""
+        name = callee_name(call)
+        if self._minimizes(call):
+            return True
+        if name == "train" and self._is_of_estimator(call):
+            return True
+        if name in _BY_SCIKIT_LEARN and self._wraps_models and not self._calls.targets(call):
+            return True
+        if self._infer.names.qualified(call.func) == "tf.estimator.train_and_evaluate":
+            return True
+        if name not in _FIT_METHODS or not isinstance(call.func, cst.Attribute) or self._calls.targets(call):
+            return False
+        receiver = self._infer.value(call.func.value)
+        if receiver.known:
+            return receiver.kind == "model"
+        words = {arg.keyword.value for arg in call.args if arg.keyword is not None}
+        return name != "fit" or bool(words & _KERAS_WORDS)
+
+    def _is_of_estimator(self, call: cst.Call) -> bool:
+        """Whether `train` is that of an `Estimator`: it is made as one, or is given an `input_fn`."""
+        if keyword_argument(call, "input_fn") is not None:
+            return True
+        receiver = call.func.value if isinstance(call.func, cst.Attribute) else None
+        found = self._infer.bindings_reaching(receiver) if isinstance(receiver, cst.Name) else None
+        made = [binding.value for binding in found[1]] if found is not None else [receiver]
+        return any(
+            isinstance(value, cst.Call) and self._infer.names.qualified(value.func).startswith(_ESTIMATORS)
+            for value in made
+        )
+
+    @cached_property
+    def _wraps_models(self) -> bool:
+        """Whether Keras models are made estimators of scikit-learn, which that fits."""
+        return any(
+            (self._infer.names.dotted(call.func) or "").startswith(("keras.", "tensorflow.", "scikeras."))
+            for name in ("KerasClassifier", "KerasRegressor")
+            for call in self._walk.calls.get(name, ())
+        )
+
+    def _minimizes(self, call: cst.Call) -> bool:
+        """Whether a call minimizes something computed by TensorFlow: by its probability library, or by SciPy in a file
+        that asks for gradients, or by an optimizer that is given a function."""
+        dotted = self._infer.names.dotted(call.func) or ""
+        if dotted in _PLAIN_MINIMIZERS:
+            return "GradientTape" in self._walk.attributes or "GradientTape" in self._walk.names
+        if dotted:
+            return _MINIMIZERS.fullmatch(dotted) is not None
+        return minimizes_loss(self._infer, call)
+
+    @cached_property
+    def is_of_another_framework(self) -> bool:
+        """Whether the file imports a framework whose objects have methods of the same names."""
+        return imports_another(self._walk)
+
+    def may_train(self, call: cst.Call) -> bool:
+        """Whether a call is, by its name, one of a step that it is given, or of a method that trains an object of which
+        this file does not know where it is from, or that a class derived from its own has."""
+        if not _TO_TRAIN.fullmatch(callee_name(call)) or self.is_of_another_framework:
+            return False
+        called = self._infer.value(call.func)
+        if called.function is not None and _is_left_to_others(called.function):
+            return True
+        if called.known or called.outside or self._infer.names.dotted(call.func) is not None:
+            return False
+        if isinstance(call.func, cst.Name):
+            return True
+        receiver = call.func.value if isinstance(call.func, cst.Attribute) else None
+        while isinstance(receiver, cst.Subscript):
+            receiver = receiver.value
+        if not isinstance(receiver, cst.Name | cst.Attribute):
+            return False
+        value = self._infer.value(receiver)
+        if value.klass is not None or (value.kind == "model" and not value.name):
+            return True  # of a class of this file, or of who knows which
+        return not (value.known or self._is_made_elsewhere(receiver))
+
+    def _is_made_elsewhere(self, node: cst.BaseExpression) -> bool:
+        """Whether a name stands for what something imported makes that is in no file of the project."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        return found is not None and any(
+            isinstance(binding.value, cst.Call)
+            and (dotted := self._infer.names.dotted(binding.value.func)) is not None
+            and not self._infer.outside.module_texts(dotted)
+            for binding in found[1]
+        )
+
+    def hands_tape_on(self, call: cst.Call) -> bool:
+        """Whether a call is given a tape, so that whoever is called may ask it for gradients."""
+        if "GradientTape" not in self._walk.attributes and "GradientTape" not in self._walk.names:
+            return False
+        return any(
+            isinstance(arg.value, cst.Name) and self._infer.value(arg.value).kind == "tape"
+            for arg in call.args
+        )
+
+    def applies(self, call: cst.Call) -> bool:
+        """Whether eager code hands gradients to an optimizer, wherever they are from: another process may send them."""
+        if callee_name(call) != "apply_gradients" or not isinstance(call.func, cst.Attribute):
+            return False
+        if not isinstance(self._walk.parents.get(call), cst.Expr):
+            return False  # graph code keeps the op
+        receiver = self._infer.value(call.func.value)
+        return (receiver.kind == "optimizer" or not receiver.known) and not self.is_graph_code()
+
+    # TensorFlow 1
+
+    def makes_train_op(self, call: cst.Call) -> bool:
+        """Whether a call makes the op by which a session trains, in TensorFlow 1 graph code."""
+        if _MAKES_TRAIN_OP.fullmatch(self._infer.names.qualified(call.func)):
+            return True
+        if callee_name(call) not in ("minimize", "apply_gradients"):
+            return False
+        if not isinstance(call.func, cst.Attribute) or self._infer.names.dotted(call.func) is not None:
+            return False
+        receiver = self._infer.value(call.func.value)
+        return (receiver.kind == "optimizer" or not receiver.known) and self.is_graph_code()
+
+    def runs_session(self, call: cst.Call) -> bool:
+        """Whether a call is `session.run` of anything but an initializer, or the method `run` of an op."""
+        fetched = self._fetched(call)
+        if fetched is None:
+            return False
+        return "init" not in (callee_name(fetched) if isinstance(fetched, cst.Call) else last_name(fetched))
+
+    def _fetched(self, call: cst.Call) -> cst.BaseExpression | None:
+        """What `session.run` is given to run, or the op whose method `run` it is: `train_step.run(feed_dict=batch)`."""
+        if callee_name(call) != "run":
+            return None
+        given = argument(call, 0, "fetches")
+        op = call.func.value if isinstance(call.func, cst.Attribute) else None
+        if isinstance(op, cst.Name | cst.Attribute) and (given is None or isinstance(given, cst.Dict)):
+            told = keyword_argument(call, "feed_dict") or keyword_argument(call, "session")
+            if (given is None and told is not None) or self._is_train_op(op):
+                return op
+        return given
+
+    def _is_train_op(self, node: cst.Name | cst.Attribute) -> bool:
+        """Whether a name is given what an optimizer makes to be run."""
+        if isinstance(node, cst.Attribute):
+            bindings = self._infer.classes.bindings_of(node)
+        else:
+            found = self._infer.bindings_reaching(node)
+            bindings = found[1] if found is not None else []
+        return any(
+            isinstance(binding.value, cst.Call) and self.makes_train_op(binding.value) for binding in bindings
+        )
+
+    def runs_train_op(self, call: cst.Call) -> bool:
+        """Whether a session runs, by a call, what by its name is an op that trains."""
+        fetched = self._fetched(call)
+        if fetched is None or not self.runs_session(call) or not isinstance(call.func, cst.Attribute):
+            return False
+        if fetched is not call.func.value and "sess" not in last_name(call.func.value).lower():
+            return False
+        return any(
+            _TRAIN_OP.search(name := last_name(node)) and not _MEASURED.fullmatch(name)
+            for node in descendants(fetched)
+            if isinstance(node, cst.Name | cst.Attribute)
+        )
+
+    def runs_own_update(self, call: cst.Call) -> bool:
+        """Whether a session runs, by a call, what by its name trains and is made by no optimizer here: assignments to
+        variables, or an op of a graph that is restored."""
+        if not self.runs_train_op(call):
+            return False
+        if "import_meta_graph" in self._walk.calls:
+            return True
+        fetched = self._fetched(call)
+        names = (node for node in descendants(fetched) if isinstance(node, cst.Name)) if fetched else ()
+        return any(map(self._is_assignment, names))
+
+    def _is_assignment(self, name: cst.Name) -> bool:
+        """Whether a name stands for an op that gives a variable a value, or for several of them."""
+        found = self._infer.bindings_reaching(name)
+        return found is not None and any(
+            isinstance(node, cst.Call) and assigned(self._infer, node) is not None and self._computes(node)
+            for binding in found[1]
+            if binding.kind == "assign" and binding.value is not None
+            for node in _listed(binding.value)
+        )
+
+    def _computes(self, assignment: cst.Call) -> bool:
+        """Whether a variable is assigned what ops make, rather than what was read from a file."""
+        given = argument(assignment, 1 if self._infer.names.qualified(assignment.func) else 0, "value")
+        return given is not None and self._infer.value(given).kind in ("tensor", "variable")
+
+    def trains_in_session(self, calls: list[cst.Call]) -> bool:
+        """Whether `calls` run an op that trains and that this file makes, in a session."""
+        if any(map(self.runs_train_op, calls)):
+            made = (call for name in _MAKERS_OF_TRAIN_OPS for call in self._walk.calls.get(name, ()))
+            return any(map(self.makes_train_op, made))
+        return any(map(self.runs_session, calls)) and any(map(self.makes_train_op, calls))
+
+    def is_graph_code(self) -> bool:
+        """Whether the file is written for the graphs and sessions of TensorFlow 1."""
+        return any(
+            self._infer.names.qualified(call.func) == name and not self._only_sets_options(call)
+            for name in _GRAPH_CODE
+            for call in self._walk.calls.get(name.rsplit(".", 1)[1], ())
+        )
+
+    def _only_sets_options(self, call: cst.Call) -> bool:
+        """Whether a session is made for the sake of its options alone, as code for version 2 does to set memory growth:
+        nothing is run in it."""
+        dotted = self._infer.names.dotted(call.func) or ""
+        if ".compat." not in dotted or not dotted.endswith("Session") or "eval" in self._walk.attributes:
+            return False
+        if any(map(_feeds, self._walk.calls.get("run", ()))):
+            return False
+        parent = self._walk.parents[self._walk.parents[call]]
+        match self._walk.parents[call]:
+            case cst.Expr():
+                return True
+            case cst.Arg():
+                return isinstance(parent, cst.Call) and callee_name(parent) == "set_session"
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
+                return all(map(self._runs_nothing, self._walk.names.get(name, ())))
+        return False
+
+    def _runs_nothing(self, name: cst.Name) -> bool:
+        """Whether a place that names a session only binds it or makes it the one of Keras."""
+        match around := self._walk.parents[name]:
+            case cst.AssignTarget():
+                return True
+            case cst.Arg():
+                call = self._walk.parents[around]
+                return isinstance(call, cst.Call) and callee_name(call) == "set_session"
+        return False
+
+
+def _feeds(call: cst.Call) -> bool:
+    """Whether a call gives values for placeholders: `sess.run(op, feed_dict=batch)`, `op.run({x: batch})`."""
+    return isinstance(argument(call, 0), cst.Dict) or keyword_argument(call, "feed_dict") is not None
+
+
+def _is_left_to_others(function: Function) -> bool:
+    """Whether a method does nothing: classes derived from its own define it anew."""
+    if function.owner is None or not isinstance(function.node, cst.FunctionDef):
+        return False
+    body = function.node.body
+    lines = [body] if isinstance(body, cst.SimpleStatementSuite) else body.body
+    return all(
+        isinstance(line, cst.SimpleStatementLine | cst.SimpleStatementSuite)
+        and all(map(_does_nothing, line.body))
+        for line in lines
+    )
+
+
+def _does_nothing(small: cst.CSTNode) -> bool:
+    if isinstance(small, cst.Expr):
+        return isinstance(small.value, cst.BaseString | cst.Ellipsis)
+    return isinstance(small, cst.Pass | cst.Raise)
+
+
+def _listed(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """The elements of a list, the arguments of `tf.group(…)`, or else `node` itself."""
+    match node:
+        case cst.List() | cst.Tuple():
+            return [element.value for element in node.elements]
+        case cst.Call() if callee_name(node) == "group":
+            return [arg.value for arg in node.args]
+    return [node]

@@ -1,0 +1,348 @@
+"""Who calls whom in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from copy import copy
+from functools import cached_property
+
+import libcst as cst
+
+from tflint_perf.analysis.apis.keras_classes import COMPILED_METHODS
+from tflint_perf.analysis.python.scopes import Function
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    callee_name,
+    has_stars,
+    is_name,
+    is_super,
+    keyword_argument,
+)
+from tflint_perf.analysis.values.by_use import ByUse
+from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.methods import functions_of_several, objects_of_several
+from tflint_perf.analysis.values.outside import NOTHING, Outside, name_given, name_outside
+from tflint_perf.analysis.values.values import Value
+from tflint_perf.caller import Caller, Given
+
+# Rounds of asking who is called.
+_ROUNDS = 3
+# How a strategy runs a function.
+_RUNS = frozenset({"run", "experimental_run_v2"})
+# Method names too common to find their class by.
+_COMMON = frozenset(
+    [
+        "append",
+        "add",
+        "get",
+        "update",
+        "pop",
+        "items",
+        "keys",
+        "values",
+        "copy",
+        "close",
+        "read",
+        "write",
+        "save",
+        "load",
+        "run",
+        "call",
+        "fit",
+        "build",
+        "compile",
+        "predict",
+        "evaluate",
+        "reset",
+        "step",
+        "format",
+        "join",
+        "split",
+        "extend",
+        "insert",
+        "remove",
+        "sort",
+        "index",
+        "count",
+        "clear",
+    ]
+)
+
+
+class CallGraph:
+    """Call sites of the file's functions, and what they pass."""
+
+    def __init__(self, infer: Inference) -> None:
+        self._infer = infer
+        infer.arguments_of = None
+        self._walk = infer.walk
+        self._names = infer.names
+        self._sites: dict[Function, list[cst.Call]] = {}
+        self._targets: dict[cst.Call, list[Function]] = {}
+        self._methods_by_name: dict[str, list[Function]] = {}
+        # What is passed, by function and parameter, once all sites are known.
+        self._given: dict[tuple[Function, str], list[cst.BaseExpression]] | None = None
+        self._local_names()
+        # What a parameter is follows from the callers, and who calls a method from what a parameter is: so the
+        # calls that stay open are asked again once the others are known.
+        # What other files define runs no function of this one, so they are not asked meanwhile.
+        outside, infer.outside = infer.outside, NOTHING
+        waiting = self._candidates()
+        for number in range(_ROUNDS):
+            left = [call for call in waiting if not self._settle_targets(call)]
+            infer.forget()
+            infer.arguments_of = self.arguments
+            if number and len(left) == len(waiting):  # and the next round would know no more
+                break
+            waiting = left
+        infer.outside = self._outside = outside
+        self._given = {}
+        infer.by_use = ByUse(infer)
+
+    def with_callers(self, outside: Outside) -> CallGraph:
+        """The same calls, with other callers in other files."""
+        other = copy(self)
+        other._outside = outside
+        return other
+
+    # Building
+
+    def _local_names(self) -> None:
+        for klass in self._walk.classes.values():
+            for name, method in klass.methods.items():
+                self._methods_by_name.setdefault(name, []).append(method)
+
+    def _candidates(self) -> list[cst.Call]:
+        """The calls that may run a function of this file, in the order of the text by name."""
+        walk = self._walk
+        of_objects = _RUNS | {"start", "apply"} | self._methods_by_name.keys() | walk.attribute_writes.keys()
+        of_objects = of_objects.union(*(klass.attributes for klass in walk.classes.values()))
+        return [
+            call
+            for name, calls in walk.calls.items()
+            for call in calls
+            # What no object of this file has runs nothing of it.
+            if (name in of_objects or not isinstance(call.func, cst.Attribute))
+            and not self._names.dotted(call.func)
+            and (not self._is_builtin(call.func) or callee_name(call) == "map")
+        ]
+
+    def _is_builtin(self, func: cst.BaseExpression) -> bool:
+        return (
+            isinstance(func, cst.Name) and self._names.lookup(func.value, self._names.scope_of(func)) is None
+        )
+
+    def _settle_targets(self, call: cst.Call) -> bool:
+        functions = list(self._resolve(call))
+        for function in functions:
+            self._sites.setdefault(function, []).append(call)
+            self._targets.setdefault(call, []).append(function)
+        return bool(functions)
+
+    def _resolve(self, call: cst.Call) -> Iterator[Function]:
+        """The functions of this file that a call runs."""
+        func = call.func
+        name = callee_name(call)
+        run = self.run_by_strategy(call)
+        given = self._function_argument(run) if run is not None else None
+        if given is None and self._applies_to_dataset(call):
+            given = self._function_argument(call.args[0].value)
+        if given is None and self.is_map(call):
+            given = self._function_argument(call.args[0].value)
+        if given is not None:
+            yield given
+            return
+        value = self._infer.value(func)
+        function = self._run_by(value)
+        if function is None and name == "start" and isinstance(func, cst.Attribute):
+            function = self._run_by_thread(func.value)
+        if function is not None:
+            yield function
+            if isinstance(func, cst.Attribute):
+                yield from self._infer.classes.overrides(func)
+        elif isinstance(func, cst.Attribute) and not value.known and (ways := self._methods_of_several(func)):
+            yield from ways
+        elif isinstance(func, cst.Name) and value.kind in ("unknown", "function", "compiled"):
+            yield from functions_of_several(self._infer, func)
+        elif isinstance(func, cst.Attribute) and not value.known and name not in _COMMON:
+            owners = self.methods_named(name)
+            # An object of unknown class, and one class here has a method of that name; not where that method hands on
+            # its own task: `self._index.evaluate(x)` in `evaluate`.
+            if (
+                len(owners) == 1
+                and not self._infer.value(func.value).known
+                and not is_super(func.value)
+                and self.function_at(call) is not owners[0]
+            ):
+                yield owners[0]
+
+    def _run_by(self, value: Value) -> Function | None:
+        """The function of this file that calling `value` runs."""
+        if value.kind in ("function", "compiled"):
+            return value.function
+        if value.klass is None:
+            return None
+        wanted = (
+            "__init__" if value.kind == "class" else "call" if value.kind in COMPILED_METHODS else "__call__"
+        )
+        for klass in self._infer.classes.lineage(value.klass):
+            if wanted in klass.methods:
+                return klass.methods[wanted]
+        return None
+
+    def _methods_of_several(self, func: cst.Attribute) -> list[Function]:
+        """The methods of this file that `agent.learn` may be, where `agent` is one of several objects of its classes."""
+        objects = objects_of_several(self._infer, func.value)
+        members = [
+            self._infer.classes.member(given, func.attr.value) if given.klass is not None else None
+            for given in objects
+        ]
+        found = [member.function for member in members if member is not None and member.function is not None]
+        return found if len(found) == len(objects) else []
+
+    def _run_by_thread(self, receiver: cst.BaseExpression) -> Function | None:
+        """The `run` of a class derived from `Thread` or `Process`, of which an object is started."""
+        klass = self._infer.value(receiver).klass
+        return self._infer.classes.run_of_thread(klass) if klass is not None else None
+
+    def _applies_to_dataset(self, call: cst.Call) -> bool:
+        """Whether it is `dataset.apply(prepare)`, which runs `prepare(dataset)`."""
+        return (
+            callee_name(call) == "apply"
+            and len(call.args) == 1
+            and isinstance(call.args[0].value, cst.Name)
+            and isinstance(call.func, cst.Attribute)
+            and self._infer.value(call.func.value).kind == "dataset"
+        )
+
+    def _function_argument(self, node: cst.BaseExpression) -> Function | None:
+        value = self._infer.value(node)
+        return value.function if value.kind in ("function", "compiled") else None
+
+    # Questions
+
+    def sites(self, function: Function) -> list[cst.Call]:
+        """The calls in this file that run `function`."""
+        return self._sites.get(function, [])
+
+    def targets(self, call: cst.Call) -> list[Function]:
+        """The functions of this file that `call` runs."""
+        return self._targets.get(call, [])
+
+    def run_by_strategy(self, call: cst.Call) -> cst.BaseExpression | None:
+        """`f` in `strategy.run(f, args=(x,))`."""
+        if callee_name(call) not in _RUNS or not call.args or not isinstance(call.func, cst.Attribute):
+            return None
+        if self._infer.value(call.func.value).kind not in ("strategy", "unknown"):
+            return None
+        return call.args[0].value
+
+    def is_map(self, call: cst.Call) -> bool:
+        """Whether it is Python's own `map(f, values)`."""
+        return len(call.args) == 2 and is_name(call.func, "map") and self._is_builtin(call.func)
+
+    def mapped_over(self, function: Function | None) -> cst.BaseExpression | None:
+        """`values` in `map(f, values)` where nothing else calls the function."""
+        sites = self.sites(function) if function is not None else []
+        return sites[0].args[1].value if len(sites) == 1 and self.is_map(sites[0]) else None
+
+    def methods_named(self, name: str) -> list[Function]:
+        """The methods of that name, of all classes in this file."""
+        return self._methods_by_name.get(name, [])
+
+    def callers_outside(self, function: Function) -> tuple[Caller, ...]:
+        """The places in other files that call `function`, or hand it to something."""
+        names = filter(None, map(name_outside, (function, *self.makers_of_iterators(function))))
+        callers = (caller for name in names for caller in self._outside.callers(name))
+        return tuple(caller for caller in callers if caller.how != "consume")
+
+    def given_outside(self, function: Function, name: str, *, per_step: bool = False) -> Iterator[Given]:
+        """What callers in other files, or those that do so on each step, give as a parameter, as far as they say."""
+        places = function.places
+        callers = self.callers_outside(function)
+        if function.name == "__init__":
+            callers = tuple(self._outside.callers(name_given(function)))
+        for caller in callers:
+            for given in caller.given if not per_step or (caller.per_step and caller.always) else ():
+                at = places[given.at] if 0 <= given.at < len(places) else given.name
+                if at in (name, "*"):
+                    yield given
+
+    def makers_of_iterators(self, function: Function) -> list[Function]:
+        """The `__iter__` of other classes whose objects a loop goes over by a function, their iterators' `__next__`."""
+        return self._makers_of_iterators.get(function, []) if function.name == "__next__" else []
+
+    @cached_property
+    def _makers_of_iterators(self) -> dict[Function, list[Function]]:
+        found: dict[Function, list[Function]] = {}
+        for maker in self._methods_by_name.get("__iter__", ()):
+            given = self._infer.returned(maker)
+            if given.kind == "instance" and given.klass not in (None, maker.owner):
+                if (taken := given.klass.methods.get("__next__")) is not None:
+                    found.setdefault(taken, []).append(maker)
+        return found
+
+    def consumers_outside(self, name: str) -> Iterator[Caller]:
+        """The places in other files that take the elements of a dataset which this file gives them by a name."""
+        return (caller for caller in self._outside.callers(name) if caller.how == "consume")
+
+    def functions_outside(self, nodes: Iterable[cst.CSTNode]) -> set[Function]:
+        """The functions that other files can name through which they may come to run one of `nodes`."""
+        found: set[Function] = set()
+        seen: set[Function] = set()
+        waiting = [*map(self.function_at, nodes)]
+        while waiting:
+            function = waiting.pop()
+            if function is None or function in seen:
+                continue
+            seen.add(function)
+            if name_outside(function):
+                found.add(function)
+            waiting += [function.outer, *map(self.function_at, self.sites(function))]
+            waiting += self.makers_of_iterators(function)
+        return found
+
+    def function_at(self, node: cst.CSTNode) -> Function | None:
+        """The function whose body holds `node`; None at module or class level."""
+        return self._names.scope_of(node).function
+
+    def arguments(self, function: Function, parameter: str) -> list[cst.BaseExpression]:
+        """What the calls in this file pass as `parameter`; empty when one of them hides it."""
+        if self._given is None:
+            return self._passed(function, parameter)
+        known = self._given.get((function, parameter))
+        if known is None:
+            known = self._given[function, parameter] = self._passed(function, parameter)
+        return known
+
+    def _passed(self, function: Function, parameter: str) -> list[cst.BaseExpression]:
+        given: list[cst.BaseExpression] = []
+        position = function.place_of(parameter)
+        default = next((p.default for p in function.parameters if p.name.value == parameter), None)
+        for call in self.sites(function):
+            if callee_name(call) in _RUNS and self._function_argument_of_run(call, function):
+                return self._run_arguments(call, position)
+            if has_stars(call) or self.is_map(call):
+                said = keyword_argument(call, parameter)  # `**others` can't give it as well
+                if said is None or self.is_map(call):
+                    return []
+                given.append(said)
+                continue
+            found: cst.BaseExpression | None
+            if callee_name(call) == "apply" and self._function_argument_of_run(call, function):
+                found = getattr(call.func, "value", None) if position == 0 else default
+            else:
+                found = argument(call, position if position >= 0 else None, parameter) or default
+            if found is not None:  # a call without it would fail
+                given.append(found)
+        return given
+
+    def _function_argument_of_run(self, call: cst.Call, function: Function) -> bool:
+        return bool(call.args) and self._function_argument(call.args[0].value) is function
+
+    @staticmethod
+    def _run_arguments(call: cst.Call, position: int) -> list[cst.BaseExpression]:
+        packed = argument(call, 1, "args")
+        if isinstance(packed, cst.Tuple) and 0 <= position < len(packed.elements):
+            return [packed.elements[position].value]
+        return []

@@ -1,0 +1,265 @@
+"""The classes of a file: what they derive from, what kind of thing they make, and what their instances have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from tflint_perf.analysis.apis.keras_classes import KERAS_BASES
+from tflint_perf.analysis.python.flow import reaching
+from tflint_perf.analysis.python.scopes import At, Binding, Block, Class, Function
+from tflint_perf.analysis.values.bound_values import value_of_binding
+from tflint_perf.analysis.values.values import UNKNOWN, Kind, Value, join
+
+if TYPE_CHECKING:
+    from tflint_perf.analysis.values.infer import Inference
+
+# Behind every statement.
+_END = 1 << 60
+_KERAS_KINDS = frozenset({"model", "layer", "metric", "loss", "optimizer"})
+# These give what was saved of an object.
+_LOADING = frozenset({"tf.saved_model.load", "pickle.load", "joblib.load", "dill.load"})
+_THREADS = frozenset({"threading.Thread", "multiprocessing.Process", "multiprocessing.context.Process"})
+_PLAIN_BASES = _THREADS | {"abc.ABC", "typing.Generic", "typing.NamedTuple", "enum.Enum", "typing.Protocol"}
+
+
+class Classes:
+    """Answers where a class stands among others, and what a name of an instance is."""
+
+    def __init__(self, infer: Inference) -> None:
+        self._infer = infer
+        self._bases: dict[Class, tuple[list[Class], str, bool]] = {}
+        self._bases_outside: dict[Class, list[str]] = {}
+        self._derived: dict[Class, list[Class]] | None = None
+        self._asking: set[Class] = set()
+
+    def forget(self) -> None:
+        """Drop what was worked out before other files could be asked."""
+        self._bases.clear()
+        self._bases_outside.clear()
+        self._derived = None
+
+    # Lineage
+
+    def lineage(self, klass: Class) -> list[Class]:
+        """A class and its bases in this file, nearest first."""
+        return self._ancestry(klass)[0]
+
+    def keras_kind(self, klass: Class) -> str:
+        """ "model", "layer", "metric", "loss", "optimizer", "callback" or "sequence" for classes derived from Keras ones."""
+        return self._ancestry(klass)[1]
+
+    def has_foreign_base(self, klass: Class) -> bool:
+        """Whether a base of the class is defined outside this file (`object` and Keras's own do not count)."""
+        return self._ancestry(klass)[2]
+
+    def _ancestry(self, klass: Class) -> tuple[list[Class], str, bool]:
+        known = self._bases.get(klass)
+        if known is not None:
+            if klass in self._asking:
+                self._infer.cut()
+            return known
+        self._asking.add(klass)
+        self._bases[klass] = ([klass], "", False)
+        line, kind, foreign = [klass], "", False
+        for arg in klass.node.bases:
+            name = self._infer.names.qualified(arg.value)
+            if name in KERAS_BASES:
+                kind = kind or KERAS_BASES[name]
+                continue
+            if name.startswith(("keras.layers.", "keras.metrics.", "keras.losses.", "keras.callbacks.")):
+                kind = kind or name.split(".")[1].removesuffix("s").replace("losse", "loss")
+                continue
+            base = self._infer.value(arg.value)
+            if base.kind == "class" and base.klass is not None and base.klass is not klass:
+                above, kind_above, foreign_above = self._ancestry(base.klass)
+                line = list(dict.fromkeys((*line, *above)))
+                kind, foreign = kind or kind_above, foreign or foreign_above
+            elif base.outside:
+                facts = self._infer.outside.class_facts(base.outside)
+                kind, foreign = kind or facts.keras_kind, foreign or facts.has_foreign_base
+                self._bases_outside.setdefault(klass, []).append(base.outside)
+            elif name not in _PLAIN_BASES and not (
+                isinstance(arg.value, cst.Name) and arg.value.value == "object"
+            ):
+                foreign = True
+        self._asking.discard(klass)
+        self._bases[klass] = line, kind, foreign
+        return self._bases[klass]
+
+    def kind_of_instance(self, klass: Class) -> Kind:
+        """The kind of an object of a class of this file."""
+        kind = self.keras_kind(klass)
+        return kind if kind in _KERAS_KINDS else "instance"  # type: ignore[return-value]
+
+    def instance_of(self, klass: Class) -> Value:
+        """An object of a class of this file."""
+        return Value(self.kind_of_instance(klass), klass=klass)
+
+    def run_of_thread(self, klass: Class) -> Function | None:
+        """The method that starting an object of the class runs, where that is a thread or process."""
+        line = self.lineage(klass)
+        bases = (self._infer.names.dotted(arg.value) for above in line for arg in above.node.bases)
+        if not any(base in _THREADS for base in bases):
+            return None
+        return next((above.methods["run"] for above in line if "run" in above.methods), None)
+
+    def derived(self, klass: Class) -> list[Class]:
+        """The classes of this file that are derived from one, also through others."""
+        if self._derived is None:
+            self._derived = {}
+            for other in self._infer.walk.classes.values():
+                for above in self.lineage(other)[1:]:
+                    self._derived.setdefault(above, []).append(other)
+        return self._derived.get(klass, [])
+
+    # Members
+
+    def overrides(self, node: cst.Attribute) -> Iterator[Function]:
+        """The methods of derived classes in this file that an object's own method may be instead: `self.train_step`."""
+        klass = self._own_class(node)
+        for below in self.derived(klass) if klass is not None else ():
+            if node.attr.value in below.methods:
+                yield below.methods[node.attr.value]
+
+    def _own_class(self, node: cst.Attribute) -> Class | None:
+        """The class of which an object asks itself for something: `self.x` in one of its methods."""
+        function = self._infer.names.scope_of(node).function
+        while function is not None and function.owner is None:
+            function = function.outer
+        if function is None or not isinstance(node.value, cst.Name):
+            return None
+        return function.owner if function.positional[:1] == [node.value.value] else None
+
+    def member(self, base: Value, name: str, use: cst.Attribute | None = None) -> Value | None:
+        """A method or attribute that a class in this file, or a base of it in this file, gives to its instances.
+
+        An attribute read at `use` has a value that reaches this place, when its own method assigns to it.
+        """
+        assert base.klass is not None
+        for klass in self.lineage(base.klass):
+            method = klass.methods.get(name)
+            if method is not None:
+                wrapped = self._wrapped(klass, name)
+                if wrapped is not None:
+                    return wrapped
+                if method.has_decorator("property", "cached_property"):
+                    return self._infer.returned(method)
+                return replace(self._infer.function_value(method), receiver=base)
+            bindings = klass.attributes.get(name)
+            if bindings:
+                seen = self._own_reaching(bindings, use) if use is not None and len(bindings) > 1 else []
+                value = join([value_of_binding(self._infer, binding, klass.scope) for binding in seen])
+                if seen and value.kind not in ("none", "never"):
+                    return value
+                left = self._left_behind(bindings) if len(bindings) > 1 else []
+                value = join([value_of_binding(self._infer, binding, klass.scope) for binding in left])
+                if value.known and value.kind != "none":
+                    return value
+                # What is loaded takes the place of what was made like it.
+                made = [binding for binding in bindings if not self._is_loaded(binding)]
+                return join(
+                    [value_of_binding(self._infer, binding, klass.scope) for binding in made or bindings]
+                )
+            in_body = klass.scope.bindings.get(name)
+            if in_body:
+                return join([value_of_binding(self._infer, binding, klass.scope) for binding in in_body])
+        for path in self.bases_outside(base.klass):
+            inherited = self._infer.outside.member(path + "()", name)
+            if inherited.known or inherited.outside:
+                return inherited
+        return None
+
+    def _is_loaded(self, binding: Binding) -> bool:
+        called = binding.value.func if isinstance(binding.value, cst.Call) else None
+        return called is not None and self._infer.names.qualified(called) in _LOADING
+
+    def of_super(self, node: cst.Attribute) -> Value:
+        """The method of a base that `super().m` is."""
+        function = self._infer.names.scope_of(node).function
+        while function is not None and function.owner is None:
+            function = function.outer
+        klass = function.owner if function is not None else None
+        if klass is None:
+            return UNKNOWN
+        name = node.attr.value
+        for above in self.lineage(klass)[1:]:
+            if name in above.methods:
+                method = self._infer.function_value(above.methods[name])
+                return replace(method, receiver=self.instance_of(klass))
+        members = (self._infer.outside.member(f"{path}()", name) for path in self.bases_outside(klass))
+        return next((value for value in members if value.outside), UNKNOWN)
+
+    def _own_reaching(self, bindings: list[Binding], use: cst.Attribute) -> list[Binding]:
+        """The assignments of the same method that surely give `self.x` its value at `use`; none where others may."""
+        at = self._infer.place(use)
+        function = at.block.function
+        if function is None or function.owner is None or not isinstance(use.value, cst.Name):
+            return []
+        own = [binding for binding in bindings if binding.at.block.function is function]
+        if function.positional[:1] != [use.value.value] or not own:
+            return []
+        entry = Binding(use.attr.value, "param", function.node, None, At(-1, _body_of(at.block)))
+        found = reaching([entry, *own], at)
+        if entry in found or (len(own) < len(bindings) and self._may_reassign(function, found, at)):
+            return []
+        return found
+
+    @staticmethod
+    def _left_behind(bindings: list[Binding]) -> list[Binding]:
+        """What the methods that assign to an attribute leave in it when they end."""
+        by_function: dict[Function | None, list[Binding]] = {}
+        for binding in bindings:
+            by_function.setdefault(binding.at.block.function, []).append(binding)
+        return [
+            binding
+            for function, own in by_function.items()
+            if function is not None
+            for binding in reaching(own, At(_END, _body_of(own[0].at.block)))
+        ]
+
+    def _may_reassign(self, function: Function, found: list[Binding], at: At) -> bool:
+        """Whether another method, which may assign as well, is called between an assignment and the use."""
+        first = min((binding.at.order for binding in found), default=0)
+        return any(
+            isinstance(call.func, cst.Attribute)
+            and isinstance(call.func.value, cst.Name)
+            and call.func.value.value == function.positional[0]
+            and (at.block.loop is not None or first <= self._infer.place(call).order <= at.order)
+            for call in function.calls
+        )
+
+    def bases_outside(self, klass: Class) -> list[str]:
+        """The bases of a class, and of its bases in this file, that other linted files define."""
+        return [path for above in self.lineage(klass) for path in self._bases_outside.get(above, ())]
+
+    def bindings_of(self, node: cst.Attribute) -> list[Binding]:
+        """Where the nearest class of this file that writes to an attribute, as in `self.x = …`, does so."""
+        writing = self.writing_class(node)
+        return writing.attributes[node.attr.value] if writing is not None else []
+
+    def writing_class(self, node: cst.Attribute) -> Class | None:
+        """The nearest class of this file that writes to an attribute, as in `self.x = …`."""
+        klass = self._infer.value(node.value).klass
+        line = self.lineage(klass) if klass is not None else ()
+        return next((above for above in line if node.attr.value in above.attributes), None)
+
+    def _wrapped(self, klass: Class, name: str) -> Value | None:
+        """What `self.m = tf.function(self.m)` or `agent.m = tf.function(agent.m)` makes of a method."""
+        given = [binding.value for binding in klass.attributes.get(name, ()) if binding.value is not None]
+        for expression in (*given, *self._infer.walk.attribute_writes.get(name, ())):
+            if isinstance(expression, cst.Call) and expression.args and self._infer.compiles(expression.func):
+                wrapped = expression.args[0].value
+                if isinstance(wrapped, cst.Attribute) and wrapped.attr.value == name:
+                    return Value("compiled", function=klass.methods[name])
+        return None
+
+
+def _body_of(block: Block) -> Block:
+    """The outermost block of the function that a block belongs to."""
+    while block.parent is not None and block.parent.function is block.function:
+        block = block.parent
+    return block

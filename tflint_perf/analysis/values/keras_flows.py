@@ -1,0 +1,137 @@
+"""Keras's own generators of images, which make batches on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from tflint_perf.analysis.python.scopes import Binding, Function
+from tflint_perf.analysis.python.syntax import callee_name, keyword_argument
+from tflint_perf.analysis.values.infer import Inference
+
+if TYPE_CHECKING:
+    from tflint_perf.analysis.values.calls import CallGraph
+
+# The methods of an `ImageDataGenerator` that give batches.
+FLOWS = frozenset({"flow", "flow_from_directory", "flow_from_dataframe"})
+_GENERATORS = frozenset(
+    {
+        "keras.preprocessing.image.ImageDataGenerator",
+        "keras.legacy.preprocessing.image.ImageDataGenerator",
+        "keras_preprocessing.image.ImageDataGenerator",
+    }
+)
+_DEEPEST = 4
+# Names, helpers and callers are followed no deeper than this on the way from what trains to where a generator is made.
+_LONGEST = 8
+
+
+def is_flow(infer: Inference, call: cst.Call) -> bool:
+    """Whether a call gives what an `ImageDataGenerator` of Keras makes."""
+    return (
+        callee_name(call) in FLOWS
+        and isinstance(call.func, cst.Attribute)
+        and _is_generator(infer, call.func.value, 0)
+    )
+
+
+def _makes_generator(infer: Inference, call: cst.Call) -> bool:
+    return callee_name(call) != "" and infer.names.qualified(call.func) in _GENERATORS
+
+
+def _is_generator(infer: Inference, node: cst.BaseExpression, depth: int) -> bool:
+    match node:
+        case cst.Call() if _makes_generator(infer, node):
+            return True
+        case cst.Call():
+            function = infer.value(node.func).function
+            returned = function.returns if function is not None and depth < _DEEPEST else ()
+            return any(r.value is not None and _is_generator(infer, r.value, depth + 1) for r in returned)
+        case cst.Name() if depth < _DEEPEST:
+            found = infer.bindings_reaching(node)
+            bindings = found[1] if found is not None else []
+        case cst.Attribute() if depth < _DEEPEST:
+            bindings = infer.classes.bindings_of(node)
+        case _:
+            return False
+    return any(
+        binding.value is not None and binding.path == () and _is_generator(infer, binding.value, depth + 1)
+        for binding in bindings
+    )
+
+
+class Makers:
+    """Finds where the generators of images are made that come to an expression: `flow`, and `images` before that."""
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+
+    def of(self, node: cst.BaseExpression) -> Iterator[cst.Call]:
+        """The calls of `ImageDataGenerator` in this file whose batches are taken from an expression."""
+        yield from self._of(node, (), 0)
+
+    def _of(self, node: cst.BaseExpression, path: tuple[int, ...], depth: int) -> Iterator[cst.Call]:
+        if depth > _LONGEST:
+            return
+        match node:
+            case cst.Call() if _makes_generator(self._infer, node):
+                yield node
+            case cst.Call():
+                yield from self._of_call(node, path, depth + 1)
+            case cst.Tuple() | cst.List() if path and path[0] < len(node.elements):
+                yield from self._of(node.elements[path[0]].value, path[1:], depth + 1)
+            case cst.Name():
+                found = self._infer.bindings_reaching(node)
+                for binding in found[1] if found is not None else ():
+                    yield from self._of_binding(binding, path, depth + 1)
+            case cst.Attribute():
+                for binding in self._infer.classes.bindings_of(node):
+                    yield from self._of_binding(binding, path, depth + 1)
+
+    def _of_call(self, call: cst.Call, path: tuple[int, ...], depth: int) -> Iterator[cst.Call]:
+        if callee_name(call) in FLOWS and isinstance(call.func, cst.Attribute):
+            if not path:
+                yield from self._of(call.func.value, (), depth)
+        elif callee_name(call) == "zip":
+            for arg in call.args:
+                yield from self._of(arg.value, (), depth)
+        for function in self._calls.targets(call):
+            yield from self.given_by(function, path, depth)
+
+    def given_by(self, function: Function, path: tuple[int, ...] = (), depth: int = 0) -> Iterator[cst.Call]:
+        """The same of what calling a function gives, or a part of that."""
+        if function.yields:
+            for call in function.calls if not path else ():
+                if callee_name(call) in FLOWS:
+                    yield from self._of(call, (), depth)
+            return
+        for returned in function.returns:
+            if returned.value is not None:
+                yield from self._of(returned.value, path, depth)
+
+    def _of_binding(self, binding: Binding, path: tuple[int, ...], depth: int) -> Iterator[cst.Call]:
+        if binding.path is None:
+            return
+        if binding.kind == "assign" and binding.value is not None:
+            yield from self._of(binding.value, (*binding.path, *path), depth)
+        elif binding.kind == "param" and not path:
+            function = self._infer.names.function_with.get(binding.node)
+            if function is not None:
+                for given in (
+                    *self._calls.arguments(function, binding.name),
+                    *self._by_threads(function, binding),
+                ):
+                    yield from self._of(given, (), depth)
+
+    def _by_threads(self, function: Function, parameter: Binding) -> Iterator[cst.BaseExpression]:
+        """What threads give a function as a parameter: `Thread(target=train, args=(images,))`."""
+        place = function.place_of(parameter.name)
+        for call in self._infer.walk.calls.get("Thread", ()):
+            target, given = keyword_argument(call, "target"), keyword_argument(call, "args")
+            if target is None or self._infer.value(target).function is not function:
+                continue
+            if isinstance(given, cst.Tuple | cst.List) and 0 <= place < len(given.elements):
+                yield given.elements[place].value

@@ -1,0 +1,83 @@
+"""What kind of object a call makes that holds what a model learns or measures, and whether it holds anything."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import libcst as cst
+
+from tflint_perf.analysis.apis.apis import kind_of_call
+from tflint_perf.analysis.python.syntax import argument, is_constant, keyword_argument, last_name
+from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+
+Kind = Literal["variable", "layer", "optimizer", "metric", "loss"]
+
+_KINDS = frozenset({"variable", "layer", "optimizer", "metric", "loss"})
+# Short names of functions: they make no object.
+_FUNCTIONS = frozenset({"MSE", "MAE", "MAPE", "MSLE", "KLD"})
+_SPECS = frozenset({"Input", "InputLayer", "InputSpec", "Layer", "Wrapper"})
+_STATELESS_LAYERS = frozenset(
+    {"Flatten", "Reshape", "Permute", "RepeatVector", "Activation", "ReLU", "LeakyReLU", "ELU", "Softmax", "Concatenate",
+     "Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Dot", "Rescaling", "Resizing", "CenterCrop", "Masking",
+     "Identity", "UnitNormalization"}
+)  # fmt: skip
+_STATELESS_STARTS = ("MaxPool", "AveragePool", "AvgPool", "GlobalMaxPool", "GlobalAveragePool", "GlobalAvgPool", "UpSampling",
+                     "ZeroPadding", "Cropping")  # fmt: skip
+# Layers without weights that draw random numbers, or do what they are told.
+_WITHOUT_WEIGHTS = ("Dropout", "Noise", "Random", "Lambda", "ActivityRegularization", "TimeDistributed")
+# Arguments of an SGD without momentum: nothing in it changes with its steps.
+_OF_PLAIN_SGD = frozenset({"learning_rate", "lr", "name", "clipnorm", "clipvalue", "global_clipnorm"})
+
+
+class MadeKinds:
+    """Answers what a call makes."""
+
+    def __init__(self, infer: Inference) -> None:
+        self._infer = infer
+
+    def kind(self, call: cst.Call) -> Kind | None:
+        """The kind of what a call makes, if it is one of those."""
+        made = self._infer.value(call.func)
+        name = builtin_or_qualified(self._infer, call.func)
+        if made.kind == "class":
+            kind: str = self._infer.value(call).kind
+        elif name:
+            last = name.rpartition(".")[2]
+            if last in _FUNCTIONS or last in _SPECS or not last[:1].isupper():
+                return None
+            kind = kind_of_call(name)
+        else:
+            return None
+        return kind if kind in _KINDS else None  # type: ignore[return-value]
+
+    def is_stateless(self, call: cst.Call, kind: Kind) -> bool:
+        """Whether an object gives the same however often it was used before."""
+        name = builtin_or_qualified(self._infer, call.func)
+        last = name.rpartition(".")[2]
+        if not name:
+            return False
+        match kind:
+            case "loss":
+                return True
+            case "layer":
+                return last in _STATELESS_LAYERS or last.startswith(_STATELESS_STARTS)
+            case "optimizer":
+                return last in ("SGD", "GradientDescentOptimizer") and self._is_plain(call)
+        return False
+
+    def has_weights(self, call: cst.Call) -> bool:
+        """Whether a layer learns something, as far as is known; older versions of Keras drop units, too, without a variable."""
+        name = last_name(call.func)
+        made = self._infer.value(call.func)
+        if made.kind == "class" and made.klass is None:
+            return False  # another file has it
+        return not self.is_stateless(call, "layer") and not any(word in name for word in _WITHOUT_WEIGHTS)
+
+    def _is_plain(self, call: cst.Call) -> bool:
+        keywords = {arg.keyword.value for arg in call.args if arg.keyword is not None}
+        rate = argument(call, 0, "learning_rate") or keyword_argument(call, "lr")
+        if sum(arg.keyword is None for arg in call.args) > 1 or any(arg.star for arg in call.args):
+            return False
+        known = rate is None or is_constant(rate) or self._infer.value(rate).kind == "number"
+        return known and keywords <= _OF_PLAIN_SGD

@@ -1,0 +1,111 @@
+"""Names of what a loop may change in place: by writing to it, or by handing it to code that is not in sight."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tflint_perf.analysis.python.scopes import Function, Loop
+from tflint_perf.analysis.python.syntax import callee_name, descendants
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.mutated_places import CHANGING, name_of_place, places_changed
+from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+
+# They change nothing that they are given.
+_HARMLESS = ("tf.", "keras.", "np.", "math.", "os.", "time.", "datetime.", "logging.", "collections.", "itertools.",
+             "functools.", "tqdm", "wandb.", "mlflow.", "matplotlib.", "json.", "sklearn.metrics.", "copy.", "sys.", "gc.")  # fmt: skip
+_CHANGING = frozenset(
+    {"shuffle", "sort", "fill", "put", "place", "copyto", "putmask", "fill_diagonal", "heappush", "heappop"}
+)
+_BUILTINS = frozenset(
+    ["abs", "all", "any", "bool", "dict", "enumerate", "filter", "float", "format", "getattr", "hasattr", "int", "isinstance",
+     "iter", "len", "list", "map", "max", "min", "next", "print", "range", "repr", "reversed", "round", "set", "slice", "sorted",
+     "str", "sum", "super", "tuple", "type", "zip"]
+)  # fmt: skip
+_READING_METHODS = frozenset(
+    ["all", "any", "append", "argmax", "argmin", "assign", "astype", "copy", "count", "endswith", "evaluate", "extend",
+     "fit", "flatten", "format", "get", "group", "index", "info", "item", "items", "join", "keys", "lower", "max", "mean",
+     "min", "numpy", "predict", "predict_on_batch", "ravel", "replace", "reshape", "result", "save", "set_description",
+     "set_postfix", "split", "squeeze", "startswith", "std", "strip", "sum", "test_on_batch", "to_numpy", "tolist",
+     "train_on_batch", "transpose", "update", "update_state", "values", "write", "gradient", "apply_gradients", "reset_states",
+     "reset_state", "run"]
+)  # fmt: skip
+_OWN_KINDS = frozenset({"model", "layer", "compiled", "optimizer", "metric", "loss", "tape", "dataset", "iterator", "tensor",
+                        "variable", "strategy", "string", "number"})  # fmt: skip
+
+
+class Touched:
+    """Answers what the iterations of a loop may change in place."""
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._by_function: dict[Function, set[str]] = {}
+        self._by_loop: dict[Loop, set[str]] = {}
+
+    def by(self, loop: Loop) -> set[str]:
+        """The last parts of the names of what a loop may change in place: `data` for `self.data`."""
+        known = self._by_loop.get(loop)
+        if known is None:
+            body = loop.node if isinstance(loop.node, cst.CompFor) else loop.node.body
+            known = self._by_loop[loop] = set(self._in_code(body))
+        return known
+
+    def _by(self, function: Function) -> set[str]:
+        known = self._by_function.get(function)
+        if known is None:
+            self._by_function[function] = set()
+            known = self._by_function[function] = set(self._in_code(function.node.body))
+        return known
+
+    def _in_code(self, code: cst.CSTNode) -> Iterator[str]:
+        for node in descendants(code):
+            if node.__class__ not in CHANGING:
+                continue
+            for place in places_changed(node):
+                yield name_of_place(place)
+            if isinstance(node, cst.AugAssign):
+                yield name_of_place(node.target)  # an array changes in place
+            if isinstance(node, cst.Call):
+                yield from self._by_call(node)
+
+    def _by_call(self, call: cst.Call) -> Iterator[str]:
+        targets = self._calls.targets(call)
+        for target in targets:
+            touched = self._by(target)
+            yield from touched
+            if touched & set(target.positional):
+                yield from _names_given(call)
+        if not targets and not self._is_harmless(call):
+            yield from _names_given(call)
+            if isinstance(call.func, cst.Attribute) and callee_name(call) not in _READING_METHODS:
+                yield from _names_in(call.func.value)
+
+    def _is_harmless(self, call: cst.Call) -> bool:
+        name, last = builtin_or_qualified(self._infer, call.func), callee_name(call)
+        if name:
+            return name in _BUILTINS or (name.startswith(_HARMLESS) and not _changes(name))
+        if not isinstance(call.func, cst.Attribute):
+            return self._infer.value(call.func).kind in _OWN_KINDS
+        kind = self._infer.value(call.func.value).kind
+        return kind in _OWN_KINDS or (last not in _CHANGING and (kind == "array" or last in _READING_METHODS))
+
+
+def _changes(name: str) -> bool:
+    """Whether a function of NumPy changes an array that it is given."""
+    return name.startswith("np.") and name.rsplit(".", 1)[1] in _CHANGING
+
+
+def _names_given(call: cst.Call) -> Iterator[str]:
+    for arg in call.args:
+        yield from _names_in(arg.value)
+
+
+def _names_in(node: cst.CSTNode) -> Iterator[str]:
+    for below in descendants(node):
+        if isinstance(below, cst.Attribute):
+            yield below.attr.value
+        elif isinstance(below, cst.Name):
+            yield below.value

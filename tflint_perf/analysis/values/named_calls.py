@@ -1,0 +1,278 @@
+"""What builtins and the functions of TensorFlow, Keras and NumPy give, by their names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from tflint_perf.analysis.apis.apis import kind_of_call
+from tflint_perf.analysis.apis.dataset_apis import DATASET_FUNCTIONS, DATASET_SOURCES
+from tflint_perf.analysis.python.syntax import argument, callee_name, integer, keyword_argument, string
+from tflint_perf.analysis.values.values import (
+    ARRAY,
+    NUMBER,
+    ROWS,
+    TENSOR,
+    UNKNOWN,
+    Stage,
+    Value,
+    element,
+    join,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tflint_perf.analysis.values.infer import Inference
+
+TENSORS = Value("list", element=TENSOR)
+GENERATOR = Value("object", name="np.random.Generator")
+TFDS_BUILDER = Value("object", name="tensorflow_datasets.core.DatasetBuilder")
+_SPLITTING = frozenset({"even_splits", "subsplit"})
+_PAIRS_OF_ARRAYS = Value("tuple", items=(Value("tuple", items=(ARRAY, ARRAY)),) * 2)
+_PROGRESS_BARS = frozenset({"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.std.tqdm", "tqdm.trange",
+                            "fastprogress.progress_bar", "progressbar.progressbar", "rich.progress.track"})  # fmt: skip
+
+
+def minimizes_loss(infer: Inference, call: cst.Call) -> bool:
+    """`optimizer.minimize(loss, variables)`: by an optimizer, or by what nobody knows but asks for a function of the loss
+    and the variables, as TensorFlow 2's optimizers alone do."""
+    loss = argument(call, 0, "loss")
+    if callee_name(call) != "minimize" or not isinstance(call.func, cst.Attribute) or loss is None:
+        return False
+    base = infer.value(call.func.value)
+    is_one = base.kind == "optimizer" or (not base.known and argument(call, 1, "var_list") is not None)
+    return is_one and infer.value(loss).kind in ("function", "compiled")
+
+
+def builtin_or_qualified(infer: Inference, function: cst.BaseExpression) -> str:
+    """The qualified name of what is called; the plain name for a builtin that the file does not redefine."""
+    name = infer.names.qualified(function)
+    if not name and isinstance(function, cst.Name):
+        if infer.names.lookup(function.value, infer.names.scope_of(function)) is None:
+            return function.value
+    return name
+
+
+def value_of_named_call(infer: Inference, call: cst.Call, name: str) -> Value:
+    """What a call of a builtin or an imported function gives."""
+    if name.startswith("tf.data.Dataset.") and name.rsplit(".", 1)[1] in DATASET_SOURCES:
+        return _dataset_from(infer, call, name.rsplit(".", 1)[1])
+    if name in DATASET_FUNCTIONS:
+        return _dataset_from(infer, call, name)
+    if name.startswith("keras.datasets.") and name.endswith(".load_data"):
+        return _PAIRS_OF_ARRAYS
+    handler = _BY_NAME.get(name)
+    if handler is not None:
+        return handler(infer, call)
+    if name in _PROGRESS_BARS or name.endswith(".tqdm") or name == "tqdm":
+        return infer.value(call.args[0].value) if call.args else UNKNOWN
+    kind = kind_of_call(name)
+    if kind == "tensors":
+        return TENSORS
+    if kind in ("tensor", "array"):
+        return Value(kind, name=name, dtype=_dtype_of_call(infer, call, name))  # type: ignore[arg-type]
+    return Value(kind, name=name) if kind else UNKNOWN  # type: ignore[arg-type]
+
+
+def _dtype_of_call(infer: Inference, call: cst.Call, name: str) -> str:
+    """The dtype that a tensor- or array-making call asks for: "float32"; "" when it does not say."""
+    positions = {"tf.cast": 1, "tf.convert_to_tensor": 1, "tf.constant": 1, "tf.zeros": 1, "tf.ones": 1,
+                 "np.array": 1, "np.asarray": 1, "np.zeros": 1, "np.ones": 1, "np.asfarray": 1}  # fmt: skip
+    given = argument(call, positions.get(name), "dtype")
+    if given is not None:
+        return dtype_name(infer, given)
+    if name in ("tf.random.normal", "tf.random.uniform", "tf.zeros", "tf.ones", "tf.random.truncated_normal"):
+        return "float32"
+    if name == "tf.convert_to_tensor" and call.args:
+        return infer.value(call.args[0].value).dtype
+    if name.startswith("np.random.") and name.rsplit(".", 1)[1] in (
+        "rand",
+        "randn",
+        "normal",
+        "uniform",
+        "random",
+    ):
+        return "float64"
+    return ""
+
+
+def dtype_name(infer: Inference, node: cst.BaseExpression) -> str:
+    """ "float32" for `tf.float32`, `np.float32`, `"float32"`; "" for anything else."""
+    name = infer.names.qualified(node)
+    if name.startswith(("tf.", "np.")):
+        return name.rsplit(".", 1)[1]
+    return string(node) or ""
+
+
+def _dataset_from(infer: Inference, call: cst.Call, source: str) -> Value:
+    """A dataset at its source."""
+    inputs: tuple[Value, ...] = ()
+    if source in ("zip", "choose_from_datasets", "sample_from_datasets") and call.args:
+        given = call.args[0].value
+        if isinstance(given, cst.Tuple | cst.List):
+            inputs = tuple(infer.value(element.value) for element in given.elements)
+        elif len(call.args) > 1 or infer.value(given).kind == "dataset":
+            inputs = tuple(infer.value(arg.value) for arg in call.args if arg.keyword is None)
+    return Value("dataset", pipelines=((Stage(source, call, inputs),),))
+
+
+def _first(infer: Inference, call: cst.Call) -> Value:
+    return infer.value(call.args[0].value) if call.args else UNKNOWN
+
+
+def _enumerate(infer: Inference, call: cst.Call) -> Value:
+    counted = _first(infer, call)
+    name = "enumerate" if counted.kind != "tensor" else ROWS
+    return Value("generator", name=name, element=Value("tuple", items=(NUMBER, element(counted))))
+
+
+def _zip(infer: Inference, call: cst.Call) -> Value:
+    if any(arg.star for arg in call.args):
+        return Value("generator", name="zip")
+    zipped = [infer.value(arg.value) for arg in call.args if arg.keyword is None]
+    name = "zip" if any(value.kind in ("dataset", "iterator", "generator") for value in zipped) else ROWS
+    return Value("generator", name=name, element=Value("tuple", items=tuple(map(element, zipped))))
+
+
+def _iter(infer: Inference, call: cst.Call) -> Value:
+    value = _first(infer, call)
+    if value.kind == "dataset":
+        return Value("iterator", pipelines=value.pipelines, element=value.element)
+    return value if value.kind in ("iterator", "generator") else UNKNOWN
+
+
+def _next(infer: Inference, call: cst.Call) -> Value:
+    value = _first(infer, call)
+    return element(value) if value.kind in ("iterator", "generator") else UNKNOWN
+
+
+def _sequence(infer: Inference, call: cst.Call) -> Value:
+    value = _first(infer, call)
+    if not value.known and not call.args:
+        return Value("list")
+    inner = element(value)
+    return Value("list", element=inner if inner.known else None)
+
+
+def _dict(infer: Inference, call: cst.Call) -> Value:
+    if not call.args or any(arg.keyword is None for arg in call.args):
+        return Value("dict")
+    values = tuple(infer.value(arg.value) for arg in call.args)
+    keys = tuple(arg.keyword.value for arg in call.args if arg.keyword is not None)
+    return Value("dict", items=values, keys=keys, element=join(values))
+
+
+def _defaultdict(infer: Inference, call: cst.Call) -> Value:
+    return Value("dict")
+
+
+def _reduced(infer: Inference, call: cst.Call) -> Value:
+    """`sum(losses)`, `max(losses)`: a tensor where tensors are added up or compared."""
+    if len(call.args) != 1:
+        return UNKNOWN
+    return TENSOR if element(_first(infer, call)).kind == "tensor" else UNKNOWN
+
+
+def _compiled(infer: Inference, call: cst.Call) -> Value:
+    given = argument(call, 0, "func") or argument(call, 0, "python_function")
+    return Value("compiled", function=infer.value(given).function if given is not None else None)
+
+
+def _map(infer: Inference, call: cst.Call) -> Value:
+    """`map(np.array, …)`: arrays."""
+    made = kind_of_call(infer.names.qualified(call.args[0].value)) if call.args else ""
+    return Value("generator", name="map", element=ARRAY) if made == "array" else UNKNOWN
+
+
+def _range(infer: Inference, call: cst.Call) -> Value:
+    return Value("generator", name="range", element=NUMBER)
+
+
+def _tf_range(infer: Inference, call: cst.Call) -> Value:
+    return Value("tensor", name="tf.range")
+
+
+def _partial(infer: Inference, call: cst.Call) -> Value:
+    return _first(infer, call)
+
+
+def datasets_of_tfds(infer: Inference, call: cst.Call, at: int) -> Value:
+    """The datasets for the split that a call is given as its argument `at`: of single samples, unless it is given a
+    `batch_size`."""
+    batched = keyword_argument(call, "batch_size")
+    source = "tfds.load(batch_size)" if batched is not None and integer(batched) != 1 else "tfds.load"
+    one = Value("dataset", pipelines=((Stage(source, call),),))
+    split = argument(call, at, "split")
+    return Value("dict", element=one) if split is None else _split(infer, split, one)
+
+
+def _tfds_load(infer: Inference, call: cst.Call) -> Value:
+    datasets = datasets_of_tfds(infer, call, 1)
+    with_info = keyword_argument(call, "with_info")
+    if isinstance(with_info, cst.Name) and with_info.value == "True":
+        return Value("tuple", items=(datasets, Value("object", name="tfds.core.DatasetInfo")))
+    return datasets if with_info is None or isinstance(with_info, cst.Name) else UNKNOWN
+
+
+def _split(infer: Inference, split: cst.BaseExpression, one: Value) -> Value:
+    """What `tfds.load` gives for a split, where it gives `one` dataset for a plain one: several as they are nested."""
+    if isinstance(split, cst.Tuple | cst.List):
+        items = tuple(_split(infer, part.value, one) for part in split.elements)
+        return Value("list", items=items, element=join(items))
+    value = infer.value(split)
+    if value.kind not in ("list", "tuple") and not _gives_splits(infer, split):
+        return one
+    several = tuple(one for _ in value.items) if value.kind in ("list", "tuple") and value.items else None
+    return Value("list", items=several, element=one)
+
+
+def _gives_splits(infer: Inference, node: cst.BaseExpression) -> bool:
+    """Whether an expression, or what a name stands for, makes several splits of one."""
+    found = infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+    made = [b.value for b in found[1] if b.path == ()] if found is not None else [node]
+    return bool(made) and all(
+        isinstance(value, cst.Call) and callee_name(value) in _SPLITTING for value in made
+    )
+
+
+def _convert(infer: Inference, call: cst.Call) -> Value:
+    # On a tensor it gives that same tensor, so an element of a dataset stays one in host memory.
+    return Value(
+        "tensor", name="tf.convert_to_tensor", dtype=_dtype_of_call(infer, call, "tf.convert_to_tensor")
+    )
+
+
+_BY_NAME: dict[str, Callable[[Inference, cst.Call], Value]] = {
+    "enumerate": _enumerate,
+    "zip": _zip,
+    "iter": _iter,
+    "next": _next,
+    "list": _sequence,
+    "tuple": _sequence,
+    "sorted": _sequence,
+    "reversed": _first,
+    "dict": _dict,
+    "collections.OrderedDict": _dict,
+    "collections.defaultdict": _defaultdict,
+    "collections.deque": _sequence,
+    "sum": _reduced,
+    "max": _reduced,
+    "min": _reduced,
+    "map": _map,
+    "range": _range,
+    "tf.range": _tf_range,
+    "tf.function": _compiled,
+    "tf.identity": lambda infer, call: (
+        replace(v, host=False) if (v := _first(infer, call)).kind == "tensor" else TENSOR
+    ),
+    "tf.convert_to_tensor": _convert,
+    "functools.partial": _partial,
+    "tensorflow_datasets.load": _tfds_load,
+    "tensorflow_datasets.builder": lambda infer, call: TFDS_BUILDER,
+    "np.random.default_rng": lambda infer, call: GENERATOR,
+    "np.random.RandomState": lambda infer, call: GENERATOR,
+    "super": lambda infer, call: UNKNOWN,
+}

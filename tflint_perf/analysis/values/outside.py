@@ -1,0 +1,216 @@
+"""What other files say: what imported names stand for there, and who there calls what this file defines.
+
+A value of another file is known by a path: "agents.ddpg.Agent", a call of it "agents.ddpg.Agent()", a method of what
+that gives "agents.ddpg.Agent().learn".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from tflint_perf.analysis.values.values import UNKNOWN, Value
+from tflint_perf.caller import Batch, Caller
+from tflint_perf.records import dataclass
+
+if TYPE_CHECKING:
+    from tflint_perf.analysis.python.scopes import Function
+
+
+# What runs where a loop goes over an object, or asks it for an item.
+RUN_OVER = ("__getitem__", "__iter__", "__next__")
+
+
+@dataclass(frozen=True, slots=True)
+class ClassFacts:
+    """Of a class of another file, what `Classes` knows of the file's own."""
+
+    keras_kind: str = ""
+    has_foreign_base: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """Of a function of another file, what counts where it is given to `Dataset.map`.
+
+    `nature` is that of `stateful`; "" where nothing is known of the function. `product` is that of the function that
+    calling it gives. `elementwise` is how many parameters it has
+    if it gives on a batch what it gives on each element, else 0. `grows` says how it makes elements larger, as `growth`
+    does; "floats" and "scaled floats" of what it makes of bytes alone.
+    """
+
+    nature: str = ""
+    elementwise: int = 0
+    grows: str = ""
+    product: str = ""
+
+
+class Outside(Protocol):
+    """What a model may ask about the other files. `path` is a value's `outside`."""
+
+    def value(self, dotted: str) -> Value:
+        """What a name that this file imports stands for, by its dotted name as it is imported."""
+
+    def member(self, path: str, name: str) -> Value:
+        """A method or attribute of such a value."""
+
+    def called(self, path: str) -> Value:
+        """What calling it gives."""
+
+    def makes(self, path: str) -> bool:
+        """Whether it is, or calling it gives, tensors that the device made."""
+
+    def makes_batches(self, path: str) -> Batch | None:
+        """How it, or what it is a generator or an object of, makes batches on the host; None where it makes none."""
+
+    def gives_batches(self, path: str, part: tuple[int, ...]) -> Batch | None:
+        """How the batches are made that are taken from what calling it gives, or from a part of that."""
+
+    def acts(self, path: str) -> bool:
+        """Whether calling it makes a gradient step or an inference call."""
+
+    def has_step_loop(self, path: str) -> bool:
+        """Whether calling it runs a step loop."""
+
+    def trains(self, path: str) -> bool:
+        """Whether calling it trains a model."""
+
+    def may_train(self, path: str) -> bool:
+        """Whether calling it calls what, by its name, trains an object of which its file does not know the class."""
+
+    def takes(self, path: str) -> tuple[tuple[str, int], ...]:
+        """The parameters whose elements calling it takes into steps as they come, each with its place."""
+
+    def mapped(self, path: str) -> Mapped:
+        """What it does as a function given to `Dataset.map`."""
+
+    def hindrance(self, path: str) -> str:
+        """What stands against tracing what calling it runs, and where; "" where nothing is known to."""
+
+    def class_facts(self, path: str) -> ClassFacts:
+        """What kind of class it is."""
+
+    def callers(self, function: str) -> tuple[Caller, ...]:
+        """Who in other files calls a function of this file: "train_step", "Agent.learn"."""
+
+    def given(self, function: str, parameter: str, place: int) -> Value:
+        """What callers in other files are known to give as a parameter."""
+
+    def methods_sought(self) -> frozenset[str]:
+        """The names of methods of which it is asked who calls them, also of objects that are given as parameters."""
+
+    def module_texts(self, *dotted: str) -> tuple[bytes, ...]:
+        """The texts of the modules that imported names are in, and of all files of the project that these import; none
+        where they are in no file of the project."""
+
+
+class Nothing:
+    """No other files."""
+
+    def value(self, dotted: str) -> Value:
+        """Unknown."""
+        return UNKNOWN
+
+    def member(self, path: str, name: str) -> Value:
+        """Unknown."""
+        return UNKNOWN
+
+    def called(self, path: str) -> Value:
+        """Unknown."""
+        return UNKNOWN
+
+    def makes(self, path: str) -> bool:
+        """No."""
+        return False
+
+    def makes_batches(self, path: str) -> Batch | None:
+        """None."""
+        return None
+
+    def gives_batches(self, path: str, part: tuple[int, ...]) -> Batch | None:
+        """None."""
+        return None
+
+    def acts(self, path: str) -> bool:
+        """No."""
+        return False
+
+    def has_step_loop(self, path: str) -> bool:
+        """No."""
+        return False
+
+    def trains(self, path: str) -> bool:
+        """No."""
+        return False
+
+    def may_train(self, path: str) -> bool:
+        """No."""
+        return False
+
+    def takes(self, path: str) -> tuple[tuple[str, int], ...]:
+        """None."""
+        return ()
+
+    def mapped(self, path: str) -> Mapped:
+        """Nothing known."""
+        return Mapped()
+
+    def hindrance(self, path: str) -> str:
+        """Nothing."""
+        return ""
+
+    def class_facts(self, path: str) -> ClassFacts:
+        """Nothing known."""
+        return ClassFacts()
+
+    def callers(self, function: str) -> tuple[Caller, ...]:
+        """Nobody."""
+        return ()
+
+    def given(self, function: str, parameter: str, place: int) -> Value:
+        """Unknown."""
+        return UNKNOWN
+
+    def methods_sought(self) -> frozenset[str]:
+        """None."""
+        return frozenset()
+
+    def module_texts(self, *dotted: str) -> tuple[bytes, ...]:
+        """None."""
+        return ()
+
+
+NOTHING = Nothing()
+
+
+def name_given(function: Function) -> str:
+    """The name by which other files give a function its arguments; of a constructor, that of its class comes first."""
+    owner = function.owner
+    if function.name == "__init__" and owner is not None and owner.function is None:
+        return f"{owner.name}.__init__"
+    return name_outside(function)
+
+
+def name_called(function: Function) -> str:
+    """The name by which other files run a function: as `name_outside` has it, and "Class.__call__" of an object's."""
+    owner = function.owner
+    if function.name == "__call__" and owner is not None and owner.function is None:
+        return f"{owner.name}.__call__"
+    return name_outside(function)
+
+
+def name_outside(function: Function) -> str:
+    """The name by which other files may reach a function: "f", "Class.method", and "make>step" of what `make` defines and
+    returns; "" where they can't."""
+    # Whoever makes or calls an object runs the others, and that is seldom per step.
+    if function.name.startswith("__") and function.name not in RUN_OVER:
+        return ""
+    if function.owner is not None:
+        within_reach = function.owner.function is None and function.owner.scope.parent is not None
+        return f"{function.owner.name}.{function.name}" if within_reach else ""
+    # `main` is the program's, which runs once.
+    if function.name in ("<lambda>", "main"):
+        return ""
+    if function.outer is not None:
+        maker = name_outside(function.outer) if function.is_returned else ""
+        return f"{maker}>{function.name}" if maker else ""
+    return function.name

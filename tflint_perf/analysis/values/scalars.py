@@ -1,0 +1,138 @@
+"""Which tensors are scalars: losses and metrics, as opposed to batches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import libcst as cst
+
+from tflint_perf.analysis.python.reach import remembered
+from tflint_perf.analysis.python.scopes import Binding, Function
+from tflint_perf.analysis.python.syntax import callee_name, keyword_argument, string
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+
+_REDUCTIONS = re.compile(
+    r"tf\.(math\.)?(reduce_\w+|norm|global_norm)|tf\.linalg\.(global_)?norm|tf\.(math\.)?add_n"
+)
+# Ops that give what their arguments are.
+_ELEMENTWISE = re.compile(
+    r"tf\.(math\.)?(cast|sqrt|exp|log|abs|square|stop_gradient|identity|negative|maximum|minimum|add|subtract|"
+    r"multiply|divide|pow|sigmoid|clip_by_value|constant|convert_to_tensor)"
+)
+_USUAL_NAMES = re.compile(
+    r"loss|acc(uracy)?(_|$)|error|metric|reward|score|perplexity|entropy|norm(_|$)|elbo|mse|mae", re.I
+)
+_DEEPEST = 12
+
+
+class Scalars:
+    """Answers whether an expression is a scalar."""
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+
+    def is_scalar(self, node: cst.BaseExpression) -> bool | None:
+        """True or False where the code shows it, None where it does not."""
+        return self._ask(node, (), 0)
+
+    def may_be_scalar(self, node: cst.BaseExpression) -> bool:
+        """Whether a value is a scalar, or goes by the name of one (`loss`, `accuracy`) and nothing says otherwise."""
+        known = self.is_scalar(node)
+        if known is not None:
+            return known
+        return bool(_USUAL_NAMES.search(_name(node)))
+
+    @remembered
+    def _ask(self, node: cst.BaseExpression, path: tuple[int, ...], depth: int) -> bool | None:
+        """Whether the part of `node` that `path` leads to is a scalar."""
+        if depth > _DEEPEST:
+            return None
+        match node:
+            case cst.Tuple() | cst.List() if path and path[0] < len(node.elements):
+                return self._ask(node.elements[path[0]].value, path[1:], depth + 1)
+            case cst.Integer() | cst.Float():
+                return True
+            case cst.Name():
+                found = self._infer.bindings_reaching(node)
+                bindings = found[1] if found is not None else []
+                return _all(self._of_binding(b, path, depth) for b in bindings if b.kind != "augment")
+            case cst.Call():
+                return self._of_call(node, path, depth)
+            case cst.BinaryOperation():
+                return _all([self._ask(node.left, (), depth + 1), self._ask(node.right, (), depth + 1)])
+            case cst.UnaryOperation():
+                return self._ask(node.expression, (), depth + 1)
+        return None
+
+    def _of_binding(self, binding: Binding, path: tuple[int, ...], depth: int) -> bool | None:
+        if binding.path is None or binding.value is None:
+            return None
+        if binding.kind in ("for", "comprehension"):
+            return False if self._infer.value(binding.value).kind in ("dataset", "iterator") else None
+        return (
+            self._ask(binding.value, (*binding.path, *path), depth + 1) if binding.kind == "assign" else None
+        )
+
+    def _of_call(self, call: cst.Call, path: tuple[int, ...], depth: int) -> bool | None:
+        name = self._infer.names.qualified(call.func)
+        if name:
+            return self._of_op(call, name, depth)
+        targets = self._calls.targets(call)
+        if targets:
+            return _all(self._of_function(target, path, depth) for target in targets)
+        kind = self._infer.value(call.func).kind
+        if kind in ("model", "layer"):
+            return False
+        if kind == "loss":
+            return True if not self._is_unreduced(call.func) else None
+        if kind == "metric":
+            return True
+        if isinstance(call.func, cst.Attribute):
+            base = self._infer.value(call.func.value).kind
+            if callee_name(call) == "reduce" and base == "strategy":
+                return True
+            return True if callee_name(call) == "result" and base == "metric" else None
+        return None
+
+    def _of_op(self, call: cst.Call, name: str, depth: int) -> bool | None:
+        if _REDUCTIONS.fullmatch(name):
+            return True if len(call.args) == 1 else None
+        if _ELEMENTWISE.fullmatch(name):
+            return _all(self._ask(arg.value, (), depth + 1) for arg in call.args if arg.keyword is None)
+        if name.startswith(("keras.losses.", "tf.nn.", "tf.random.")) and callee_name(call)[:1].islower():
+            return False
+        return None
+
+    def _of_function(self, function: Function, path: tuple[int, ...], depth: int) -> bool | None:
+        return _all(self._ask(r.value, path, depth + 1) for r in function.returns if r.value is not None)
+
+    def _is_unreduced(self, func: cst.BaseExpression) -> bool:
+        """Whether a loss object was told to give one value a sample: `reduction="none"`."""
+        found = self._infer.bindings_reaching(func) if isinstance(func, cst.Name) else None
+        return found is None or any(
+            isinstance(b.value, cst.Call) and keyword_argument(b.value, "reduction") is not None
+            for b in found[1]
+        )
+
+
+def _name(node: cst.BaseExpression) -> str:
+    """What a value goes by: its name, its attribute's, or the key that it has in a dict."""
+    match node:
+        case cst.Attribute():
+            return node.attr.value
+        case cst.Name():
+            return node.value
+        case cst.Subscript(slice=[cst.SubscriptElement(cst.Index(key))]):
+            return string(key) or ""
+    return ""
+
+
+def _all(answers: Iterable[bool | None]) -> bool | None:
+    """True when all are, False when one is known not to be."""
+    found = list(answers)
+    if False in found:
+        return False
+    return True if found and None not in found else None

@@ -1,0 +1,221 @@
+"""Kinds of values, how two that may stand in one place are joined, and what iterating and computing make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Literal
+
+import libcst as cst
+
+from tflint_perf.analysis.python.scopes import Class, Function
+from tflint_perf.records import dataclass
+
+Kind = Literal[
+    "unknown", "never", "none", "number", "string", "list", "tuple", "dict", "array", "tensor", "variable",
+    "dataset", "iterator", "generator", "model", "layer", "optimizer", "metric", "loss", "tape", "session",
+    "compiled", "function", "class", "instance", "strategy", "object",
+]  # fmt: skip
+
+# More alternatives than this in one place are too many to say anything about.
+_MOST_PIPELINES = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What another file says of a dataset that comes from there by `path`: how far ahead its elements are made, what
+    they are, and how they were made large, in the words of `prefetching`, `batching` and `growth`."""
+
+    path: str
+    ready: str = "unknown"
+    elements: str = "unknown"
+    large: str = ""
+
+
+# What gives the elements of a pipeline.
+STREAMS = ("dataset", "iterator")
+# Of a parameter, nothing is known but what is done to it.
+NOWHERE = Origin("")
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One step of an input pipeline: the source or a `Dataset` method, with the call that adds it.
+
+    `inputs` holds the datasets that `zip`, `concatenate` and their kin take. With an `origin`, it stands for all
+    that another file does, and its call is in no tree.
+    """
+
+    name: str
+    call: cst.Call
+    inputs: tuple[Value, ...] = ()
+    origin: Origin | None = None
+
+
+Pipeline = tuple[Stage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What is known of a value.
+
+    `name` is the qualified name of the class or function that made it, `dtype` a tensor's or array's type as
+    TensorFlow names it. `items` are a tuple's or list's parts, or a dict's values in the order of `keys`;
+    `element` is what iterating gives, or what a dict holds. `host` marks
+    a value in host memory: an element of a dataset, until an op on the device makes something of it.
+    `pipelines` are the ways in which a dataset may have been built; each begins with its source. `outside` is
+    the path of a function or class of another linted file: that is what a value is, or what it is an instance of.
+    """
+
+    kind: Kind
+    name: str = ""
+    dtype: str = ""
+    items: tuple[Value, ...] | None = None
+    element: Value | None = None
+    host: bool = False
+    pipelines: tuple[Pipeline, ...] = ()
+    function: Function | None = None
+    klass: Class | None = None
+    keys: tuple[str, ...] = ()
+    # The instance that a bound method belongs to.
+    receiver: Value | None = None
+    outside: str = ""
+
+    @property
+    def known(self) -> bool:
+        """Whether anything is known of the value."""
+        return self.kind not in ("unknown", "never")
+
+    def every_pipeline_has(self, *stages: str) -> bool:
+        """Whether one of `stages` occurs however this dataset was built."""
+        return bool(self.pipelines) and all(any(has_stage(p, s) for s in stages) for p in self.pipelines)
+
+    def some_pipeline_has(self, *stages: str) -> bool:
+        """Whether one of `stages` may occur in the building of this dataset."""
+        return any(has_stage(p, s) for p in self.pipelines for s in stages)
+
+
+def has_stage(pipeline: Pipeline, name: str) -> bool:
+    """Whether a pipeline, or one that flows into it, has the stage."""
+    return any(
+        stage.name == name or any(given.some_pipeline_has(name) for given in stage.inputs)
+        for stage in pipeline
+    )
+
+
+# The name of a generator of the rows of tensors, several at a time or counted: `zip(outputs, labels)`.
+ROWS = "rows"
+UNKNOWN = Value("unknown")
+NEVER = Value("never")
+NONE = Value("none")
+NUMBER = Value("number")
+STRING = Value("string")
+TENSOR = Value("tensor")
+ARRAY = Value("array")
+_HOST_ELEMENT = Value("tensor", host=True)
+_NO_CALL = cst.Call(cst.Name("elsewhere"))
+
+
+def stream_from(origin: Origin, kind: Kind = "dataset") -> Value:
+    """A dataset, or the iterator of one, that another file or a caller out of sight makes."""
+    return Value(kind, pipelines=((Stage("elsewhere", _NO_CALL, origin=origin),),))
+
+
+def is_stream(value: Value) -> bool:
+    """Whether a value is a dataset, or an iterator of one that gives its elements as they are."""
+    return value.kind == "dataset" or (
+        value.kind == "iterator" and bool(value.pipelines) and value.element is None
+    )
+
+
+def join(values: Iterable[Value]) -> Value:
+    """What is known of a value that is one of `values`: what they have in common.
+
+    `None` and values that are still being worked out say nothing against the others.
+    """
+    result: Value | None = None
+    saw_none = False
+    for value in values:
+        if value.kind == "never":
+            continue
+        if value.kind == "none":
+            saw_none = True
+            continue
+        result = value if result is None else _join_two(result, value)
+        if result.kind == "unknown" and not result.outside:
+            return UNKNOWN
+    if result is not None:
+        return result
+    return NONE if saw_none else UNKNOWN
+
+
+def _join_two(one: Value, other: Value) -> Value:
+    if one is other or one == other:
+        return one
+    if one.kind != other.kind:
+        return UNKNOWN
+    match one.kind:
+        case "dataset" | "iterator":
+            pipelines = tuple(dict.fromkeys((*one.pipelines, *other.pipelines)))
+            if not one.pipelines or not other.pipelines or len(pipelines) > _MOST_PIPELINES:
+                pipelines = ()
+            return replace(one, pipelines=pipelines, element=_join_optional(one.element, other.element))
+        case "tuple" if one.items is not None and other.items is not None:
+            # Whoever takes the third part has got the longer one.
+            shorter, longer = sorted((one.items, other.items), key=len)
+            joined = tuple(_join_two(a, b) for a, b in zip(shorter, longer, strict=False))
+            return Value("tuple", items=(*joined, *longer[len(shorter) :]))
+        case "function" | "compiled" | "class" | "instance":
+            same = (
+                one.function is other.function
+                and one.klass is other.klass
+                and one.name == other.name
+                and one.outside == other.outside
+            )
+            return one if same else Value(one.kind) if one.kind in ("function", "compiled") else UNKNOWN
+    return Value(
+        one.kind,
+        name=one.name if one.name == other.name else "",
+        dtype=one.dtype if one.dtype == other.dtype else "",
+        element=_join_optional(one.element, other.element),
+        host=one.host and other.host,
+        klass=one.klass if one.klass is other.klass else None,
+        outside=one.outside if one.outside == other.outside else "",
+    )
+
+
+def _join_optional(one: Value | None, other: Value | None) -> Value | None:
+    return None if one is None or other is None else _join_two(one, other)
+
+
+def element(value: Value) -> Value:
+    """What iterating over a value gives."""
+    if value.kind == "dict":
+        return STRING if value.keys else UNKNOWN
+    if value.element is not None:
+        return value.element
+    match value.kind:
+        case "dataset" | "iterator":
+            return _HOST_ELEMENT
+        case "tensor" | "array":
+            return replace(value, items=None, name="")
+        case "list" | "tuple" if value.items:
+            return join(value.items)
+    return UNKNOWN
+
+
+def arithmetic(left: Value, right: Value) -> Value:
+    """What computing with two values gives."""
+    kinds = {left.kind, right.kind}
+    if kinds & {"tensor", "variable"}:
+        other = right if left.kind in ("tensor", "variable") else left
+        dtype = left.dtype if left.kind in ("tensor", "variable") else right.dtype
+        # A dataset's element stays a host value only until it is computed with.
+        return Value("tensor", dtype=dtype if other.kind in ("tensor", "number", "variable") else "")
+    if "array" in kinds and "unknown" not in kinds:
+        return Value("array")
+    if kinds == {"number"}:
+        return NUMBER
+    if "string" in kinds:
+        return STRING
+    return UNKNOWN
