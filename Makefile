@@ -52,7 +52,7 @@ docs: $(MKDOCS)
 
 rule: $(INSTALLED)
 	@test -n '$(CODE)' && test -n '$(NAME)' || { echo 'say which: make rule CODE=TFP512 NAME=some-name' >&2; exit 2; }
-	@$(BIN)/python -m tflint_perf.scaffold '$(CODE)' '$(NAME)'
+	@$(BIN)/python -m tflint_perf.cli.scaffold '$(CODE)' '$(NAME)'
 
 hunt: $(TOOLS) $(TENSORFLOW)
 	$(BIN)/python -m tests.hunt $(HUNT)

@@ -27,11 +27,11 @@ from measure import all_rules_on
 from table import Table, ratio, seconds
 from timing import RSS_UNIT
 
-from tflint_perf.keys import Format
+from tflint_perf.config.keys import Format
 
 if TYPE_CHECKING:
-    from tflint_perf.project import FileResult
-    from tflint_perf.settings import Settings
+    from tflint_perf.config.settings import Settings
+    from tflint_perf.project.linting import FileResult
 
 MOST = 1.5
 # Who takes longer than this for one size has been found out.
@@ -107,7 +107,7 @@ def measure(kind: str, size: int, how: str) -> dict[str, Any]:
 
 
 def linted(paths: list[Path], folder: Path, how: str) -> dict[str, Any]:
-    from tflint_perf.project import lint_files
+    from tflint_perf.project.linting import lint_files
     from tflint_perf.records import make_nodes_quickly
 
     make_nodes_quickly()  # as the command does
@@ -149,7 +149,7 @@ def shown(results: list[FileResult], settings: Settings, form: Format) -> float:
 
 def warm_up(folder: Path) -> None:
     """Lint all ordinary scripts, so that all is imported."""
-    from tflint_perf.project import lint_files
+    from tflint_perf.project.linting import lint_files
 
     paths = []
     for name, text in ordinary(len(scripts())).items():

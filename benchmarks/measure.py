@@ -16,8 +16,8 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
-from tflint_perf.catalogue import catalogue
-from tflint_perf.settings import Settings
+from tflint_perf.config.settings import Settings
+from tflint_perf.lint.catalogue import catalogue
 
 
 def all_rules_on() -> Settings:
@@ -29,7 +29,7 @@ def parse(paths: list[Path], settings: Settings) -> dict[str, Any]:
     """Read, screen, and parse what passes: what a linter on libcst cannot do without."""
     import libcst
 
-    from tflint_perf.screen import passes
+    from tflint_perf.lint.screen import passes
 
     start = process_time()
     contents = [path.read_bytes() for path in paths]
@@ -69,7 +69,7 @@ def bare(paths: list[Path], settings: Settings) -> dict[str, Any]:
 
 def check(paths: list[Path], settings: Settings) -> dict[str, Any]:
     """Lint, as the command does in one process."""
-    from tflint_perf.project import lint_files
+    from tflint_perf.project.linting import lint_files
 
     start = process_time()
     results = list(lint_files(paths, settings, jobs=1))

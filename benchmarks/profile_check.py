@@ -28,22 +28,22 @@ INTERVAL = 0.001
 DEEPEST = 20_000
 # The first stage that has a frame on the stack gets the time; folders and files as they stand in a path.
 STAGES = (
-    ("suppress", ("tflint_perf/suppress.py",)),
-    ("positions and edits", ("tflint_perf/positions.py", "tflint_perf/edit/")),
+    ("suppress", ("tflint_perf/lint/suppress.py",)),
+    ("positions and edits", ("tflint_perf/text/positions.py", "tflint_perf/edit/")),
     ("model", ("tflint_perf/analysis/",)),
     ("parse", ("/libcst/_parser/", "/libcst/_nodes/", "/libcst/native", "tflint_perf/abstract/", "/ast.py")),
     (
         "other files",
         (
-            "tflint_perf/modules.py",
-            "tflint_perf/summaries.py",
-            "tflint_perf/resolve.py",
-            "tflint_perf/linked.py",
+            "tflint_perf/project/modules.py",
+            "tflint_perf/project/summaries.py",
+            "tflint_perf/config/resolve.py",
+            "tflint_perf/project/linked.py",
         ),
     ),
-    ("screen", ("tflint_perf/screen.py",)),
-    ("source", ("tflint_perf/source.py", "tflint_perf/notebook.py")),
-    ("reading", ("/pathlib", "tflint_perf/files.py")),
+    ("screen", ("tflint_perf/lint/screen.py",)),
+    ("source", ("tflint_perf/text/source.py", "tflint_perf/text/notebook.py")),
+    ("reading", ("/pathlib", "tflint_perf/text/files.py")),
 )
 MODEL = "tflint_perf/analysis/"
 OTHER = "other"

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from click.testing import CliRunner
 
-from tflint_perf.cli import COMMANDS, tflint_perf
-from tflint_perf.keys import KEYS, Key
+from tflint_perf.cli.commands import COMMANDS, tflint_perf
+from tflint_perf.config.keys import KEYS, Key
 
 _WIDTH = 96
 

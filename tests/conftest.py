@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.commandline import SLOW, CommandLine
-from tflint_perf import evidence
+from tflint_perf.lint import evidence
 
 
 @pytest.fixture(autouse=True, scope="session")

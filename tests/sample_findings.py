@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tflint_perf.config.settings import Settings
 from tflint_perf.finding import Edit, Finding, Fix, Place
 from tflint_perf.report import Entry, Outcome, render
 from tflint_perf.report.style import Style
-from tflint_perf.settings import Settings
 
 SETTINGS = Settings(Path("/p"), frozenset(), fixable=frozenset({"TFP406", "TFP404"}))
 GC = Finding(

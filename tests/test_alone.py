@@ -20,7 +20,7 @@ from tests.commandline import BROKEN, CLEAN, SLOW, CommandLine
 from tests.notebooks import notebook
 from tflint_perf import check_source, settings_of
 from tflint_perf.problems import ConfigError
-from tflint_perf.project import FileResult
+from tflint_perf.project.linting import FileResult
 
 ROOT = Path(__file__).parent.parent
 SCRIPTS = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "fixtures").glob("TFP*/slow.py"))]

@@ -12,8 +12,8 @@ import pytest
 
 from tests.commandline import CLEAN, FIXED, GC_FINDING, SLOW, CommandLine
 from tests.rights import as_nobody
-from tflint_perf import check
-from tflint_perf import run as run_module
+from tflint_perf.cli import run as run_module
+from tflint_perf.lint import check
 
 MARK = b"\xef\xbb\xbf"
 # A file that is well, last in the order, so that its finding shows that the run went on.

@@ -14,12 +14,14 @@ from pathlib import Path
 import pytest
 
 from tests.rights import as_nobody
-from tflint_perf import check, clean, project
-from tflint_perf.cache import NAME, Cache, version
-from tflint_perf.keys import FORMATS
-from tflint_perf.project import FileResult, lint_files
-from tflint_perf.settings import Settings
-from tflint_perf.surroundings import Surroundings
+from tflint_perf.cli import clean
+from tflint_perf.config.keys import FORMATS
+from tflint_perf.config.settings import Settings
+from tflint_perf.lint import check
+from tflint_perf.project import linting as project
+from tflint_perf.project.cache import NAME, Cache, version
+from tflint_perf.project.linting import FileResult, lint_files
+from tflint_perf.project.surroundings import Surroundings
 
 CODES = frozenset({"TFP001", "TFP406"})
 SLOW = """\
@@ -77,7 +79,7 @@ PLACE = Path(NAME)
 @pytest.fixture(params=[1, 1_000], ids=["imports known", "imports not known"])
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Settings:
     """The settings of a project, linted as if it were of many files, and of few."""
-    monkeypatch.setattr("tflint_perf.project._MANY", request.param)
+    monkeypatch.setattr("tflint_perf.project.linting._MANY", request.param)
     monkeypatch.chdir(tmp_path)
     Path("pyproject.toml").touch()
     return Settings(root=tmp_path, rules=CODES, fixable=CODES)
@@ -184,7 +186,7 @@ def test_a_file_of_many_that_nobody_called_is_asked_about_alone(
 ) -> None:
     paths = write(step=STEP)
     assert found(lint(paths, settings)) == [("step.py", [])]
-    monkeypatch.setattr("tflint_perf.project._MANY", 1_000)
+    monkeypatch.setattr("tflint_perf.project.linting._MANY", 1_000)
     write(loop=LOOP)
     assert found(lint(paths, settings)) == [("step.py", ["TFP406"])]
 

@@ -7,12 +7,12 @@ from textwrap import dedent
 
 import pytest
 
-from tflint_perf import check
-from tflint_perf.asking import InternalError
-from tflint_perf.check import check_source
-from tflint_perf.project import FileResult, Neighbours, lint_files
-from tflint_perf.settings import Settings
-from tflint_perf.source import Source
+from tflint_perf.config.settings import Settings
+from tflint_perf.lint import check
+from tflint_perf.lint.asking import InternalError
+from tflint_perf.lint.check import check_source
+from tflint_perf.project.linting import FileResult, Neighbours, lint_files
+from tflint_perf.text.source import Source
 
 RULES = frozenset({"TFP101", "TFP202", "TFP406"})
 STEP = """
@@ -59,7 +59,7 @@ AGENT = """
 @pytest.fixture(params=[1, 1_000], ids=["imports known", "imports not known"])
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
     """The folder of a project, linted as if it were of many files, and of few."""
-    monkeypatch.setattr("tflint_perf.project._MANY", request.param)
+    monkeypatch.setattr("tflint_perf.project.linting._MANY", request.param)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pyproject.toml").touch()
     return tmp_path
@@ -1148,7 +1148,7 @@ def test_a_method_of_what_is_given_as_a_parameter_is_called(
 
 
 def test_many_files_are_looked_through_in_several_processes(tmp_path: Path) -> None:
-    from tflint_perf.callers import callers_of
+    from tflint_perf.project.callers import callers_of
 
     (tmp_path / "step.py").write_text(dedent(STEP))
     loop = "from step import train_step\nfor i in range(9):\n    train_step(i, {})\n"

@@ -8,9 +8,9 @@ from textwrap import dedent
 import pytest
 
 from tests.notebooks import cell, notebook
-from tflint_perf.code import code_of
-from tflint_perf.project import lint_files
-from tflint_perf.settings import Settings
+from tflint_perf.config.settings import Settings
+from tflint_perf.project.linting import lint_files
+from tflint_perf.text.code import code_of
 
 AGENT = """
     import numpy as np

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.commandline import CommandLine
-from tflint_perf.catalogue import catalogue
-from tflint_perf.cli import COMMANDS, expand, with_command
-from tflint_perf.keys import KEYS
+from tflint_perf.cli.commands import COMMANDS, expand, with_command
+from tflint_perf.config.keys import KEYS
+from tflint_perf.lint.catalogue import catalogue
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_an_interrupt_is_quiet_and_exits_with_130(
     def interrupt(folder: Path, named: str | None) -> str:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tflint_perf.clean.remove_cache", interrupt)
+    monkeypatch.setattr("tflint_perf.cli.clean.remove_cache", interrupt)
     ran = tflint_perf("clean")
     assert (ran.code, ran.out, ran.err.strip()) == (130, "", "")
 
@@ -223,7 +223,7 @@ def test_our_own_failure_is_one_line_and_exit_code_2(
     def fail(folder: Path, named: str | None) -> str:
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr("tflint_perf.clean.remove_cache", fail)
+    monkeypatch.setattr("tflint_perf.cli.clean.remove_cache", fail)
     ran = tflint_perf("clean")
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith(

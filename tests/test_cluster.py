@@ -26,7 +26,7 @@ if find_spec("distributed") is None:
 
 ROOT = Path(__file__).parent.parent
 PATIENCE = 120
-MAIN = "from tflint_perf.cli import main; main()"
+MAIN = "from tflint_perf.cli.commands import main; main()"
 # A step whose caller is in another file.
 STEP = """\
 import gc
@@ -187,7 +187,7 @@ def test_a_worker_that_is_killed_on_the_way_changes_nothing(empty: Cluster, code
     empty.wait_for(2)
     killing = f"""
 import os, signal
-from tflint_perf.cluster import Dask
+from tflint_perf.project.cluster import Dask
 
 real = Dask.lint
 
@@ -213,7 +213,9 @@ Dask.lint = lint
 DYING = """\
 import os
 
-from tflint_perf import cluster, project
+from tflint_perf.project import cluster
+
+from tflint_perf.project import linting as project
 
 
 def lint_file(job, *rest):
@@ -296,7 +298,7 @@ def test_a_worker_with_another_version_is_told(
 
 def test_a_worker_that_comes_later_with_another_version_says_so(cluster: Cluster) -> None:
     program = (
-        "import sys; from distributed import Client; from tflint_perf.cluster import lint_there; "
+        "import sys; from distributed import Client; from tflint_perf.project.cluster import lint_there; "
         "print(Client(sys.argv[1]).submit(lint_there, '0.0.9 (x)', b'').result())"
     )
     command = [sys.executable, "-c", program, cluster.address]

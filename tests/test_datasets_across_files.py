@@ -7,8 +7,8 @@ from textwrap import dedent
 
 import pytest
 
-from tflint_perf.project import lint_files
-from tflint_perf.settings import Settings
+from tflint_perf.config.settings import Settings
+from tflint_perf.project.linting import lint_files
 
 RULES = frozenset({"TFP501", "TFP502", "TFP503", "TFP505"})
 MODEL = """

@@ -37,10 +37,10 @@ from tests.documented import (
     shell,
     write,
 )
-from tflint_perf.catalogue import catalogue
-from tflint_perf.cli import COMMANDS, tflint_perf, with_command
-from tflint_perf.config import toml_of
-from tflint_perf.schema import config_schema
+from tflint_perf.cli.commands import COMMANDS, tflint_perf, with_command
+from tflint_perf.config.reading import toml_of
+from tflint_perf.config.schema import config_schema
+from tflint_perf.lint.catalogue import catalogue
 
 REGISTRY = "installs from the registry"
 IN_THE_WHEEL_S_TEST = "tests/test_wheel.py follows the page in a new environment"

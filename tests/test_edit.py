@@ -11,8 +11,8 @@ import pytest
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.syntax import descendants
 from tflint_perf.edit import Edit, Editor
-from tflint_perf.positions import Positions
-from tflint_perf.source import Source
+from tflint_perf.text.positions import Positions
+from tflint_perf.text.source import Source
 
 Node = TypeVar("Node", bound=cst.CSTNode)
 Make = Callable[[Editor], "Edit | list[Edit]"]

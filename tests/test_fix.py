@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tflint_perf import check
+from tflint_perf.config.settings import Settings
 from tflint_perf.finding import Edit, Finding, Fix
-from tflint_perf.fix import Fixed, fix_source
-from tflint_perf.registry import all_rules
-from tflint_perf.settings import Settings
-from tflint_perf.source import Source
+from tflint_perf.lint import check
+from tflint_perf.lint.fix import Fixed, fix_source
+from tflint_perf.lint.registry import all_rules
+from tflint_perf.text.source import Source
 
 CODES = frozenset({"TFP001", "TFP101", "TFP105", "TFP301"})
 SETTINGS = Settings(root=Path(), rules=CODES, fixable=CODES)

@@ -234,7 +234,7 @@ def test_a_file_that_is_not_about_tensorflow_costs_no_import_of_libcst(project: 
     program = (
         "import sys\nfrom flake8.main.cli import main\n"
         "code = main(['--select=TFP', 'train.py'])\n"
-        "print(code, 'tflint_perf.flake8' in sys.modules, 'tflint_perf.project' in sys.modules, 'libcst' in sys.modules)"
+        "print(code, 'tflint_perf.flake8' in sys.modules, 'tflint_perf.project.linting' in sys.modules, 'libcst' in sys.modules)"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=project.folder, capture_output=True, text=True, check=True
@@ -253,7 +253,7 @@ def test_rules_of_other_packages_count(tmp_path: Path, body: str, told: list[str
     site = Site(tmp_path / "site", tmp_path)
     site.install("acme", {"found.py": RULE.format(code="ACM101", name="call-found", top="", body=body)})
     (tmp_path / "train.py").write_text(SCRIPT)
-    program = RUN.replace("tflint_perf.cli", "flake8.main.cli").replace("main()", "sys.exit(main())")
+    program = RUN.replace("tflint_perf.cli.commands", "flake8.main.cli").replace("main()", "sys.exit(main())")
     done = subprocess.run(
         [sys.executable, "-c", program, site.folder, "--extend-ignore=F", "train.py"],
         cwd=tmp_path,

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tflint_perf.engine import Local
-from tflint_perf.forks import are_parsed, beside, spread
-from tflint_perf.settings import Settings
+from tflint_perf.config.settings import Settings
+from tflint_perf.project.engine import Local
+from tflint_perf.project.forks import are_parsed, beside, spread
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 TRAINS = "import tensorflow as tf\n\nfor batch in data:\n    with tf.GradientTape() as tape:\n        pass\n"

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from tflint_perf.add_noqa import add_noqa
-from tflint_perf.catalogue import catalogue
-from tflint_perf.keys import Format
-from tflint_perf.project import FileResult, lint_files
+from tflint_perf.cli.add_noqa import add_noqa
+from tflint_perf.config.keys import Format
+from tflint_perf.config.settings import Settings
+from tflint_perf.lint.catalogue import catalogue
+from tflint_perf.project.linting import FileResult, lint_files
 from tflint_perf.report import Outcome, render
 from tflint_perf.report.style import Style
-from tflint_perf.settings import Settings
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 TIMES = 4

@@ -18,9 +18,9 @@ from tests.hunt.corpus import own_programs
 from tests.hunt.fixing import ALL, SAFE
 from tests.hunt.lines import compiles
 from tests.hunt.pool import Worker
-from tflint_perf.fix import Fixed
-from tflint_perf.settings import Settings
-from tflint_perf.source import Source
+from tflint_perf.config.settings import Settings
+from tflint_perf.lint.fix import Fixed
+from tflint_perf.text.source import Source
 
 # However slow a machine may be.
 LIMIT_S = 300.0

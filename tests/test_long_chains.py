@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tflint_perf.project import lint_files
-from tflint_perf.settings import Settings
+from tflint_perf.config.settings import Settings
+from tflint_perf.project.linting import lint_files
 
 
 def test_training_behind_many_calls_in_other_files_is_found(

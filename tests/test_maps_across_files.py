@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.test_callers import write
-from tflint_perf.project import lint_files
-from tflint_perf.settings import Settings
+from tflint_perf.config.settings import Settings
+from tflint_perf.project.linting import lint_files
 
 _PREPARING = """
     import tensorflow as tf

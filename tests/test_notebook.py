@@ -11,7 +11,7 @@ import pytest
 
 from tests.notebooks import cell, notebook
 from tflint_perf.finding import Edit
-from tflint_perf.source import EditError, Source, SourceError
+from tflint_perf.text.source import EditError, Source, SourceError
 
 
 def read(data: bytes) -> Source:

@@ -8,8 +8,8 @@ import pytest
 
 from tests.notebooks import cell, notebook
 from tflint_perf.finding import Edit
-from tflint_perf.guards import damage
-from tflint_perf.source import EditError, Source
+from tflint_perf.lint.guards import damage
+from tflint_perf.text.source import EditError, Source
 
 
 def read(data: bytes) -> Source:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 
-from tflint_perf.registry import all_rules
+from tflint_perf.lint.registry import all_rules
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -27,7 +27,7 @@ PAIRS = sorted((ROOT / "fixtures").glob("*/*.py"))
 TESTS_OF_RULES = sorted((ROOT / "tests" / "rules").glob("test_*.py"))
 
 # TensorFlow and libcst take longer to import than a small file takes to lint.
-QUICK = ["cli", "config", "files", "source", "suppress", "project", "report"]
+QUICK = ["cli.commands", "config.reading", "text.files", "text.source", "lint.suppress", "project.linting", "report"]
 # What the engine itself reports, TFP000 to flake8 alone; every other code belongs to a file in `rules/`.
 ENGINE_CODES = {"TFP000", "TFP001", "TFP002"}
 RULES_MAY_IMPORT = ("tflint_perf.rule", "tflint_perf.analysis", "tflint_perf.edit", "libcst")
@@ -130,7 +130,7 @@ def test_a_rule_imports_only_what_it_may_use(path: Path) -> None:
 
 @pytest.mark.parametrize("path", sorted((ROOT / "tflint_perf" / "analysis").rglob("*.py")), ids=name_of)
 def test_the_analysis_knows_nothing_of_what_is_built_on_it(path: Path) -> None:
-    allowed = ("tflint_perf.analysis", "tflint_perf.caller", "tflint_perf.records", "libcst")
+    allowed = ("tflint_perf.analysis", "tflint_perf.project.caller", "tflint_perf.records", "libcst")
     for module in imported(path):
         standard = module.partition(".")[0] in sys.stdlib_module_names
         assert standard or any(is_within(module, package) for package in allowed), module

@@ -10,10 +10,10 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import pytest
 
 from tflint_perf.analysis.links.summary import Summary, Thing, Use
-from tflint_perf.caller import Caller
 from tflint_perf.finding import Edit, Finding, Fix, Place
-from tflint_perf.kept import Kept
-from tflint_perf.packed import UnpackError, pack, unpack
+from tflint_perf.project.caller import Caller
+from tflint_perf.project.packed import UnpackError, pack, unpack
+from tflint_perf.project.remembered import Kept
 
 PLACE = Place(3, 1, 4, None)
 FIX = Fix("Do it", (Edit(PLACE, Place(7, 1, 8, 2), "new\n"),), safe=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 
-from tflint_perf.positions import Positions
+from tflint_perf.text.positions import Positions
 
 CODE = '''\
 """Text."""

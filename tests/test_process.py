@@ -18,7 +18,7 @@ def _told(code: str, *arguments: str) -> str:
 
 
 def test_nodes_keep_their_hash_where_others_may_have_them_in_dicts() -> None:
-    assert _told(f"import tflint_perf.check; {_SHOW}") == "False"
+    assert _told(f"import tflint_perf.lint.check; {_SHOW}") == "False"
 
 
 def test_the_command_hashes_nodes_by_their_address(tmp_path: Path) -> None:

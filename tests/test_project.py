@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from tflint_perf import check, pool, project
-from tflint_perf.asking import InternalError
-from tflint_perf.project import FileResult, Job, Neighbours, lint_files, lint_text
-from tflint_perf.settings import Settings
+from tflint_perf.config.settings import Settings
+from tflint_perf.lint import check
+from tflint_perf.lint.asking import InternalError
+from tflint_perf.project import linting as project
+from tflint_perf.project import pool
+from tflint_perf.project.linting import FileResult, Job, Neighbours, lint_files, lint_text
 
 SLOW = """\
 import gc

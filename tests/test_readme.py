@@ -11,11 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.commandline import SLOW, CommandLine
-from tflint_perf.fix import fix_source
-from tflint_perf.keys import FORMATS
-from tflint_perf.registry import all_rules
-from tflint_perf.settings import Settings
-from tflint_perf.source import Source
+from tflint_perf.config.keys import FORMATS
+from tflint_perf.config.settings import Settings
+from tflint_perf.lint.fix import fix_source
+from tflint_perf.lint.registry import all_rules
+from tflint_perf.text.source import Source
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

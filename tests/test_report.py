@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.sample_findings import BARE, BROKEN, GC, IN_CELL, SETTINGS, UNSAFE, outcome, text
-from tflint_perf.applicability import applicability, is_applicable
+from tflint_perf.config.keys import FORMATS
 from tflint_perf.finding import Finding, Place
-from tflint_perf.keys import FORMATS
+from tflint_perf.lint.applicability import applicability, is_applicable
 from tflint_perf.report import render
 from tflint_perf.report.style import Style
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tflint_perf.module_search import ModuleSearch
-from tflint_perf.project import lint_files
-from tflint_perf.roots import project_root
-from tflint_perf.settings import Settings
-from tflint_perf.surroundings import Surroundings
+from tflint_perf.config.settings import Settings
+from tflint_perf.project.linting import lint_files
+from tflint_perf.project.module_search import ModuleSearch
+from tflint_perf.project.roots import project_root
+from tflint_perf.project.surroundings import Surroundings
 
 
 @pytest.fixture

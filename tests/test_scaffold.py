@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from tflint_perf.scaffold import scaffold
+from tflint_perf.cli.scaffold import scaffold
 
 ROOT = Path(__file__).parent.parent
 # Lets the tests that were written find the rule that was, as one of an installed package.

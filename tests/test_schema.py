@@ -11,11 +11,11 @@ import jsonschema
 import pytest
 
 from tests.commandline import CommandLine
-from tflint_perf.catalogue import catalogue
-from tflint_perf.config import Values, check, toml_of
-from tflint_perf.keys import FORMATS, KEYS, Key
+from tflint_perf.config.keys import FORMATS, KEYS, Key
+from tflint_perf.config.reading import Values, check, toml_of
+from tflint_perf.config.resolve import configure
+from tflint_perf.lint.catalogue import catalogue
 from tflint_perf.problems import ConfigError
-from tflint_perf.resolve import configure
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 

@@ -7,9 +7,9 @@ from textwrap import dedent
 
 import pytest
 
-from tflint_perf.project import lint_files
-from tflint_perf.search_path import added_folders
-from tflint_perf.settings import Settings
+from tflint_perf.config.settings import Settings
+from tflint_perf.project.linting import lint_files
+from tflint_perf.project.search_path import added_folders
 
 
 @pytest.mark.parametrize(

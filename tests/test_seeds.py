@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tflint_perf.check import check_source
-from tflint_perf.registry import all_rules
-from tflint_perf.settings import Settings
-from tflint_perf.source import Source
+from tflint_perf.config.settings import Settings
+from tflint_perf.lint.check import check_source
+from tflint_perf.lint.registry import all_rules
+from tflint_perf.text.source import Source
 
 SEEDS = Path(__file__).parent.parent.parent / "shared" / "seeds"
 RULES = frozenset(all_rules())

@@ -9,10 +9,10 @@ import pytest
 from junitparser import JUnitXml
 
 from tests.commandline import BROKEN, CLEAN, SLOW, CommandLine
-from tflint_perf.config import Values
-from tflint_perf.keys import FORMATS, SEVERITIES
+from tflint_perf.config.keys import FORMATS, SEVERITIES
+from tflint_perf.config.reading import Values
+from tflint_perf.config.resolve import Configs
 from tflint_perf.problems import ConfigError
-from tflint_perf.resolve import Configs
 
 SELECT = "--select=TFP406"
 # What stands in each format for each severity.

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.test_cache import CODES, IDLE, LOOP, SLOW, STEP, found, write
-from tflint_perf import cache, signing
-from tflint_perf.cache import NAME
-from tflint_perf.project import lint_files
-from tflint_perf.settings import Settings
+from tflint_perf.config.settings import Settings
+from tflint_perf.project import cache, signing
+from tflint_perf.project.cache import NAME
+from tflint_perf.project.linting import lint_files
 
 PLACE = Path(NAME)
 Found = list[tuple[str, list[str]]]
@@ -120,7 +120,7 @@ def test_a_thousand_damaged_caches_say_what_none_says(settings: Settings) -> Non
 
 def read_entries(settings: Settings) -> set[str]:
     """All that the cache gives for the files as they are: what is not as it was is none of it."""
-    from tflint_perf.surroundings import Surroundings
+    from tflint_perf.project.surroundings import Surroundings
 
     kept = cache.Cache(PLACE, Surroundings())
     given = set()

@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from tflint_perf.finding import Edit
-from tflint_perf.source import EditError, Source, SourceError
+from tflint_perf.text.source import EditError, Source, SourceError
 
 BOM = b"\xef\xbb\xbf"
 

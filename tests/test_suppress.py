@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tflint_perf import screen
+from tflint_perf.config.settings import Settings
 from tflint_perf.finding import Finding
-from tflint_perf.settings import Settings
-from tflint_perf.source import Source
-from tflint_perf.suppress import Span, has_suppressions, names_us, suppress
+from tflint_perf.lint import screen
+from tflint_perf.lint.suppress import Span, has_suppressions, names_us, suppress
+from tflint_perf.text.source import Source
 
 KNOWN = {
     "TFP001": "unused-suppression",

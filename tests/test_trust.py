@@ -11,14 +11,14 @@ import pytest
 
 from tests.commandline import GC_FINDING, SLOW, CommandLine
 from tests.verify.synthetic import CPU, GPU, document, not_measurable, result, run
-from tflint_perf import cost, evidence
-from tflint_perf.catalogue import RuleInfo
-from tflint_perf.cost import cost_of
-from tflint_perf.evidence import Evidence, evidence_of
-from tflint_perf.pages import rule_markdown, rule_object, rule_text
+from tflint_perf.cli.pages import rule_markdown, rule_object, rule_text
+from tflint_perf.config.selection import Layer, default_rules, resolve
+from tflint_perf.lint import cost, evidence
+from tflint_perf.lint.catalogue import RuleInfo
+from tflint_perf.lint.cost import cost_of
+from tflint_perf.lint.evidence import Evidence, evidence_of
 from tflint_perf.report.style import Style
 from tflint_perf.rule import Claim
-from tflint_perf.selection import Layer, default_rules, resolve
 
 RULE = RuleInfo(
     "TFP406", "gc-in-loop", "Collects garbage on each step", "Text.\n", "safe", Claim("step time", 2.0)

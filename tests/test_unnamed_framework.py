@@ -7,9 +7,9 @@ from textwrap import dedent
 
 import pytest
 
-from tflint_perf.project import lint_files
-from tflint_perf.screen import through_callers, through_imports
-from tflint_perf.settings import Settings
+from tflint_perf.config.settings import Settings
+from tflint_perf.lint.screen import through_callers, through_imports
+from tflint_perf.project.linting import lint_files
 
 RULES = frozenset({"TFP302", "TFP304"})
 READER = b"import cv2\n\ndef picture(path):\n    return cv2.imread(path)\n"

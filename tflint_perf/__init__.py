@@ -9,13 +9,13 @@ __all__ = ["__version__", "check_source", "settings_of"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tflint_perf.alone import check_source, settings_of
+    from tflint_perf.cli.alone import check_source, settings_of
 
 
 def __getattr__(name: str) -> object:
     """Import what programs use when they use it: the command line starts with this file too."""
     if name in ("check_source", "settings_of"):
-        from tflint_perf import alone
+        from tflint_perf.cli import alone
 
         return getattr(alone, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

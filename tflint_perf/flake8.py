@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from ast import AST
     from typing import Any
 
-    from tflint_perf.project import FileResult, Neighbours
-    from tflint_perf.resolve import Configs
+    from tflint_perf.config.resolve import Configs
+    from tflint_perf.project.linting import FileResult, Neighbours
 
 # What could not be done, and why. It is no rule's code, since no rule can be blamed for it.
 TROUBLE = "TFP000"
@@ -40,7 +40,7 @@ class Plugin:
     @staticmethod
     def add_options(option_manager: Any) -> None:
         """Let the codes of installed packages of rules count as those of this plugin do."""
-        from tflint_perf.catalogue import prefixes
+        from tflint_perf.lint.catalogue import prefixes
 
         option_manager.extend_default_select(prefixes())
 
@@ -74,7 +74,7 @@ def _trouble(what: str) -> _Row:
 
 def _told(result: FileResult, name: str) -> Iterator[str]:
     """What could not be done; of a plugin's fault, once in each of flake8's processes."""
-    from tflint_perf.plugins import is_about_plugin, is_news
+    from tflint_perf.lint.plugins import is_about_plugin, is_news
 
     for line in (*([result.failure] if result.failure else ()), *result.problems):
         if not is_about_plugin(line) or is_news(line):
@@ -89,11 +89,11 @@ def _lint(text: str, name: str, ignore_noqa: bool) -> FileResult:
     """
     from dataclasses import replace
 
-    from tflint_perf import baseline
-    from tflint_perf.decoding import encoded
-    from tflint_perf.discover import excluded_stdin
-    from tflint_perf.project import FileResult, lint_beside
-    from tflint_perf.roots import project_root
+    from tflint_perf.cli import baseline
+    from tflint_perf.config.discover import excluded_stdin
+    from tflint_perf.project.linting import FileResult, lint_beside
+    from tflint_perf.project.roots import project_root
+    from tflint_perf.text.decoding import encoded
 
     own = _configs().of(Path(name).parent.resolve()).settings
     settings = replace(own, fix="no", force_exclude=True, ignore_noqa=ignore_noqa)
@@ -107,7 +107,7 @@ def _lint(text: str, name: str, ignore_noqa: bool) -> FileResult:
 
 @cache
 def _configs() -> Configs:
-    from tflint_perf.resolve import Configs
+    from tflint_perf.config.resolve import Configs
 
     return Configs(Path.cwd(), ())
 
@@ -115,6 +115,6 @@ def _configs() -> Configs:
 @cache
 def _neighbours(root: Path) -> Neighbours:
     """The files of a project, of which each is looked at once for all that are linted in one process."""
-    from tflint_perf.project import Neighbours
+    from tflint_perf.project.linting import Neighbours
 
     return Neighbours(root)

@@ -20,6 +20,6 @@ def main() -> None:
     from tflint_perf.records import make_nodes_quickly
 
     make_nodes_quickly()
-    from tflint_perf.cli import main as run
+    from tflint_perf.cli.commands import main as run
 
     run()

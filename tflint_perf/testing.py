@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from textwrap import dedent
 
-from tflint_perf.check import check_source
+from tflint_perf.config.settings import Settings
 from tflint_perf.finding import Finding
-from tflint_perf.fix import fix_source
-from tflint_perf.settings import Settings
-from tflint_perf.source import Source
+from tflint_perf.lint.check import check_source
+from tflint_perf.lint.fix import fix_source
+from tflint_perf.text.source import Source
 
 __all__ = ["findings", "fixed"]
 
@@ -48,7 +48,7 @@ def _source(text: str, filename: str) -> Source:
 
 
 def _settings(code: str) -> Settings:
-    from tflint_perf.registry import all_rules
+    from tflint_perf.lint.registry import all_rules
 
     if code not in all_rules():
         raise KeyError(f"no rule has the code {code}")

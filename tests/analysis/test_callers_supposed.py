@@ -15,10 +15,10 @@ from tflint_perf.analysis.parts import SAME_FOR_ALL_CALLERS
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.outside import NOTHING
-from tflint_perf.catalogue import catalogue
-from tflint_perf.check import check_source
-from tflint_perf.settings import Settings
-from tflint_perf.source import Source
+from tflint_perf.config.settings import Settings
+from tflint_perf.lint.catalogue import catalogue
+from tflint_perf.lint.check import check_source
+from tflint_perf.text.source import Source
 
 SCRIPTS = sorted((Path(__file__).parents[2] / "fixtures").glob("TFP*/*.py"))
 

@@ -10,9 +10,9 @@ import tempfile
 from pathlib import Path
 
 from tests.test_cache import CODES, IDLE, LOOP, SLOW, STEP, found, write
-from tflint_perf.cache import NAME
-from tflint_perf.project import lint_files
-from tflint_perf.settings import Settings
+from tflint_perf.config.settings import Settings
+from tflint_perf.project.cache import NAME
+from tflint_perf.project.linting import lint_files
 
 PLACE = Path(NAME)
 

@@ -15,9 +15,9 @@ from typing import NamedTuple
 from tests.hunt.fixing import ALL
 from tests.hunt.lines import compiles, rows_of, tokens
 from tests.hunt.undefined import undefined
-from tflint_perf.fix import Fixed, fix_source
-from tflint_perf.settings import Settings
-from tflint_perf.source import Source
+from tflint_perf.config.settings import Settings
+from tflint_perf.lint.fix import Fixed, fix_source
+from tflint_perf.text.source import Source
 
 _NOT_OURS_TO_KEEP = re.compile(r"noqa|tflint-perf", re.IGNORECASE)
 # Said of code that Python takes and libcst does not.
@@ -144,7 +144,7 @@ def _as_diffed(data: bytes, done: Fixed, unsafe: bool) -> list[Failure]:
 
 
 def _ran(*arguments: str) -> str:
-    from tflint_perf.cli import run
+    from tflint_perf.cli.commands import run
 
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2))
     old = sys.stdout, sys.stderr

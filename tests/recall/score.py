@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from tflint_perf.catalogue import catalogue
-from tflint_perf.files import find_files
-from tflint_perf.project import lint_files
-from tflint_perf.settings import Settings
+from tflint_perf.config.settings import Settings
+from tflint_perf.lint.catalogue import catalogue
+from tflint_perf.project.linting import lint_files
+from tflint_perf.text.files import find_files
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -9,9 +9,9 @@ from textwrap import dedent
 import pytest
 
 from tests.rules.support import fixed, flagged, notes
-from tflint_perf.fix import fix_source
-from tflint_perf.settings import Settings
-from tflint_perf.source import Source
+from tflint_perf.config.settings import Settings
+from tflint_perf.lint.fix import fix_source
+from tflint_perf.text.source import Source
 
 PREAMBLE = dedent("""\
     import tensorflow as tf

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.rules.support import fixed, flagged, notes
-from tflint_perf.check import check_source
-from tflint_perf.settings import Settings
-from tflint_perf.source import Source
+from tflint_perf.config.settings import Settings
+from tflint_perf.lint.check import check_source
+from tflint_perf.text.source import Source
 
 TF = "import tensorflow as tf\n"
 FIT = "model = tf.keras.Sequential()\nmodel.fit(tf.zeros((9, 9)), tf.zeros(9), epochs=3)\n"

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.rules.support import findings, fixed, flagged, notes
-from tflint_perf.fix import fix_source
-from tflint_perf.settings import Settings
-from tflint_perf.source import Source
+from tflint_perf.config.settings import Settings
+from tflint_perf.lint.fix import fix_source
+from tflint_perf.text.source import Source
 
 CODE = "TFP503"
 PREAMBLE = """\

@@ -395,7 +395,9 @@ def test_names_the_ops_that_do_the_same(body: str, message: str) -> None:
 def test_gives_the_measured_cost_only_of_what_was_measured(
     what: str, shown: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tflint_perf.cost.with_cost", lambda code, message: f"{message} ({code} measured)")
+    monkeypatch.setattr(
+        "tflint_perf.lint.cost.with_cost", lambda code, message: f"{message} ({code} measured)"
+    )
     (finding,) = findings(CODE, module(mapped(f"def f(x):\n    return {what}")))
     assert finding.message.endswith(f"({CODE} measured)") is shown
 

@@ -8,9 +8,9 @@ from textwrap import dedent
 import pytest
 
 from tests.rules.support import findings, fixed, flagged, notes
-from tflint_perf.check import check_source
-from tflint_perf.settings import Settings
-from tflint_perf.source import Source
+from tflint_perf.config.settings import Settings
+from tflint_perf.lint.check import check_source
+from tflint_perf.text.source import Source
 
 CODE = "TFP605"
 PREAMBLE = """\

@@ -15,7 +15,7 @@ import libcst as cst
 from tflint_perf.abstract.expressions import UnknownCodeError
 from tflint_perf.abstract.nodes import maker
 from tflint_perf.abstract.statements import Statements
-from tflint_perf.syntax import NO_FILE, one_at_a_time
+from tflint_perf.text.syntax import NO_FILE, one_at_a_time
 
 
 class AbstractModule(cst.Module):

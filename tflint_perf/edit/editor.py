@@ -13,8 +13,8 @@ from tflint_perf.analysis.python.syntax import descendants
 from tflint_perf.edit.imports import last_import
 from tflint_perf.edit.lines import line_above, line_end, line_start, start_of_comments
 from tflint_perf.finding import Edit
-from tflint_perf.positions import Positions
-from tflint_perf.source import Source
+from tflint_perf.text.positions import Positions
+from tflint_perf.text.source import Source
 
 # More blank lines than anyone asks for: none are wanted there.
 _MANY = 9

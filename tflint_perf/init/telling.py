@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from textwrap import indent
 
-from tflint_perf.applicability import Applicability
-from tflint_perf.config import PYPROJECT
+from tflint_perf.config.reading import PYPROJECT
 from tflint_perf.finding import Finding
 from tflint_perf.init.looking import BASELINE, HOOKS, Files, Project
 from tflint_perf.init.versions import Named
 from tflint_perf.init.writing import MANY, TABLE, Target
+from tflint_perf.lint.applicability import Applicability
 from tflint_perf.records import dataclass
 from tflint_perf.report.style import Style
 from tflint_perf.report.summary import counted

@@ -6,16 +6,16 @@ import importlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Literal
 
-from tflint_perf.applicability import applicability, is_applicable
+from tflint_perf.lint.applicability import applicability, is_applicable
 from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
-    from tflint_perf.applicability import Applicability
+    from tflint_perf.config.keys import Format, Severity
+    from tflint_perf.config.settings import Settings
     from tflint_perf.finding import Finding, Place
-    from tflint_perf.keys import Format, Severity
-    from tflint_perf.project import FileResult
+    from tflint_perf.lint.applicability import Applicability
+    from tflint_perf.project.linting import FileResult
     from tflint_perf.report.style import Style
-    from tflint_perf.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)

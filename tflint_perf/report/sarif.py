@@ -9,8 +9,8 @@ from typing import Any
 from urllib.parse import quote
 
 from tflint_perf import __version__
-from tflint_perf.catalogue import catalogue
 from tflint_perf.finding import Fix, Place
+from tflint_perf.lint.catalogue import catalogue
 from tflint_perf.report import Entry, Outcome
 from tflint_perf.report.style import Style
 

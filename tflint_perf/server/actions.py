@@ -8,14 +8,14 @@ from typing import Any, Literal
 
 from lsprotocol import types
 
-from tflint_perf.applicability import applicability
 from tflint_perf.finding import Finding
+from tflint_perf.lint.applicability import applicability
 from tflint_perf.server.diagnostics import diagnostic
 from tflint_perf.server.documents import Snapshot
 from tflint_perf.server.linting import Linted, source_of, with_all_fixes, with_fix
 from tflint_perf.server.suppressing import noqa
-from tflint_perf.source import Source
-from tflint_perf.syntax import CODE as INVALID_SYNTAX
+from tflint_perf.text.source import Source
+from tflint_perf.text.syntax import CODE as INVALID_SYNTAX
 
 FIX_ALL = "source.fixAll.tflint-perf"
 KINDS = (types.CodeActionKind.QuickFix.value, FIX_ALL)

@@ -11,9 +11,9 @@ from lsprotocol import types
 from pygls.uris import to_fs_path
 from pygls.workspace import PositionCodec
 
-from tflint_perf.decoding import encoded
 from tflint_perf.finding import Place
 from tflint_perf.server.texts import Text
+from tflint_perf.text.decoding import encoded
 
 _PYTHON = "python"
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tflint_perf.comments import directives
 from tflint_perf.finding import Edit, Finding
-from tflint_perf.source import Source
+from tflint_perf.text.comments import directives
+from tflint_perf.text.source import Source
 
 
 def noqa(source: Source, finding: Finding) -> Edit:

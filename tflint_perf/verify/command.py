@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import click
 
-from tflint_perf.options import cores
+from tflint_perf.cli.options import cores
 from tflint_perf.rule import Claim, Metric
 
 _LEAST_PAIRS = 5

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tflint_perf import __version__
-from tflint_perf.options import cores
+from tflint_perf.cli.options import cores
 from tflint_perf.problems import ConfigError
 from tflint_perf.verify.process import Child, DeviceKind, Failure
 from tflint_perf.verify.records import Device

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from tflint_perf.catalogue import catalogue
+from tflint_perf.config.selection import codes_of
+from tflint_perf.lint.catalogue import catalogue
 from tflint_perf.problems import ConfigError
 from tflint_perf.rule import Claim, Metric
-from tflint_perf.selection import codes_of
 
 if sys.version_info >= (3, 11):
     import tomllib

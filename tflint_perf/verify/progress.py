@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from tflint_perf.run import say
+from tflint_perf.cli.run import say
 from tflint_perf.verify.experiment import Experiment
 from tflint_perf.verify.records import Result
 

@@ -11,9 +11,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
+from tflint_perf.cli.run import say
 from tflint_perf.problems import ConfigError
 from tflint_perf.rule import Claim
-from tflint_perf.run import say
 from tflint_perf.verify import table
 from tflint_perf.verify.device import Place, find_place
 from tflint_perf.verify.experiment import (

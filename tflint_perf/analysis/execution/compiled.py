@@ -12,7 +12,7 @@ from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import argument, descendants, is_name, is_super
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
-from tflint_perf.caller import State
+from tflint_perf.project.caller import State
 
 # A function that asks in which mode it runs is written for both.
 _ASKS_THE_MODE = frozenset({"tf.executing_eagerly", "tf.inside_function"})

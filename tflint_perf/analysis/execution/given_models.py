@@ -11,7 +11,7 @@ from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
-from tflint_perf.caller import Given
+from tflint_perf.project.caller import Given
 
 
 class GivenModels:

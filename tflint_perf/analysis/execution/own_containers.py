@@ -12,7 +12,7 @@ from tflint_perf.analysis.python.syntax import is_name
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.followed import is_appended_to, is_filled, is_put_into, is_written
 from tflint_perf.analysis.values.infer import Inference
-from tflint_perf.caller import Fate
+from tflint_perf.project.caller import Fate
 
 _REDUCING = frozenset(
     {

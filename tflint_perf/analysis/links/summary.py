@@ -19,7 +19,7 @@ from tflint_perf.analysis.values.bound_values import value_of_binding
 from tflint_perf.analysis.values.methods import is_compiled_attribute, traced
 from tflint_perf.analysis.values.outside import name_outside
 from tflint_perf.analysis.values.values import UNKNOWN, Value, is_stream
-from tflint_perf.caller import NEEDED, Batch, Fate, Given, How, State
+from tflint_perf.project.caller import NEEDED, Batch, Fate, Given, How, State
 from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from tflint_perf.analysis.python.syntax import descendants, unwrapped
 from tflint_perf.analysis.values.methods import methods_of_several, objects_of_several
 from tflint_perf.analysis.values.outside import RUN_OVER, name_outside
 from tflint_perf.analysis.values.values import STREAMS, Value
-from tflint_perf.caller import NEEDED, Fate, Given, How
+from tflint_perf.project.caller import NEEDED, Fate, Given, How
 
 if TYPE_CHECKING:
     from tflint_perf.analysis.model import Model

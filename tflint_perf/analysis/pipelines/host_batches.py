@@ -25,7 +25,7 @@ from tflint_perf.analysis.python.syntax import (
     is_name,
 )
 from tflint_perf.analysis.values.values import Value
-from tflint_perf.caller import Batch
+from tflint_perf.project.caller import Batch
 from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from tflint_perf.analysis.values.followed import (
 )
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.values import UNKNOWN
-from tflint_perf.caller import Fate
+from tflint_perf.project.caller import Fate
 from tflint_perf.records import dataclass
 
 _FATES: dict[str, Fate] = {"sum": "summed", "picture": "drawn", "tensor": "returned"}

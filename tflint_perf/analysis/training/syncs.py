@@ -31,7 +31,7 @@ from tflint_perf.analysis.training.step_variables import StepVariables
 from tflint_perf.analysis.training.training_steps import TrainingSteps
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
-from tflint_perf.caller import Fate
+from tflint_perf.project.caller import Fate
 from tflint_perf.records import dataclass
 
 _CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "default_timer", "now")

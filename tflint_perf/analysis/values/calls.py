@@ -23,7 +23,7 @@ from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.methods import functions_of_several, objects_of_several
 from tflint_perf.analysis.values.outside import NOTHING, Outside, name_given, name_outside
 from tflint_perf.analysis.values.values import Value
-from tflint_perf.caller import Caller, Given
+from tflint_perf.project.caller import Caller, Given
 
 # Rounds of asking who is called.
 _ROUNDS = 3

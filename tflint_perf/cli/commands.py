@@ -1,0 +1,296 @@
+"""The commands. What a command needs is imported when it runs, so that `--version` and `--help` are quick."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+
+from tflint_perf.cli.options import check_options, cores, keys_given
+from tflint_perf.problems import ConfigError, nearest
+
+COMMANDS = ("check", "rule", "verify", "server", "init", "config", "clean")
+_BEFORE_COMMAND = frozenset({"-q", "--quiet", "-v", "--verbose", "--isolated"})
+# What a command is called elsewhere.
+_OTHERWISE = {
+    "explain": "rule",
+    "fix": "check --fix",
+    "help": "--help",
+    "lint": "check",
+    "list": "rule --all",
+    "rules": "rule --all",
+    "run": "check",
+    "version": "--version",
+}
+_INTERRUPTED = 130
+_FAILURE = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit."""
+    sys.exit(run(list(sys.argv[1:] if arguments is None else arguments)))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command line and return the exit code; everything that goes wrong is one line."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a path or a source line may hold what the terminal cannot show
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = tflint_perf.main(with_command(expand(arguments)), "tflint-perf", standalone_mode=False)
+        sys.stdout.flush()
+        code = _tell_of_plugins() or code
+    except (ConfigError, click.ClickException) as error:
+        _tell_of_plugins()  # one of them may be why a rule is unknown
+        text = error.format_message() if isinstance(error, click.ClickException) else str(error)
+        return _fail(" ".join(text.split()))
+    except (KeyboardInterrupt, click.Abort):
+        return _INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the flush at exit fails again
+        return 1
+    except Exception as error:
+        if {"-v", "--verbose"} & set(arguments):
+            raise
+        return _fail(
+            f"internal error: {type(error).__name__}: {error}; please report (--verbose shows where)"
+        )
+    return int(code or 0)
+
+
+def _tell_of_plugins() -> int:
+    """Say what was wrong with plugins, unless that has been said; 2 if there was anything."""
+    plugins = sys.modules.get("tflint_perf.lint.plugins")
+    lines = list(filter(plugins.is_news, plugins.troubles())) if plugins is not None else []
+    for line in lines:
+        _fail(line)
+    return _FAILURE if lines else 0
+
+
+def expand(arguments: Iterable[str]) -> list[str]:
+    """Put the lines of `@argfile` in its place, one argument a line."""
+    expanded: list[str] = []
+    for argument in arguments:
+        if not argument.startswith("@") or "--" in expanded:
+            expanded.append(argument)
+            continue
+        try:
+            lines = Path(argument[1:]).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            from tflint_perf.text.files import reason
+
+            raise ConfigError(
+                reason(error) if isinstance(error, OSError) else "not UTF-8", argument
+            ) from None
+        expanded += [line.strip() for line in lines if line.strip()]
+    return expanded
+
+
+def with_command(arguments: list[str]) -> list[str]:
+    """The arguments beginning with a command; where none is named, it is `check`."""
+    flags = 0
+    while flags < len(arguments) and arguments[flags] in _BEFORE_COMMAND:
+        flags += 1
+    if flags < len(arguments) and arguments[flags] in COMMANDS:
+        return [arguments[flags], *arguments[:flags], *arguments[flags + 1 :]]
+    if arguments[:1] in (["--version"], ["-V"], ["--help"], ["-h"]):
+        return arguments
+    return ["check", *arguments]
+
+
+def _fail(message: str) -> int:
+    print(f"tflint-perf: {message}", file=sys.stderr)
+    return _FAILURE
+
+
+def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from tflint_perf import __version__
+
+        click.echo(f"tflint-perf {__version__}")
+        context.exit()
+
+
+class _Commands(click.Group):
+    """The commands of this file, and those that have one of their own and are imported when they run."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name == "verify":
+            from tflint_perf.verify.command import verify
+
+            return verify
+        if cmd_name == "server":
+            from tflint_perf.server.command import server
+
+            return server
+        if cmd_name == "init":
+            from tflint_perf.init.command import init
+
+            return init
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="Without a command, `check` runs: `tflint-perf --fix src/`.",
+)
+@click.option(
+    "-V",
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_print_version,
+    help="Show the version.",
+)
+def tflint_perf() -> None:
+    """Find, explain and fix what makes TensorFlow training scripts slow."""
+
+
+@tflint_perf.command(short_help="Lint files and folders; what runs without a command.")
+@check_options
+def check(**options: Any) -> int:
+    """Lint files and folders, the current folder if none is named; `-` is standard input."""
+    _refuse_lost_command(options["paths"])
+    if "-" in options["paths"] and len(options["paths"]) > 1:
+        raise click.UsageError("`-` stands for standard input and cannot be linted beside other paths")
+    if options["stdin_filename"] is not None and options["paths"] not in ((), ("-",)):
+        raise click.UsageError("--stdin-filename goes with the path `-` alone")
+    if options["scheduler"] is not None and options["engine"] != "dask":
+        raise click.UsageError("--scheduler goes with --engine dask alone")
+    from tflint_perf.cli.run import Request
+    from tflint_perf.cli.run import check as check_now
+
+    request = Request(
+        **{name: options[name] for name in Request.__dataclass_fields__ if name != "jobs"},
+        jobs=options["jobs"] or cores(),
+    )
+    if options["watch"]:
+        from tflint_perf.cli.watch import watch
+
+        return watch(request, lambda: _configs(options))
+    return check_now(request, _configs(options)).code
+
+
+def _refuse_lost_command(paths: Sequence[str]) -> None:
+    """Tell a command in the wrong place or wrongly typed from a path that is missing."""
+    for place, path in enumerate(paths):
+        if os.path.lexists(path):
+            continue
+        if path in COMMANDS:
+            raise click.UsageError(f"the command `{path}` stands first: tflint-perf {path} ...")
+        if place == 0 and path in _OTHERWISE:
+            raise click.UsageError(f"no such command or path: {path} (did you mean `{_OTHERWISE[path]}`?)")
+        if _is_rule(path):
+            raise click.UsageError(
+                f"`{path}` is a rule and no path: join several by commas, as in --select A,B"
+            )
+        if place == 0 and (guess := nearest(path, COMMANDS, cutoff=0.75)):
+            raise click.UsageError(f"no such command or path: {path}{guess}")
+
+
+def _is_rule(word: str) -> bool:
+    from tflint_perf.lint.catalogue import catalogue
+
+    return any(word in (rule.code, rule.name) for rule in catalogue().values())
+
+
+def _configs(options: dict[str, Any]) -> Any:
+    """Where the settings come from, by --config, --isolated and the options themselves."""
+    from tflint_perf.config.reading import Values, is_file, parse_inline
+    from tflint_perf.config.resolve import Configs
+
+    folder = Path.cwd()
+    files = [text for text in options["configs"] if is_file(Path(text))]
+    inline = [parse_inline(text, folder) for text in options["configs"] if text not in files]
+    if len(files) > 1:
+        raise click.UsageError(f"--config: more than one file: {', '.join(files)}")
+    if files and options["isolated"]:
+        raise click.UsageError("--config with a file and --isolated exclude each other")
+    given = (folder / files[0]).resolve() if files else None
+    return Configs(folder, [*inline, Values(folder, keys_given(options))], given, options["isolated"])
+
+
+@tflint_perf.command(short_help="Explain a rule, with what was measured of it.")
+@click.argument("wanted", metavar="CODE|NAME", required=False)
+@click.option("--all", "everything", is_flag=True, help="All rules.")
+@click.option("--output-format", type=click.Choice(["text", "json", "markdown"]), default="text")
+def rule(wanted: str | None, everything: bool, output_format: Literal["text", "json", "markdown"]) -> None:
+    """Explain a rule: what it flags, why, what it leaves alone and what it costs."""
+    import json
+
+    from tflint_perf.cli import pages
+    from tflint_perf.lint.catalogue import catalogue
+    from tflint_perf.lint.evidence import all_evidence
+    from tflint_perf.report.style import style_for
+
+    if everything == (wanted is not None):
+        raise click.UsageError("give the code or the name of one rule, or --all")
+    known, evidence, style = catalogue(), all_evidence(), style_for(sys.stdout)
+    code = (wanted or "").upper()
+    chosen = [rule for rule in known.values() if everything or code == rule.code or wanted == rule.name]
+    if not chosen and code and (several := [one for one in known if one.startswith(code)]):
+        raise click.UsageError(f"`{wanted}` stands for several rules: {', '.join(several)}; give one of them")
+    if not chosen:
+        names = [*known, *(rule.name for rule in known.values())]
+        raise click.UsageError(f"unknown rule `{wanted}`{nearest(wanted or '', names)}")
+    if output_format == "json":
+        objects = [pages.rule_object(rule, evidence) for rule in chosen]
+        print(json.dumps(objects if everything else objects[0], indent=2))
+        return
+    for number, rule in enumerate(chosen):
+        lines = (
+            pages.rule_markdown(rule, evidence)
+            if output_format == "markdown"
+            else pages.rule_text(rule, evidence, style)
+        )
+        print("\n" * min(number, 1) + "\n".join(lines))
+
+
+@tflint_perf.command(short_help="List the settings, with their defaults and types.")
+@click.argument("key", required=False)
+@click.option("--output-format", type=click.Choice(["text", "json", "json-schema"]), default="text")
+def config(key: str | None, output_format: Literal["text", "json", "json-schema"]) -> None:
+    """List every key of the configuration with its default and its type, or one of them.
+
+    The format json-schema is for editors: the schema of the whole configuration.
+    """
+    import json
+
+    from tflint_perf.cli import pages
+    from tflint_perf.config.keys import KEYS
+    from tflint_perf.report.style import style_for
+
+    if key is not None and key not in KEYS:
+        raise click.UsageError(f"unknown key `{key}`{nearest(key, KEYS)}")
+    if output_format == "json-schema":
+        if key is not None:
+            raise click.UsageError("a JSON schema is of all keys: leave out KEY")
+        from tflint_perf.config.schema import config_schema
+        from tflint_perf.lint.catalogue import catalogue
+
+        print(json.dumps(config_schema(catalogue()), indent=2))
+        return
+    chosen = KEYS if key is None else {key: KEYS[key]}
+    if output_format == "json":
+        objects = {name: pages.key_object(known) for name, known in chosen.items()}
+        print(json.dumps(objects if key is None else objects[key], indent=2))
+    else:
+        print("\n".join(pages.keys_text(chosen, style_for(sys.stdout))))
+
+
+@tflint_perf.command()
+@click.option("--cache-dir", metavar="DIR", help="Where the cache is.")
+def clean(cache_dir: str | None) -> None:
+    """Remove the cache."""
+    from tflint_perf.cli.clean import remove_cache
+
+    print(remove_cache(Path.cwd(), cache_dir))

@@ -1,0 +1,175 @@
+"""The options of `tflint-perf check`, and what they come to: keys of the configuration, and a `Request`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from tflint_perf.config.keys import FORMATS, SEVERITIES
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _split(_: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> list[str] | None:
+    """Comma lists and repeats as one list; None when the option is not given."""
+    items = [item.strip() for value in values for item in value.split(",")]
+    if values and not any(items):
+        raise click.BadParameter("is empty", param=parameter)
+    return [item for item in items if item] if values else None
+
+
+def _list(flag: str, metavar: str, help: str) -> Callable[[F], F]:
+    return click.option(flag, multiple=True, callback=_split, metavar=metavar, help=help)
+
+
+def _switch(name: str, help: str) -> Callable[[F], F]:
+    """A flag that can be taken back; None when neither form is given, so that the configuration decides."""
+    return click.option(f"--{name}/--no-{name}", default=None, help=help)
+
+
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    click.argument("paths", nargs=-1, type=click.Path(path_type=str, readable=False)),
+    _switch("fix", "Apply safe fixes."),
+    _switch("unsafe-fixes", "Apply the other fixes too; without --fix, mark them as applicable."),
+    click.option("--diff", is_flag=True, help="Print what --fix would change as a diff, and write nothing."),
+    _switch("show-fixes", "List the fixes that were applied."),
+    _switch("fix-only", "Apply fixes, and say nothing of what remains."),
+    _list(
+        "--select",
+        "RULES",
+        "Use these rules only: codes, their beginnings, names, ALL. Comma lists and repeats.",
+    ),
+    _list("--ignore", "RULES", "Leave these rules out."),
+    _list("--extend-select", "RULES", "Use these rules besides the others."),
+    _list("--per-file-ignores", "PATTERN:RULE", "Leave the rule out in the files that match the pattern."),
+    click.option(
+        "--fail-on",
+        type=click.Choice(SEVERITIES),
+        help="The least severity of a finding that makes the exit code 1.  [default: info]",
+    ),
+    _list("--fixable", "RULES", "Apply fixes of these rules only."),
+    _list("--unfixable", "RULES", "Apply no fixes of these rules."),
+    _list("--exclude", "PATTERNS", "Leave out these files and folders, instead of the default ones."),
+    _list("--extend-exclude", "PATTERNS", "Leave out these files and folders besides the others."),
+    _switch("force-exclude", "Leave out excluded files also when they are named."),
+    _switch("respect-gitignore", "Leave out what git ignores.  [default: yes]"),
+    _switch("include-tests", "Lint test files too."),
+    click.option(
+        "--baseline",
+        metavar="FILE",
+        help="Show and fix only what this file of --write-baseline does not hold.",
+    ),
+    click.option(
+        "--write-baseline",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="Write all present findings to this file, for --baseline.",
+    ),
+    click.option("--add-noqa", is_flag=True, help="Suppress all present findings with `# noqa` comments."),
+    click.option(
+        "--diff-base",
+        metavar="REV",
+        help="Show and fix only what is on lines changed since this revision of git; `main...` is where the branch "
+        "left main.",
+    ),
+    click.option("--ignore-noqa", is_flag=True, help="Show findings also where they are suppressed."),
+    click.option(
+        "--output-format",
+        type=click.Choice(FORMATS),
+        envvar="TFLINT_PERF_OUTPUT_FORMAT",
+        show_envvar=True,
+        help="The format of the report.  [default: full]",
+    ),
+    click.option(
+        "-o",
+        "--output-file",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="Write the report to this file.",
+    ),
+    click.option("--statistics", is_flag=True, help="Count findings by rule instead of showing them."),
+    click.option("--show-files", is_flag=True, help="List the files that would be linted."),
+    click.option("--show-settings", is_flag=True, help="Show the settings that files would be linted with."),
+    click.option("-e", "--exit-zero", is_flag=True, help="Exit with 0 also when there are findings."),
+    click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 when something was fixed."),
+    click.option(
+        "--config",
+        "configs",
+        multiple=True,
+        metavar="FILE|KEY=VALUE",
+        help="Use this configuration file instead of the nearest one, or set one key.",
+    ),
+    click.option(
+        "--project-root",
+        metavar="DIR",
+        help="Whose files count as callers of what is linted.  [default: the project's folder]",
+    ),
+    click.option("--isolated", is_flag=True, help="Use no configuration file."),
+    click.option(
+        "--stdin-filename", metavar="PATH", help="What to call the code from standard input (path `-`)."
+    ),
+    click.option(
+        "--cache-dir",
+        metavar="DIR",
+        help="Where to keep what was found.  [env var: TFLINT_PERF_CACHE_DIR; default: .tflint-perf-cache beside "
+        "the configuration file, or here]",
+    ),
+    click.option("-n", "--no-cache", is_flag=True, help="Use nothing that was kept, and keep nothing."),
+    click.option("-w", "--watch", is_flag=True, help="Lint again whenever a file changes, until Ctrl+C."),
+    click.option("-j", "--jobs", type=click.IntRange(min=1), help="Processes.  [default: as many as cores]"),
+    click.option(
+        "--engine",
+        type=click.Choice(["local", "dask"]),
+        default="local",
+        help="Lint by processes here, or on a Dask cluster.  [default: local]",
+    ),
+    click.option(
+        "--scheduler", metavar="ADDRESS", help="The Dask cluster to lint on.  [default: one is started here]"
+    ),
+    click.option("-q", "--quiet", is_flag=True, help="Print findings and failures only."),
+    click.option(
+        "-v", "--verbose", is_flag=True, help="Say which configuration is used, and how long it took."
+    ),
+)
+
+
+def check_options(command: F) -> F:
+    """Give the command all options of `check`."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def keys_given(options: dict[str, Any]) -> dict[str, Any]:
+    """The keys of the configuration that the options set."""
+    values: dict[str, Any] = {}
+    for key in ("fix", "unsafe-fixes", "show-fixes", "fix-only", "force-exclude", "respect-gitignore"):
+        values[key] = options[key.replace("-", "_")]
+    values["include-tests"] = options["include_tests"]
+    values["project-root"] = options["project_root"]
+    values["output-format"] = options["output_format"]
+    values["fail-on"] = options["fail_on"]
+    values["baseline"] = options["baseline"]
+    for key in ("select", "ignore", "extend-select", "fixable", "unfixable", "exclude", "extend-exclude"):
+        values[key] = options[key.replace("-", "_")]
+    values["per-file-ignores"] = _by_pattern(options["per_file_ignores"] or [])
+    return {key: value for key, value in values.items() if value not in (None, {})}
+
+
+def _by_pattern(pairs: Sequence[str]) -> dict[str, list[str]]:
+    ignores: dict[str, list[str]] = {}
+    for pair in pairs:
+        pattern, colon, rule = pair.rpartition(":")
+        if not (colon and pattern.strip() and rule.strip()):
+            raise click.UsageError(f"--per-file-ignores: not of the form PATTERN:RULE: {pair}")
+        ignores.setdefault(pattern.strip(), []).append(rule.strip())
+    return ignores
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,192 @@
+"""What `tflint-perf rule`, `tflint-perf config` and `--show-settings` print."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tflint_perf.config.keys import Key
+from tflint_perf.config.selection import default_rules
+from tflint_perf.config.settings import Settings
+from tflint_perf.lint.catalogue import RuleInfo
+from tflint_perf.lint.evidence import Evidence
+from tflint_perf.lint.measured import effect_of, figure_of
+from tflint_perf.report.style import Style
+
+# The strongest thing that any device has shown decides what is said of a rule.
+_VERDICTS = ("confirmed", "refuted", "inconclusive", "not measurable")
+_FIXES = {
+    "safe": "A safe fix.",
+    "unsafe": "An unsafe fix.",
+    "both": "A fix, safe or unsafe as the code allows.",
+    "none": "No fix.",
+}
+_EVIDENCE = ("device", "TensorFlow", "Keras", "Python", "date", "slow", "fast", "effect (95%)", "verdict")
+_NOTHING = "-"
+
+# All the evidence on record, by code: whether a rule is on depends on whether there is any.
+OnRecord = Mapping[str, Sequence[Evidence]]
+
+
+def rule_object(rule: RuleInfo, on_record: OnRecord) -> dict[str, Any]:
+    """A rule for machines; its `evidence` are the records as they stand on file, each with where it is from."""
+    evidence = on_record.get(rule.code, ())
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "summary": rule.summary,
+        "explanation": rule.explanation,
+        "fix": rule.fixes,
+        "default": _is_default(rule, on_record),
+        "status": status(rule, evidence),
+        "claim": asdict(rule.claim) if rule.claim else None,
+        "evidence": [
+            {"device": record.device, "versions": dict(record.versions), "date": record.date, **record.record}
+            for record in evidence
+        ],
+    }
+
+
+def status(rule: RuleInfo, evidence: Sequence[Evidence]) -> str:
+    """What is known of the claim: a verdict, `not measured`, or `correctness` for a rule without a claim."""
+    if rule.claim is None:
+        return "correctness"
+    verdicts = {record.verdict for record in evidence}
+    return next((verdict for verdict in _VERDICTS if verdict in verdicts), "not measured")
+
+
+def rule_markdown(rule: RuleInfo, on_record: OnRecord) -> Iterator[str]:
+    """A rule's page: what it claims, its documentation, and its evidence."""
+    evidence = on_record.get(rule.code, ())
+    yield f"# {rule.name} ({rule.code})"
+    yield ""
+    yield f"{rule.summary.rstrip('.')}."
+    yield ""
+    yield from _facts(rule, on_record)
+    yield ""
+    yield rule.explanation.rstrip()
+    if evidence:
+        yield ""
+        yield "## Evidence"
+        yield ""
+        yield from _evidence_table(evidence)
+
+
+def rule_text(rule: RuleInfo, on_record: OnRecord, style: Style) -> Iterator[str]:
+    """The same for a terminal: headings underlined, code set in."""
+    in_code = False
+    for line in "\n".join(rule_markdown(rule, on_record)).split("\n"):
+        if line.startswith("```"):
+            in_code = not in_code
+        elif in_code:
+            yield f"    {line}".rstrip()
+        elif heading := re.fullmatch(r"(#+) (.+)", line):
+            yield style.strong(heading[2])
+            yield style.frame(("=" if heading[1] == "#" else "-") * len(heading[2]))
+        else:
+            yield line
+
+
+def _is_default(rule: RuleInfo, on_record: OnRecord) -> bool:
+    return rule.code in default_rules({rule.code: rule}, on_record)
+
+
+def _facts(rule: RuleInfo, on_record: OnRecord) -> Iterator[str]:
+    yield f"{_FIXES[rule.fixes]} {'On' if _is_default(rule, on_record) else 'Off'} by default."
+    if rule.claim is None:
+        return
+    evidence = on_record.get(rule.code, ())
+    of = "last quarter of the steps over the first" if rule.claim.kind == "growth" else "slow over fast"
+    device = ", needs a GPU" if rule.claim.needs_gpu else ""
+    yield f"Claim: {rule.claim.metric}, {of}, at least {rule.claim.least:g}×{device}; {status(rule, evidence)}."
+    for record in evidence:
+        if record.verdict == "refuted":
+            effect = effect_of(record.record) or "no effect"
+            yield f"Refuted on {record.where}: {effect} was measured, short of what the rule claims."
+
+
+def _evidence_table(evidence: Sequence[Evidence]) -> Iterator[str]:
+    """A Markdown table whose columns also stand below each other on a terminal."""
+    rows = [_EVIDENCE, *map(_evidence_row, evidence)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        f"| {' | '.join(map(str.ljust, row, widths))} |"
+        for row in (rows[0], ["-" * w for w in widths], *rows[1:])
+    ]
+    yield from lines
+    for record in evidence:
+        if record.verdict in ("not measurable", "failed") and (reason := record.record.get("reason")):
+            yield ""
+            yield f"{record.verdict.capitalize()} on {record.where}: {reason.rstrip('.')}."
+
+
+def _evidence_row(evidence: Evidence) -> Sequence[str]:
+    return (
+        evidence.device,
+        *(evidence.versions.get(name, _NOTHING) for name in ("tensorflow", "keras", "python")),
+        evidence.date,
+        figure_of(evidence.record, "slow") or _NOTHING,
+        figure_of(evidence.record, "fast") or _NOTHING,
+        effect_of(evidence.record) or _NOTHING,
+        evidence.verdict,
+    )
+
+
+def key_text(key: Key, style: Style) -> Iterator[str]:
+    yield style.strong(key.name)
+    yield f"  {key.description}"
+    yield f"  Type: {key.type_name()}"
+    yield f"  Default: {'not set' if key.default is None else key.default}"
+    yield f"  Example: {key.example}"
+
+
+def keys_text(keys: Mapping[str, Key], style: Style) -> Iterator[str]:
+    for number, key in enumerate(keys.values()):
+        if number:
+            yield ""
+        yield from key_text(key, style)
+
+
+def key_object(key: Key) -> dict[str, Any]:
+    return {
+        "description": key.description,
+        "type": key.type_name(),
+        "default": key.default,
+        "example": key.example,
+    }
+
+
+def settings_page(settings: Settings, config: Path | None) -> Iterator[str]:
+    """The settings that files are linted with, as a configuration that would give them."""
+    yield f"# {config or 'no configuration file'}; paths are relative to {settings.root}"
+    values: dict[str, object] = {
+        "select": sorted(settings.rules),
+        "per-file-ignores": {pattern: sorted(codes) for pattern, codes in settings.per_file_ignores},
+        "severity": dict(settings.severities),
+        "fixable": sorted(settings.fixable),
+        "extend-safe-fixes": sorted(settings.safe_by_request),
+        "extend-unsafe-fixes": sorted(settings.unsafe_by_request),
+        "fix": settings.fix == "apply",
+        "unsafe-fixes": settings.unsafe_fixes,
+        "exclude": list(settings.exclude),
+        "include": list(settings.include),
+        "include-tests": settings.include_tests,
+        "force-exclude": settings.force_exclude,
+        "respect-gitignore": settings.respect_gitignore,
+    }
+    if settings.project_root is not None:
+        values["project-root"] = str(settings.project_root)
+    if settings.baseline is not None:
+        values["baseline"] = str(settings.baseline)
+    for name, value in values.items():
+        yield f"{name} = {_toml(value)}"
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items()) + " }"
+    return json.dumps(value, ensure_ascii=False)

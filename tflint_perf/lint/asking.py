@@ -1,0 +1,78 @@
+"""Asking rules about a model, so that whatever goes wrong in one is a line that names where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache, partial
+from typing import TypeVar
+
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.dead_code import never_runs
+from tflint_perf.lint.catalogue import catalogue
+from tflint_perf.rule import Report, Rule
+
+T = TypeVar("T")
+Reports = list[tuple[type[Rule], Report]]
+
+
+class InternalError(Exception):
+    """A rule or the model failed on a file. The message is one line that names where."""
+
+
+def reports_of(model: Model, rules: Iterable[type[Rule]], problems: list[str]) -> Reports:
+    """What the rules report; `problems` gets a line for each rule of a plugin that fails.
+
+    Raises:
+        InternalError: a rule of this project failed.
+    """
+    return [
+        (rule, report)
+        for rule in rules
+        for report in tolerant(rule, partial(_ask, rule, model), problems) or ()
+    ]
+
+
+def tolerant(rule: type[Rule], work: Callable[[], T], problems: list[str]) -> T | None:
+    """Let a rule do a piece of work; where one of a plugin fails, note it and go on with the others.
+
+    Raises:
+        InternalError: a rule of this project failed.
+    """
+    try:
+        return guarded(rule.code, work)
+    except InternalError as error:
+        info = catalogue().get(rule.code)
+        if info is None or info.plugin is None:
+            raise
+        problems.append(f"plugin `{info.plugin.name}`: {error}")
+        return None
+
+
+def guarded(where: str, work: Callable[[], T]) -> T:
+    """Do a piece of work.
+
+    Raises:
+        InternalError: something went wrong in it; the message says where.
+    """
+    try:
+        return work()
+    except RecursionError:
+        raise InternalError(f"{where}: the code is nested too deeply") from None
+    except Exception as error:
+        import traceback
+
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{last.filename.rsplit('/', 1)[-1]}:{last.lineno}"
+        raise InternalError(
+            f"{where}: {type(error).__name__}: {error} ({place})".replace("\n", " ")
+        ) from error
+
+
+@cache
+def _instance(rule: type[Rule]) -> Rule:
+    return rule()
+
+
+def _ask(rule: type[Rule], model: Model) -> list[Report]:
+    reports = _instance(rule).check(model)
+    return [report for report in reports if not never_runs(model.walk, report.node)]

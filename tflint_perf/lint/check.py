@@ -1,0 +1,328 @@
+"""One source to findings: screen, parse, model, rules, suppressions."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import field, replace
+from functools import cache, partial
+from typing import TYPE_CHECKING, TypeVar
+
+import libcst as cst
+
+from tflint_perf.abstract import abstract_module
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.values.outside import NOTHING, Outside
+from tflint_perf.config.settings import Settings
+from tflint_perf.finding import Finding, Fix
+from tflint_perf.lint.asking import InternalError, Reports, guarded, reports_of, tolerant
+from tflint_perf.lint.catalogue import catalogue
+from tflint_perf.lint.guards import lost_by
+from tflint_perf.lint.plugins import ON_FILE
+from tflint_perf.lint.registry import rules_about
+from tflint_perf.lint.suppress import has_suppressions, names_us, suppress
+from tflint_perf.project.linked import Linked
+from tflint_perf.records import dataclass
+from tflint_perf.rule import Refusal, Repair, Report, Rule
+from tflint_perf.text.layout import odd_line
+from tflint_perf.text.source import Source
+from tflint_perf.text.trees import room_for_trees, whole_module
+
+if TYPE_CHECKING:
+    from tflint_perf.analysis.links.hindrances import Hindrances
+    from tflint_perf.analysis.links.summary import Summary, Use
+    from tflint_perf.edit import Editor
+    from tflint_perf.text.positions import Positions
+
+T = TypeVar("T")
+_UNUSED = "TFP001"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The findings of a source, sorted by place, without the `suppressed` ones.
+
+    `open` names the functions of which it matters to the findings who in other files calls them, methods with the
+    paths of their class's bases; it is `unasked` where no other file calls any. `problems` are lines about rules of
+    plugins that failed; the other rules' findings are there.
+    """
+
+    findings: tuple[Finding, ...]
+    suppressed: int = 0
+    open: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+    unasked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """What is open, and whether that was not asked, as in `Checked`."""
+
+    open: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unasked: bool = False
+
+
+def check_source(
+    source: Source, settings: Settings, outside: Outside = NOTHING, *, ask: bool = False
+) -> Checked:
+    """The findings of one source, given what other files say; with `ask`, also what is open.
+
+    Raises:
+        InternalError: a rule failed on this source.
+    """
+    text = source.text
+    faults = source.broken()
+    # What does not parse counts as for a script, whole or not at all: for the words that stand in it.
+    rules = rules_about(source.written if faults else text, settings.rules)
+    heed = not settings.ignore_noqa and has_suppressions(text)
+    if not rules:
+        return _only_suppressions(source, settings) if heed else Checked(())
+    with room_for_trees():
+        checked = _check(source, settings, rules, heed, outside, ask)
+    if not faults:
+        return checked
+    from tflint_perf.text.syntax import with_faults
+
+    # Whether a suppression is unused cannot be told while a part of the program is not known.
+    known = (finding for finding in checked.findings if finding.code != _UNUSED)
+    return replace(checked, findings=with_faults(known, source))
+
+
+def summarise_source(source: Source) -> Summary:
+    """What a file says to others; nothing where it does not parse.
+
+    Raises:
+        InternalError: the model failed on this source.
+    """
+    from tflint_perf.analysis.links.paths import PATHS
+    from tflint_perf.analysis.links.summary import Summary, summarise
+
+    return _asked(source, PATHS, summarise) or Summary({}, (), {})
+
+
+def hindrances_in_source(source: Source) -> Hindrances:
+    """What stands against tracing the functions of a file; nothing where it does not parse.
+
+    Raises:
+        InternalError: the model failed on this source.
+    """
+    from tflint_perf.analysis.links.hindrances import Hindrances, hindrances
+    from tflint_perf.analysis.links.paths import PATHS
+
+    return _asked(source, PATHS, hindrances) or Hindrances({})
+
+
+def uses_in_source(source: Source, outside: Outside) -> tuple[Use, ...]:
+    """What a file does with what it imports, given what other files say.
+
+    Raises:
+        InternalError: the model failed on this source.
+    """
+    from tflint_perf.analysis.links.uses import uses
+
+    return _asked(source, outside, lambda model: tuple(uses(model))) or ()
+
+
+def _asked(source: Source, outside: Outside, question: Callable[[Model], T]) -> T | None:
+    """What the model of a source answers, which needs the code alone; None where it does not parse."""
+    with room_for_trees():
+        module = abstract_module(source.text)
+        if module is None:
+            try:
+                module = whole_module(source.text)
+            except (cst.ParserSyntaxError, RecursionError):
+                return None
+        model = guarded("model", partial(Model, module, source.text, outside))
+        try:
+            return guarded("summary", partial(question, model))
+        finally:
+            model.release()
+
+
+def _only_suppressions(source: Source, settings: Settings) -> Checked:
+    remaining, suppressed = suppress(source, (), (), settings, _known_codes())
+    return Checked(tuple(remaining), suppressed)
+
+
+def _check(
+    source: Source, settings: Settings, rules: list[type[Rule]], heed: bool, outside: Outside, ask: bool
+) -> Checked:
+    opened: _Opened | None = None
+    if not (heed and names_us(source.text)):
+        looked = _first_look(source, rules, outside, ask)
+        if looked is not None:
+            rules, opened = looked
+            if not rules:
+                return Checked((), 0, opened.open, (), opened.unasked)
+    try:
+        module = whole_module(source.text)
+    except cst.ParserSyntaxError as error:
+        from tflint_perf.text.syntax import invalid_syntax, is_for_this_python
+
+        place = error.raw_line, error.raw_column + 1
+        if is_for_this_python(source.text):
+            row = source.place(source.offset(*place)).row
+            problem = f"{source.path}:{row}: not linted: Python takes this layout, but the parser does not ({error.message})"
+            return Checked((), problems=(problem,))
+        return Checked((invalid_syntax(source, *place, error.message),))
+    except RecursionError:
+        raise InternalError("the code is nested too deeply to be parsed") from None
+    model = guarded("model", partial(Model, module, source.text, outside))
+    try:
+        problems: list[str] = []
+        reports = reports_of(model, rules, problems)
+        if opened is None:
+            opened = _opened(model, rules, reports, outside, ask)
+        findings, suppressed = _findings(model, source, settings, reports, heed, problems)
+        told = tuple(f"{problem}{ON_FILE}{source.path}" for problem in problems)
+        return Checked(findings, suppressed, opened.open, told, opened.unasked)
+    finally:
+        model.release()
+
+
+def _first_look(
+    source: Source, rules: list[type[Rule]], outside: Outside, ask: bool
+) -> tuple[list[type[Rule]], _Opened] | None:
+    """The rules that have something to report, by the code alone, and what is open; most files need no second look.
+
+    None where that takes the whole tree.
+    """
+    # Only the rules of this project are known to ask for nothing but code.
+    if any(catalogue()[rule.code].plugin is not None for rule in rules):
+        return None
+    module = abstract_module(source.text)
+    if module is None:
+        return None
+    try:
+        model = guarded("model", partial(Model, module, source.text, outside))
+        try:
+            reports = reports_of(model, rules, [])
+            reporting = {rule for rule, _ in reports}
+            return [rule for rule in rules if rule in reporting], _opened(model, rules, reports, outside, ask)
+        finally:
+            model.release()
+    except InternalError:
+        return None  # a second look at the whole tree shows whether it was for want of white space
+
+
+def _opened(model: Model, rules: list[type[Rule]], reports: Reports, outside: Outside, ask: bool) -> _Opened:
+    """The functions that are open, where one asks, and anything depended on who calls them."""
+    if not (ask and isinstance(outside, Linked)):
+        return _Opened()
+    from tflint_perf.project.left_open import depends_on_callers, is_called_by_none, left_open
+
+    if not guarded("callers", partial(depends_on_callers, model, outside)):
+        return _Opened()
+    if guarded("callers", partial(is_called_by_none, model, outside)):
+        return _Opened(unasked=True)
+    return _Opened(left_open(model, rules, reports, outside))
+
+
+def _findings(
+    model: Model,
+    source: Source,
+    settings: Settings,
+    reports: Reports,
+    heed: bool,
+    problems: list[str],
+) -> tuple[tuple[Finding, ...], int]:
+    """The findings that remain, and how many are suppressed."""
+    # A bare suppression comment with nothing to suppress is nobody's business.
+    if not reports and not (heed and names_us(model.text)):
+        return (), 0
+    from tflint_perf.edit import Editor
+    from tflint_perf.text.positions import Positions
+
+    positions = guarded("positions", partial(Positions, model.module, model.text))
+    editor = Editor(model, positions, source)
+    barred = _unwritable(source) if any(report.fix is not None for _, report in reports) else ""
+    findings = [
+        finding
+        for rule, report in reports
+        if (
+            finding := tolerant(
+                rule, partial(_finding, rule, report, model, editor, positions, source, barred), problems
+            )
+        )
+    ]
+    findings.sort(key=lambda finding: (finding.start.offset, finding.code))
+    if not heed:
+        return tuple(findings), 0
+    statements = [positions.span(statement) for statement in model.walk.at]
+    remaining, suppressed = suppress(source, findings, statements, settings, _known_codes())
+    return tuple(remaining), suppressed
+
+
+def _unwritable(source: Source) -> str:
+    """Why no fix can be made in a file, whatever it does; "" where any can."""
+    from tflint_perf.text.syntax import is_too_new
+
+    odd = odd_line(source.text)
+    if odd is not None:
+        at, what = odd
+        return f"no fix: {what} (line {source.place(at).row})"
+    new = is_too_new(source.text)
+    if new is None:
+        return ""
+    running = ".".join(map(str, sys.version_info[:2]))
+    place = source.place(source.offset(new.row, 1))
+    return f"no fix: the file is not for Python {running}, which runs this, and can't tell whether a fix breaks it (line {place.row})"
+
+
+def _finding(
+    rule: type[Rule],
+    report: Report,
+    model: Model,
+    editor: Editor,
+    positions: Positions,
+    source: Source,
+    barred: str,
+) -> Finding:
+    node = report.node
+    fix, note = None, None
+    if report.fix is not None and barred:
+        note = barred
+    elif report.fix is not None:
+        made = report.fix(editor)
+        if isinstance(made, Refusal):
+            note = f"no fix: {made.reason}{_line(made.node, editor)}"
+        elif made is not None:
+            lost = lost_by(made.edits, source.text)
+            if lost is None:
+                fix = Fix(_title(made, editor), tuple(made.edits), made.safe)
+            else:
+                note = f"no fix: it would lose a comment (line {source.place(lost.start).row})"
+    start = source.place(positions.start(_named(node, positions, source)))
+    end = source.place(positions.header_end(node))
+    statement = model.statement_of(node)
+    first, last = source.row(start.offset), source.row(end.offset)
+    noqa_row = start.row + max(source.row(positions.header_end(statement)), last) - first
+    from tflint_perf.lint.cost import with_cost
+
+    message = with_cost(rule.code, report.message) if report.as_measured else report.message
+    return Finding(rule.code, rule.name, message, start, end, source.lines(first, last), noqa_row, fix, note)
+
+
+def _title(made: Repair, editor: Editor) -> str:
+    """What a fix does and, if it is unsafe, what it may change."""
+    if made.safe or not made.may_change:
+        return made.message
+    return f"{made.message}; may change {made.may_change}{_line(made.shown_by, editor)}"
+
+
+def _line(node: cst.CSTNode | None, editor: Editor) -> str:
+    return f" (line {editor.row(node)})" if node is not None else ""
+
+
+def _named(node: cst.CSTNode, positions: Positions, source: Source) -> cst.CSTNode:
+    """Where a finding begins: at the name of the method, if a chain of calls has that on a line of its own."""
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+        return node
+    name = node.func.attr
+    on_another_line = source.row(positions.start(name)) > source.row(positions.start(node))
+    return name if on_another_line else node
+
+
+@cache
+def _known_codes() -> dict[str, str]:
+    return {code: rule.name for code, rule in catalogue().items()}

@@ -1,0 +1,92 @@
+"""What a finding says that it costs, and where that was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+
+from tflint_perf.lint.evidence import Evidence, all_evidence
+from tflint_perf.lint.figures import count, ratio, size
+from tflint_perf.lint.measured import value_of
+
+# The first steps of a run may be the only ones without a new trace.
+_EACH = 0.9
+
+
+def with_cost(code: str, message: str) -> str:
+    """The message of a finding with the cost of its rule at the end; as it is when nothing was measured."""
+    cost = cost_on_record(code)
+    return message if cost is None else f"{message} ({cost})"
+
+
+@cache
+def cost_on_record(code: str) -> str | None:
+    """The cost of a rule by the evidence on record."""
+    return cost_of(all_evidence().get(code, ()))
+
+
+def cost_of(evidence: Sequence[Evidence]) -> str | None:
+    """The cost in a few words for each kind of device that has measured it: `17× a step on CPU`.
+
+    The newest record of a kind of device speaks for it. A claim that did not hold there says so beside its
+    figure, for people may select a rule that is off. None where no device has a figure.
+    """
+    newest: dict[str, Evidence] = {}
+    for record in sorted(evidence, key=lambda record: record.date):
+        if record.record.get("effect"):
+            newest[record.kind] = record
+    return ", ".join(_cost(newest[kind]) for kind in sorted(newest)) or None
+
+
+def _cost(evidence: Evidence) -> str:
+    claim = evidence.record["claim"]
+    say = _WORDS.get((claim["metric"], claim["kind"]), _other)
+    if evidence.verdict == "confirmed":
+        return f"{say(evidence)} on {evidence.where}"
+    return f"{evidence.verdict} on {evidence.where}: {say(evidence)}"
+
+
+def _effect(evidence: Evidence) -> float:
+    return float(evidence.record["effect"]["value"])
+
+
+def _times(of: str) -> Callable[[Evidence], str]:
+    return lambda evidence: f"{ratio(_effect(evidence))} {of}"
+
+
+def _slowdown(evidence: Evidence) -> str:
+    return f"step {ratio(_effect(evidence))} slower after {evidence.record['steps']:,} steps"
+
+
+def _kept_tensors(evidence: Evidence) -> str:
+    more = value_of(evidence.record, "slow")
+    if more is None:
+        return _other(evidence)
+    tensors = count(more)
+    return f"+{tensors} tensor{'' if tensors == '1' else 's'} a step"
+
+
+def _kept_bytes(evidence: Evidence) -> str:
+    more = value_of(evidence.record, "slow")
+    return _other(evidence) if more is None else f"+{size(more)} a step"
+
+
+def _traces(evidence: Evidence) -> str:
+    traces = value_of(evidence.record, "slow")
+    if traces is None:
+        return _other(evidence)
+    return "a new trace each step" if traces > _EACH else f"{count(traces)} traces a step"
+
+
+def _other(evidence: Evidence) -> str:
+    return f"{ratio(_effect(evidence))} the {evidence.record['claim']['metric']}"
+
+
+_WORDS: Mapping[tuple[str, str], Callable[[Evidence], str]] = {
+    ("step time", "ratio"): _times("a step"),
+    ("step time", "growth"): _slowdown,
+    ("time per sample", "ratio"): _times("a sample"),
+    ("live tensors", "growth"): _kept_tensors,
+    ("host memory", "growth"): _kept_bytes,
+    ("traces", "growth"): _traces,
+}

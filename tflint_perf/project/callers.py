@@ -1,0 +1,330 @@
+"""Who calls a function of one file in the other files of a project."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
+from pathlib import Path
+
+from tflint_perf.analysis.links.summary import Thing, Use
+from tflint_perf.analysis.values.outside import RUN_OVER
+from tflint_perf.project.caller import Caller, Callers, Given
+from tflint_perf.project.mentions import Mentions, words_for_callers
+from tflint_perf.project.modules import Files, Found
+from tflint_perf.project.uses_in import UsesIn
+
+# How many functions up a chain of callers in different files is followed.
+_ROUNDS = 3
+_Place = tuple[Path, str]
+_OWN_METHOD = re.compile(r"::(\w+)\(\)\.(\w+)")
+# What is given to a function of the same file as a parameter, by its name and its place, or a method of that.
+_OF_PARAMETER = re.compile(r"::([\w.>]+)\[(\w+),(-?\d+)\](?:\.(\w+))?")
+# Where a function is handed to: what is called, and the name and the place of the argument.
+_HANDED = re.compile(r"(.*)\[(\w*),(\d+)\]")
+
+
+def callers_of(
+    asked: Mapping[Path, Mapping[str, tuple[str, ...]]],
+    files: Files,
+    project: Sequence[Path],
+    mentions: Mentions | None = None,
+    processes: int = 1,
+) -> dict[Path, Callers]:
+    """For each file, and each of its functions that is asked about and has callers elsewhere, those callers.
+
+    A method is asked about with the paths of the bases of its class. Where many files have to be looked through, so many
+    processes share them.
+    """
+    bases = {(file, name): paths for file, names in asked.items() for name, paths in names.items()}
+    search = _Search(files, project, bases, mentions or Mentions(), processes)
+    wanted = set(bases)
+    new = wanted
+    for _ in range(_ROUNDS):
+        search.look_for(new)
+        new = search.callers_alone(new)
+        if not new:
+            break
+    found: dict[Path, dict[str, tuple[Caller, ...]]] = {}
+    for file, name in sorted(wanted):
+        if callers := search.callers((file, name)):
+            found.setdefault(file, {})[name] = callers
+    return dict(found)
+
+
+class _Search:
+    """Goes through the files that mention what is wanted, and keeps who uses what."""
+
+    def __init__(
+        self,
+        files: Files,
+        project: Sequence[Path],
+        bases: Mapping[_Place, tuple[str, ...]],
+        mentions: Mentions,
+        processes: int,
+    ) -> None:
+        self._files = files
+        self._project = project
+        # The bases of the classes of methods that are asked about: their files need not be summarised for it.
+        self._bases = bases
+        self._packages = frozenset(file for file in project if file.name == "__init__.py")
+        self._mentions = mentions
+        self._read: set[Path] = set()
+        self._uses: dict[_Place, list[tuple[Path, Use]]] = {}
+        self._known: dict[_Place, tuple[Caller, ...]] = {}
+        # Who is given an object calls none that are its own business.
+        methods = (name.rpartition(".")[2] for _, name in bases if "." in name)
+        self._methods = frozenset(name for name in methods if not name.startswith("_"))
+        self._uses_in = UsesIn(files, mentions, self._methods, processes)
+        # The uses of what is given as parameters: the function, the parameter, its place, and the method, or "".
+        self._of_parameters: list[tuple[_Place, str, int, str, Use]] = []
+        # Where functions are handed to others as arguments, by what they are.
+        self._handed: dict[_Place, list[tuple[Path, Use]]] = {}
+        self._followed: set[tuple[int, Path, Given]] = set()
+
+    def look_for(self, wanted: Collection[_Place]) -> None:
+        """Summarise the files that may call one of `wanted`: they say its name, and one of its file's."""
+        homes: dict[bytes, set[bytes]] = {}
+        everywhere = sorted({at for place in wanted for at in self._also_called_as(place)})
+        for file, name in everywhere:
+            owner, _, last = name.rpartition(".")
+            last = owner if last in ("__init__", "__call__", "call", *RUN_OVER) else last
+            said = last.rpartition(".")[2].partition(">")[0].encode()
+            # A base class may call what is defined anew, and a file may hand its own functions to others.
+            if (file, name) not in wanted or self._may_hand(file, said):
+                self._read_once(file)
+            words = words_for_callers(file, owner, self._packages)
+            homes.setdefault(said, set()).update(words)
+        if homes:
+            self._read_those_with(homes)
+            self._read_those_given(homes)
+            self._follow_handed(everywhere)
+            self._follow_parameters()
+
+    def _may_hand(self, file: Path, said: bytes) -> bool:
+        """Whether a file mentions what may be a function of its own as an argument."""
+        return said in self._mentions.given(file)
+
+    def _read_those_with(self, homes: Mapping[bytes, Set[bytes]]) -> None:
+        """Summarise the files that use one of the words, and import one that goes with it."""
+        imported_ones = frozenset().union(*homes.values())
+        left: list[Path] = []
+        for file in self._project:
+            if file in self._read:
+                continue
+            imported = self._mentions.imported_of(file, imported_ones)
+            used = homes.keys() & self._mentions.used(file) if imported else ()
+            if any(not imported.isdisjoint(homes[word]) for word in used):
+                left.append(file)
+        self._uses_in.prepare(left)
+        for file in left:
+            self._read_once(file)
+
+    def _read_those_given(self, homes: Mapping[bytes, Set[bytes]]) -> None:
+        """Summarise the files that use a method's word on what may be given to them, and the ones that may do so: these
+        import both, the file of the method and that which uses it."""
+        for word, words in homes.items():
+            if word.decode() not in self._methods:
+                continue
+            giving = [file for file in self._project if self._mentions.imported_of(file, words)]
+            known = frozenset().union(*map(self._mentions.imported, giving))
+            of_another = re.compile(rb"(?<!\bself)(?<!\bsuper\(\))\." + word + rb"\(")
+            for file in self._project:
+                stem = (file.parent.name if file.name == "__init__.py" else file.stem).encode()
+                if stem not in known or file in giving or word not in self._mentions.used(file):
+                    continue
+                if of_another.search(self._mentions.text(file)) is None:
+                    continue
+                self._read_once(file)
+                asks = any(place[0] == file for place, *_ in self._of_parameters)
+                for other in giving if asks else ():
+                    if stem in self._mentions.imported(other):
+                        self._read_once(other)
+
+    def _follow_parameters(self) -> None:
+        """Find what the methods are of what is given as parameters, by who gives it."""
+        for at, (place, parameter, position, method, use) in enumerate(self._of_parameters):
+            for file, giving in list(self._uses.get(place, ())) if method else ():
+                for given in giving.given:
+                    named = given.name == parameter if given.name else given.at == position
+                    if not named or not given.path or (at, file, given) in self._followed:
+                        continue
+                    self._followed.add((at, file, given))
+                    found = self._function(self._files.follow(file, f"{given.path}.{method}"))
+                    if found is not None:
+                        self._uses.setdefault((found.file, found.name), []).append((place[0], use))
+
+    def _follow_handed(self, places: Iterable[_Place]) -> None:
+        """Find what becomes of functions that are handed to others as arguments."""
+        for place in places:
+            for file, use in self._handed.pop(place, ()):
+                taken = list(self._taken(file, use.handed)) or [(file, use)]
+                self._uses.setdefault(place, []).extend(taken)
+
+    def _taken(self, file: Path, handed: str) -> Iterator[tuple[Path, Use]]:
+        """What functions of the project do with an argument; nothing where that is not known."""
+        matched = _HANDED.fullmatch(handed)
+        if matched is None:
+            return
+        taker, name, at = matched.groups()
+        found = self._files.follow(file, taker)
+        if found is None or found.thing is None or found.what != "thing":
+            return
+        takers = [(found.file, found.name)]
+        if found.thing.kind == "class":
+            takers = [(klass.file, f"{klass.name}.__init__") for klass in (found, *self._files.bases(found))]
+        for home, _ in takers:
+            self._read_once(home)
+        for place, parameter, position, method, use in self._of_parameters:
+            if place not in takers or method or (name != parameter if name else int(at) != position):
+                continue
+            # When a function runs that is made to wrap it, those decide who call that.
+            if ">" not in use.function:
+                yield place[0], use
+
+    def _read_once(self, file: Path) -> None:
+        if file in self._read:
+            return
+        self._read.add(file)
+        for use in self._uses_in.file(file):
+            if (of := _OF_PARAMETER.fullmatch(use.path)) is not None:
+                self._of_parameters.append(((file, of[1]), of[2], int(of[3]), of[4] or "", use))
+                continue
+            own = _OWN_METHOD.fullmatch(use.path)
+            found = self._files.follow(file, use.path) if own is None else None
+            if found is not None and use.given:
+                self._note_given(found, file, use)
+            found = self._function(found) if use.how != "consume" else found
+            if found is not None:
+                uses = self._handed if use.handed else self._uses
+                uses.setdefault((found.file, found.name), []).append((file, use))
+            elif own is not None:  # which may be defined in derived classes alone
+                self._uses.setdefault((file, f"{own[1]}.{own[2]}"), []).append((file, use))
+
+    def _note_given(self, found: Found, file: Path, use: Use) -> None:
+        """Note what a constructor is given, also those of the class's bases, which may be the ones that run."""
+        if found.what != "thing" or found.thing is None or found.thing.kind != "class":
+            return
+        for klass in (found, *self._files.bases(found)):
+            self._uses.setdefault((klass.file, f"{klass.name}.__init__"), []).append((file, use))
+
+    def _function(self, found: Found | None) -> Found | None:
+        """The function that a call of what was found runs."""
+        if found is None or found.thing is None:
+            return None
+        if found.what == "instance":
+            return self._files.member(found, "__call__") or self._files.member(found, "call")
+        if found.thing.kind == "class":
+            return self._files.member(found, "__init__")
+        return found if found.thing.kind in ("function", "compiled") else None
+
+    def callers_alone(self, places: Iterable[_Place]) -> set[_Place]:
+        """The functions that use one of `places` outside loops, and that nothing in their own file calls."""
+        return {
+            (file, use.function)
+            for place in places
+            for at in self._also_called_as(place)
+            for file, use in self._uses.get(at, ())
+            if use.loop == "none" and self._alone(file, use.function)
+        }
+
+    def _alone(self, file: Path, function: str) -> bool:
+        thing = self._thing(file, function)
+        return thing is not None and thing.alone
+
+    def _thing(self, file: Path, name: str) -> Thing | None:
+        return self._files.whole_summary(file).things.get(name) if name else None
+
+    def _also_called_as(self, place: _Place) -> list[_Place]:
+        """A function, and the methods of that name in the bases of its class: a call of those may run it."""
+        file, name = place
+        owner, _, method = name.rpartition(".")
+        if place in self._bases:
+            waiting = self._files.classes_at(file, self._bases[place])
+        else:
+            waiting = self._files.bases(Found(file, owner, "thing", self._thing(file, owner)))
+        places = [place]
+        while waiting and len(places) < 20:
+            base = waiting.pop()
+            places.append((base.file, f"{base.name}.{method}"))
+            waiting += self._files.bases(base)
+        return list(dict.fromkeys(places))
+
+    def callers(self, place: _Place) -> tuple[Caller, ...]:
+        """Those who use a function in other files than its own, as far as their own callers are known."""
+        known = self._known.get(place)
+        if known is None:
+            self._known[place] = ()  # functions that call each other
+            uses = [
+                (file, use)
+                for at in self._also_called_as(place)
+                for file, use in self._uses.get(at, ())
+                if file != place[0] or use.handed or use.path.endswith("]")
+            ]
+            # What makes a step makes a step loop of the loop that calls it.
+            acts = bool(uses) and self._files.acts(Found(*place, "thing", self._thing(*place)))
+            known = tuple(dict.fromkeys(self._caller(file, use, acts) for file, use in uses))
+            self._known[place] = known
+        return known
+
+    def _caller(self, file: Path, use: Use, acts: bool) -> Caller:
+        if use.how == "consume":
+            return Caller("consume", which=use.which)
+        around = self._thing(file, use.function)
+        above = self.callers((file, use.function)) if around is not None and around.alone else ()
+        state = use.state
+        if above and state in ("eager", "unknown") and not (around and around.compiled):
+            states = {caller.state for caller in above}
+            state = "eager" if "eager" in states else "compiled" if states == {"compiled"} else "unknown"
+        alone = around is not None and around.alone and not above and use.function != "main"
+        outside_loops = use.loop == "none" and not use.in_loop
+        # A loop that makes no step of it is part of what calls the function around.
+        within = use.loop == "none" and not (acts and use.in_loop)
+        return Caller(
+            use.how,
+            state,
+            use.per_step
+            # A gradient step that nobody is known to call is judged by itself.
+            or (use.learned_from and outside_loops and alone)
+            or (acts and use.in_loop and use.loop == "none")
+            or (within and any(caller.per_step for caller in above)),
+            # What hands a function to something need not run it.
+            use.how != "other"
+            and outside_loops
+            and (alone or any(caller.may_be_per_step for caller in above)),
+            use.always and (not above or use.loop != "none" or _always(above)),
+            use.fates,
+            use.parts,
+            given=tuple(_from_anywhere(given, file) for given in use.given),
+            files=use.files,
+            applied=use.applied,
+            fed=use.fed,
+            trains=use.trains or (within and any(caller.trains for caller in above)),
+            guarded=use.guarded or (outside_loops and _are_guarded(above)),
+            taped=use.taped or (outside_loops and _are_taped(above)),
+            on_one_graph=use.on_one_graph or (outside_loops and any(caller.on_one_graph for caller in above)),
+            looped=use.looped or any(caller.looped for caller in above),
+        )
+
+
+def _from_anywhere(given: Given, file: Path) -> Given:
+    """What a call in a file is given, with a path that leads there from all files."""
+    return replace(given, path=f"{file}{given.path}") if given.path.startswith("::") else given
+
+
+def _always(callers: Iterable[Caller]) -> bool:
+    """Whether one of those calls that a step loop makes is made each time; where none does, one of all."""
+    always = {caller.per_step: caller.always for caller in sorted(callers, key=lambda caller: caller.always)}
+    return always.get(True, always.get(False, False))
+
+
+def _are_guarded(callers: Iterable[Caller]) -> bool:
+    """Whether a guard stands in front of all calls that a step loop makes."""
+    guarded = {caller.guarded for caller in callers if caller.per_step}
+    return guarded == {True}
+
+
+def _are_taped(callers: Iterable[Caller]) -> bool:
+    """Whether all calls that a step loop makes are parts of gradient steps."""
+    taped = {caller.taped for caller in callers if caller.per_step}
+    return taped == {True}

@@ -1,0 +1,113 @@
+"""Which functions of a file leave a finding open until it is known who calls them in other files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import libcst as cst
+
+from tflint_perf.analysis.links.summary import paths_of_bases
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.pipelines.given_streams import takers_of_streams
+from tflint_perf.analysis.values.outside import name_given, name_outside
+from tflint_perf.lint.asking import InternalError, Reports, reports_of
+from tflint_perf.lint.catalogue import catalogue
+from tflint_perf.lint.registry import rules_about
+from tflint_perf.project.caller import Caller, Given
+from tflint_perf.project.linked import Linked
+from tflint_perf.rule import Report, Rule
+
+_PER_STEP = Caller(
+    "call",
+    "eager",
+    per_step=True,
+    always=True,
+    fates=frozenset({"shown"}),
+    given=(Given("*", -1, "stacked", made=True, size="batch", kind="model"),),
+    fed=True,
+    trains=True,
+    on_one_graph=True,
+    looped=True,
+    files=("*",),
+    applied=True,
+)
+_COMPILED = Caller("compile", "compiled")
+_ONCE = Caller("call", "eager")
+_CONSUMING = Caller("consume", which="*")
+
+
+def depends_on_callers(model: Model, outside: Linked) -> bool:
+    """Whether any answer depended on who calls the functions of this file, or may depend on what they are given."""
+    return outside.asked or any(takers_of_streams(model))
+
+
+def is_called_by_none(model: Model, outside: Linked) -> bool:
+    """Whether it is known that no other file of the project runs anything of this one."""
+    infer = model.infer
+    return not model.compiled.hands_functions_over() and outside.is_called_by_none(
+        base for klass in model.walk.classes.values() for base in infer.classes.bases_outside(klass)
+    )
+
+
+def left_open(
+    model: Model, rules: list[type[Rule]], reports: Reports, outside: Linked
+) -> Mapping[str, tuple[str, ...]]:
+    """The functions that are open by any rule: if only by those selected, a rule's findings would depend on the others.
+
+    Methods come with the paths of their class's bases.
+    """
+    house = {code for code, info in catalogue().items() if info.plugin is None}
+    others = [rule for rule in rules_about(model.text, house) if rule not in rules]
+    try:
+        return _open(model, [*rules, *others], [*reports, *reports_of(model, others, [])], outside)
+    except InternalError:
+        return _open(model, rules, reports, outside)  # a rule that is left out because it fails
+
+
+def _open(
+    model: Model, rules: list[type[Rule]], reports: Reports, outside: Linked
+) -> Mapping[str, tuple[str, ...]]:
+    """The functions whose callers in other files may decide on a finding: on one that is there, or one more.
+
+    Which these are shows when the rules are asked again: supposing that all functions run per step, there may
+    be more findings; supposing that all are compiled, or run once, there may be fewer, and more of rules about
+    compiled code.
+    """
+    found = _nodes(reports)
+    differ = _nodes(_supposing((_PER_STEP, _CONSUMING), model, rules, outside)) ^ found
+    # There can only be fewer findings of the rules that have some.
+    reporting = {rule for rule, _ in reports}
+    if reporting:
+        once = _supposing((_ONCE,), model, [rule for rule in rules if rule in reporting], outside)
+        differ |= found - _nodes(once)
+    of_compiled = [rule for rule in rules if rule.in_compiled_code]
+    asked = [rule for rule in rules if rule in reporting or rule.in_compiled_code]
+    if asked:
+        compiled = _supposing((_COMPILED,), model, asked, outside)
+        differ |= found - _nodes(compiled)
+        differ |= _nodes(pair for pair in compiled if pair[0] in of_compiled) - found
+    takers = {*takers_of_streams(model), *model.given_models.takers(differ)}
+    if not differ and not takers:
+        return {}
+    functions = model.calls.functions_outside(differ | model.draws.handed_on_from(differ))
+    named = {name_outside(function): function.owner for function in functions}
+    named |= {name: function.owner for function in takers if (name := name_given(function))}
+    offered = dict.fromkeys(model.offered.names_of(differ), ())
+    return offered | {
+        name: paths_of_bases(model, owner) if owner is not None else ()
+        for name, owner in sorted(named.items(), key=lambda pair: pair[0])
+    }
+
+
+def _supposing(
+    callers: tuple[Caller, ...], model: Model, rules: list[type[Rule]], outside: Linked
+) -> Reports:
+    """What would be reported if every function had these callers."""
+    other = model.with_callers(outside.supposing(*callers))
+    reports = reports_of(other, rules, [])
+    other.forget()
+    return reports
+
+
+def _nodes(reports: Iterable[tuple[type[Rule], Report]]) -> set[cst.CSTNode]:
+    return {report.node for _, report in reports}

@@ -1,0 +1,286 @@
+"""The modules of a project: which file a name leads to, and what it stands for there.
+
+Each file is summarised by itself, and only when somebody asks; names are followed here. Nothing is imported or
+run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from tflint_perf.analysis.links.hindrances import Hindrances
+from tflint_perf.analysis.links.summary import Summary, Thing
+from tflint_perf.project.cache import Cache
+from tflint_perf.project.module_search import tokens_of
+from tflint_perf.project.module_texts import ModuleTexts
+from tflint_perf.project.packed import UnpackError, pack, unpack
+from tflint_perf.project.summaries import hindrances_of, summary_of
+from tflint_perf.project.surroundings import Surroundings
+from tflint_perf.records import dataclass
+
+T = TypeVar("T")
+# What is known of a name in a file, with the files and folders that had a say.
+_Answers = dict[tuple[Path, str], tuple[T, frozenset[str]]]
+
+# A chain of imports or bases that is longer leads in a circle.
+_LONGEST = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a path leads to: a module, or a thing in a file, or an instance of a class there."""
+
+    file: Path
+    name: str = ""
+    what: Literal["module", "thing", "instance"] = "module"
+    thing: Thing | None = None
+
+    @property
+    def path(self) -> str:
+        """The path that leads here from everywhere."""
+        return f"{self.file}::{self.name}" + ("()" if self.what == "instance" else "")
+
+
+class Files:
+    """The summaries of the files of a project, each made once, by this run or by one before it."""
+
+    def __init__(self, texts: ModuleTexts, around: Surroundings, cache: Cache | None = None) -> None:
+        self.texts = texts
+        self.around = around
+        self._cache = cache
+        self._summaries: dict[Path, Summary] = {}
+        self._found: _Answers[Found | None] = {}
+        self._trains: _Answers[bool] = {}
+        self._may_train: _Answers[bool] = {}
+        self._hindrances: dict[Path, Hindrances] = {}
+        self._hindered: _Answers[str] = {}
+
+    def summary(self, file: Path) -> Summary:
+        """What a file says."""
+        self.around.hear({str(file)})
+        known = self._summaries.get(file)
+        if known is None:
+            known = self._summaries[file] = self._summarised(file)
+        return known
+
+    def whole_summary(self, file: Path) -> Summary:
+        """What a file says, also one that speaks of no framework."""
+        if self.summary(file).partial:
+            self._summaries[file] = self._summarised(file, whole=True)
+        return self._summaries[file]
+
+    def _summarised(self, file: Path, *, whole: bool = False) -> Summary:
+        variant = "whole summary" if whole else "summary"
+        return self._told(file, variant, Summary, partial(summary_of, file, whole=whole))
+
+    def _told(self, file: Path, variant: str, kind: type[T], tell: Callable[[bytes], T]) -> T:
+        """What a file says of some kind, as the cache has it or by its bytes."""
+        kept = self._cache.find(str(file), variant) if self._cache else None
+        try:
+            return unpack(kind, kept)
+        except UnpackError:
+            told = tell(self.around.read(str(file)))
+        if self._cache:
+            self._cache.keep(str(file), variant, (), pack(told))
+        return told
+
+    def acts(self, found: Found | None, depth: int = 0) -> bool:
+        """Whether calling a function makes a gradient step or an inference call."""
+        if found is None or found.thing is None or found.what != "thing" or depth > _LONGEST:
+            return False
+        called = (self.follow(found.file, path) for path in found.thing.calls)
+        return found.thing.acts or any(self.acts(other, depth + 1) for other in called)
+
+    def has_step_loop(self, found: Found | None, depth: int = 0) -> bool:
+        """Whether calling a function runs a step loop."""
+        if found is None or found.thing is None or depth > _LONGEST:
+            return False
+        called = (self.follow(found.file, path) for path in found.thing.calls)
+        return found.thing.has_step_loop or any(self.has_step_loop(other, depth + 1) for other in called)
+
+    def trains(self, found: Found | None) -> bool:
+        """Whether calling a function trains a model."""
+        return self._runs_one(found, lambda thing: thing.trains, self._trains)
+
+    def may_train(self, found: Found | None) -> bool:
+        """Whether calling a function calls what, by its name, trains an object of unknown class."""
+        return self._runs_one(found, lambda thing: thing.may_train, self._may_train)
+
+    def _runs_one(
+        self, found: Found | None, is_one: Callable[[Thing], bool], answers: _Answers[bool]
+    ) -> bool:
+        """Whether calling a function runs one of which something is true, by as many calls as it takes."""
+        if found is None or found.what != "thing":
+            return False
+        start = found
+
+        def whether() -> bool:
+            return any(run.thing is not None and is_one(run.thing) for run in self._run_by(start))
+
+        return self.around.known(answers, (start.file, start.name), False, whether)
+
+    def _run_by(self, start: Found, *, objects: bool = False) -> Iterator[Found]:
+        """A function, and all that calling it runs, each once; with `objects`, also what calling these runs."""
+        seen, waiting = {(start.file, start.name)}, [start]
+        while waiting:
+            current = waiting.pop()
+            yield current
+            for path in current.thing.runs if current.thing is not None else ():
+                other = self.follow(current.file, path)
+                if objects:
+                    other = self._runs_in_eager_mode(other)
+                if other is None or other.what != "thing" or (other.file, other.name) in seen:
+                    continue
+                seen.add((other.file, other.name))
+                waiting.append(other)
+
+    # Tracing
+
+    def hindrance(self, found: Found | None) -> str:
+        """What stands against tracing what calling a function or an object runs, and where; "" for nothing."""
+        start = self._runs_in_eager_mode(found)
+        if start is None:
+            return ""
+        return self.around.known(self._hindered, (start.file, start.name), "", lambda: self._hindrance(start))
+
+    def _hindrance(self, start: Found) -> str:
+        for run in self._run_by(start, objects=True):
+            reason = self._hindrances_in(run.file).reasons.get(run.name, "")
+            if reason:
+                return f"{reason}, in `{run.name.rpartition('>')[2]}` of {run.file.name}"
+        return ""
+
+    def _runs_in_eager_mode(self, found: Found | None) -> Found | None:
+        """The function that a call runs in eager mode: of an object its `__call__`, or what Keras has that call."""
+        if found is not None and found.what == "instance":
+            found = self.member(found, "__call__") or self.member(found, "call")
+        if found is None or found.thing is None or found.what != "thing":
+            return None
+        is_call_of_keras = found.name.endswith(".call")
+        if found.thing.kind not in ("function", "compiled") or (
+            found.thing.compiled and not is_call_of_keras
+        ):
+            return None
+        return found
+
+    def _hindrances_in(self, file: Path) -> Hindrances:
+        self.around.hear({str(file)})
+        known = self._hindrances.get(file)
+        if known is None:
+            known = self._told(file, "hindrances", Hindrances, partial(hindrances_of, file))
+            self._hindrances[file] = known
+        return known
+
+    # Following paths
+
+    def follow(self, file: Path, path: str) -> Found | None:
+        """What a path that a file says leads to; None where it leaves the project or is lost."""
+        # Names may lead to each other.
+        return self.around.known(self._found, (file, path), None, lambda: self._follow(file, path, 0))
+
+    def _follow(self, file: Path, path: str, depth: int) -> Found | None:
+        if depth > _LONGEST:
+            return None
+        home, separator, rest = path.rpartition("::")
+        if separator:
+            return self._walk(Found(Path(home) if home else file), tokens_of(rest), depth)
+        module, rest_of_name = self.texts.search.module_of(file, path)
+        if module is None:
+            return None
+        hidden = self._hiding(module, depth) if rest_of_name[:1] in ([], ["()"]) else None
+        return self._walk(hidden or Found(module), rest_of_name, depth)
+
+    def _hiding(self, module: Path, depth: int) -> Found | None:
+        """What a package gives in place of a module of its: `from .loader import loader`."""
+        name, package = module.stem, module.parent / "__init__.py"
+        if (
+            name == "__init__"
+            or self.texts.search.below(module.parent.parent, [module.parent.name]) != package
+        ):
+            return None
+        path = self.summary(package).imports.get(name, "")
+        return self._follow(package, path, depth + 1) if path.endswith(f".{name}.{name}") else None
+
+    def _walk(self, start: Found, tokens: Sequence[str], depth: int) -> Found | None:
+        current: Found | None = start
+        for token in tokens:
+            if current is None:
+                return None
+            current = self._called(current, depth) if token == "()" else self._named(current, token, depth)
+        return current
+
+    def _named(self, found: Found, name: str, depth: int) -> Found | None:
+        """What `.name` of something is."""
+        if found.what == "module":
+            return self._in_module(found.file, name, depth)
+        value = self.settled(found, depth)
+        if value is None or value.thing is None or value.thing.kind != "class":
+            return None
+        return self.member(value, name, depth)
+
+    def member(self, klass: Found, name: str, depth: int = 0) -> Found | None:
+        """A method or attribute of a class or of its bases."""
+        whole = f"{klass.name}.{name}"
+        thing = self.summary(klass.file).things.get(whole)
+        if thing is not None:
+            return Found(klass.file, whole, "thing", thing)
+        for base in self.bases(klass, depth):
+            found = self.member(base, name, depth + 1) if depth < _LONGEST else None
+            if found is not None:
+                return found
+        return None
+
+    def bases(self, klass: Found, depth: int = 0) -> list[Found]:
+        """The bases of a class that are in the project."""
+        return self.classes_at(klass.file, klass.thing.bases, depth) if klass.thing is not None else []
+
+    def classes_at(self, file: Path, paths: Iterable[str], depth: int = 0) -> list[Found]:
+        """The classes of the project that paths in a file lead to."""
+        found = (self._follow(file, path, depth + 1) for path in paths)
+        return [
+            base
+            for base in found
+            if base is not None and base.thing is not None and base.thing.kind == "class"
+        ]
+
+    def _in_module(self, file: Path, name: str, depth: int) -> Found | None:
+        summary = self.summary(file)
+        if summary.partial and name in summary.defined:
+            summary = self.whole_summary(file)
+        if name in summary.things:
+            return Found(file, name, "thing", summary.things[name])
+        if name in summary.imports:
+            return self._follow(file, summary.imports[name], depth + 1)
+        if file.name == "__init__.py":
+            module = self.texts.search.below(file.parent, [name])
+            if module is not None:
+                return Found(module)
+        for star in summary.stars:
+            given = self._follow(file, star, depth + 1) if star and depth < _LONGEST else None
+            found = self._in_module(given.file, name, depth + 1) if given and given.what == "module" else None
+            if found is not None:
+                return found
+        return None
+
+    def _called(self, found: Found, depth: int) -> Found | None:
+        """What calling something gives, where that is an instance of a class of the project."""
+        value = self.settled(found, depth)
+        if value is None or value.thing is None or value.what == "instance":
+            return None
+        if value.thing.kind == "class":
+            return Found(value.file, value.name, "instance", value.thing)
+        return self._follow(value.file, value.thing.path, depth + 1) if value.thing.path else None
+
+    def settled(self, found: Found, depth: int = 0) -> Found | None:
+        """What a name that an assignment made stands for."""
+        if (
+            found.thing is not None
+            and found.thing.kind == "value"
+            and found.what == "thing"
+            and found.thing.path
+        ):
+            return self._follow(found.file, found.thing.path, depth + 1)
+        return found
