@@ -27,7 +27,15 @@ PAIRS = sorted((ROOT / "fixtures").glob("*/*.py"))
 TESTS_OF_RULES = sorted((ROOT / "tests" / "rules").glob("test_*.py"))
 
 # TensorFlow and libcst take longer to import than a small file takes to lint.
-QUICK = ["cli.commands", "config.reading", "text.files", "text.source", "lint.suppress", "project.linting", "report"]
+QUICK = [
+    "cli.commands",
+    "config.reading",
+    "text.files",
+    "text.source",
+    "lint.suppress",
+    "project.linting",
+    "report",
+]
 # What the engine itself reports, TFP000 to flake8 alone; every other code belongs to a file in `rules/`.
 ENGINE_CODES = {"TFP000", "TFP001", "TFP002"}
 RULES_MAY_IMPORT = ("tflint_perf.rule", "tflint_perf.analysis", "tflint_perf.edit", "libcst")

@@ -40,13 +40,15 @@ def are_parsed(paths: Sequence[Path], rules: Collection[str]) -> bool:
 def import_what_lints() -> None:
     """Import what most files need to be linted, so that no process has to that is forked from now on."""
     from importlib import import_module
-    from pkgutil import iter_modules
+    from pkgutil import walk_packages
 
-    from tflint_perf import model
+    from tflint_perf import analysis
+    from tflint_perf.lint import check  # noqa: F401
     from tflint_perf.lint.registry import house_rules
+    from tflint_perf.project import left_open  # noqa: F401
 
-    for module in iter_modules(model.__path__):
-        import_module(f"{model.__name__}.{module.name}")
+    for module in walk_packages(analysis.__path__, f"{analysis.__name__}."):
+        import_module(module.name)
     house_rules()
     # What the collector leaves alone, a forked process shares.
     gc.freeze()
