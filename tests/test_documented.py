@@ -80,7 +80,7 @@ OTHER_LANGUAGES = MappingProxyType(
     {
         "lua": "tests/test_editors_page.py starts Neovim with it, where that is installed",
         "elisp": "tests/test_editors_page.py starts Emacs with it, where that is installed",
-        "text": "shows the files of a folder, or commands that take an hour",
+        "text": "shows the files of a folder, or commands that take an hour or need the network",
     }
 )
 # Python that is a part of something: where it is tried instead.
