@@ -19,10 +19,11 @@ TOOLS := $(VENV)/.tools-installed
 TENSORFLOW := $(VENV)/.tensorflow-installed
 MKDOCS := $(VENV)/.mkdocs-installed
 
-.PHONY: help demo test lint docs rule hunt bench growth profile clean
+.PHONY: help demo test quick lint docs rule hunt bench growth profile clean
 help:
 	@echo 'make demo      install into $(VENV), lint the slow fixtures, show what --fix would do to one'
-	@echo 'make test      install what the tests need, then run ruff, mypy and pytest'
+	@echo 'make test      install what the tests need, then run ruff, mypy and all tests on all cores'
+	@echo 'make quick     the tests that take no time, under a minute: what to run while editing'
 	@echo 'make lint      ruff and mypy alone'
 	@echo 'make docs      build the site into build/site'
 	@echo 'make rule      begin a new rule: make rule CODE=TFP512 NAME=some-name (docs/adding-a-rule.md)'
@@ -40,7 +41,10 @@ demo: $(INSTALLED)
 	@$(BIN)/tflint-perf check --isolated --select ALL --diff --unsafe-fixes fixtures/TFP101/slow.py || test $$? -eq 1
 
 test: lint $(TENSORFLOW)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal
+
+quick: $(TOOLS)
+	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow'
 
 lint: $(TOOLS)
 	$(BIN)/ruff check .

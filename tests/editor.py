@@ -15,7 +15,7 @@ from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 from pygls.protocol import default_converter
 
-SECONDS = 20
+SECONDS = 300
 WHOLE = types.Range(types.Position(0, 0), types.Position(10_000, 0))
 CAPABILITIES = types.ClientCapabilities(
     workspace=types.WorkspaceClientCapabilities(

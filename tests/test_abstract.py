@@ -13,6 +13,8 @@ import pytest
 
 from tflint_perf.abstract import abstract_module
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 # What holds white space, brackets and punctuation, beside all fields whose names begin with `whitespace`.
 SPACE = frozenset(

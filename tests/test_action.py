@@ -18,6 +18,8 @@ from tests.commandline import BROKEN, CLEAN, SLOW
 from tests.test_wheel import NOT_SOURCES
 from tests.workflow import Job, document
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 ACTION = document((ROOT / "action.yml").read_text(encoding="utf-8"))
 DEFAULTS = {name: about["default"] for name, about in ACTION["inputs"].items()}

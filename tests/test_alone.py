@@ -22,6 +22,8 @@ from tflint_perf import check_source, settings_of
 from tflint_perf.problems import ConfigError
 from tflint_perf.project.linting import FileResult
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 SCRIPTS = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "fixtures").glob("TFP*/slow.py"))]
 ALL = settings_of({"select": ["ALL"]})

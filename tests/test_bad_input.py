@@ -15,6 +15,8 @@ from tests.rights import as_nobody
 from tflint_perf.cli import run as run_module
 from tflint_perf.lint import check
 
+pytestmark = pytest.mark.slow
+
 MARK = b"\xef\xbb\xbf"
 # A file that is well, last in the order, so that its finding shows that the run went on.
 GOOD = "zz_good.py"

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.commandline import CommandLine
 from tests.rights import as_nobody
 from tflint_perf.cli import clean
 from tflint_perf.config.keys import FORMATS
@@ -22,6 +23,8 @@ from tflint_perf.project import linting as project
 from tflint_perf.project.cache import NAME, Cache, version
 from tflint_perf.project.linting import FileResult, lint_files
 from tflint_perf.project.surroundings import Surroundings
+
+pytestmark = pytest.mark.slow
 
 CODES = frozenset({"TFP001", "TFP406"})
 SLOW = """\
@@ -393,25 +396,17 @@ def test_the_folder_that_is_cleaned_is_the_one_that_is_written(
     assert not Path("kept").exists()
 
 
-def test_output_is_the_same_cold_and_warm(settings: Settings) -> None:
+@pytest.mark.usefixtures("settings")
+def test_output_is_the_same_cold_and_warm(tflint_perf: CommandLine) -> None:
     write(loop=LOOP, step=STEP, one=SLOW)
     for output in FORMATS:
-        command = [
-            sys.executable,
-            "-m",
-            "tflint_perf",
-            "--isolated",
-            "--select=ALL",
-            "--output-format",
-            output,
-        ]
         shutil.rmtree(PLACE, ignore_errors=True)
         cold, warm, without = (
-            subprocess.run([*command, *more, "."], stdout=subprocess.PIPE, check=False).stdout
+            tflint_perf("--isolated", "--select=ALL", "--output-format", output, *more, ".")
             for more in ((), (), ("--no-cache",))
         )
         assert cold == warm == without
-        assert cold
+        assert cold.out
 
 
 def test_a_warm_run_does_not_import_the_parser(settings: Settings) -> None:

@@ -14,6 +14,8 @@ from tflint_perf.lint.check import check_source
 from tflint_perf.project.linting import FileResult, Neighbours, lint_files
 from tflint_perf.text.source import Source
 
+pytestmark = pytest.mark.slow
+
 RULES = frozenset({"TFP101", "TFP202", "TFP406"})
 STEP = """
     import gc

@@ -19,6 +19,8 @@ from tests.commandline import BROKEN, CLEAN, GC_FINDING, SLOW, CommandLine
 from tests.test_report_formats import GITLAB, RDJSON
 from tests.workflow import Job, bash, document
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
 ACTION = document((ROOT / "action.yml").read_text(encoding="utf-8"))

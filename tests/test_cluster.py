@@ -20,12 +20,14 @@ import pytest
 from tests.commandline import CLEAN, SLOW, CommandLine
 from tflint_perf import __version__
 
+pytestmark = pytest.mark.slow
+
 # Nobody imports it here: it leaves threads behind, and a process with threads is not forked by tests that count on it.
 if find_spec("distributed") is None:
     pytest.skip("distributed is not installed", allow_module_level=True)
 
 ROOT = Path(__file__).parent.parent
-PATIENCE = 120
+PATIENCE = 600
 MAIN = "from tflint_perf.cli.commands import main; main()"
 # A step whose caller is in another file.
 STEP = """\
@@ -96,7 +98,7 @@ class Cluster:
 
     def wait_for(self, workers: int) -> None:
         """Wait until so many workers are there; this process shall have no threads, so another one asks."""
-        program = "import sys; from distributed import Client; c = Client(sys.argv[1]); c.wait_for_workers(int(sys.argv[2]), 90)"
+        program = "import sys; from distributed import Client; c = Client(sys.argv[1]); c.wait_for_workers(int(sys.argv[2]), 500)"
         command = [sys.executable, "-c", program, self.address, str(workers)]
         subprocess.run(command, check=True, timeout=PATIENCE, capture_output=True)
 

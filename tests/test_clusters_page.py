@@ -17,6 +17,8 @@ import pytest
 from tests.commandline import CLEAN, SLOW
 from tests.notebooks import notebook
 
+pytestmark = pytest.mark.slow
+
 pandas = pytest.importorskip("pandas")
 
 PAGE = (Path(__file__).parent.parent / "docs" / "clusters.md").read_text(encoding="utf-8")

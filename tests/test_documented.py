@@ -42,6 +42,8 @@ from tflint_perf.config.reading import toml_of
 from tflint_perf.config.schema import config_schema
 from tflint_perf.lint.catalogue import catalogue
 
+pytestmark = pytest.mark.slow
+
 REGISTRY = "installs from the registry"
 IN_THE_WHEEL_S_TEST = "tests/test_wheel.py follows the page in a new environment"
 # Commands that are not run here, and why. What stands behind `#` does not count.

@@ -14,6 +14,8 @@ import pytest
 
 from tests.commandline import FIXED, SLOW
 
+pytestmark = pytest.mark.slow
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -61,7 +63,7 @@ def run(folder: Path, *command: str) -> None:
     home.mkdir()
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "HOME": str(home), "XDG_STATE_HOME": str(home)}
-    subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=True, timeout=120)
+    subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=True, timeout=600)
 
 
 def has_neovim() -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import os
 import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -14,9 +15,11 @@ import pytest
 from tflint_perf.lint.registry import all_rules
 from tflint_perf.verify.experiment import Experiment, rule_experiments
 from tflint_perf.verify.nursery import Nursery
-from tflint_perf.verify.process import new_nursery
+from tflint_perf.verify.process import environment
 from tflint_perf.verify.runner import QUICK_STEPS, Options, measured_pairs, plan_of
 from tflint_perf.verify.verdict import compare_losses
+
+pytestmark = pytest.mark.slow
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 QUICK = Options(quick=True)
@@ -30,12 +33,24 @@ runs = pytest.mark.skipif(
 each_pair = pytest.mark.parametrize("pair", EXPERIMENTS, ids=lambda pair: pair.name)
 
 
+# A process to fork as `verify` has it, but that what TensorFlow's import made is not looked through each time that a
+# run collects garbage and counts tensors: that takes longer than to train. Nothing is measured here.
+BOOT = (
+    "import gc; from tflint_perf.verify import child, nursery; "
+    "nursery.import_frameworks(); gc.freeze(); child.main()"
+)
+
+
 @pytest.fixture(scope="module")
 def nursery() -> Iterator[Nursery | None]:
-    made = new_nursery() if sys.platform == "linux" else None
+    """TensorFlow, imported once for all pairs of this process; each script runs in a fork of its own."""
+    if sys.platform != "linux":
+        yield None
+        return
+    path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    made = Nursery([sys.executable, "-c", BOOT], environment("cpu") | path)
     yield made
-    if made is not None:
-        made.close()
+    made.close()
 
 
 def test_every_claim_has_its_experiment() -> None:

@@ -17,6 +17,8 @@ import pytest
 from tests.commandline import BROKEN, CLEAN, SLOW
 from tests.test_plugins import FOUND, RULE, RUN, SCRIPT, Site
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 ROW = re.compile(r"(?P<path>.+?):(?P<row>\d+):(?P<column>\d+): (?P<code>\w+) (?P<message>.*)")
 # As a place and a code.

@@ -23,6 +23,8 @@ from tflint_perf.project.linting import FileResult, lint_files
 from tflint_perf.report import Outcome, render
 from tflint_perf.report.style import Style
 
+pytestmark = pytest.mark.slow
+
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 TIMES = 4
 # What a line may cost in `TIMES` as much code, as against the smaller one.

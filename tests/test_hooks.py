@@ -13,6 +13,8 @@ import pytest
 
 from tests.commandline import CLEAN, RENAMED, RENAMED_FIXED, SLOW
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 CONFIG = """\
 repos:

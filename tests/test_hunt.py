@@ -22,6 +22,8 @@ from tflint_perf.config.settings import Settings
 from tflint_perf.lint.fix import Fixed
 from tflint_perf.text.source import Source
 
+pytestmark = pytest.mark.slow
+
 # However slow a machine may be.
 LIMIT_S = 300.0
 

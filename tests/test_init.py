@@ -19,6 +19,8 @@ from tflint_perf.config.schema import config_schema
 from tflint_perf.init.versions import Named, named_versions
 from tflint_perf.lint.catalogue import catalogue
 
+pytestmark = pytest.mark.slow
+
 PYPROJECT = '[project]\nname = "digits"  # as in the paper\nversion = "1"\n'
 NOTEBOOK = json.dumps(
     {

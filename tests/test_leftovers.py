@@ -11,6 +11,8 @@ from tests.commandline import SLOW, CommandLine
 from tests.hunt import kills
 from tflint_perf.project.leftovers import sweep, temporary_beside
 
+pytestmark = pytest.mark.slow
+
 
 def leave(target: Path) -> Path:
     """What a process that was killed while it wrote `target` leaves: the system has taken its lock away."""

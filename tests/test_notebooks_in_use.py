@@ -12,6 +12,8 @@ import pytest
 from tests.commandline import FIXED, SLOW, CommandLine
 from tests.notebooks import cell, notebook
 
+pytestmark = pytest.mark.slow
+
 IMPORTS = SLOW[: SLOW.index("def train")].strip()
 TRAIN = SLOW[SLOW.index("def train") :]
 TRAIN_FIXED = FIXED[FIXED.index("def train") :]

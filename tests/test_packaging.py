@@ -15,6 +15,8 @@ from packaging.requirements import Requirement
 
 from tflint_perf.lint.registry import all_rules
 
+pytestmark = pytest.mark.slow
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:

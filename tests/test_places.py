@@ -19,6 +19,8 @@ import pytest
 from tests.commandline import SLOW
 from tflint_perf.lint.catalogue import catalogue
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).parent.parent / "benchmarks" / "places.py"
 LISTS = sorted(SCRIPT.with_name("places").glob("*.tsv"))
 FIELDS = ["repository", "commit", "checkout", "style", "file", "cell", "line", "code", "verdict", "why"]

@@ -18,6 +18,8 @@ import pytest
 from tflint_perf.rule import Claim
 from tflint_perf.verify.experiment import Experiment
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "docs" / "example-plugin"
 SLOW = EXAMPLE / "acme_rules" / "fixtures" / "ACM101" / "slow.py"

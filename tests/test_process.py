@@ -6,6 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 _SHOW = "import libcst as cst; print(cst.Name.__hash__ is object.__hash__)"
 _CHECK = "import sys; sys.argv[1:] = ['check', '--no-cache', '--include-tests', sys.argv[1]]; from tflint_perf.start import main"
 

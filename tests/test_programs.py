@@ -16,6 +16,8 @@ from types import ModuleType
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 HARNESS = Path(__file__).parent.parent / "benchmarks" / "programs.py"
 
 # Stands in for `run_program.py`: the same arguments and the same report, nothing made ready.

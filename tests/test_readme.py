@@ -10,12 +10,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from tests.commandline import SLOW, CommandLine
 from tflint_perf.config.keys import FORMATS
 from tflint_perf.config.settings import Settings
 from tflint_perf.lint.fix import fix_source
 from tflint_perf.lint.registry import all_rules
 from tflint_perf.text.source import Source
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

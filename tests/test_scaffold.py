@@ -11,6 +11,8 @@ from click.testing import CliRunner, Result
 
 from tflint_perf.cli.scaffold import scaffold
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 # Lets the tests that were written find the rule that was, as one of an installed package.
 CONFTEST = """

@@ -17,6 +17,8 @@ from tflint_perf.config.resolve import configure
 from tflint_perf.lint.catalogue import catalogue
 from tflint_perf.problems import ConfigError
 
+pytestmark = pytest.mark.slow
+
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 
 

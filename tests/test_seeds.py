@@ -11,6 +11,8 @@ from tflint_perf.lint.check import check_source
 from tflint_perf.lint.registry import all_rules
 from tflint_perf.text.source import Source
 
+pytestmark = pytest.mark.slow
+
 SEEDS = Path(__file__).parent.parent.parent / "shared" / "seeds"
 RULES = frozenset(all_rules())
 

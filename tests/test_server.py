@@ -15,6 +15,8 @@ from lsprotocol import types
 from tests.commandline import BROKEN, CLEAN, FIXED, RENAMED, RENAMED_FIXED, SLOW, CommandLine
 from tests.editor import CAPABILITIES, Editor, applied, editor
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 FIX_ALL = "source.fixAll.tflint-perf"
 # What takes the example's fixes for safe, which they are not by themselves.
@@ -602,7 +604,7 @@ def test_an_editor_that_vanishes_takes_the_server_with_it(tmp_path: Path) -> Non
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=600,
     )
     assert (done.returncode, done.stdout) == (1, b"")
 

@@ -22,6 +22,8 @@ from tflint_perf.lint.evidence import Evidence, read_evidence
 from tflint_perf.lint.measured import effect_of
 from tflint_perf.verify.series import charts_of
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 RULES = sorted(code for code, rule in catalogue().items() if rule.plugin is None)

@@ -20,6 +20,8 @@ from tflint_perf.lint.evidence import Evidence, evidence_of
 from tflint_perf.report.style import Style
 from tflint_perf.rule import Claim
 
+pytestmark = pytest.mark.slow
+
 RULE = RuleInfo(
     "TFP406", "gc-in-loop", "Collects garbage on each step", "Text.\n", "safe", Claim("step time", 2.0)
 )

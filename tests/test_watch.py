@@ -17,10 +17,12 @@ import pytest
 
 from tests.commandline import CLEAN, SLOW, CommandLine
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("watchfiles")
 
 # A machine that does much else may be slow; a test that passes never waits for long.
-PATIENCE = 90
+PATIENCE = 600
 # A shell that runs the tests in the background has its children ignore SIGINT.
 PROGRAM = (
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 SUFFIXES = (".py", ".json", ".toml", ".css")
 NOT_SOURCES = (".*", "build", "dist", "*.egg-info", "__pycache__")

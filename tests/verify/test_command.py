@@ -19,7 +19,9 @@ from tests.verify.support import FAKE_TENSORFLOW, fake_tensorflow, script
 from tflint_perf.verify import session
 from tflint_perf.verify.records import from_json, to_json
 
-SLOW, FAST, CRASHES = "time.sleep(0.016)", "time.sleep(0.004)", "[][0]"
+pytestmark = pytest.mark.slow
+
+SLOW, FAST, CRASHES = "takes(16)", "takes(4)", "[][0]"
 for needed in ("psutil", "scipy", "rich", "matplotlib"):
     pytest.importorskip(needed)
 
@@ -104,7 +106,7 @@ def test_json_is_a_record_of_evidence(tflint_perf: CommandLine) -> None:
     assert ran.code == 0, ran.err
     record = from_json(ran.out)
     assert record.results["TFP406"].verdict == "confirmed"
-    assert len(record.results["TFP406"].pairs) in (5, 10, 20)  # as many as a disturbed machine needs
+    assert len(record.results["TFP406"].pairs) == 5
     assert {"tensorflow", "keras", "python", "tflint-perf"} == record.versions.keys()
 
 
@@ -305,7 +307,7 @@ def test_a_terminal_is_told_what_is_run_and_how_long_it_takes(tflint_perf: Comma
     assert process.returncode == 0
     lines = shown.decode(errors="replace").splitlines()
     # The pair, how many runs are done, and the time left.
-    assert any(re.search(r"before → after .* [1-9]/10 .*\b0:00:\d\d\b", line) for line in lines)
+    assert any(re.search(r"before → after .* [1-9]/10 .*\b\d:\d\d:\d\d\b", line) for line in lines)
 
 
 def test_a_record_on_file_is_written_the_same_again(fixtures: Path, tflint_perf: CommandLine) -> None:

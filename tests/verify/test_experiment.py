@@ -17,6 +17,8 @@ from tflint_perf.verify.experiment import (
     rule_experiments,
 )
 
+pytestmark = pytest.mark.slow
+
 BELIEF = """
 title = "Collecting garbage frees memory"
 [claim]

@@ -16,6 +16,8 @@ from tflint_perf.verify.chart import draw, heading_of, ticks
 from tflint_perf.verify.page import page_text, write_page
 from tflint_perf.verify.series import Chart, charts_of
 
+pytestmark = pytest.mark.slow
+
 RESULTS: dict[str, Any] = {
     "TFP101": result(),
     "TFP203": result(run(0.02, growth=4.3, leak=250_000), run(0.0006), value=4.3, kind="growth"),

@@ -12,6 +12,8 @@ from tests.verify.synthetic import document, not_measurable, result, run
 from tflint_perf.problems import ConfigError
 from tflint_perf.verify.plots import write_plots
 
+pytestmark = pytest.mark.slow
+
 GROWS = result(run(0.02, growth=4.3, leak=250_000), run(0.0006), value=4.3, kind="growth")
 
 

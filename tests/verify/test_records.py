@@ -24,6 +24,8 @@ from tflint_perf.verify.records import (
     to_json,
 )
 
+pytestmark = pytest.mark.slow
+
 CPU = Device("cpu", "CPU (2 cores)", None, 8_000_000_000)
 H200 = Device("gpu", "NVIDIA H200", "580.65", 150_000_000_000)
 FAST = replace(RUN, device_memory=DeviceMemory(1, 2, None))

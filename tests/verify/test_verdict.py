@@ -5,23 +5,27 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
 from tests.verify.support import RUN, with_growth
 from tflint_perf.rule import Claim
+from tflint_perf.verify import statistics, verdict
 from tflint_perf.verify.records import DeviceMemory, Effect, Pair, Run
 from tflint_perf.verify.statistics import LEAST_PAIRS, LOOKS
 from tflint_perf.verify.verdict import compare_losses, judge, judge_effect
 
 pytest.importorskip("scipy")
+np = pytest.importorskip("numpy")
 
 TWICE = Claim("step time", least=2.0)
 GROWS = Claim("step time", least=1.5, kind="growth")
 DRAWS = 1_000
 WINDOWS = 20
+BETWEEN = np.triu_indices(WINDOWS, 1)  # each two windows, once
 
 
 @pytest.mark.parametrize(
@@ -137,16 +141,41 @@ def noisy_growth(rng: random.Random, true: float) -> str:
     return in_a_few_looks(GROWS, lambda: Pair(run(rate), run(0)))
 
 
+def quick_slope(points: Sequence[tuple[float, float]]) -> Effect:
+    """What `slope` finds, without the interval, at which no verdict looks."""
+    steps, values = np.asarray(points).T
+    earlier, later = BETWEEN
+    value = float(np.median((values[later] - values[earlier]) / (steps[later] - steps[earlier])))
+    return Effect(value, value, value)
+
+
+@pytest.fixture
+def quick_statistics(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same figures for less: slopes without intervals, and the growth of a run once."""
+    once = cache(statistics.growth)
+    monkeypatch.setattr(statistics, "slope", quick_slope)
+    monkeypatch.setattr(verdict, "growth", lambda points: once(tuple(points)))
+
+
+def test_a_slope_without_its_interval_is_the_same_slope() -> None:
+    rng = random.Random(1)
+    for _ in range(20):
+        points = [(step, rng.gauss(1, 0.2)) for step in range(WINDOWS)]
+        assert quick_slope(points).value == pytest.approx(statistics.slope(points).value)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("quick_statistics")
 @pytest.mark.parametrize(
-    ("draw", "just_short", "clear", "nothing"),
-    [(noisy_ratio, 1.999, 4.0, 1.0), (noisy_growth, 1.499, 3.0, 1.0)],
+    ("draw", "draws", "just_short", "clear", "nothing"),
+    [(noisy_ratio, DRAWS, 1.999, 4.0, 1.0), (noisy_growth, DRAWS // 2, 1.499, 3.0, 1.0)],
 )
 def test_noise_confirms_a_false_claim_in_fewer_than_5_of_100_draws(
-    draw: Callable[[random.Random, float], str], just_short: float, clear: float, nothing: float
+    draw: Callable[[random.Random, float], str], draws: int, just_short: float, clear: float, nothing: float
 ) -> None:
     rng = random.Random(1)
     # An effect that is short of the claim by a hair is the worst case.
-    assert Counter(draw(rng, just_short) for _ in range(DRAWS))["confirmed"] < 0.05 * DRAWS
+    assert Counter(draw(rng, just_short) for _ in range(draws))["confirmed"] < 0.05 * draws
     # A test that confirms nothing would pass that too.
     assert Counter(draw(rng, clear) for _ in range(100))["confirmed"] > 90
     assert Counter(draw(rng, nothing) for _ in range(100))["refuted"] > 90
