@@ -24,7 +24,7 @@ help:
 	@echo 'make demo      install into $(VENV), lint the slow fixtures, show what --fix would do to one'
 	@echo 'make test      install what the tests need, then run ruff, mypy and all tests on all cores'
 	@echo 'make quick     the tests that take no time, under a minute: what to run while editing'
-	@echo 'make lint      ruff and mypy alone'
+	@echo 'make lint      ruff, mypy and import-linter alone'
 	@echo 'make docs      build the site into build/site'
 	@echo 'make rule      begin a new rule: make rule CODE=TFP512 NAME=some-name (docs/adding-a-rule.md)'
 	@echo 'make hunt      look for a fix that changes a program or breaks a file (HUNT=--help for options)'
@@ -50,6 +50,7 @@ lint: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 docs: $(MKDOCS)
 	$(BIN)/python -m mkdocs build --strict

@@ -140,7 +140,7 @@ def test_a_rule_imports_only_what_it_may_use(path: Path) -> None:
 
 @pytest.mark.parametrize("path", sorted((ROOT / "tflint_perf" / "analysis").rglob("*.py")), ids=name_of)
 def test_the_analysis_knows_nothing_of_what_is_built_on_it(path: Path) -> None:
-    allowed = ("tflint_perf.analysis", "tflint_perf.project.caller", "tflint_perf.records", "libcst")
+    allowed = ("tflint_perf.analysis", "tflint_perf.records", "libcst")
     for module in imported(path):
         standard = module.partition(".")[0] in sys.stdlib_module_names
         assert standard or any(is_within(module, package) for package in allowed), module

@@ -10,8 +10,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import pytest
 
 from tflint_perf.analysis.links.summary import Summary, Thing, Use
+from tflint_perf.analysis.values.caller import Caller
 from tflint_perf.finding import Edit, Finding, Fix, Place
-from tflint_perf.project.caller import Caller
 from tflint_perf.project.packed import UnpackError, pack, unpack
 from tflint_perf.project.remembered import Kept
 

@@ -14,8 +14,8 @@ from tflint_perf.text.decoding import encoded
 from tflint_perf.text.files import settings_at
 
 if TYPE_CHECKING:
+    from tflint_perf.analysis.values.caller import Callers
     from tflint_perf.analysis.values.outside import Outside
-    from tflint_perf.project.caller import Callers
 
 _OF_FILES = ("baseline", "extend", "project-root")
 _ROOT = Path("/")

@@ -11,9 +11,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from tflint_perf.cli.identity import content
 from tflint_perf.config.selection import INVALID_SYNTAX
 from tflint_perf.finding import Finding
+from tflint_perf.lint.identity import content
 from tflint_perf.problems import ConfigError
 from tflint_perf.records import dataclass
 from tflint_perf.text.files import reason, replace_file

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from tflint_perf.analysis.links.summary import Thing, Use
+from tflint_perf.analysis.values.caller import Caller, Callers, Given
 from tflint_perf.analysis.values.outside import RUN_OVER
-from tflint_perf.project.caller import Caller, Callers, Given
 from tflint_perf.project.mentions import Mentions, words_for_callers
 from tflint_perf.project.modules import Files, Found
 from tflint_perf.project.uses_in import UsesIn

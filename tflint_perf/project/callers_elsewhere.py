@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tflint_perf.project.caller import Callers
+from tflint_perf.analysis.values.caller import Callers
 
 if TYPE_CHECKING:
     from tflint_perf.project.linting import Neighbours

@@ -9,11 +9,11 @@ import libcst as cst
 from tflint_perf.analysis.links.summary import paths_of_bases
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.pipelines.given_streams import takers_of_streams
+from tflint_perf.analysis.values.caller import Caller, Given
 from tflint_perf.analysis.values.outside import name_given, name_outside
 from tflint_perf.lint.asking import InternalError, Reports, reports_of
 from tflint_perf.lint.catalogue import catalogue
 from tflint_perf.lint.registry import rules_about
-from tflint_perf.project.caller import Caller, Given
 from tflint_perf.project.linked import Linked
 from tflint_perf.rule import Report, Rule
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tflint_perf.analysis.links.summary import Part, Thing
+from tflint_perf.analysis.values.caller import Batch, Caller, Callers, Given
 from tflint_perf.analysis.values.outside import ClassFacts, Mapped
 from tflint_perf.analysis.values.values import STREAMS, TENSOR, UNKNOWN, Origin, Value, join, stream_from
-from tflint_perf.project.caller import Batch, Caller, Callers, Given
 from tflint_perf.project.module_search import ELSEWHERE
 from tflint_perf.project.modules import Files, Found
 

@@ -11,11 +11,11 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tflint_perf.analysis.values.caller import Callers
 from tflint_perf.config.settings import Settings
 from tflint_perf.errors import SourceError
 from tflint_perf.finding import Finding
 from tflint_perf.lint.plugins import troubles
-from tflint_perf.project.caller import Callers
 from tflint_perf.project.callers_elsewhere import callers_elsewhere
 from tflint_perf.project.roots import files_of_project, project_root
 from tflint_perf.project.surroundings import Surroundings

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from tflint_perf.analysis.values.caller import Caller, Callers
 from tflint_perf.config.settings import Settings
 from tflint_perf.finding import Finding
 from tflint_perf.lint.applicability import is_applicable
 from tflint_perf.project.cache import Cache
-from tflint_perf.project.caller import Caller, Callers
 from tflint_perf.project.packed import UnpackError, pack, unpack
 from tflint_perf.project.surroundings import digest_of
 from tflint_perf.records import dataclass

@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from tflint_perf.cli.identity import Identity, identities
+from tflint_perf.lint.identity import Identity, identities
 from tflint_perf.report import Entry, Outcome, in_cell
 from tflint_perf.report.style import Style
 

@@ -10,9 +10,9 @@ from tflint_perf.analysis.execution.host_loops import runs_loop_on_host
 from tflint_perf.analysis.python.reach import leads_to
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import argument, descendants, is_name, is_super
+from tflint_perf.analysis.values.caller import State
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
-from tflint_perf.project.caller import State
 
 # A function that asks in which mode it runs is written for both.
 _ASKS_THE_MODE = frozenset({"tf.executing_eagerly", "tf.inside_function"})

@@ -9,9 +9,9 @@ import libcst as cst
 from tflint_perf.analysis.execution.parameters_behind import behind
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Function
+from tflint_perf.analysis.values.caller import Given
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
-from tflint_perf.project.caller import Given
 
 
 class GivenModels:

@@ -9,10 +9,10 @@ import libcst as cst
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.scopes import Binding
 from tflint_perf.analysis.python.syntax import is_name
+from tflint_perf.analysis.values.caller import Fate
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.followed import is_appended_to, is_filled, is_put_into, is_written
 from tflint_perf.analysis.values.infer import Inference
-from tflint_perf.project.caller import Fate
 
 _REDUCING = frozenset(
     {

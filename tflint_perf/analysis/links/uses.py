@@ -17,10 +17,10 @@ from tflint_perf.analysis.pipelines.prefetching import readiness, takes_many
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.scopes import Class
 from tflint_perf.analysis.python.syntax import descendants, unwrapped
+from tflint_perf.analysis.values.caller import NEEDED, Fate, Given, How
 from tflint_perf.analysis.values.methods import methods_of_several, objects_of_several
 from tflint_perf.analysis.values.outside import RUN_OVER, name_outside
 from tflint_perf.analysis.values.values import STREAMS, Value
-from tflint_perf.project.caller import NEEDED, Fate, Given, How
 
 if TYPE_CHECKING:
     from tflint_perf.analysis.model import Model

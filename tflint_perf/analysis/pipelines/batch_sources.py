@@ -11,9 +11,9 @@ import libcst as cst
 from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.scopes import Binding, Class, Function, Scope
 from tflint_perf.analysis.python.syntax import callee_name
+from tflint_perf.analysis.values.caller import Batch
 from tflint_perf.analysis.values.keras_flows import FLOWS, is_flow
 from tflint_perf.analysis.values.values import Value
-from tflint_perf.project.caller import Batch
 
 if TYPE_CHECKING:
     from tflint_perf.analysis.execution.loops import Loops

@@ -24,8 +24,8 @@ from tflint_perf.analysis.python.syntax import (
     is_constant,
     is_name,
 )
+from tflint_perf.analysis.values.caller import Batch
 from tflint_perf.analysis.values.values import Value
-from tflint_perf.project.caller import Batch
 from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:

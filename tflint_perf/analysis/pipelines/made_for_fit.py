@@ -10,9 +10,9 @@ import libcst as cst
 from tflint_perf.analysis.execution.loops import FITS, fitted
 from tflint_perf.analysis.pipelines.batch_sources import BatchSources
 from tflint_perf.analysis.python.syntax import keyword_argument
+from tflint_perf.analysis.values.caller import Batch
 from tflint_perf.analysis.values.keras_flows import Makers
 from tflint_perf.analysis.values.outside import name_outside
-from tflint_perf.project.caller import Batch
 
 if TYPE_CHECKING:
     from tflint_perf.analysis.model import Model

@@ -21,6 +21,7 @@ from tflint_perf.analysis.training.host_consumers import (
     is_place_of_text,
 )
 from tflint_perf.analysis.training.showing import shows
+from tflint_perf.analysis.values.caller import Fate
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.followed import (
     is_put_into,
@@ -32,7 +33,6 @@ from tflint_perf.analysis.values.followed import (
 )
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.values import UNKNOWN
-from tflint_perf.project.caller import Fate
 from tflint_perf.records import dataclass
 
 _FATES: dict[str, Fate] = {"sum": "summed", "picture": "drawn", "tensor": "returned"}

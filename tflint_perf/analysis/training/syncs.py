@@ -29,9 +29,9 @@ from tflint_perf.analysis.training.on_device import OnDevice
 from tflint_perf.analysis.training.showing import effect_besides_showing, prints_tensors, shows
 from tflint_perf.analysis.training.step_variables import StepVariables
 from tflint_perf.analysis.training.training_steps import TrainingSteps
+from tflint_perf.analysis.values.caller import Fate
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
-from tflint_perf.project.caller import Fate
 from tflint_perf.records import dataclass
 
 _CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "default_timer", "now")

@@ -19,11 +19,11 @@ from tflint_perf.analysis.python.syntax import (
     keyword_argument,
 )
 from tflint_perf.analysis.values.by_use import ByUse
+from tflint_perf.analysis.values.caller import Caller, Given
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.methods import functions_of_several, objects_of_several
 from tflint_perf.analysis.values.outside import NOTHING, Outside, name_given, name_outside
 from tflint_perf.analysis.values.values import Value
-from tflint_perf.project.caller import Caller, Given
 
 # Rounds of asking who is called.
 _ROUNDS = 3

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from tflint_perf.analysis.values.caller import Batch, Caller
 from tflint_perf.analysis.values.values import UNKNOWN, Value
-from tflint_perf.project.caller import Batch, Caller
 from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
