@@ -155,6 +155,14 @@ ATTACKS = {
                 return value * 2
             train(doubled(batch))
         """,
+    "a tensor that is kept": "kept = []\nfor step in range(3):\n    batch = tf.constant(x)\n    train(batch)\n    kept.append(batch)\n",
+    "a tensor that is looked for": """
+        kept = [tf.zeros([2])]
+        for step in range(3):
+            batch: tf.Tensor = tf.constant(x)
+            train(batch)
+            print(kept.count(batch))
+        """,
     "a pipeline that reads what the steps change, as far ahead as it runs": """
         for batch in tf.data.Dataset.from_tensor_slices(x).map(lambda row: row * w[0]).batch(2):
             doubled = tf.function(lambda value: value * 2)

@@ -27,7 +27,7 @@ _BUILTINS = (
     "__import__",
     "id",
 )
-_ATTRIBUTES = ("__dict__", "__globals__", "__code__", "__closure__", "_getframe", "settrace", "setprofile", "modules", "ref",
+_ATTRIBUTES = ("__dict__", "__globals__", "__code__", "__closure__", "_getframe", "is_", "is_not", "settrace", "setprofile", "modules", "ref",
                "experimental_get_tracing_count", "get_objects", "get_referrers", "get_traced_memory")  # fmt: skip
 # A graph numbers its ops, and its seed gives each of them random numbers by its number: one op less, and others change.
 _GRAPHS = ("as_default", "Session", "InteractiveSession", "MonitoredTrainingSession", "placeholder", "get_default_graph",

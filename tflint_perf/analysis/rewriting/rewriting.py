@@ -41,7 +41,12 @@ class Rewriting:
         for node in nodes:
             found = found or self._purity.doubt(node, move)
             found = found or self._places.doubt(node, move, fails=self._purity.may_fail(node))
-        return found or self._sightings.doubt_of_one(name for node in nodes for name in bound_by(node))
+        return found or self._sightings.doubt_of_one(name for node in nodes for name in self._named(node))
+
+    def _named(self, node: cst.CSTNode) -> list[cst.Name]:
+        """The names of what a statement makes, or of an expression that a statement gives names to as it is."""
+        statement = self._infer.walk.parents.get(node) if isinstance(node, cst.BaseExpression) else node
+        return bound_by(statement) if statement is not None else []
 
     def doubt_of_reading_ahead(self, dataset: Value, node: cst.BaseExpression) -> Doubt | None:
         """What may change where elements of a dataset are made before they are asked for, several at a time.

@@ -18,6 +18,8 @@ _TAKING = frozenset(
     {"enumerate", "zip", "iter", "next", "tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.trange"}
 )
 _FITTING = frozenset({"fit", "evaluate", "predict"})
+_KEEPING = frozenset({"append", "appendleft", "add", "insert", "extend", "put", "setdefault", "update", "index", "count", "remove",
+                      "setattr"})  # fmt: skip
 _STRUCTURE = (cst.Tuple, cst.List, cst.Dict, cst.Element, cst.DictElement)
 
 
@@ -40,7 +42,7 @@ class Sightings:
         return None
 
     def _is_seen(self, mention: cst.Name) -> bool:
-        """Whether it shows which object a name stands for. Nobody asks tensors that; who does, does it by `is` or `id`."""
+        """Whether it may show which object a name stands for; for a tensor, whether somebody keeps or looks for it."""
         parent = self._parents.get(mention)
         if isinstance(parent, cst.AssignTarget | cst.AnnAssign):
             return False  # it moves, too
@@ -48,10 +50,26 @@ class Sightings:
         if kind == "dataset":
             return self.doubt(mention) is not None
         if kind in ("tensor", "number", "string", "array"):
-            return isinstance(parent, cst.Attribute) and isinstance(
-                self._parents.get(parent), cst.AssignTarget | cst.AugAssign | cst.AnnAssign | cst.Del
-            )
+            return self._is_kept(mention)
         return not (isinstance(parent, cst.Call) and parent.func is mention)
+
+    def _is_kept(self, mention: cst.Name) -> bool:
+        """Whether a tensor goes into a container or under another name, is looked for in one, or gets an attribute."""
+        node: cst.CSTNode = mention
+        while isinstance(self._parents.get(node), _STRUCTURE):
+            node = self._parents[node]
+        match parent := self._parents.get(node):
+            case cst.Arg():
+                call = self._parents.get(parent)
+                return isinstance(call, cst.Call) and callee_name(call) in _KEEPING
+            case cst.Attribute():
+                target = self._parents.get(parent)
+                return isinstance(target, cst.AssignTarget | cst.AugAssign | cst.AnnAssign | cst.Del)
+            case cst.ComparisonTarget(operator=cst.In() | cst.NotIn()):
+                return True
+            case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.In() | cst.NotIn())]):
+                return True
+        return isinstance(parent, cst.Assign | cst.AnnAssign | cst.NamedExpr) or node is not mention
 
     def doubt(self, node: cst.BaseExpression) -> Doubt | None:
         """What the program may show of a dataset, or of one made of it, that another stage makes another object."""
