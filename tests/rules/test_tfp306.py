@@ -504,3 +504,14 @@ def test_there_is_no_fix_for(statements: str, reason: str) -> None:
     source = _HEAD + f"for step, x in enumerate(dataset):\n    train_step(x)\n    {statements}\n"
     assert notes("TFP306", source)[0].startswith(f"no fix: {reason}")
     assert fixed("TFP306", source) == source
+
+
+def test_an_import_and_a_function_go_to_the_top_of_a_file_that_has_neither() -> None:
+    inner = (
+        _HEAD.replace("\n\n\n", "\n")
+        + "for x in dataset:\n    train_step(x)\n    target.set_weights(model.get_weights())\n"
+    )
+    body = "".join(f"    {line}" for line in inner.splitlines(keepends=True))
+    text = fixed("TFP306", f"def main():\n{body}")
+    assert text.startswith("import tensorflow as tf\n@tf.function\ndef copy_weights(source, target):\n")
+    assert text.endswith("        copy_weights(model, target)\n")

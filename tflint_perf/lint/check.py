@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, TypeVar
@@ -14,7 +14,7 @@ from tflint_perf.abstract import abstract_module
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.values.outside import NOTHING, Outside
 from tflint_perf.config.settings import Settings
-from tflint_perf.finding import Finding, Fix
+from tflint_perf.finding import Edit, Finding, Fix
 from tflint_perf.lint.asking import InternalError, Reports, guarded, reports_of, tolerant
 from tflint_perf.lint.catalogue import catalogue
 from tflint_perf.lint.guards import lost_by
@@ -289,7 +289,7 @@ def _finding(
         elif made is not None:
             lost = lost_by(made.edits, source.text)
             if lost is None:
-                fix = Fix(_title(made, editor), tuple(made.edits), made.safe)
+                fix = Fix(_title(made, editor), tuple(_in_order(made.edits)), made.safe)
             else:
                 note = f"no fix: it would lose a comment (line {source.place(lost.start).row})"
     start = source.place(positions.start(_named(node, positions, source)))
@@ -301,6 +301,16 @@ def _finding(
 
     message = with_cost(rule.code, report.message) if report.as_measured else report.message
     return Finding(rule.code, rule.name, message, start, end, source.lines(first, last), noqa_row, fix, note)
+
+
+def _in_order(edits: Iterable[Edit]) -> Iterable[Edit]:
+    """The edits of a fix; what it inserts at one place, an import and a function at the top of a file, is one edit."""
+    made: dict[object, Edit] = {}
+    for edit in dict.fromkeys(edits):
+        place = edit.start if edit.start == edit.end else edit
+        before = made.get(place)
+        made[place] = edit if before is None else replace(before, content=before.content + edit.content)
+    return made.values()
 
 
 def _title(made: Repair, editor: Editor) -> str:
