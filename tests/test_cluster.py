@@ -311,14 +311,14 @@ def test_a_worker_that_comes_later_with_another_version_says_so(cluster: Cluster
 
 
 def test_a_cluster_without_workers_is_told(empty: Cluster, code: Path) -> None:
-    program = f"from tflint_perf import cluster; cluster._SECONDS_WITHOUT_WORKERS = 1; {MAIN}"
+    program = f"from tflint_perf.project import cluster; cluster._SECONDS_WITHOUT_WORKERS = 1; {MAIN}"
     ran = lint(code, "--engine=dask", "--scheduler", empty.address, program=program)
     assert outcome(ran) == (2, "", "tflint-perf: --engine dask: the cluster has no worker\n")
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nowhere://x"])
 def test_a_scheduler_that_is_not_there_is_told(code: Path, address: str) -> None:
-    program = f"from tflint_perf import cluster; cluster._SECONDS_TO_CONNECT = 1; {MAIN}"
+    program = f"from tflint_perf.project import cluster; cluster._SECONDS_TO_CONNECT = 1; {MAIN}"
     ran = lint(code, "--engine=dask", "--scheduler", address, program=program)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr.startswith(f"tflint-perf: --scheduler {address}: ")

@@ -297,7 +297,7 @@ def test_changed_rules_count_at_once(tflint_perf: CommandLine, start: Start) -> 
     tflint_perf.write("one.py", SLOW)
     version = tflint_perf.write("version", "1")
     program = (
-        "print('started', flush=True); from pathlib import Path; from tflint_perf import cache; "
+        "print('started', flush=True); from pathlib import Path; from tflint_perf.project import cache; "
         f"cache.version = lambda: Path({str(version)!r}).read_text(); {PROGRAM}"
     )
     watching = start(program=program)
