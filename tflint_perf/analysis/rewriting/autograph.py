@@ -10,7 +10,7 @@ from tflint_perf.analysis.execution.bounds import is_shape
 from tflint_perf.analysis.python.obstacles import Obstacle
 from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.python.syntax import descendants_here, is_name, last_statement, target_names
-from tflint_perf.analysis.rewriting.going_over import GoingOver
+from tflint_perf.analysis.rewriting.tensor_iteration import TensorIteration
 from tflint_perf.analysis.rewriting.structures import Structures
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
@@ -25,7 +25,7 @@ class AutoGraph:
 
     def __init__(self, infer: Inference, calls: CallGraph) -> None:
         self._infer = infer
-        self._going_over = GoingOver(infer, Structures(infer, calls))
+        self._iteration = TensorIteration(infer, Structures(infer, calls))
 
     def reason(self, node: cst.CSTNode, function: Function | None) -> str:
         """Why a node can't be traced where tensors come to it; "" where nothing is known against it."""
@@ -33,10 +33,10 @@ class AutoGraph:
             case cst.If() if self._is_tensor(node.test):
                 return self._of_branch(node, function)
             case cst.Call():
-                return self._of_call(node) or self._going_over.reason(node)
+                return self._of_call(node) or self._iteration.reason(node)
             case cst.Comparison(comparisons=[cst.ComparisonTarget(cst.In() | cst.NotIn(), among)]):
                 return "a tensor is looked for on the host" if self._holds_tensors(among) else ""
-        return self._going_over.reason(node)
+        return self._iteration.reason(node)
 
     def of_return(self, statement: cst.Return) -> Obstacle | None:
         """A result that a graph gives as a tensor, or can't give: a string, a size."""

@@ -9,12 +9,12 @@ import libcst as cst
 
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.rewriting.doubts import Doubt, Move
-from tflint_perf.analysis.rewriting.looking_on import first_onlooker
+from tflint_perf.analysis.rewriting.introspection import first_onlooker
 from tflint_perf.analysis.rewriting.natures import Natures
 from tflint_perf.analysis.rewriting.places import Places, bound_by
 from tflint_perf.analysis.rewriting.pure import Purity
 from tflint_perf.analysis.rewriting.read_ahead import ReadAhead
-from tflint_perf.analysis.rewriting.sightings import Sightings
+from tflint_perf.analysis.rewriting.object_identity import ObjectIdentity
 from tflint_perf.analysis.rewriting.unchanging import Unchanging
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
@@ -31,7 +31,7 @@ class Rewriting:
         self._purity = Purity(infer, calls, unchanging, self._natures)
         self._places = Places(infer, unchanging, self._natures)
         self._ahead = ReadAhead(infer, self._purity)
-        self._sightings = Sightings(infer)
+        self._identity = ObjectIdentity(infer)
 
     def doubt_of_moving(self, nodes: Sequence[cst.CSTNode], loop: Loop) -> Doubt | None:
         """What may change where `nodes`, an expression or statements of `loop`, are evaluated once, above the loop."""
@@ -41,7 +41,7 @@ class Rewriting:
         for node in nodes:
             found = found or self._purity.doubt(node, move)
             found = found or self._places.doubt(node, move, fails=self._purity.may_fail(node))
-        return found or self._sightings.doubt_of_one(name for node in nodes for name in self._named(node))
+        return found or self._identity.doubt_of_one(name for node in nodes for name in self._named(node))
 
     def _named(self, node: cst.CSTNode) -> list[cst.Name]:
         """The names of what a statement makes, or of an expression that a statement gives names to as it is."""
@@ -53,7 +53,7 @@ class Rewriting:
 
         `node` gives the dataset that becomes an object of another class.
         """
-        return self.doubt_of_the_file or self._ahead.doubt(dataset) or self._sightings.doubt(node)
+        return self.doubt_of_the_file or self._ahead.doubt(dataset) or self._identity.doubt(node)
 
     def doubt_of_mapping_ahead(self, function: cst.BaseExpression) -> Doubt | None:
         """What may change where a function that is given to a dataset runs for several elements at a time."""

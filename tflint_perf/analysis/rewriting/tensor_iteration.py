@@ -20,7 +20,7 @@ _OF_TENSORS = frozenset(
 )
 
 
-class GoingOver:
+class TensorIteration:
     """Answers what stands against going over a value, or taking it apart, in traced code."""
 
     def __init__(self, infer: Inference, structures: Structures) -> None:

@@ -23,7 +23,7 @@ _KEEPING = frozenset({"append", "appendleft", "add", "insert", "extend", "put", 
 _STRUCTURE = (cst.Tuple, cst.List, cst.Dict, cst.Element, cst.DictElement)
 
 
-class Sightings:
+class ObjectIdentity:
     """Answers where a dataset is seen otherwise than by its elements, and an object otherwise than by what it gives."""
 
     def __init__(self, infer: Inference) -> None:
