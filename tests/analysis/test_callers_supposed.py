@@ -10,8 +10,7 @@ from types import FrameType
 import libcst as cst
 import pytest
 
-from tflint_perf.analysis.model import Model
-from tflint_perf.analysis.parts import SAME_FOR_ALL_CALLERS
+from tflint_perf.analysis.model import SAME_FOR_ALL_CALLERS, Model
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.outside import NOTHING

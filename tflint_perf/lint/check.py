@@ -148,6 +148,7 @@ def _check(
     source: Source, settings: Settings, rules: list[type[Rule]], heed: bool, outside: Outside, ask: bool
 ) -> Checked:
     opened: _Opened | None = None
+    looked = None
     if not (heed and names_us(source.text)):
         looked = _first_look(source, rules, outside, ask)
         if looked is not None:
@@ -173,7 +174,7 @@ def _check(
         reports = reports_of(model, rules, problems)
         if opened is None:
             opened = _opened(model, rules, reports, outside, ask)
-        findings, suppressed = _findings(model, source, settings, reports, heed, problems)
+        findings, suppressed = _findings(model, source, settings, reports, heed, problems, looked is not None)
         told = tuple(f"{problem}{ON_FILE}{source.path}" for problem in problems)
         return Checked(findings, suppressed, opened.open, told, opened.unasked)
     finally:
@@ -225,8 +226,9 @@ def _findings(
     reports: Reports,
     heed: bool,
     problems: list[str],
+    parsed: bool,
 ) -> tuple[tuple[Finding, ...], int]:
-    """The findings that remain, and how many are suppressed."""
+    """The findings that remain, and how many are suppressed; `parsed` says that Python's own parser took the text."""
     # A bare suppression comment with nothing to suppress is nobody's business.
     if not reports and not (heed and names_us(model.text)):
         return (), 0
@@ -235,7 +237,7 @@ def _findings(
 
     positions = guarded("positions", partial(Positions, model.module, model.text))
     editor = Editor(model, positions, source)
-    barred = _unwritable(source) if any(report.fix is not None for _, report in reports) else ""
+    barred = _unwritable(source, parsed) if any(report.fix is not None for _, report in reports) else ""
     findings = [
         finding
         for rule, report in reports
@@ -253,7 +255,7 @@ def _findings(
     return tuple(remaining), suppressed
 
 
-def _unwritable(source: Source) -> str:
+def _unwritable(source: Source, parsed: bool) -> str:
     """Why no fix can be made in a file, whatever it does; "" where any can."""
     from tflint_perf.text.syntax import is_too_new
 
@@ -261,7 +263,7 @@ def _unwritable(source: Source) -> str:
     if odd is not None:
         at, what = odd
         return f"no fix: {what} (line {source.place(at).row})"
-    new = is_too_new(source.text)
+    new = None if parsed else is_too_new(source.text)
     if new is None:
         return ""
     running = ".".join(map(str, sys.version_info[:2]))

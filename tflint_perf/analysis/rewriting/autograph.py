@@ -10,8 +10,8 @@ from tflint_perf.analysis.execution.bounds import is_shape
 from tflint_perf.analysis.python.obstacles import Obstacle
 from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.python.syntax import descendants_here, is_name, last_statement, target_names
-from tflint_perf.analysis.rewriting.tensor_iteration import TensorIteration
 from tflint_perf.analysis.rewriting.structures import Structures
+from tflint_perf.analysis.rewriting.tensor_iteration import TensorIteration
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified

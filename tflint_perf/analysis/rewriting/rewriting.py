@@ -11,10 +11,10 @@ from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.rewriting.doubts import Doubt, Move
 from tflint_perf.analysis.rewriting.introspection import first_onlooker
 from tflint_perf.analysis.rewriting.natures import Natures
+from tflint_perf.analysis.rewriting.object_identity import ObjectIdentity
 from tflint_perf.analysis.rewriting.places import Places, bound_by
 from tflint_perf.analysis.rewriting.pure import Purity
 from tflint_perf.analysis.rewriting.read_ahead import ReadAhead
-from tflint_perf.analysis.rewriting.object_identity import ObjectIdentity
 from tflint_perf.analysis.rewriting.unchanging import Unchanging
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
