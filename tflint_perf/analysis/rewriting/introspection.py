@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.effects import CALLING_STAGES, LIBRARIES
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
 from tflint_perf.analysis.python.names import canonical
 from tflint_perf.analysis.python.syntax import descendants, is_name
-from tflint_perf.analysis.rewriting.apis import CALLING_STAGES, LIBRARIES
 from tflint_perf.analysis.rewriting.doubts import Doubt
 from tflint_perf.analysis.values.infer import Inference
 

@@ -6,10 +6,9 @@ from typing import Literal
 
 import libcst as cst
 
+from tflint_perf.analysis.apis import effects
 from tflint_perf.analysis.python.scopes import Binding, Scope
 from tflint_perf.analysis.python.syntax import has_stars, keyword_argument, part_at
-from tflint_perf.analysis.rewriting import apis
-from tflint_perf.analysis.rewriting.numpy_calls import writes_to_an_argument
 from tflint_perf.analysis.values.infer import Inference
 
 # "fixed": nobody can change it, a number or a tensor for instance; "array": an array, which whoever holds it can write to.
@@ -47,7 +46,7 @@ class Natures:
                 and self.is_tensor(binding.value)
                 for binding in found[1]
             )
-        return isinstance(node, cst.Call) and apis.gives_one_tensor(self._names.qualified(node.func))
+        return isinstance(node, cst.Call) and effects.gives_one_tensor(self._names.qualified(node.func))
 
     def of(self, node: cst.BaseExpression) -> Nature | None:
         """What an expression gives; None for what is not known, or may be held by others."""
@@ -74,9 +73,9 @@ class Natures:
             return self.of(part)
         if isinstance(binding.value, cst.Call):
             name = self._names.qualified(binding.value.func)
-            if name.startswith(apis.DATA) and name.endswith(".load_data"):
+            if name.startswith(effects.DATA) and name.endswith(".load_data"):
                 return "array"
-            return "fixed" if apis.makes_tensor(name) else None
+            return "fixed" if effects.makes_tensor(name) else None
         return None
 
     def _work_out(self, node: cst.BaseExpression) -> Nature | None:
@@ -127,9 +126,9 @@ class Natures:
         if self.of(node.value) == "array":
             return (
                 "fixed"
-                if node.attr.value in apis.ARRAY_FACTS
+                if node.attr.value in effects.ARRAY_FACTS
                 else "array"
-                if node.attr.value in apis.ARRAY_VIEWS
+                if node.attr.value in effects.ARRAY_VIEWS
                 else None
             )
         return "fixed" if self.of(node.value) == "fixed" and node.attr.value in ("shape", "dtype") else None
@@ -150,13 +149,13 @@ class Natures:
     def _of_call(self, call: cst.Call) -> Nature | None:
         name = self._names.qualified(call.func)
         if name:
-            if apis.makes_tensor(name) or name.startswith("math."):
+            if effects.makes_tensor(name) or name.startswith("math."):
                 return "fixed"
-            if name in apis.NUMPY_DRAWING:
+            if name in effects.NUMPY_DRAWING:
                 return "array"
-            if name in apis.NUMPY_COPYING:
+            if name in effects.NUMPY_COPYING:
                 return None if writes_to_an_argument(name, call) else "array"
-            if name in apis.NUMPY_VIEWS and call.args:
+            if name in effects.NUMPY_VIEWS and call.args:
                 return self.of(call.args[0].value)
             return "fixed" if self._infer.value(call).kind == "dataset" else None
         if isinstance(call.func, cst.Name):
@@ -178,12 +177,12 @@ class Natures:
             return "array"
         if self.of(func.value) != "array" or keyword_argument(call, "out") is not None or has_stars(call):
             return None
-        if method not in apis.ARRAY_VIEWS and len(call.args) > 1:
+        if method not in effects.ARRAY_VIEWS and len(call.args) > 1:
             return None  # one of them may be what it writes to
         if method in ("tolist", "tobytes", "item"):
             return None
-        copies = method in apis.ARRAY_COPIES and keyword_argument(call, "copy") is None
-        return "array" if copies or method in apis.ARRAY_VIEWS else None
+        copies = method in effects.ARRAY_COPIES and keyword_argument(call, "copy") is None
+        return "array" if copies or method in effects.ARRAY_VIEWS else None
 
     def is_generator(self, node: cst.BaseExpression) -> bool:
         """Whether a name stands for a generator of random numbers of NumPy."""
@@ -191,6 +190,13 @@ class Natures:
         return found is not None and all(
             isinstance(binding.value, cst.Call)
             and binding.path == ()
-            and self._names.qualified(binding.value.func) in apis.GENERATORS
+            and self._names.qualified(binding.value.func) in effects.GENERATORS
             for binding in found[1]
         )
+
+
+def writes_to_an_argument(name: str, call: cst.Call) -> bool:
+    """Whether a call of a function of NumPy may write to one of its arguments, or give it back."""
+    places = sum(1 for arg in call.args if arg.keyword is None)
+    keywords = {arg.keyword.value for arg in call.args if arg.keyword is not None}
+    return has_stars(call) or effects.writes_to_an_argument(name, places, keywords)

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import libcst as cst
 
+from tflint_perf.analysis.apis import effects
 from tflint_perf.analysis.apis.dataset_apis import DATASET_STAGES
 from tflint_perf.analysis.python.syntax import callee_name
-from tflint_perf.analysis.rewriting import apis
 from tflint_perf.analysis.rewriting.doubts import Doubt
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
@@ -114,7 +114,9 @@ class ObjectIdentity:
         name = builtin_or_qualified(self._infer, call.func)
         if name in _TAKING:
             return []
-        if name in apis.DATASET_SOURCES or (callee_name(call) in DATASET_STAGES and self._is_dataset(call)):
+        if name in effects.DATASET_SOURCES or (
+            callee_name(call) in DATASET_STAGES and self._is_dataset(call)
+        ):
             return [call]
         is_model = isinstance(call.func, cst.Attribute) and self._infer.value(call.func.value).kind == "model"
         return [] if is_model and callee_name(call) in _FITTING else None
@@ -147,7 +149,7 @@ class ObjectIdentity:
         call = self._parents.get(current) if isinstance(current, cst.Arg) else None
         return (
             isinstance(call, cst.Call)
-            and builtin_or_qualified(self._infer, call.func) in apis.DATASET_SOURCES
+            and builtin_or_qualified(self._infer, call.func) in effects.DATASET_SOURCES
         )
 
     def _is_dataset(self, node: cst.BaseExpression) -> bool:

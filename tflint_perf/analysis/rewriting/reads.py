@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import libcst as cst
 
+from tflint_perf.analysis.apis import effects
 from tflint_perf.analysis.python.scopes import Scope
 from tflint_perf.analysis.python.syntax import callee_name, keyword_argument
-from tflint_perf.analysis.rewriting import apis
-from tflint_perf.analysis.rewriting.natures import Natures
-from tflint_perf.analysis.rewriting.numpy_calls import writes_to_an_argument
+from tflint_perf.analysis.rewriting.natures import Natures, writes_to_an_argument
 from tflint_perf.analysis.values.infer import Inference
 
 # What an operator may be applied to together with an array, and not keep it.
@@ -69,14 +68,14 @@ class Reads:
 
     def _is_read_by_attribute(self, node: cst.Attribute) -> bool:
         name, call = node.attr.value, self._parents.get(node)
-        if name in apis.ARRAY_FACTS:
+        if name in effects.ARRAY_FACTS:
             return True
         if not isinstance(call, cst.Call) or call.func is not node:
-            return name in apis.ARRAY_VIEWS and self._is_read(node)
-        if name in apis.ARRAY_VIEWS:
+            return name in effects.ARRAY_VIEWS and self._is_read(node)
+        if name in effects.ARRAY_VIEWS:
             return self._is_read(call)
         return (
-            name in apis.ARRAY_COPIES
+            name in effects.ARRAY_COPIES
             and keyword_argument(call, "out") is None
             and keyword_argument(call, "copy") is None
         )
@@ -110,15 +109,15 @@ class Reads:
         ):
             return False
         name = self._names.qualified(call.func)
-        if name in apis.NUMPY_VIEWS:
+        if name in effects.NUMPY_VIEWS:
             return self._is_read(call)
-        if name in apis.NUMPY_COPYING:
+        if name in effects.NUMPY_COPYING:
             return not writes_to_an_argument(name, call)
         if name:
-            return apis.computes(name) or name in apis.DATASET_SOURCES
+            return effects.computes(name) or name in effects.DATASET_SOURCES
         if isinstance(call.func, cst.Name):
             is_builtin = self._names.lookup(call.func.value, self._names.scope_of(call.func)) is None
-            return is_builtin and call.func.value in apis.BUILTINS_READING
+            return is_builtin and call.func.value in effects.BUILTINS_READING
         if isinstance(call.func, cst.Attribute) and callee_name(call) in _FITS:
             model = self._infer.value(call.func.value)
             return model.kind == "model" and model.klass is None and model.name.startswith("keras.")
@@ -130,4 +129,4 @@ class Reads:
         while isinstance(current, _STRUCTURE):
             current = self._parents.get(current)
         call = self._parents.get(current) if isinstance(current, cst.Arg) else None
-        return isinstance(call, cst.Call) and self._names.qualified(call.func) in apis.DATASET_SOURCES
+        return isinstance(call, cst.Call) and self._names.qualified(call.func) in effects.DATASET_SOURCES

@@ -6,9 +6,9 @@ import builtins
 
 import libcst as cst
 
+from tflint_perf.analysis.apis import effects
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.python.scopes import Binding, Loop, Scope
-from tflint_perf.analysis.rewriting import apis
 from tflint_perf.analysis.rewriting.doubts import Doubt, Move, if_it_changes
 from tflint_perf.analysis.rewriting.natures import Natures
 from tflint_perf.analysis.rewriting.reads import Reads
@@ -59,7 +59,7 @@ class Unchanging:
 
     def is_of_library(self, node: cst.CSTNode) -> bool:
         """Whether a name or attribute is one of a library whose functions are known."""
-        return self._names.qualified(node).split(".")[0] in apis.LIBRARIES
+        return self._names.qualified(node).split(".")[0] in effects.LIBRARIES
 
     @staticmethod
     def _is_bound_meanwhile(

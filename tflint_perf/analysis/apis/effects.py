@@ -1,4 +1,4 @@
-"""What is known of library functions that code which moves may call: facts, by qualified name."""
+"""What functions of libraries do besides giving a value: which only compute, copy, draw or keep; facts, by qualified name."""
 
 from __future__ import annotations
 
