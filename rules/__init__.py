@@ -1,1 +1,1 @@
-"""The rules, one file each."""
+"""The rules, a folder for each family: a file for each rule, and beside them what only that family looks for."""

@@ -45,8 +45,9 @@ def test_reading_a_rule_gives_what_running_it_gives() -> None:
 
 
 def test_what_a_rule_leaves_out_is_the_default(tmp_path: Path) -> None:
-    (tmp_path / "slow.py").write_text(RULE.format(triggers="('a', 'b')"))
+    (tmp_path / "tfp999_slow.py").write_text(RULE.format(triggers="('a', 'b')"))
     (tmp_path / "__init__.py").write_text("")
+    (tmp_path / "slowness.py").write_text("DEEPEST = 3")
     (rule,) = declared_rules([str(tmp_path)])
     assert (rule.code, rule.triggers, rule.fixes, rule.always_on) == ("TFP999", ("a", "b"), "none", False)
     assert (rule.claim, rule.opt_in) == (Claim("traces", 2.0, "growth"), False)
@@ -57,7 +58,7 @@ def test_what_a_rule_leaves_out_is_the_default(tmp_path: Path) -> None:
     "text", [RULE.format(triggers="TRIGGERS"), "", RULE.format(triggers="()") * 2, "class X(Rule):\n"]
 )
 def test_a_file_of_another_form_is_not_guessed_at(tmp_path: Path, text: str) -> None:
-    (tmp_path / "slow.py").write_text(text)
+    (tmp_path / "tfp999_slow.py").write_text(text)
     with pytest.raises(NotDeclaredError):
         declared_rules([str(tmp_path)])
 

@@ -90,7 +90,7 @@ PARTS = MappingProxyType(
     {
         ("README.md", "for epoch in range(10):"): "tests/test_readme.py fixes it",
         ("README.md", "@tf.function"): "tests/test_readme.py makes it by a fix",
-        ("README.md", "def check(self, model: Model)"): "a method, as in rules/tfp406_gc_in_loop.py",
+        ("README.md", "def check(self, model: Model)"): "a method, as in rules/memory/tfp406_gc_in_loop.py",
         ("start.md", "import tensorflow as tf  # noqa"): "a line of train.py, which is run",
         ("clusters.md", "from collections.abc"): "tests/test_clusters_page.py runs it on a table",
         (
@@ -165,7 +165,7 @@ def test_the_commands_of_a_page_work_one_after_the_other(page: str, tmp_path: Pa
     AFTERWARDS.get(page, lambda _: None)(folder)
 
 
-RULE = Path("rules/tfp612_summary_per_step.py")
+RULE = Path("rules/precision/tfp612_summary_per_step.py")
 TEST = Path("tests/rules/test_tfp612.py")
 PAIR = Path("fixtures/TFP612")
 

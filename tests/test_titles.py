@@ -12,7 +12,7 @@ from tflint_perf.testing import findings
 
 ROOT = Path(__file__).parent.parent
 FIXTURES = sorted(path.parent.name for path in (ROOT / "fixtures").glob("TFP*/slow.py"))
-SOURCES = [*(ROOT / "rules").glob("tfp*.py"), *(ROOT / "tflint_perf" / "edit").glob("*.py")]
+SOURCES = [*(ROOT / "rules").rglob("*.py"), *(ROOT / "tflint_perf" / "edit").glob("*.py")]
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 
-from tflint_perf.analysis.values.mutated_places import Written, changed_by_name
+from tflint_perf.analysis.values.mutations import Written, changed_by_name
 
 
 @pytest.mark.parametrize(

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import pytest
+from tflint_perf.rules.eager.crossing import Crossing, Crossings, Stretch
 
 from tests.analysis.support import model_of
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.obstacles import Obstacle
-from tflint_perf.analysis.rewriting.crossing import Crossing, Stretch
 
 
 def stretch(model: Model) -> Stretch:
     """The statements from the one that calls `first` to the one that calls `last`."""
     (first,), (last,) = model.calls_named("first"), model.calls_named("last")
     loop = model.loops.innermost_loop(first)
-    found = model.crossings.stretch_between(model.statement_of(first), loop, [last])
+    found = model.own(Crossings).stretch_between(model.statement_of(first), loop, [last])
     assert found is not None
     return found
 
@@ -22,7 +22,7 @@ def stretch(model: Model) -> Stretch:
 def crossing(source: str) -> Crossing | Obstacle:
     """What crosses the border of the stretch in some source."""
     model = model_of(source)
-    return model.crossings.of(stretch(model))
+    return model.own(Crossings).of(stretch(model))
 
 
 CROSSINGS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tflint_perf.rules.memory.device_setup import DeviceSetup
 
 from tests.analysis.support import here, model_of
 
@@ -36,7 +37,7 @@ NOTHING = {
 @pytest.mark.parametrize(("source", "wanted"), BEFORE.values(), ids=BEFORE.keys())
 def test_knows_what_has_set_up_the_devices(source: str, wanted: str) -> None:
     model = model_of(source)
-    found = model.device_setup.before(here(model))
+    found = model.own(DeviceSetup).before(here(model))
     assert found is not None
     assert model.module.code_for_node(found.func) == wanted
 
@@ -44,4 +45,4 @@ def test_knows_what_has_set_up_the_devices(source: str, wanted: str) -> None:
 @pytest.mark.parametrize("source", NOTHING.values(), ids=NOTHING.keys())
 def test_knows_that_nothing_surely_has(source: str) -> None:
     model = model_of(source)
-    assert model.device_setup.before(here(model)) is None
+    assert model.own(DeviceSetup).before(here(model)) is None

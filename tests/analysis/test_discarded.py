@@ -5,6 +5,7 @@ from __future__ import annotations
 from textwrap import indent
 
 import pytest
+from tflint_perf.rules.precision.discarded import Discarded
 
 from tests.analysis.support import model_of
 
@@ -12,7 +13,7 @@ from tests.analysis.support import model_of
 def discarded(body: str) -> list[str]:
     """What a function of these statements throws away."""
     model = model_of(f"def step(x, grads, optimizer):\n{indent(body, '    ')}\n")
-    return [model.module.code_for_node(node) for node in model.discarded.all()]
+    return [model.module.code_for_node(node) for node in model.own(Discarded).all()]
 
 
 FOUND = {
@@ -46,4 +47,4 @@ def test_what_does_more_is_left(body: str) -> None:
 
 
 def test_what_a_notebook_shows_is_left() -> None:
-    assert list(model_of("x = tf.ones([3])\ntf.exp(x)\nx * 2\n").discarded.all()) == []
+    assert list(model_of("x = tf.ones([3])\ntf.exp(x)\nx * 2\n").own(Discarded).all()) == []

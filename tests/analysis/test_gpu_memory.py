@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 import pytest
+from tflint_perf.rules.memory.gpu_memory import GpuMemory
 
 from tflint_perf.analysis.model import Model
 
@@ -27,4 +28,4 @@ HEAD = "import os\nimport tensorflow as tf\n"
 )
 def test_a_file_or_a_helper_whose_text_is_not_at_hand_settles_it(code: str, settled: bool) -> None:
     source = f"{HEAD}{code}\n"
-    assert Model(cst.parse_module(source), source).gpu_memory.is_settled is settled
+    assert Model(cst.parse_module(source), source).own(GpuMemory).is_settled is settled

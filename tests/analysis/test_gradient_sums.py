@@ -5,6 +5,7 @@ from __future__ import annotations
 from textwrap import indent
 
 import pytest
+from tflint_perf.rules.memory.gradient_sums import GradientSums
 
 from tests.analysis.support import model_of
 
@@ -19,7 +20,7 @@ SUM = "acc = [a + g for a, g in zip(acc, grads)]"
 def sums(source: str) -> list[tuple[str, bool]]:
     """The lists that gradients are added to, and whether they start again."""
     model = model_of(source)
-    return [(model.module.code_for_node(s.total), s.starts_again) for s in model.gradient_sums.all()]
+    return [(model.module.code_for_node(s.total), s.starts_again) for s in model.own(GradientSums).all()]
 
 
 def looped(body: str, before: str = "acc = None") -> str:

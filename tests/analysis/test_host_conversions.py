@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tflint_perf.rules.host.host_conversions import HostConversions
 
 from tests.analysis.support import model_of
 
@@ -24,7 +25,7 @@ def conversions(source: str) -> list[tuple[str, bool]]:
     model = model_of(MODEL + source)
     return [
         (model.module.code_for_node(found.call.args[0].value), found.unchanged)
-        for found in model.host_conversions.all()
+        for found in model.own(HostConversions).all()
     ]
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from textwrap import dedent
 
 import pytest
+from tflint_perf.rules.pipelines.python_stages import OtherReads, is_reader
 
 from tests.analysis.support import function, model_of
-from tflint_perf.analysis.pipelines.other_reads import is_reader
 
 
 def reads(source: str) -> bool:
     model = model_of(dedent(source))
-    return model.other_reads.may_be_in(function(model, "f"))
+    return model.own(OtherReads).may_be_in(function(model, "f"))
 
 
 READS = {

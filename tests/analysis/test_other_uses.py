@@ -6,6 +6,7 @@ from textwrap import indent
 
 import libcst as cst
 import pytest
+from tflint_perf.rules.tracing.other_uses import OtherUses
 
 from tests.analysis.support import model_of
 
@@ -24,7 +25,7 @@ def obstacle(body: str, behind: str = "") -> str | None:
         and isinstance(node.value, cst.Call)
         and model.module.code_for_node(node).startswith("opt =")
     )
-    found = model.other_uses.of_optimizer(statement, loop)
+    found = model.own(OtherUses).of_optimizer(statement, loop)
     return None if found is None else found.reason
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tflint_perf.rules.precision.precision import Precision
 
 from tests.analysis.support import model_of
 
@@ -20,7 +21,7 @@ REMOVED = [
 
 @pytest.mark.parametrize(("source", "names"), REMOVED)
 def test_uses_of_removed_names_are_found_in_the_order_of_the_text(source: str, names: list[str]) -> None:
-    assert [use.name for use in model_of(source).precision.removed()] == names
+    assert [use.name for use in model_of(source).own(Precision).removed()] == names
 
 
 @pytest.mark.parametrize(
@@ -35,4 +36,4 @@ def test_uses_of_removed_names_are_found_in_the_order_of_the_text(source: str, n
     ],
 )
 def test_a_file_that_mentions_any_precision_has_thought_of_it(source: str, thought_of: bool) -> None:
-    assert model_of(source).precision.is_thought_of() is thought_of
+    assert model_of(source).own(Precision).is_thought_of() is thought_of

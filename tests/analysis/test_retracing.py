@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from tflint_perf.rules.tracing.varying import Retracing, serves_all_shapes
 
 from tests.analysis.support import function, model_of
-from tflint_perf.analysis.rewriting.retracing import serves_all_shapes
 
 MAKERS = {
     "a decorator": ("@tf.function\ndef step(x):\n    return x\n", ["tf.function"]),
@@ -32,7 +32,7 @@ READS_NONE = {
 @pytest.mark.parametrize(("source", "expected"), MAKERS.values(), ids=MAKERS)
 def test_makers_are_found(source: str, expected: list[str]) -> None:
     model = model_of(source)
-    found = model.retracing.makers(function(model, "step"))
+    found = model.own(Retracing).makers(function(model, "step"))
     assert [model.module.code_for_node(maker) for maker in found] == expected
 
 
@@ -42,7 +42,7 @@ def test_makers_are_found(source: str, expected: list[str]) -> None:
 )
 def test_makers_may_serve_all_shapes(given: str, expected: bool) -> None:
     model = model_of(f"@tf.function{given}\ndef step(x):\n    return x\n")
-    (maker,) = model.retracing.makers(function(model, "step"))
+    (maker,) = model.own(Retracing).makers(function(model, "step"))
     assert serves_all_shapes(maker) == expected
 
 
@@ -53,7 +53,7 @@ def _step(body: str) -> str:
 @pytest.mark.parametrize(("body", "expected"), READS.values(), ids=READS)
 def test_reads_of_shapes_are_found(body: str, expected: str) -> None:
     model = model_of(_step(body))
-    found = model.retracing.shape_read(function(model, "step"))
+    found = model.own(Retracing).shape_read(function(model, "step"))
     assert found is not None
     assert model.module.code_for_node(found) == expected
 
@@ -61,4 +61,4 @@ def test_reads_of_shapes_are_found(body: str, expected: str) -> None:
 @pytest.mark.parametrize("body", READS_NONE.values(), ids=READS_NONE)
 def test_others_read_none(body: str) -> None:
     model = model_of(_step(body))
-    assert model.retracing.shape_read(function(model, "step")) is None
+    assert model.own(Retracing).shape_read(function(model, "step")) is None

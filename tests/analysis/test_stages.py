@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import libcst as cst
 import pytest
+from tflint_perf.rules.pipelines.augmentations import Augmentations
+from tflint_perf.rules.pipelines.materialized import Materializations
+from tflint_perf.rules.pipelines.plain_numpy import PlainNumpy
 
 from tests.analysis.support import model_of
 from tflint_perf.analysis.model import Model
@@ -96,7 +99,7 @@ DRAWS = [
 def test_knows_what_draws_at_random(source: str, draws: bool) -> None:
     model = staged(source)
     ((*_, last),) = model.pipelines.stages_before(stage(model, "map"))
-    assert model.augmentations.draws(last) is draws
+    assert model.own(Augmentations).draws(last) is draws
 
 
 OPS = [
@@ -114,7 +117,7 @@ OPS = [
 @pytest.mark.parametrize(("source", "ops"), OPS)
 def test_knows_the_ops_for_plain_numpy(source: str, ops: list[str] | None) -> None:
     model = staged(source)
-    assert model.plain_numpy.ops(stage(model, "here").args[0].value) == ops
+    assert model.own(PlainNumpy).ops(stage(model, "here").args[0].value) == ops
 
 
 SIZES = [
@@ -132,7 +135,7 @@ SIZES = [
 @pytest.mark.parametrize(("dataset", "name"), SIZES)
 def test_knows_which_stage_leaves_the_number_of_elements_open(dataset: str, name: str | None) -> None:
     model = staged(f"here({dataset})")
-    found = model.materializations.unknown_size(model.value(stage(model, "here").args[0].value))
+    found = model.own(Materializations).unknown_size(model.value(stage(model, "here").args[0].value))
     assert (found.name if found is not None else None) == name
 
 

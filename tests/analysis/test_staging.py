@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tflint_perf.rules.eager.staging import Staging
 
 from tests.analysis.support import function, model_of
 
@@ -14,7 +15,7 @@ def obstacle(before: str, body: str, iterable: str = "range(100)") -> str:
     source = f"w = tf.Variable(3.0)\n@tf.function\ndef f(given):\n{lines}    for i in {iterable}:\n{inner}    return x\n"
     model = model_of(source)
     (loop,) = model.walk.loops.values()
-    found = model.staging.obstacle(loop)
+    found = model.own(Staging).obstacle(loop)
     return found.reason if found is not None else ""
 
 
@@ -77,4 +78,4 @@ def test_only_a_plain_range_becomes_tf_range(iterable: str) -> None:
 )
 def test_it_tells_what_autograph_converts(source: str, converted: bool) -> None:
     model = model_of(source)
-    assert model.staging.is_converted(function(model, "f")) is converted
+    assert model.own(Staging).is_converted(function(model, "f")) is converted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tflint_perf.rules.memory.trials import Trials
 
 from tests.analysis.support import model_of
 
@@ -20,7 +21,7 @@ TRIALS = {
 
 @pytest.mark.parametrize(("body", "is_trial"), TRIALS.values(), ids=TRIALS.keys())
 def test_a_trial_trains_a_model_and_does_not_keep_it(body: str, is_trial: bool) -> None:
-    names = [trial.name for trial in model_of(LOOP.format(body)).trials.all()]
+    names = [trial.name for trial in model_of(LOOP.format(body)).own(Trials).all()]
     assert names == (["net"] if is_trial else [])
 
 
@@ -36,8 +37,8 @@ FREES = {
 @pytest.mark.parametrize(("body", "frees"), FREES.values(), ids=FREES.keys())
 def test_knows_what_is_done_for_the_memory_of_a_trial(body: str, frees: bool) -> None:
     model = model_of(LOOP.format(body))
-    (trial,) = model.trials.all()
-    assert model.trials.frees(trial) is frees
+    (trial,) = model.own(Trials).all()
+    assert model.own(Trials).frees(trial) is frees
 
 
 LENGTHS = {
@@ -56,4 +57,4 @@ LENGTHS = {
 @pytest.mark.parametrize(("iterable", "is_long"), LENGTHS.values(), ids=LENGTHS.keys())
 def test_a_few_models_are_no_trials(iterable: str, is_long: bool) -> None:
     source = "short = [1, 2]\nRUNS = 2\nFOLDS = 5\n" + LOOP.replace("grid", iterable).format("net.fit(x)")
-    assert bool(list(model_of(source).trials.all())) is is_long
+    assert bool(list(model_of(source).own(Trials).all())) is is_long

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tflint_perf.rules.precision.writes import Writes
 
 from tests.analysis.support import here, model_of
 
@@ -37,10 +38,10 @@ EACH_STEP = [
 
 @pytest.mark.parametrize(("source", "kinds"), WRITES)
 def test_what_writes_is_known_by_what_it_is_called_on(source: str, kinds: list[str]) -> None:
-    assert [write.kind for write in model_of(source).writes.all()] == kinds
+    assert [write.kind for write in model_of(source).own(Writes).all()] == kinds
 
 
 @pytest.mark.parametrize(("source", "each_step"), EACH_STEP)
 def test_a_condition_in_the_loop_makes_it_seldom(source: str, each_step: bool) -> None:
     model = model_of(source)
-    assert model.writes.runs_each_step(here(model)) is each_step
+    assert model.own(Writes).runs_each_step(here(model)) is each_step

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import libcst as cst
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.execution.guards import Guard, Guards
     from tflint_perf.analysis.execution.invariance import Invariance
     from tflint_perf.analysis.execution.iterations import Iterations
-    from tflint_perf.analysis.execution.keras_code import KerasCode
     from tflint_perf.analysis.execution.left_on import LeftOn
     from tflint_perf.analysis.execution.loops import Loops
     from tflint_perf.analysis.execution.once import Once
@@ -39,8 +38,6 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.execution.steps import GradientSteps
     from tflint_perf.analysis.execution.symbolic import Symbolic
     from tflint_perf.analysis.execution.tapes import Tapes
-    from tflint_perf.analysis.execution.trials import Trials
-    from tflint_perf.analysis.pipelines.augmentations import Augmentations
     from tflint_perf.analysis.pipelines.batching import Batching
     from tflint_perf.analysis.pipelines.dataset_parameters import Taken
     from tflint_perf.analysis.pipelines.distributed import Distributed
@@ -49,67 +46,38 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.pipelines.graph_inputs import GraphInputs
     from tflint_perf.analysis.pipelines.growth import Growth
     from tflint_perf.analysis.pipelines.host_batches import HostBatches
-    from tflint_perf.analysis.pipelines.host_conversions import HostConversions
-    from tflint_perf.analysis.pipelines.late_caches import LateCaches
     from tflint_perf.analysis.pipelines.late_shuffles import LateShuffles
-    from tflint_perf.analysis.pipelines.materialized import Materializations
-    from tflint_perf.analysis.pipelines.other_reads import OtherReads
     from tflint_perf.analysis.pipelines.parallelism import Parallelism
     from tflint_perf.analysis.pipelines.pipelines import Pipelines
-    from tflint_perf.analysis.pipelines.plain_numpy import PlainNumpy
-    from tflint_perf.analysis.pipelines.python_stages import PythonStages
     from tflint_perf.analysis.pipelines.rebuilt import Rebuilt
-    from tflint_perf.analysis.pipelines.restarts import Restarts
-    from tflint_perf.analysis.pipelines.slicing import Slicing
     from tflint_perf.analysis.pipelines.stateful import Statefulness
     from tflint_perf.analysis.pipelines.successors import Successors
-    from tflint_perf.analysis.rewriting.crossing import Crossings
-    from tflint_perf.analysis.rewriting.discarded import Discarded
     from tflint_perf.analysis.rewriting.in_place import InPlace
-    from tflint_perf.analysis.rewriting.other_uses import OtherUses
     from tflint_perf.analysis.rewriting.parameters import Parameters
     from tflint_perf.analysis.rewriting.passing import Passing
-    from tflint_perf.analysis.rewriting.retracing import Retracing
     from tflint_perf.analysis.rewriting.rewriting import Rewriting
-    from tflint_perf.analysis.rewriting.staging import Staging
     from tflint_perf.analysis.rewriting.tracing import Tracing
-    from tflint_perf.analysis.rewriting.varying import Varying
-    from tflint_perf.analysis.training.beside_gradients import BesideGradients
-    from tflint_perf.analysis.training.containers import Containers
-    from tflint_perf.analysis.training.copying import Copying
-    from tflint_perf.analysis.training.device_setup import DeviceSetup
     from tflint_perf.analysis.training.devices import Devices
-    from tflint_perf.analysis.training.doubles import Doubles
     from tflint_perf.analysis.training.feeds import Feeds
     from tflint_perf.analysis.training.file_reads import FileReads
     from tflint_perf.analysis.training.forward_passes import ForwardPasses
-    from tflint_perf.analysis.training.gpu_memory import GpuMemory
-    from tflint_perf.analysis.training.gradient_sums import GradientSums
     from tflint_perf.analysis.training.host_values import HostValues
-    from tflint_perf.analysis.training.kept import Kept
-    from tflint_perf.analysis.training.making import Making
     from tflint_perf.analysis.training.on_device import OnDevice
-    from tflint_perf.analysis.training.precision import Precision
     from tflint_perf.analysis.training.programs import Programs
-    from tflint_perf.analysis.training.rows import Rows
-    from tflint_perf.analysis.training.session_feeds import SessionFeeds
     from tflint_perf.analysis.training.sessions import Sessions
-    from tflint_perf.analysis.training.shapes import Shapes
-    from tflint_perf.analysis.training.syncs import Syncs
-    from tflint_perf.analysis.training.trace_time import TraceTime
     from tflint_perf.analysis.training.training_steps import TrainingSteps
-    from tflint_perf.analysis.training.weight_copies import WeightCopies
-    from tflint_perf.analysis.training.writes import Writes
     from tflint_perf.analysis.values.calls import CallGraph
     from tflint_perf.analysis.values.scalars import Scalars
     from tflint_perf.analysis.values.values import Value
 
 
+_Part = TypeVar("_Part")
+
 # The parts that ask nothing about callers in other files: what they find out holds whoever calls.
 SAME_FOR_ALL_CALLERS = (
-    "steps", "scalars", "batching", "iterations", "growth", "copying", "on_device", "invariance", "slicing",
-    "statefulness", "augmentations", "plain_numpy", "counters", "in_place", "versions", "gradient_sums", "device_setup",
-    "tapes", "left_on", "precision", "gpu_memory",
+    "steps", "scalars", "batching", "iterations", "growth", "on_device", "invariance",
+    "statefulness", "counters", "in_place", "versions",
+    "tapes", "left_on",
 )  # fmt: skip
 
 
@@ -142,18 +110,12 @@ class Parts:
     guards: Guards = part("execution.guards.Guards", "infer", "calls", "loops")
     # Gradient steps.
     steps: GradientSteps = part("execution.steps.GradientSteps", "infer", "calls")
-    # Lists and dicts that grow in loops.
-    containers: Containers = part("training.containers.Containers", "infer", "calls", "loops")
-    # What becomes of what containers keep.
-    kept: Kept = part("training.kept.Kept", "infer", "calls", "containers")
     # Which tensors are scalars.
     scalars: Scalars = part("values.scalars.Scalars", "infer", "calls")
     # Conditions that constants decide.
     decided: Decided = part("execution.decided.Decided", "infer", "calls")
     # What the file says about GPUs.
     devices: Devices = part("training.devices.Devices")
-    # Who decides how much memory TensorFlow takes of a GPU.
-    gpu_memory: GpuMemory = part("training.gpu_memory.GpuMemory")
     # What running the file does.
     programs: Programs = part("training.programs.Programs")
     # Python numbers, and which of them change.
@@ -164,8 +126,6 @@ class Parts:
     feeds: Feeds = part("training.feeds.Feeds", "infer", "calls", "loops", "steps")
     # What a rewrite may change.
     rewriting: Rewriting = part("rewriting.rewriting.Rewriting", "infer", "calls")
-    # Loops that cut whole arrays into batches.
-    slicing: Slicing = part("pipelines.slicing.Slicing", "infer", "calls", "invariance")
     # What functions do with their parameters.
     parameters: Parameters = part("rewriting.parameters.Parameters", "infer", "calls")
     # Where datasets are consumed.
@@ -192,60 +152,20 @@ class Parts:
     successors: Successors = part("pipelines.successors.Successors")
     # Which stages of pipelines make elements larger.
     growth: Growth = part("pipelines.growth.Growth", "infer", "calls", "iterations")
-    # Which stages of pipelines draw random numbers.
-    augmentations: Augmentations = part("pipelines.augmentations.Augmentations", "infer", "calls")
     # Shuffles of what is large.
     late_shuffles: LateShuffles = part("pipelines.late_shuffles.LateShuffles")
-    # Caches of what should be made anew.
-    late_caches: LateCaches = part("pipelines.late_caches.LateCaches")
-    # Python code that TensorFlow's ops can do.
-    other_reads: OtherReads = part("pipelines.other_reads.OtherReads")
-    plain_numpy: PlainNumpy = part("pipelines.plain_numpy.PlainNumpy", "infer", "calls")
-    # Stages of pipelines that run Python.
-    python_stages: PythonStages = part("pipelines.python_stages.PythonStages")
-    # What takes whole datasets into memory.
-    materializations: Materializations = part("pipelines.materialized.Materializations")
-    # Arrays in double precision that feed models.
-    doubles: Doubles = part("training.doubles.Doubles")
     # What changes from one iteration of a loop to the next.
     invariance: Invariance = part("execution.invariance.Invariance", "infer", "calls")
     # What a step loop reaches but runs once, or seldom.
     once: Once = part("execution.once.Once", "infer", "calls", "loops")
-    # Where a pipeline is started for one element.
-    restarts: Restarts = part("pipelines.restarts.Restarts", "infer", "calls", "loops", "invariance")
     # Loops that run a session, and what they add to its graph.
     sessions: Sessions = part("training.sessions.Sessions", "infer", "calls", "compiled", "loops", "once")
-    # What sessions are fed.
-    session_feeds: SessionFeeds = part(
-        "training.session_feeds.SessionFeeds", "infer", "calls", "loops", "sessions"
-    )
     # Which tensors the device made.
     on_device: OnDevice = part("training.on_device.OnDevice", "infer", "calls")
     # What becomes of values on the host.
     host_values: HostValues = part("training.host_values.HostValues", "infer", "calls", "loops")
-    # Where tensors may be copied to the host.
-    copying: Copying = part("training.copying.Copying", "infer")
-    # Copies of a device's tensors to the host.
-    syncs: Syncs = part(
-        "training.syncs.Syncs",
-        "infer",
-        "calls",
-        "loops",
-        "guards",
-        "on_device",
-        "host_values",
-        "training_steps",
-    )
     # What counts a loop's iterations.
     counters: Counters = part("execution.counters.Counters", "infer")
-    # Weights that go through host arrays.
-    weight_copies: WeightCopies = part(
-        "training.weight_copies.WeightCopies", "infer", "each_step", "beside_gradients"
-    )
-    # What runs with each gradient step.
-    beside_gradients: BesideGradients = part(
-        "training.beside_gradients.BesideGradients", "infer", "calls", "loops", "steps"
-    )
     # What each step runs.
     each_step: EachStep = part("execution.each_step.EachStep", "infer", "calls", "loops", "guards")
     # What eager code runs per step, and compiled code, too.
@@ -256,24 +176,8 @@ class Parts:
     in_place: InPlace = part("rewriting.in_place.InPlace", "infer", "calls", "invariance")
     # Batches that Python makes on the host.
     host_batches: HostBatches = part("pipelines.host_batches.HostBatches")
-    # Batches that loops convert to tensors.
-    host_conversions: HostConversions = part("pipelines.host_conversions.HostConversions")
-    # Batches of varying shape.
-    shapes: Shapes = part("training.shapes.Shapes", "infer", "calls", "loops")
-    # Arguments whose shape changes from call to call.
-    varying: Varying = part("rewriting.varying.Varying", "infer", "calls", "loops", "invariance")
-    # What compiled functions do with other shapes.
-    retracing: Retracing = part("rewriting.retracing.Retracing")
-    # Results that nobody gets.
-    discarded: Discarded = part("rewriting.discarded.Discarded")
     # For which version the file is written.
     versions: Versions = part("apis.versions.Versions", "walk", "names")
-    # Lists to which gradients are added.
-    gradient_sums: GradientSums = part("training.gradient_sums.GradientSums", "infer", "calls")
-    # Models that are built and trained in loops.
-    trials: Trials = part("execution.trials.Trials", "infer", "calls", "compiled", "loops")
-    # What has TensorFlow set up its devices.
-    device_setup: DeviceSetup = part("training.device_setup.DeviceSetup", "infer", "calls")
     # Gradient tapes, and what is asked of them.
     tapes: Tapes = part("execution.tapes.Tapes", "infer", "calls")
     # What stands in the way of compiling eager code.
@@ -282,45 +186,19 @@ class Parts:
     passing: Passing = part("rewriting.passing.Passing", "infer", "calls")
     # Models that run in eager mode outside gradient steps.
     forward_passes: ForwardPasses = part("training.forward_passes.ForwardPasses")
-    # What crosses the borders of stretches of statements.
-    crossings: Crossings = part("rewriting.crossing.Crossings", "infer", "passing", "numbers", "invariance")
     # What is surely traced, and which values in it are tensors of the graph.
     symbolic: Symbolic = part("execution.symbolic.Symbolic", "infer", "calls", "compiled", "text")
-    # Objects that are made again and again.
-    making: Making = part("training.making.Making", "infer", "calls", "loops", "invariance", "symbolic")
-    # What loops do with the objects that they make.
-    other_uses: OtherUses = part("rewriting.other_uses.OtherUses")
-    # What compiled code asks of Python.
-    keras_code: KerasCode = part("execution.keras_code.KerasCode", "infer", "calls", "compiled", "symbolic")
-    trace_time: TraceTime = part("training.trace_time.TraceTime", "infer", "symbolic", "once", "keras_code")
     # Switches that are thrown for good.
     left_on: LeftOn = part("execution.left_on.LeftOn", "infer", "calls")
-    # What the file says of the precision it computes in.
-    precision: Precision = part("training.precision.Precision", "infer", "text")
     # What runs in each training step.
     training_steps: TrainingSteps = part(
         "training.training_steps.TrainingSteps", "infer", "calls", "loops", "steps"
     )
-    # What is written to disk in training.
-    writes: Writes = part("training.writes.Writes")
     # How often loops run.
     iterations: Iterations = part("execution.iterations.Iterations", "infer", "calls")
     # Loops made of ops.
     op_loops: OpLoops = part(
         "execution.op_loops.OpLoops", "infer", "calls", "compiled", "loops", "invariance", "iterations"
-    )
-    # Loops over the rows of tensors.
-    rows: Rows = part("training.rows.Rows", "infer", "compiled", "loops", "iterations", "op_loops")
-    # What stands against loops in the graph.
-    staging: Staging = part(
-        "rewriting.staging.Staging",
-        "infer",
-        "calls",
-        "compiled",
-        "tracing",
-        "scalars",
-        "iterations",
-        "op_loops",
     )
 
 
@@ -337,7 +215,8 @@ class Model(Parts):
         self.walk = Walk(module)
         self.names = Names(self.walk)
         self.infer = Inference(self.walk, self.names, outside)
-        # The parts that another model lent to this one.
+        # What rules find out for themselves, and the parts that another model lent to this one.
+        self._own: dict[type, object] = {}
         self.lent: tuple[object, ...] = ()
         # The first question about a parameter has the calls looked through; most files never get one.
         self.infer.arguments_of = lambda function, name: self.calls.arguments(function, name)
@@ -350,7 +229,10 @@ class Model(Parts):
         other.infer, other.calls = self.infer, self.calls.with_callers(outside)
         lent = {name: self.__dict__[name] for name in SAME_FOR_ALL_CALLERS if name in self.__dict__}
         other.__dict__.update(lent)
-        other.lent = tuple(lent.values())
+        other._own = {
+            kind: part for kind, part in self._own.items() if getattr(kind, "same_for_all_callers", False)
+        }
+        other.lent = (*lent.values(), *other._own.values())
         return other
 
     def release(self) -> None:
@@ -362,10 +244,28 @@ class Model(Parts):
     def forget(self) -> None:
         """Let go of what was worked out, and leave the tree and its values to the model that this one was made from."""
         shared = (self.module, self.walk, self.names, self.infer, *self.lent)
-        for known in list(self.__dict__.values()):
+        for known in [*self.__dict__.values(), *self._own.values()]:
             if hasattr(known, "__dict__") and all(known is not other for other in shared):
                 known.__dict__.clear()
         self.__dict__.clear()
+
+    def own(self, kind: type[_Part]) -> _Part:
+        """What a rule finds out for itself and asks again: one of a kind for each model, made when first asked for.
+
+        `kind.needs` names the parts of the model that it is made of, or other such kinds; a kind that names none is
+        made of the model itself. `kind.same_for_all_callers` is true where nothing about callers in other files is asked.
+        """
+        found = self._own.get(kind)
+        if found is None:
+            needs: tuple[str | type, ...] | None = getattr(kind, "needs", None)
+            given = (
+                [self]
+                if needs is None
+                else [getattr(self, need) if isinstance(need, str) else self.own(need) for need in needs]
+            )
+            found = self._own[kind] = kind(*given)
+        assert isinstance(found, kind)
+        return found
 
     # What rules ask most
 

@@ -162,11 +162,17 @@ def skeleton(code: str, name: str, rules: Path, fixtures: Path, tests: Path) -> 
     """The files of a new rule, by their paths."""
     words = {"code": code, "name": name, "klass": "".join(map(str.capitalize, name.split("-")))}
     return {
-        rules / f"{code.lower()}_{name.replace('-', '_')}.py": _RULE.substitute(words),
+        _family(rules, code) / f"{code.lower()}_{name.replace('-', '_')}.py": _RULE.substitute(words),
         fixtures / code / "slow.py": _SCRIPT.substitute(what="the slow form"),
         fixtures / code / "fast.py": _SCRIPT.substitute(what="the fast form"),
         tests / f"test_{code.lower()}.py": _TEST.substitute(words),
     }
+
+
+def _family(rules: Path, code: str) -> Path:
+    """The folder in which the rules of the same hundred stand; the folder of all where there are none yet."""
+    files = rules.glob(f"*/{code[:-2].lower()}[0-9][0-9]_*.py")
+    return next((file.parent for file in sorted(files)), rules)
 
 
 def _refuse(code: str, name: str) -> None:

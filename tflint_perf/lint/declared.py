@@ -13,6 +13,7 @@ from pathlib import Path
 from tflint_perf.rule import Claim, Rule
 
 _CLASS = re.compile(r"^class \w+\(Rule\):\n", re.MULTILINE)
+_FILE = re.compile(r"[a-z]+[0-9]+_")
 _CHECK = "\n    def check("
 _ATTRIBUTES = frozenset(
     {
@@ -41,8 +42,15 @@ def declared_rules(folders: Iterable[str]) -> list[type[Rule]]:
     Raises:
         NotDeclaredError: a file cannot be read in this way.
     """
-    files = [file for folder in folders for file in sorted(Path(folder).glob("*.py"))]
-    return [declared_rule(file) for file in files if file.stem != "__init__"]
+    return [declared_rule(file) for folder in folders for file in rule_files(Path(folder))]
+
+
+def rule_files(folder: Path) -> list[Path]:
+    """The files of a folder and of those in it that hold a rule, by their names: its code, and what it is called.
+
+    What stands beside them is what the rules of a family share, or too much for the file of one.
+    """
+    return sorted(file for file in folder.rglob("*.py") if _FILE.match(file.name))
 
 
 def declared_rule(file: Path) -> type[Rule]:

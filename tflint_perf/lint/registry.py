@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from abc import ABCMeta
 from collections.abc import Collection, Iterator
 from functools import cache, lru_cache
+from pathlib import Path
 from types import MappingProxyType, ModuleType
 
 from tflint_perf.lint.catalogue import catalogue
+from tflint_perf.lint.declared import rule_files
 from tflint_perf.lint.plugins import plugins
 from tflint_perf.rule import Rule
 
@@ -58,11 +59,11 @@ def _words_in(text: str) -> dict[str, bool]:
 def _rule(code: str) -> type[Rule] | None:
     """The rule with a code; None where it can't be had."""
     if catalogue()[code].plugin is None:
-        package = importlib.import_module("tflint_perf.rules")
-        for module_info in pkgutil.iter_modules(package.__path__):
-            if module_info.name.startswith(f"{code.lower()}_"):
-                rules = rules_in(importlib.import_module(f"{package.__name__}.{module_info.name}"))
-                return next((rule for rule in rules if rule.code == code), None)
+        for module in _modules():
+            if module.rpartition(".")[2].startswith(f"{code.lower()}_"):
+                return next(
+                    (rule for rule in rules_in(importlib.import_module(module)) if rule.code == code), None
+                )
     return all_rules().get(code)
 
 
@@ -73,15 +74,23 @@ def house_rules() -> tuple[type[Rule], ...]:
     Raises:
         RuntimeError: two rules of this project have the same code or the same name.
     """
-    package = importlib.import_module("tflint_perf.rules")
-    found: list[type[Rule]] = []
-    for module_info in pkgutil.iter_modules(package.__path__):
-        found += rules_in(importlib.import_module(f"{package.__name__}.{module_info.name}"))
+    found = [rule for module in _modules() for rule in rules_in(importlib.import_module(module))]
     for attribute in ("code", "name"):
         values = [getattr(rule, attribute) for rule in found]
         if repeated := sorted({value for value in values if values.count(value) > 1}):
             raise RuntimeError(f"rules with the same {attribute}: {', '.join(repeated)}")
     return tuple(found)
+
+
+@cache
+def _modules() -> tuple[str, ...]:
+    """The modules of this project's rules, by their qualified names."""
+    package = importlib.import_module("tflint_perf.rules")
+    return tuple(
+        ".".join((package.__name__, *file.relative_to(folder).with_suffix("").parts))
+        for folder in map(Path, package.__path__)
+        for file in rule_files(folder)
+    )
 
 
 def rules_in(module: ModuleType) -> list[type[Rule]]:

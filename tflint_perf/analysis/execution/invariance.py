@@ -11,7 +11,7 @@ from tflint_perf.analysis.python.scopes import Binding, Function, Loop, Scope
 from tflint_perf.analysis.python.syntax import callee_name, descendants, target_names
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
-from tflint_perf.analysis.values.mutated_places import ChangedPlaces, Written, changed_by_name
+from tflint_perf.analysis.values.mutations import ChangedPlaces, Written, changed_by_name
 from tflint_perf.analysis.values.values import UNKNOWN
 from tflint_perf.records import dataclass
 

@@ -19,7 +19,7 @@ from tflint_perf.analysis.python.syntax import (
 from tflint_perf.analysis.python.walk import Walk
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
-from tflint_perf.analysis.values.mutated_places import name_of_place, places_changed
+from tflint_perf.analysis.values.mutations import name_of_place, places_changed
 
 _CACHING_DECORATORS = frozenset(
     ["lru_cache", "cache", "cached_property", "memoize", "cached", "functools_cache", "once", "run_once"]

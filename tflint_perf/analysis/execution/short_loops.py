@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 import libcst as cst
 
-from tflint_perf.analysis.execution.size_of_calls import is_of_environment
+from tflint_perf.analysis.execution.sizes import is_of_environment
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import (
     argument,

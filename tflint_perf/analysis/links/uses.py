@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
+from tflint_perf.analysis.execution.given_models import parameters_behind
 from tflint_perf.analysis.execution.loops import FITS, fitted
-from tflint_perf.analysis.execution.parameters_behind import parameters_behind
 from tflint_perf.analysis.execution.short_loops import is_part_of_one_iteration
 from tflint_perf.analysis.execution.steady_conditions import Usual
 from tflint_perf.analysis.links.summary import Use

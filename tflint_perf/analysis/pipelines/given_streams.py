@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.analysis.apis.dataset_apis import DATASET_STAGES
-from tflint_perf.analysis.execution.parameters_behind import behind
+from tflint_perf.analysis.execution.given_models import behind
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import callee_name
 

@@ -5,22 +5,24 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import islice, pairwise
 
 import libcst as cst
 
 from tflint_perf.analysis.apis.dataset_apis import BATCHING, NEUTRAL
 from tflint_perf.analysis.execution.iterations import Iterations
-from tflint_perf.analysis.pipelines.eight_bits import (
-    EightBits,
-    computes,
-    divides_by_255,
-    is_label,
-    scales_eight_bits,
+from tflint_perf.analysis.python.reach import remembered
+from tflint_perf.analysis.python.scopes import Binding, Block, Function
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    callee_name,
+    descendants_here,
+    integer,
+    keyword_argument,
+    last_name,
+    names_written,
+    string,
 )
-from tflint_perf.analysis.pipelines.image_sizes import ImageSizes, gives_images, keeps_numbers
-from tflint_perf.analysis.python.scopes import Function
-from tflint_perf.analysis.python.syntax import argument, last_name
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified, dtype_name
@@ -348,3 +350,323 @@ def _given_first(function: Function) -> Iterator[cst.BaseExpression]:
         given = [statement.value for statement in function.returns if statement.value is not None]
     for node in given:
         yield node.elements[0].value if isinstance(node, cst.Tuple) and node.elements else node
+
+
+# To what sizes functions cut and resize images.
+
+
+CUTTING = ("resize", "crop", "extract_", "slice", "glimpse")
+# Cuts that say the height and the width in arguments of their own, and where the height stands.
+_HEIGHT_AT = {"resize_with_crop_or_pad": 1, "resize_image_with_crop_or_pad": 1, "resize_with_pad": 1,
+              "resize_image_with_pad": 1, "crop_to_bounding_box": 3}  # fmt: skip
+_SIZE_AT = {"crop_and_resize": (3, "crop_size")}
+_LEAST_SIDE = 28
+# How large what is cut from a file is, is seen where it is resized.
+_KEEPING = frozenset({"decode_and_crop_jpeg", "extract_jpeg_shape"})
+# A model's input has about as many pixels, or more, where its size is a parameter.
+_USUAL = 128 * 128
+# A side of an image is longer; what is as short as this counts channels.
+_CHANNELS = 4
+
+
+class ImageSizes:
+    """Answers how many pixels images have that went through `tf.image.resize` and its kin."""
+
+    def __init__(self, infer: Inference, iterations: Iterations) -> None:
+        self._infer = infer
+        self._iterations = iterations
+
+    def least(self, calls: Iterable[tuple[str, cst.Call]]) -> float:
+        """The least number of pixels that one of these calls by name leaves: `inf` where none cuts, 0 where one
+        may leave any. What is resized later does not count."""
+        cuts = [(call, left) for name, call in calls if (left := self._left_by(name, call)) < math.inf]
+        resized = [call for call, left in cuts if left and callee_name(call).startswith("resize")]
+        return min(
+            (left for call, left in cuts if not any(self._is_undone(call, later) for later in resized)),
+            default=math.inf,
+        )
+
+    def _is_undone(self, cut: cst.Call, later: cst.Call) -> bool:
+        """Whether what `cut` gives is always resized by another call."""
+        given = argument(later, 0)
+        if given is cut:
+            return True
+        here, there = self._infer.place(cut), self._infer.place(later)
+        block: Block | None = here.block
+        while block is not None and block is not there.block:
+            block = block.parent
+        if block is None or here.order >= there.order or not isinstance(given, cst.Name):
+            return False
+        statement = self._infer.walk.parents.get(cut)
+        return isinstance(statement, cst.Assign) and given.value in names_written([statement])
+
+    def _left_by(self, name: str, call: cst.Call) -> float:
+        last = name.rsplit(".", 1)[-1]
+        if not any(word in last for word in CUTTING) or last in _KEEPING:
+            return math.inf
+        if last in _HEIGHT_AT:
+            at = _HEIGHT_AT[last]
+            given = (argument(call, at, "target_height"), argument(call, at + 1, "target_width"))
+        elif last.startswith(("resize", "random_crop", "stateless_random_crop")):
+            given = (argument(call, 1, "size"), None)
+        elif last in _SIZE_AT:
+            given = (argument(call, *_SIZE_AT[last]), None)
+        else:
+            return 0
+        numbers = [number for node in given if node is not None for number in self._numbers(node)]
+        sides = [number for number in numbers if number is not None and number > _CHANNELS]
+        if None in numbers or not sides:
+            return _USUAL if last.startswith("resize") and given[0] is not None else 0
+        return min((one * other for one, other in pairwise(sides)), default=sides[0] ** 2)
+
+    def _numbers(self, node: cst.BaseExpression) -> Iterator[int | None]:
+        """The integers that a size is made of; None for each that is not in sight."""
+        match node:
+            case cst.Tuple() | cst.List():
+                for element in node.elements:
+                    yield from self._numbers(element.value)
+            case cst.Subscript(
+                value=cst.Name() as name, slice=[cst.SubscriptElement(slice=cst.Index(value=at))]
+            ):
+                parts, index = self._parts_of(name), integer(at)
+                inside = parts is not None and index is not None and 0 <= index < len(parts)
+                yield self._iterations.number(parts[index].value) if inside else None  # type: ignore[index]
+            case cst.Name() if (parts := self._parts_of(node)) is not None:
+                for element in parts:
+                    yield from self._numbers(element.value)
+            case _:
+                yield self._iterations.number(node)
+
+    def _parts_of(self, name: cst.Name) -> list[cst.BaseElement] | None:
+        """What a name stands for that is bound once, to a tuple or a list."""
+        found = self._infer.bindings_reaching(name)
+        if found is None or len(found[1]) != 1 or found[1][0].kind != "assign" or found[1][0].path != ():
+            return None
+        value = found[1][0].value
+        return list(value.elements) if isinstance(value, cst.Tuple | cst.List) else None
+
+
+def gives_images(generator: cst.Call) -> bool:
+    """Whether the shapes that `from_generator` is told are, first of all, those of images: `(224, 224, 3)`."""
+    shape = argument(generator, 2, "output_shapes") or keyword_argument(generator, "output_signature")
+    while shape is not None:
+        parts = shape.elements if isinstance(shape, cst.Tuple | cst.List) else ()
+        first = parts[0].value if parts else None
+        if isinstance(shape, cst.Call):  # `tf.TensorSpec(shape=…)`, `tf.TensorShape(…)`
+            shape = argument(shape, 0, "shape")
+        elif isinstance(shape, cst.Dict) and shape.elements:
+            shape = shape.elements[0].value
+        elif isinstance(first, cst.Tuple | cst.List | cst.Call | cst.Dict):
+            shape = first
+        else:
+            *sides, channels = [integer(part.value) for part in parts] or [None]
+            small = any(side is not None and side < _LEAST_SIDE for side in sides)
+            return len(sides) == 2 and channels in (1, 3, 4) and not small
+    return False
+
+
+def keeps_numbers(call: cst.Call) -> bool:
+    """Whether a call resizes by taking the nearest pixels, which leaves bytes what they are."""
+    method = argument(call, 2, "method") if callee_name(call) == "resize" else None
+    return method is not None and "nearest" in (string(method) or last_name(method)).lower()
+
+
+# Which elements of pipelines are images of 8-bit numbers, and of what size these are.
+
+
+_KERAS_DATA = re.compile(r"^keras\.datasets\.(\w+)\.load_data$")
+# Pixels of the images in data sets: an average where they differ.
+_PIXELS = {
+    **dict.fromkeys(
+        ("mnist", "fashion_mnist", "kmnist", "emnist", "binarized_mnist", "omniglot_28"), 28 * 28
+    ),
+    **dict.fromkeys(
+        ("cifar10", "cifar100", "cifar10_1", "svhn_cropped", "cmaterdb", "mnist_corrupted"), 32 * 32
+    ),
+    **dict.fromkeys(("eurosat", "imagenet_resized"), 64 * 64),
+    **dict.fromkeys(("stl10", "patch_camelyon"), 96 * 96),
+    "celeb_a": 178 * 218,
+    **dict.fromkeys(("horses_or_humans", "rock_paper_scissors"), 300 * 300),
+    **dict.fromkeys(("beans", "food101"), 500 * 500),
+}
+_PHOTO = 500 * 400
+_OF_PHOTOS = frozenset(
+    ["beans", "caltech101", "cats_vs_dogs", "caltech_birds2010", "caltech_birds2011", "cars196", "coco", "deep_weeds",
+     "food101", "imagenet2012", "imagenette", "imagewang", "malaria", "oxford_flowers102", "oxford_iiit_pet", "places365_small",
+     "stanford_dogs", "sun397", "tf_flowers", "voc"]
+)  # fmt: skip
+# Functions and methods that leave an array's type as it is, and about as many numbers in it.
+_EIGHT_BITS_KEEPING = frozenset(
+    [
+        "reshape",
+        "expand_dims",
+        "squeeze",
+        "transpose",
+        "concatenate",
+        "stack",
+        "flip",
+        "copy",
+        "swapaxes",
+        "moveaxis",
+        "pad",
+        "gather",
+    ]
+)
+_LABEL = re.compile(r"(^|_)(y|lbl|label|target|class|cls|category|id)s?($|_|\d)", re.I)
+# Names that stand for names, no deeper than this.
+_DEEPEST = 8
+
+
+class EightBits:
+    """Follows 8-bit images from where they are loaded into a pipeline."""
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+
+    def at_source(self, pipeline: Pipeline, *, scaled: bool) -> float | None:
+        """How many pixels the images have that a pipeline begins with; `inf` where that is not known.
+
+        None where they are not known to be of bytes. With `scaled`, a function divides them by 255, as is done to
+        bytes alone.
+        """
+        if not pipeline:  # it begins elsewhere
+            return None
+        source = pipeline[0]
+        if source.name == "tfds.load":
+            return self._of_tfds(source.call, scaled)
+        given = argument(source.call, 0, "tensors") if source.name == "from_tensor_slices" else None
+        if isinstance(given, cst.Tuple) and given.elements:
+            given = given.elements[0].value
+        if given is None:
+            return None
+        size = self.of_array(given)
+        # A pair of images and labels may have a name.
+        return self._of_part(given, (0,), 0) if size is None and isinstance(given, cst.Name) else size
+
+    def _of_tfds(self, call: cst.Call, scaled: bool) -> float | None:
+        name = argument(call, 0, "name") if callee_name(call) == "load" else None
+        text = re.split(r"[/:]", string(name) or "")[0]
+        if text in _PIXELS:
+            return _PIXELS[text]
+        return _PHOTO if scaled or text in _OF_PHOTOS else None
+
+    @remembered
+    def of_array(self, node: cst.BaseExpression, depth: int = 0) -> float | None:
+        """How many pixels the images of an array have, if it is surely one of bytes."""
+        if depth > _DEEPEST:
+            return None
+        match node:
+            case cst.Name():
+                return self._of_name(node, depth)
+            case cst.Subscript():
+                return self.of_array(node.value, depth + 1)
+            case cst.Call():
+                return self._of_call(node, depth)
+        return None
+
+    def _of_name(self, name: cst.Name, depth: int) -> float | None:
+        found = self._infer.bindings_reaching(name)
+        if found is None:
+            return None
+        sizes = [self._of_binding(binding, found[0].function, depth) for binding in found[1]]
+        known = [size for size in sizes if size is not None]
+        return max(known) if known and len(known) == len(sizes) else None
+
+    @remembered
+    def _of_binding(self, binding: Binding, function: Function | None, depth: int) -> float | None:
+        if binding.kind == "param":
+            given = self._calls.arguments(function, binding.name) if function is not None else []
+            sizes = [self.of_array(node, depth + 1) for node in given]
+            return max((s for s in sizes if s is not None), default=None) if None not in sizes else None
+        if binding.kind != "assign" or binding.value is None or binding.path is None:
+            return None
+        if not binding.path and self._infer.value(binding.value).dtype == "uint8":
+            return math.inf
+        return self._of_part(binding.value, binding.path, depth)
+
+    def _of_part(self, node: cst.BaseExpression, path: tuple[int, ...], depth: int) -> float | None:
+        """The same of a part of what an expression gives: `(0, 0)` for `x` in `(x, y), _ = load_data()`."""
+        if depth > _DEEPEST:
+            return None
+        match node:
+            case cst.Call() if loaded := _KERAS_DATA.match(self._infer.names.qualified(node.func)):
+                return _PIXELS.get(loaded[1]) if len(path) == 2 and path[1] == 0 else None
+            case cst.Tuple() if path and path[0] < len(node.elements):
+                return self._of_part(node.elements[path[0]].value, path[1:], depth + 1)
+            case cst.Name() if path:
+                found = self._infer.bindings_reaching(node)
+                if found is None or len(found[1]) != 1 or found[1][0].kind != "assign":
+                    return None
+                value, outer = found[1][0].value, found[1][0].path
+                whole = (*outer, *path) if outer is not None else None
+                return self._of_part(value, whole, depth + 1) if value is not None and whole else None
+        return self.of_array(node, depth + 1) if not path else None
+
+    def _of_call(self, call: cst.Call, depth: int) -> float | None:
+        last = callee_name(call)
+        kind = keyword_argument(call, "dtype") or (argument(call, 0) if last == "astype" else None)
+        if kind is not None:
+            return self._size_before(call, depth) if dtype_name(self._infer, kind) == "uint8" else None
+        if last not in _EIGHT_BITS_KEEPING:
+            return math.inf if self._infer.value(call).dtype == "uint8" and last == "astype" else None
+        name = self._infer.names.qualified(call.func)
+        if name:
+            given = call.args[0].value if name in (f"np.{last}", f"tf.{last}") and call.args else None
+            if isinstance(given, cst.Tuple | cst.List):
+                sizes = [self.of_array(element.value, depth + 1) for element in given.elements]
+                return max((s for s in sizes if s is not None), default=None) if None not in sizes else None
+            return self.of_array(given, depth + 1) if given is not None else None
+        return self.of_array(call.func.value, depth + 1) if isinstance(call.func, cst.Attribute) else None
+
+    def _size_before(self, call: cst.Call, depth: int) -> float:
+        """How many pixels images had before they were given another type."""
+        given = call.func.value if isinstance(call.func, cst.Attribute) else None
+        size = self.of_array(given, depth + 1) if given is not None else None
+        return size if size is not None else math.inf
+
+
+def is_label(node: cst.BaseExpression) -> bool:
+    """Whether something goes by the name of a label: `y`, `features["label"]`."""
+    if isinstance(node, cst.Subscript) and isinstance(node.slice[0].slice, cst.Index):
+        return _LABEL.search(string(node.slice[0].slice.value) or "") is not None
+    return _LABEL.search(last_name(node)) is not None
+
+
+def computes(function: Function) -> bool:
+    """Whether a function multiplies or divides."""
+    return any(
+        isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Divide | cst.Multiply)
+        for node in descendants_here(function.node.body)
+    )
+
+
+def divides_by_255(function: Function) -> bool:
+    """Whether a function divides by the integer 255: of bytes, that makes floats."""
+    return any(
+        isinstance(node, cst.BinaryOperation)
+        and isinstance(node.operator, cst.Divide)
+        and isinstance(node.right, cst.Integer)
+        and integer(node.right) == 255
+        and not is_label(node.left)
+        for node in descendants_here(function.node.body)
+    )
+
+
+def scales_eight_bits(function: Function) -> bool:
+    """Whether a function divides by 255 or the half of it, or multiplies by the reciprocal."""
+    return any(
+        (
+            isinstance(node, cst.BinaryOperation)
+            and isinstance(node.operator, cst.Divide)
+            and _number(node.right) in (255, 256, 127.5, 128)
+        )
+        or (isinstance(node, cst.Call) and last_name(node.func) == "convert_image_dtype")
+        for node in descendants_here(function.node.body)
+    )
+
+
+def _number(node: cst.BaseExpression) -> float | None:
+    if isinstance(node, cst.Call) and node.args:  # `np.float32(255)`, `tf.constant(255.)`
+        node = node.args[0].value
+    return float(node.evaluated_value) if isinstance(node, cst.Integer | cst.Float) else None

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.analysis.execution.filled_lists import COUNTS, MEMORY, STACKS, is_filled_within
-from tflint_perf.analysis.execution.size_of_calls import has_environment
+from tflint_perf.analysis.execution.loops import FITS, fitted
+from tflint_perf.analysis.execution.sizes import has_environment
 from tflint_perf.analysis.pipelines.batch_sources import BatchSources, calls_for_each
 from tflint_perf.analysis.pipelines.filled_arrays import FilledArrays
-from tflint_perf.analysis.pipelines.host_draws import HostDraws
-from tflint_perf.analysis.pipelines.made_for_fit import MadeForFit
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.scopes import Class, Function, Loop
 from tflint_perf.analysis.python.syntax import (
@@ -21,16 +20,20 @@ from tflint_perf.analysis.python.syntax import (
     callee_name,
     descendants,
     dotted_name,
+    integer,
     is_constant,
     is_name,
+    keyword_argument,
+    target_names,
 )
 from tflint_perf.analysis.values.caller import Batch
+from tflint_perf.analysis.values.keras_flows import Makers
+from tflint_perf.analysis.values.outside import name_outside
 from tflint_perf.analysis.values.values import Value
 from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
     from tflint_perf.analysis.model import Model
-
 
 _WRAPPING = frozenset({"enumerate", "tqdm", "zip", "iter", "islice", "progress_bar", "track"})
 # Ops that prepare one sample.
@@ -348,3 +351,112 @@ def _indexes_self(function: Function) -> bool:
         isinstance(node, cst.Subscript) and isinstance(node.value, cst.Name) and [node.value.value] == own
         for node in descendants(function.node.body)
     )
+
+
+# Batches that Python makes for Keras's own training loop: what `fit` is given, and the generators of images behind it.
+
+
+class MadeForFit:
+    """Finds such batches, and who makes them."""
+
+    def __init__(self, model: Model, sources: BatchSources) -> None:
+        self._model = model
+        self._infer = model.infer
+        self._sources = sources
+        self._makers = Makers(model.infer, model.calls)
+
+    def all(self) -> Iterator[tuple[cst.BaseExpression, Batch]]:
+        """What `fit` is given to train on, and each generator of images behind what it is given."""
+        fits = [call for name in FITS for call in self._model.walk.calls.get(name, ()) if self._trains(call)]
+        for call in fits:
+            given = fitted(call)
+            how = self._sources.of(given) if given is not None else None
+            if given is not None and how is not None:
+                yield given, how
+        if self._sources.has_flows():
+            for maker in dict.fromkeys([*self._behind(fits), *self._for_others()]):
+                yield maker.func, "augmented"
+
+    def _trains(self, call: cst.Call) -> bool:
+        return isinstance(call.func, cst.Attribute) and self._infer.value(call.func.value).kind in (
+            "model",
+            "unknown",
+        )
+
+    def _behind(self, fits: list[cst.Call]) -> Iterator[cst.Call]:
+        for call in fits:
+            for given in (fitted(call), keyword_argument(call, "validation_data")):
+                if given is not None:
+                    yield from self._makers.of(given)
+
+    def _for_others(self) -> Iterator[cst.Call]:
+        """The generators of images that functions give to other files, which train on them."""
+        for function in self._model.walk.functions.values():
+            makers = list(self._makers.given_by(function)) if name_outside(function) else []
+            if makers and any(caller.fed for caller in self._model.calls.callers_outside(function)):
+                yield from makers
+
+
+# Batches that NumPy draws at random on the host.
+
+
+_DRAWS = frozenset(
+    {"normal", "rand", "randn", "uniform", "random", "random_sample", "standard_normal", "truncnorm"}
+)
+# The few numbers that a generator of images starts from are no data.
+_NOISE = re.compile(r"noise|latent|seed|code|(^|_)(z|eps(ilon)?)\d*($|_)", re.I)
+
+
+class HostDraws:
+    """Answers which calls draw data, rather than the few numbers that something starts from."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._infer = model.infer
+
+    def is_batch(self, call: cst.Call) -> bool:
+        """Whether a call draws a batch, of data or of noise."""
+        return self._draws(call) and self._model.loops.batches.size(call) == "batch"
+
+    def is_data(self, call: cst.Call) -> bool:
+        """Whether a call draws a batch that goes by a name of its own, unless that is a name for noise."""
+        if not self.is_batch(call):
+            return False
+        statement = self._model.statement_of(call)
+        function = self._model.function_at(call)
+        targets = [t.target for t in statement.targets] if isinstance(statement, cst.Assign) else []
+        names = [name.value for target in targets for name in target_names(target)]
+        if not names:
+            names = (
+                [function.name]
+                if function is not None and isinstance(statement, cst.Return | cst.Expr)
+                else []
+            )
+        return bool(names) and (self._draws_images(call) or not any(map(_NOISE.search, names)))
+
+    def _draws_images(self, call: cst.Call) -> bool:
+        """Whether a call draws an array of three axes or more: noise in the size of images or of sequences."""
+        if callee_name(call) in ("rand", "randn"):
+            return _has_three_axes([arg.value for arg in call.args])
+        shape = keyword_argument(call, "size") or (call.args[-1].value if call.args else None)
+        found = self._infer.bindings_reaching(shape) if isinstance(shape, cst.Name) else None
+        shapes = [shape] if found is None else [binding.value for binding in found[1]]
+        return bool(shapes) and all(
+            isinstance(each, cst.Tuple | cst.List) and _has_three_axes([e.value for e in each.elements])
+            for each in shapes
+        )
+
+    def _draws(self, call: cst.Call) -> bool:
+        """Whether a call has NumPy draw numbers that are data, rather than indices."""
+        if callee_name(call) not in _DRAWS:
+            return False
+        if self._infer.names.qualified(call.func).startswith("np.random."):
+            return True
+        return (
+            isinstance(call.func, cst.Attribute)
+            and self._infer.value(call.func.value).name == "np.random.Generator"
+        )
+
+
+def _has_three_axes(sizes: list[cst.BaseExpression]) -> bool:
+    return sum(integer(size) != 1 for size in sizes) > 2

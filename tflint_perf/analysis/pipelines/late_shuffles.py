@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.analysis.apis.dataset_apis import BATCHING, DATASET_FUNCTIONS, applied
-from tflint_perf.analysis.execution.size_of_calls import BATCH_SIZE
+from tflint_perf.analysis.execution.sizes import BATCH_SIZE
 from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,

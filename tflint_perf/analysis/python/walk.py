@@ -10,11 +10,8 @@ from typing import Any
 
 import libcst as cst
 
-from tflint_perf.analysis.python.bindings import bind_import, bind_import_from, bind_target
-from tflint_perf.analysis.python.blocks import walk_for, walk_if, walk_match, walk_try, walk_while, walk_with
-from tflint_perf.analysis.python.definitions import walk_class, walk_comprehension, walk_function, walk_lambda
-from tflint_perf.analysis.python.scopes import At, Block, Class, Function, Loop, Scope
-from tflint_perf.analysis.python.syntax import COMPREHENSIONS, NODES, fields_of
+from tflint_perf.analysis.python.scopes import At, Binding, BindingKind, Block, Class, Function, Loop, Scope
+from tflint_perf.analysis.python.syntax import COMPREHENSIONS, NODES, dotted_name, fields_of
 
 _LEAVES = frozenset(
     {
@@ -239,6 +236,312 @@ class Walk:
 
     def _import_from(self, node: cst.ImportFrom) -> None:
         bind_import_from(self, node)
+
+
+# Walking compound statements: each suite is a block of its own.
+
+
+def walk_if(walk: Walk, node: cst.If) -> None:
+    """Walk an `if`; an `elif` is a statement of its own in the `else` of the one before."""
+    block = walk.here.block
+    walk.visit(node.test, node)
+    walk.suite(node.body, node, "body", block)
+    if isinstance(node.orelse, cst.If):
+        walk.parents[node.orelse] = node
+        walk.statement(node.orelse, node, Block(node, "orelse", block, walk.scope, walk.loop, walk.function))
+    elif node.orelse is not None:
+        walk.parents[node.orelse] = node
+        walk.suite(node.orelse.body, node, "orelse", block)
+        walk.parents[node.orelse.body] = node.orelse
+
+
+def walk_for(walk: Walk, node: cst.For) -> None:
+    """Walk a `for`: its iterable outside the loop, its target in it."""
+    block = walk.here.block
+    walk.visit(node.iter, node)
+    loop = walk.add_loop(node)
+    bind_target(walk, node.target, "for", node.iter)
+    walk.visit(node.target, node)
+    walk.suite(node.body, node, "body", block, loop)
+    _orelse(walk, node, block)
+
+
+def walk_while(walk: Walk, node: cst.While) -> None:
+    """Walk a `while`: its test runs in each iteration."""
+    block = walk.here.block
+    loop = walk.add_loop(node)
+    outer_loop, walk.loop = walk.loop, loop
+    walk.visit(node.test, node)
+    walk.loop = outer_loop
+    walk.suite(node.body, node, "body", block, loop)
+    _orelse(walk, node, block)
+
+
+def _orelse(walk: Walk, node: cst.For | cst.While | cst.Try | cst.TryStar, block: Block) -> None:
+    if node.orelse is not None:
+        walk.parents[node.orelse] = node
+        walk.suite(node.orelse.body, node, "orelse", block)
+        walk.parents[node.orelse.body] = node.orelse
+
+
+def walk_with(walk: Walk, node: cst.With) -> None:
+    """Walk a `with`."""
+    block = walk.here.block
+    walk.withs.append(node)
+    for item in node.items:
+        walk.parents[item] = node
+        walk.visit(item.item, item)
+        if item.asname is not None:
+            walk.parents[item.asname] = item
+            bind_target(walk, item.asname.name, "with", item.item)
+            walk.visit(item.asname.name, item.asname)
+    walk.suite(node.body, node, "body", block)
+
+
+def walk_try(walk: Walk, node: cst.Try | cst.TryStar) -> None:
+    """Walk a `try`: each handler is a branch of its own."""
+    block = walk.here.block
+    walk.suite(node.body, node, "body", block)
+    handlers: Sequence[cst.ExceptHandler | cst.ExceptStarHandler] = node.handlers
+    for index, handler in enumerate(handlers):
+        walk.parents[handler] = node
+        if handler.type is not None:
+            walk.visit(handler.type, handler)
+        if handler.name is not None:
+            bind_target(walk, handler.name.name, "except", None)
+        walk.suite(handler.body, node, f"handler {index}", block)
+        walk.parents[handler.body] = handler
+    _orelse(walk, node, block)
+    if node.finalbody is not None:
+        walk.parents[node.finalbody] = node
+        walk.suite(node.finalbody.body, node, "finally", block)
+        walk.parents[node.finalbody.body] = node.finalbody
+
+
+def walk_match(walk: Walk, node: cst.Match) -> None:
+    """Walk a `match`: each case is a branch of its own."""
+    block = walk.here.block
+    walk.visit(node.subject, node)
+    for index, case in enumerate(node.cases):
+        walk.parents[case] = node
+        _pattern(walk, case.pattern, case)
+        if case.guard is not None:
+            walk.visit(case.guard, case)
+        walk.suite(case.body, node, f"case {index}", block)
+        walk.parents[case.body] = case
+
+
+def _pattern(walk: Walk, node: cst.CSTNode, parent: cst.CSTNode) -> None:
+    walk.parents[node] = parent
+    name = getattr(node, "name", None) or getattr(node, "rest", None)
+    if isinstance(name, cst.Name):
+        bind(walk, name.value, "pattern", name, None)
+    for field_name in fields_of(type(node)):
+        value = getattr(node, field_name)
+        for item in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(item, cst.CSTNode) and not (
+                isinstance(item, cst.Name) and field_name in ("name", "rest")
+            ):
+                if isinstance(item, cst.BaseExpression):
+                    walk.visit(item, node)
+                else:
+                    _pattern(walk, item, node)
+
+
+# Walking what opens a scope of its own: functions, classes and comprehensions.
+
+
+def walk_function(walk: Walk, node: cst.FunctionDef) -> None:
+    """Walk a `def`: its decorators and defaults where it stands, its body in a scope of its own."""
+    _decorators(walk, node)
+    _defaults(walk, node)
+    bind(walk, node.name.value, "def", node, None)
+    _enter_function(walk, node, node.name.value)
+
+
+def walk_lambda(walk: Walk, node: cst.Lambda) -> None:
+    """Walk a lambda as a function without a name."""
+    _defaults(walk, node)
+    _enter_function(walk, node, "<lambda>")
+
+
+def _decorators(walk: Walk, node: cst.FunctionDef | cst.ClassDef) -> None:
+    for decorator in node.decorators:
+        walk.parents[decorator] = node
+        walk.visit(decorator.decorator, decorator)
+
+
+def _defaults(walk: Walk, node: cst.FunctionDef | cst.Lambda) -> None:
+    params = node.params
+    for param in (*params.posonly_params, *params.params, *params.kwonly_params):
+        if param.default is not None:
+            walk.visit(param.default, node)
+
+
+def _enter_function(walk: Walk, node: cst.FunctionDef | cst.Lambda, name: str) -> None:
+    here = walk.here
+    scope = walk.scopes[node] = Scope("function", node, walk.scope)
+    owner = walk.klass if walk.scope.kind == "class" and isinstance(node, cst.FunctionDef) else None
+    function = Function(node, name, scope, here, walk.function, owner)
+    scope.function = walk.functions[node] = function
+    if owner is not None:
+        owner.methods[name] = function
+    saved = walk.scope, walk.function, walk.klass, walk.loop
+    walk.scope, walk.function, walk.loop = scope, function, None
+    if owner is None:
+        walk.klass = None
+    _bind_parameters(walk, node.params)
+    if isinstance(node, cst.Lambda):
+        walk.visit(node.body, node)
+    else:
+        # A block of its own, whose parent is where the function stands, so that guards end at the function.
+        walk.suite(node.body, node, "body", here.block)
+    walk.scope, walk.function, walk.klass, walk.loop = saved
+    walk.here = here
+
+
+def _bind_parameters(walk: Walk, params: cst.Parameters) -> None:
+    for param in (*params.posonly_params, *params.params, *params.kwonly_params):
+        bind(walk, param.name.value, "param", param, param.default)
+    for starred in (params.star_arg, params.star_kwarg):
+        if isinstance(starred, cst.Param):
+            bind(walk, starred.name.value, "param", starred, starred.default, path=None)
+
+
+def walk_class(walk: Walk, node: cst.ClassDef) -> None:
+    """Walk a class: its decorators and bases where it stands, its body in a scope of its own."""
+    here = walk.here
+    _decorators(walk, node)
+    for arg in (*node.bases, *node.keywords):
+        walk.visit(arg, node)
+    bind(walk, node.name.value, "class", node, None)
+    scope = walk.scopes[node] = Scope("class", node, walk.scope, walk.function)
+    klass = Class(node, node.name.value, scope, here, walk.function)
+    walk.classes[node] = klass
+    saved = walk.scope, walk.klass, walk.loop
+    walk.scope, walk.klass, walk.loop = scope, klass, None
+    walk.suite(node.body, node, "body", here.block)
+    walk.scope, walk.klass, walk.loop = saved
+    walk.here = here
+
+
+def walk_comprehension(walk: Walk, node: cst.BaseComp) -> None:
+    """Walk a comprehension: a scope of its own, and a loop for each `for` in it."""
+    outer_scope, outer_loop = walk.scope, walk.loop
+    walk.scope = walk.scopes[node] = Scope("comprehension", node, outer_scope, walk.function)
+    part: cst.CompFor | None = node.for_in
+    holder: cst.CSTNode = node
+    while part is not None:
+        walk.parents[part] = holder
+        walk.visit(part.iter, part)
+        walk.loop = walk.add_loop(part)
+        bind_target(walk, part.target, "comprehension", part.iter)
+        walk.visit(part.target, part)
+        for condition in part.ifs:
+            walk.visit(condition, part)
+        holder, part = part, part.inner_for_in
+    for name in ("elt", "key", "value"):
+        value = getattr(node, name, None)
+        if value is not None:
+            walk.visit(value, node)
+    walk.scope, walk.loop = outer_scope, outer_loop
+
+
+# Recording what names and attributes are bound to, as the walk comes by.
+
+
+Path = tuple[int, ...] | None
+
+
+def bind_target(
+    walk: Walk, target: cst.CSTNode, kind: BindingKind, value: cst.BaseExpression | None, path: Path = ()
+) -> None:
+    """Bind every name and attribute of an assignment target; `path` is the part of `value` that it gets."""
+    if isinstance(target, cst.Name):
+        bind(walk, target.value, kind, target, value, path)
+    elif isinstance(target, (cst.Tuple, cst.List)):
+        starred = False
+        for index, element in enumerate(target.elements):
+            starred = starred or isinstance(element, cst.StarredElement)
+            below = None if starred or path is None else (*path, index)
+            bind_target(walk, element.value, kind, value, below)
+    elif isinstance(target, cst.Attribute) and isinstance(target.value, cst.Name):
+        _bind_attribute(walk, target, target.value.value, kind, value, path)
+
+
+def _bind_attribute(
+    walk: Walk,
+    target: cst.Attribute,
+    receiver: str,
+    kind: BindingKind,
+    value: cst.BaseExpression | None,
+    path: Path,
+) -> None:
+    """Record `self.x = value` with the class, also from a function nested in the method."""
+    function = walk.function
+    while function is not None:
+        if function.owner is not None and function.positional[:1] == [receiver]:
+            name = target.attr.value
+            binding = Binding(name, kind, target, value, walk.here, path)
+            function.owner.attributes.setdefault(name, []).append(binding)
+            return
+        function = function.outer
+    if value is not None:
+        walk.attribute_writes.setdefault(target.attr.value, []).append(value)
+
+
+def bind(
+    walk: Walk,
+    name: str,
+    kind: BindingKind,
+    node: cst.CSTNode,
+    value: cst.BaseExpression | None,
+    path: Path = (),
+    imported: str = "",
+) -> None:
+    """Bind a name in the scope where the walk is, or where `global` and `nonlocal` say."""
+    scope = walk.scope
+    if kind != "comprehension":
+        while scope.kind == "comprehension" and scope.parent is not None:
+            scope = scope.parent
+    if name in scope.elsewhere:
+        scope = _home_of(name, scope, walk.top)
+    scope.bindings.setdefault(name, []).append(Binding(name, kind, node, value, walk.here, path, imported))
+
+
+def _home_of(name: str, scope: Scope, top: Scope) -> Scope:
+    """The scope where a name declared `global` or `nonlocal` lives."""
+    outer = scope.parent
+    while outer is not None and outer.parent is not None:
+        if outer.kind == "function" and name in outer.bindings and name not in outer.elsewhere:
+            return outer
+        outer = outer.parent
+    return top
+
+
+def bind_import(walk: Walk, node: cst.Import) -> None:
+    """`import a.b` binds `a`; `import a.b as c` binds `c` to `a.b`."""
+    for alias in node.names:
+        full = dotted_name(alias.name)
+        if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
+            bind(walk, alias.asname.name.value, "import", alias, None, imported=full)
+        else:
+            first = full.split(".", 1)[0]
+            bind(walk, first, "import", alias, None, imported=first)
+
+
+def bind_import_from(walk: Walk, node: cst.ImportFrom) -> None:
+    """`from a import b as c` binds `c` to `a.b`; a star import is kept under the name `*`."""
+    module = "." * len(node.relative) + (dotted_name(node.module) if node.module is not None else "")
+    if isinstance(node.names, cst.ImportStar):
+        bind(walk, "*", "import", node, None, imported=f"{module}.*")
+        return
+    for alias in node.names:
+        bound = alias.asname.name if alias.asname is not None else alias.name
+        if isinstance(bound, cst.Name):
+            separator = "" if module.endswith(".") else "."
+            imported = f"{module}{separator}{dotted_name(alias.name)}"
+            bind(walk, bound.value, "import", alias, None, imported=imported)
 
 
 # Each handler takes the node class that it stands beside.

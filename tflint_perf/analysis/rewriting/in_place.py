@@ -12,7 +12,7 @@ from tflint_perf.analysis.python.syntax import callee_name, descendants, dotted_
 from tflint_perf.analysis.rewriting.parameters import Parameters
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
-from tflint_perf.analysis.values.mutated_places import places_changed
+from tflint_perf.analysis.values.mutations import places_changed
 
 _READING_METHODS = frozenset(
     {"astype", "copy", "reshape", "mean", "sum", "max", "min", "std", "var", "argmax", "argmin", "tolist", "item",

@@ -14,7 +14,7 @@ from tflint_perf.analysis.python.syntax import descendants, dotted_name, is_name
 from tflint_perf.analysis.rewriting.between_calls import BetweenCalls
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
-from tflint_perf.analysis.values.mutated_places import places_changed
+from tflint_perf.analysis.values.mutations import places_changed
 
 _CONSTRUCTORS = frozenset({"__init__", "build", "setup", "compile", "__new__"})
 _CHANGED_BY_OPS = frozenset({"variable", "metric", "compiled"})

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from tflint_perf.analysis.execution.once import extent
+from tflint_perf.analysis.execution.op_loops import is_read
 from tflint_perf.analysis.execution.short_loops import runs_over_files
+from tflint_perf.analysis.execution.steps import is_under_tape
+from tflint_perf.analysis.python.flow import loops_around, runs_beside
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
@@ -23,14 +27,14 @@ from tflint_perf.analysis.python.syntax import (
     names_written,
     target_names,
 )
-from tflint_perf.analysis.training.compiled_models import CompiledModels
-from tflint_perf.analysis.training.lengthening import gets_longer
-from tflint_perf.analysis.training.parts_of_steps import PartsOfSteps
 from tflint_perf.analysis.training.sequences import made_of
-from tflint_perf.analysis.values.values import Pipeline
+from tflint_perf.analysis.values.methods import objects_of_several
+from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.values import Pipeline, Value
 from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
+    from tflint_perf.analysis.execution.loops import Loops
     from tflint_perf.analysis.model import Model
 
 # What these load brings compiled functions along.
@@ -341,3 +345,240 @@ class ForwardPasses:
             self._model.calls.sites(found.function) if found.function is not None and not found.loop else ()
         )
         return any(gets_longer(self._model.loops, call) for call in (*found.calls, *sites))
+
+
+# What belongs to a gradient step: what its tape records, and what its function computes on the device beside that.
+
+
+_TO_HOST = frozenset({"float", "int", "bool"})
+# Results are followed through no more ops and names than this.
+_DEEPEST = 4
+
+
+class PartsOfSteps:
+    """Answers whether a place is part of a gradient step."""
+
+    def __init__(self, model: Model, is_seldom: Callable[[cst.CSTNode], bool]) -> None:
+        self._model = model
+        self._walk = model.walk
+        self._is_seldom = is_seldom
+        self._known: dict[Function, bool] = {}
+
+    def has(self, call: cst.Call) -> bool:
+        """Whether a forward pass is that of a gradient step, or beside it and for its tensors. What becomes an array of NumPy
+        is a pass of its own."""
+        if is_under_tape(self._model.infer, call):
+            return True
+        return self.belongs(call) and not (self._is_beside(call) and self._goes_to_host(call, 0))
+
+    def _is_beside(self, call: cst.Call) -> bool:
+        """Whether a call stands in the function of a gradient step, or in one that such functions call outside tapes."""
+        function = self._model.function_at(call)
+        if function is None or self._is_in_step(call):
+            return self._runs_once_a_step(call)
+        sites = self._model.calls.sites(function)
+        return bool(sites) and all(
+            self._is_in_step(site)
+            and self._runs_once_a_step(site)
+            and not is_under_tape(self._model.infer, site)
+            for site in sites
+        )
+
+    def _runs_once_a_step(self, node: cst.CSTNode) -> bool:
+        """Whether no loop of its function makes several gradient steps beside one run of `node`."""
+        around = loops_around(self._model.loops.innermost_loop(node))
+        tapes = [step.tape for step in self._model.steps.of(self._model.function_at(node))]
+        return all(loop is None or loop in around for loop in map(self._model.loops.innermost_loop, tapes))
+
+    def belongs(self, node: cst.CSTNode) -> bool:
+        """Whether a gradient step runs `node`: under its tape, beside it, or in a function that it calls."""
+        if is_under_tape(self._model.infer, node) or self._is_in_step(node):
+            return True
+        function = self._model.function_at(node)
+        if function is None:
+            return False
+        called = self._model.calls.sites(function)
+        outside = [
+            caller
+            for caller in self._model.calls.callers_outside(function)
+            if caller.how == "call" and caller.per_step and not caller.guarded
+        ]
+        if (called or outside) and all(is_under_tape(self._model.infer, site) for site in called):
+            if all(caller.taped for caller in outside):
+                return True
+        if self._model.loops.innermost_loop(node) is not None:
+            return False
+        known = self._known.get(function)
+        if known is None:
+            self._known[function] = False  # functions that call each other
+            sites = [site for site in called if self._model.is_per_step(site) and not self._is_seldom(site)]
+            known = self._known[function] = (
+                bool(sites or outside)
+                and all(map(self.belongs, sites))
+                and all(caller.taped for caller in outside)
+            )
+        return known
+
+    def _is_in_step(self, node: cst.CSTNode) -> bool:
+        function, order = self._model.function_at(node), self._model.infer.place(node).order
+        around = loops_around(self._model.loops.innermost_loop(node))
+        for step in self._model.steps.of(function):
+            loop = self._model.loops.innermost_loop(step.tape)
+            if function is not None and (loop is None or not around):
+                if runs_beside(self._model.infer.place(node), self._walk.at[step.tape]):
+                    return True
+                continue
+            last = max(self._model.infer.place(call).order for call in step.applied)
+            if loop in around and self._walk.at[step.tape].order <= order <= last:
+                return True
+        at = self._model.infer.place(node)
+        for call in self._model.steps.without_tape:
+            if self._model.function_at(call) is function and around == loops_around(
+                self._model.loops.innermost_loop(call)
+            ):
+                if runs_beside(at, self._model.infer.place(call)):
+                    return True
+        calls = self._calls_of_steps.get(function, ()) if not around else ()
+        return any(runs_beside(at, self._model.infer.place(call)) for call in calls)
+
+    @cached_property
+    def _calls_of_steps(self) -> dict[Function | None, list[cst.Call]]:
+        """The calls of functions that make a gradient step in eager mode, by the function that calls, out of loops."""
+        found: dict[Function | None, list[cst.Call]] = {}
+        for step in self._model.steps.all():
+            if step.function is not None and self._model.is_eager(step.tape):
+                for call in self._model.calls.sites(step.function):
+                    if self._model.loops.innermost_loop(call) is None:
+                        found.setdefault(self._model.function_at(call), []).append(call)
+        return found
+
+    # Results that leave the device
+
+    def _goes_to_host(self, node: cst.CSTNode, depth: int) -> bool:
+        """Whether all that is done with a value, or with what ops make of it, takes it to the host."""
+        parents = self._walk.parents
+        parent = parents.get(node)
+        while isinstance(parent, cst.Arg | cst.Subscript) and depth <= _DEEPEST:
+            node, parent = parent, parents.get(parent)
+        match parent:
+            case cst.Attribute(attr=cst.Name("numpy")):
+                return True
+            case cst.Call() if isinstance(node, cst.Arg):
+                name = builtin_or_qualified(self._model.infer, parent.func)
+                if name.startswith("np.") or name in _TO_HOST:
+                    return True
+                return name.startswith("tf.") and depth < _DEEPEST and self._goes_to_host(parent, depth + 1)
+            case cst.Assign() if depth < _DEEPEST:
+                uses = list(self._uses(parent))
+                return bool(uses) and all(self._goes_to_host(use, depth + 1) for use in uses)
+        return False
+
+    def _uses(self, statement: cst.Assign) -> Iterator[cst.Name]:
+        """Where the names are read to which a statement assigns, and may still have that value."""
+        names = self._model.infer.names
+        function = self._model.function_at(statement)
+        for name in (name for target in statement.targets for name in target_names(target.target)):
+            for use in names.mentions_in(function, name.value):
+                if is_read(self._walk.parents, use):
+                    found = self._model.infer.bindings_reaching(use)
+                    if found is not None and any(b.value is statement.value for b in found[1]):
+                        yield use
+
+
+# Models whose own `call` is a `tf.function`: calling them in eager code runs a graph.
+
+
+# Parameters are followed through no more calls than this.
+_COMPILED_MODELS_DEEPEST = 3
+
+
+class CompiledModels:
+    """Answers which models are compiled themselves."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._walk = model.walk
+
+    def has(self, called: cst.BaseExpression, value: Value) -> bool:
+        """Whether the class has a `call` that is a `tf.function`, or the object was given one: `net.call = tf.function(…)`,
+        or the model is a parameter for which somebody gives such a one."""
+        values = (value, *objects_of_several(self._model.infer, called))
+        return (
+            any(map(self._is_compiled, values))
+            or (self._is_of_any_class(value) and self._are_all_here)
+            or last_name(called) in self._given_call
+            or self._is_given(called, 0)
+        )
+
+    @staticmethod
+    def _is_of_any_class(value: Value) -> bool:
+        """Whether nothing is known of a model but that it is one, by its name or what is asked of it."""
+        return value.klass is None and not value.outside and not value.name
+
+    @cached_property
+    def _are_all_here(self) -> bool:
+        """Whether all models that the file defines are compiled: one of unknown class is one of them, as far as it shows."""
+        classes = self._model.infer.classes
+        calls = [
+            klass.methods["call"]
+            for klass in self._walk.classes.values()
+            if "call" in klass.methods and classes.keras_kind(klass) == "model"
+        ]
+        return bool(calls) and all(self._model.infer.function_value(c).kind == "compiled" for c in calls)
+
+    def _is_compiled(self, value: Value) -> bool:
+        infer = self._model.infer
+        own = infer.classes.member(value, "call") if value.klass is not None else None
+        if own is None and value.outside:
+            own = infer.outside.member(value.outside, "call")
+        return own is not None and own.kind == "compiled"
+
+    @remembered
+    def _is_given(self, called: cst.BaseExpression, depth: int) -> bool:
+        """Whether a name is a parameter, and callers, here or in other files, give a model as that which is compiled."""
+        model = self._model
+        found = model.infer.bindings_reaching(called) if isinstance(called, cst.Name) else None
+        function = found[0].function if found is not None else None
+        if found is None or function is None or depth > _COMPILED_MODELS_DEEPEST:
+            return False
+        names = [binding.name for binding in found[1] if binding.kind == "param"]
+        here = (given for name in names for given in model.calls.arguments(function, name))
+        there = (given.path for name in names for given in model.calls.given_outside(function, name))
+        return any(
+            self._is_compiled(model.value(given)) or self._is_given(given, depth + 1) for given in here
+        ) or any(path and model.infer.outside.member(path, "call").kind == "compiled" for path in there)
+
+    @cached_property
+    def _given_call(self) -> frozenset[str]:
+        """The names of objects whose `call` is made a `tf.function`."""
+        return frozenset(
+            last_name(arg.value.value)
+            for given in self._walk.attribute_writes.get("call", ())
+            if isinstance(given, cst.Call) and self._model.infer.compiles(given.func)
+            for arg in given.args
+            if isinstance(arg.value, cst.Attribute)
+        )
+
+
+# Inputs that get longer with each call, as text does that a model writes.
+
+
+_JOINING = frozenset({"concat", "concatenate", "append", "vstack", "hstack", "stack", "pad"})
+
+
+def gets_longer(loops: Loops, call: cst.Call) -> bool:
+    """Whether the loop around a call joins something to what it gives that call."""
+    loop = loops.innermost_loop(call)
+    if loop is None:
+        return False
+    read = {name.value for arg in call.args for name in names_read(arg.value)}
+    for node in descendants(loop.node):
+        if isinstance(node, cst.Assign) and isinstance(node.value, cst.Call):
+            written = {name.value for target in node.targets for name in names_read(target.target)}
+            again = {name.value for name in names_read(node.value)}
+            if callee_name(node.value) in _JOINING and read & written & again:
+                return True
+        if isinstance(node, cst.Call) and callee_name(node) == "append":
+            if isinstance(node.func, cst.Attribute) and read & {n.value for n in names_read(node.func.value)}:
+                return True
+    return False

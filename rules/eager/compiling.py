@@ -1,0 +1,62 @@
+"""Making a `tf.function` of a function by a decorator."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from tflint_perf.analysis.apis.frameworks import imports_keras_alone
+from tflint_perf.analysis.python.scopes import Function
+from tflint_perf.edit.editor import Editor
+from tflint_perf.edit.judged import TRACED
+from tflint_perf.rule import Refusal, Repair
+
+from .shapes import Shapes
+
+# A decorator that its author has made a comment of.
+_SWITCHED_OFF = re.compile(r"#+\s*(@[\w.]*\bfunction\b.*)")
+
+
+def compile_function(edit: Editor, function: Function) -> Repair | Refusal:
+    """Decorate a function with `@tf.function`, unless tracing would change or break what it does."""
+    model = edit.model
+    if any(model.infer.compiles(decorator.decorator) for decorator in function.decorators):
+        return Refusal("it is a `tf.function`, which the file has run in eager mode", function.node)
+    if imports_keras_alone(model.walk):
+        return Refusal(
+            "the file imports Keras alone, which may run on other backends than TensorFlow", function.node
+        )
+    if function.outer is not None and model.is_per_step(function.node):
+        return Refusal("it is defined anew on each step, and would be traced anew", function.node)
+    obstacle = model.tracing.obstacle_in_function(function)
+    if obstacle is not None:
+        return Refusal(obstacle.reason, obstacle.node)
+    spelled, imports = edit.spell("function")
+    if model.own(Shapes).vary_for(function):
+        static = model.own(Shapes).asked_for([function.node])
+        if static is not None:
+            return Refusal(
+                "the shape is asked for, and a trace for shapes that vary does not know it", static
+            )
+        spelled += "(reduce_retracing=True)"
+    comment, told = _switched_off(function)
+    if comment is None:
+        decorate = edit.insert_above_def(function.node, f"@{spelled}\n")
+    elif told in (f"@{spelled}", f"@{spelled}()"):
+        decorate = edit.replace(comment, told)
+    else:
+        return Refusal(f"a comment above it says `{told}`, which is not known to be the same", comment)
+    return Repair(
+        f"Compile `{function.name}` with `@{spelled}`", [*imports, decorate], safe=False, may_change=TRACED
+    )
+
+
+def _switched_off(function: Function) -> tuple[cst.Comment | None, str]:
+    """`# @tf.function` above a function, and what it says."""
+    node = function.node
+    lines = (*node.leading_lines, *node.lines_after_decorators) if isinstance(node, cst.FunctionDef) else ()
+    for line in lines:
+        if line.comment is not None and (found := _SWITCHED_OFF.fullmatch(line.comment.value)):
+            return line.comment, found[1].strip()
+    return None, ""

@@ -1,0 +1,347 @@
+"""Work that is done one row of a tensor at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import libcst as cst
+
+from tflint_perf.analysis.execution.compiled import Compiled
+from tflint_perf.analysis.execution.iterations import Iterations
+from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.execution.op_loops import OpLoops, reads
+from tflint_perf.analysis.python.scopes import Binding, Loop
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    callee_name,
+    calls_below,
+    descendants_here,
+    has_stars,
+    integer,
+    mentions,
+    names_read,
+)
+from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.values import Value
+from tflint_perf.records import dataclass
+
+# "list": `[int(i) for i in t]`; "ops": ops on one row after the other; "stack": rows of host data made tensors one
+# by one, and put together again.
+RowForm = Literal["list", "ops", "stack"]
+
+_CONVERSIONS = frozenset(["tf.constant", "tf.convert_to_tensor"])
+_JOINS = frozenset(["tf.stack", "tf.convert_to_tensor", "tf.constant"])
+# Tensors of which each row is a size, or which only count.
+_FEW_ROWS = frozenset(
+    [
+        "tf.shape",
+        "tf.range",
+        "tf.linspace",
+        "tf.unravel_index",
+        "keras.ops.shape",
+        "keras.ops.arange",
+        "keras.ops.linspace",
+    ]
+)
+_ON_HOST = frozenset(["numpy", "item", "tolist", "print", "float", "int", "str", "tf.print"])
+_KIND_QUESTIONS = frozenset({"isinstance", "type", "is_tensor", "hasattr"})
+_INTEGERS = frozenset(["tf.argmax", "tf.argmin", "tf.argsort", "tf.math.argmax", "tf.math.argmin", "tf.where",
+                       "tf.random.categorical", "tf.searchsorted", "tf.math.bincount"])  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RowLoop:
+    """A loop over rows. `node` is the loop or comprehension, `tensor` what it takes the rows of."""
+
+    node: cst.CSTNode
+    form: RowForm
+    tensor: cst.BaseExpression
+
+
+class Rows:
+    """Finds loops over the rows of tensors."""
+
+    needs = ("infer", "compiled", "loops", "iterations", "op_loops")
+
+    def __init__(
+        self, infer: Inference, compiled: Compiled, loops: Loops, iterations: Iterations, op_loops: OpLoops
+    ) -> None:
+        self._infer = infer
+        self._compiled = compiled
+        self._loops = loops
+        self._iterations = iterations
+        self._op_loops = op_loops
+        self._walk = infer.walk
+        self._found: list[RowLoop] | None = None
+
+    def all(self) -> list[RowLoop]:
+        """Every loop over rows that surely runs in eager mode, in the order of the text."""
+        if self._found is None:
+            self._found = [row for loop in self._walk.loops.values() for row in self._of_loop(loop)]
+        return self._found
+
+    def takes_rows(self, loop: Loop) -> bool:
+        """Whether a loop is one over rows."""
+        return any(row.node is loop.node for row in self.all())
+
+    def _of_loop(self, loop: Loop) -> Iterator[RowLoop]:
+        if isinstance(loop.node, cst.CompFor):
+            yield from self._of_comprehension(loop, loop.node)
+        elif isinstance(loop.node, cst.For):
+            tensor = self._rows_of(loop, loop.node)
+            if tensor is None or not self._computes_alone(loop):
+                return
+            # A loss that a tape records is computed row by row, too.
+            if self._loops.kind(loop) == "none" and self._op_loops.runs_in_eager_program(loop, taped=True):
+                yield RowLoop(loop.node, "ops", tensor)
+
+    # `for` loops
+
+    def _rows_of(self, loop: Loop, node: cst.For) -> cst.BaseExpression | None:
+        """The tensor of which a loop takes row after row and computes with it."""
+        counter = self._iterations.counter(loop)
+        if counter is None:
+            return next(
+                (
+                    iterated
+                    for iterated, target in self._iterated(node.iter, node.target)
+                    if self._is_long_tensor(iterated) and self._is_computed(node, target.value)
+                ),
+                None,
+            )
+        if not self._iterations.are_many(loop, traced=False):
+            return None
+        for part in descendants_here(node.body):
+            if isinstance(part, cst.Subscript) and self._is_row(part, counter.value):
+                if self._feeds_op(part):
+                    return part.value
+        return None
+
+    def _computes_alone(self, loop: Loop) -> bool:
+        """Whether a loop does nothing but ops that could be done at once."""
+        return (
+            self._op_loops.runs_ops_alone(loop)
+            and not self._op_loops.is_steered(loop)
+            and not self._reads_host(loop)
+            and self._is_reduction(loop)
+        )
+
+    def _iterated(
+        self, iterable: cst.BaseExpression, target: cst.BaseExpression
+    ) -> Iterator[tuple[cst.BaseExpression, cst.Name]]:
+        """What a `for` runs over, and the name that it gives each row: also behind `enumerate` and in `zip`."""
+        match target:
+            case cst.Name():
+                yield iterable, target
+            case cst.Tuple(elements=elements) if isinstance(iterable, cst.Call) and not has_stars(iterable):
+                parts = [element.value for element in elements]
+                name = builtin_or_qualified(self._infer, iterable.func)
+                if name == "enumerate" and len(parts) == 2 and iterable.args:
+                    yield from self._iterated(iterable.args[0].value, parts[1])
+                elif name == "zip" and len(parts) == len(iterable.args):
+                    for arg, part in zip(iterable.args, parts, strict=True):
+                        yield from self._iterated(arg.value, part)
+
+    def _is_long_tensor(self, node: cst.BaseExpression) -> bool:
+        """Whether iterating over `node` takes rows of a tensor, of which there may be many."""
+        value = self._infer.value(node)
+        return (
+            value.kind == "tensor" and not self._is_short(node, value) and not self._is_asked_for_kind(node)
+        )
+
+    def _is_asked_for_kind(self, node: cst.BaseExpression) -> bool:
+        """Whether it stands below a question whether it is a list: `if isinstance(outputs, list):`."""
+        names = {name.value for name in names_read(node)}
+        current = self._walk.parents.get(node)
+        while current is not None and not isinstance(current, cst.FunctionDef):
+            if isinstance(current, cst.If):
+                for call in calls_below(current.test):
+                    if callee_name(call) in _KIND_QUESTIONS and mentions(call, names):
+                        return True
+            current = self._walk.parents.get(current)
+        return False
+
+    def _is_short(self, node: cst.BaseExpression, value: Value) -> bool:
+        """Whether a tensor counts, holds sizes, has few rows in sight, or is a row itself."""
+        if value.name in _FEW_ROWS:
+            return True
+        if isinstance(node, cst.Subscript):
+            return True
+        if isinstance(node, cst.Name):
+            found = self._infer.bindings_reaching(node)
+            return found is None or any(self._binds_short(binding) for binding in found[1])
+        if isinstance(node, cst.Call):
+            given = argument(node, 0)
+            if value.name in ("tf.constant", "tf.convert_to_tensor") and isinstance(
+                given, cst.List | cst.Tuple
+            ):
+                return len(given.elements) <= 16
+            first = self._first_size(node, value)
+            return first is not None and first <= 16
+        return False
+
+    @staticmethod
+    def _first_size(node: cst.Call, value: Value) -> int | None:
+        """The number of rows where the shape is in sight: `tf.zeros((4, 2))`."""
+        shape = argument(node, 0, "shape")
+        if not value.name.startswith(("tf.zeros", "tf.ones", "tf.random.", "tf.fill")):
+            return None
+        return (
+            integer(shape.elements[0].value)
+            if isinstance(shape, cst.Tuple | cst.List) and shape.elements
+            else None
+        )
+
+    def _binds_short(self, binding: Binding) -> bool:
+        if binding.kind in ("for", "comprehension"):
+            # A row, unless it is a batch of a dataset.
+            return binding.value is None or self._infer.value(binding.value).kind not in ("dataset", "iterator",
+                                                                                         "generator")  # fmt: skip
+        if binding.kind != "assign" or binding.value is None:
+            return binding.kind != "param"
+        return binding.path == () and self._is_short(binding.value, self._infer.value(binding.value))
+
+    def _is_computed(self, node: cst.For, row: str) -> bool:
+        """Whether ops take the row."""
+        return any(
+            isinstance(part, cst.Name) and part.value == row and self._feeds_op(part)
+            for part in descendants_here(node.body)
+        )
+
+    def _is_row(self, node: cst.Subscript, counter: str) -> bool:
+        """`t[i]`, `t[i, :]`: a row of a tensor by the loop's counter."""
+        first = node.slice[0].slice
+        return (
+            isinstance(first, cst.Index)
+            and isinstance(first.value, cst.Name)
+            and first.value.value == counter
+            and self._infer.value(node.value).kind == "tensor"
+            and not self._is_short(node.value, self._infer.value(node.value))
+        )
+
+    def _feeds_op(self, node: cst.CSTNode) -> bool:
+        """Whether an op takes `node`: as an operand or an argument."""
+        parent = self._walk.parents.get(node)
+        while isinstance(
+            parent, cst.Arg | cst.Element | cst.List | cst.Tuple | cst.ListComp | cst.UnaryOperation
+        ) or (isinstance(parent, cst.Subscript) and parent.value is node):
+            node, parent = parent, self._walk.parents.get(parent)
+        match parent:
+            case cst.Call():
+                name = self._infer.names.qualified(parent.func)
+                return (
+                    name.startswith("tf.")
+                    and name != "tf.print"
+                    and self._infer.value(parent).kind == "tensor"
+                )
+            case cst.BinaryOperation() | cst.Comparison():
+                return self._infer.value(parent).kind == "tensor"
+        return False
+
+    def _reads_host(self, loop: Loop) -> bool:
+        """Whether rows go to the host: what is done there is done row by row."""
+        for node in descendants_here(loop.node):
+            if isinstance(node, cst.Call) and self._is_host_call(node):
+                return True
+        return False
+
+    def _is_reduction(self, loop: Loop) -> bool:
+        """Whether iterations hand on nothing but a sum or a list: then they could be done at once."""
+        for name, bindings in self._op_loops.carried(loop).items():
+            for binding in bindings:
+                if binding.value is None or binding.path != ():
+                    return False
+                if binding.kind == "augment":
+                    if reads(binding.value, name):
+                        return False
+                elif not self._adds(binding.value, name):
+                    return False
+        return True
+
+    def _adds(self, value: cst.BaseExpression, name: str) -> bool:
+        """`x + f(row)`, `tf.concat([x, row], 0)`."""
+        match value:
+            case cst.BinaryOperation(operator=cst.Add(), left=cst.Name(value=left)):
+                return left == name and not reads(value.right, name)
+            case cst.Call():
+                return self._infer.names.qualified(value.func) in ("tf.concat", "tf.add")
+        return False
+
+    # Comprehensions
+
+    def _of_comprehension(self, loop: Loop, part: cst.CompFor) -> Iterator[RowLoop]:
+        node = self._walk.parents.get(part)
+        if not isinstance(node, cst.ListComp) or part.inner_for_in is not None or part.ifs:
+            return
+        if not isinstance(part.target, cst.Name):
+            return
+        indexed = self._indexed(loop, node.elt)
+        if indexed is not None and self._op_loops.runs_in_eager_program(loop, taped=True):
+            yield RowLoop(node, "ops", indexed)
+            return
+        if self._is_computed_alone(node.elt, part.target.value):
+            whole = self._is_long_tensor(part.iter) and not self._is_unpacked(part.iter)
+            if whole and self._op_loops.runs_in_eager_program(loop, taped=True):
+                yield RowLoop(node, "ops", part.iter)
+                return
+        if not isinstance(node.elt, cst.Call):
+            return
+        given = node.elt.args[0].value if len(node.elt.args) >= 1 and not node.elt.args[0].star else None
+        if not isinstance(given, cst.Name) or given.value != part.target.value:
+            return
+        name = builtin_or_qualified(self._infer, node.elt.func)
+        if name in ("int", "float") and len(node.elt.args) == 1:
+            if self._is_long_tensor(part.iter) and not self._compiled.is_compiled(node):
+                yield RowLoop(node, "list", part.iter)
+        elif name in _CONVERSIONS and self._is_joined(node) and self._op_loops.runs_in_eager_program(loop):
+            value = self._infer.value(part.iter)
+            if value.kind == "array" or (
+                value.kind == "list" and self._iterations.are_many(loop, traced=False)
+            ):
+                yield RowLoop(node, "stack", part.iter)
+
+    def _indexed(self, loop: Loop, element: cst.BaseExpression) -> cst.BaseExpression | None:
+        """The tensor of which an expression takes one row after the other by the counter, and computes with it by ops alone:
+        `[tf.image.flip_up_down(images[i]) for i in range(n)]`."""
+        counter = self._iterations.counter(loop)
+        if counter is None or not self._iterations.are_many(loop, traced=False):
+            return None
+        if any(map(self._is_host_call, calls_below(element))):
+            return None
+        for part in descendants_here(element):
+            if isinstance(part, cst.Subscript) and self._is_row(part, counter.value) and self._feeds_op(part):
+                return part.value
+        return None
+
+    def _is_computed_alone(self, element: cst.BaseExpression, row: str) -> bool:
+        """Whether an expression takes a row by ops alone: `tf.nn.sigmoid(x)`, `1 if x > 0.5 else 0`."""
+        uses = [node for node in names_read(element) if node.value == row]
+        return any(map(self._feeds_op, uses)) and not any(map(self._is_host_call, calls_below(element)))
+
+    def _is_unpacked(self, node: cst.BaseExpression) -> bool:
+        """Whether it is one of several things that a call gives, which may be lists of tensors: `logits, past = model(x)`."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        return found is not None and any(binding.path != () for binding in found[1])
+
+    def _is_host_call(self, call: cst.Call) -> bool:
+        return (builtin_or_qualified(self._infer, call.func) or callee_name(call)) in _ON_HOST
+
+    def _is_joined(self, node: cst.ListComp) -> bool:
+        """Whether what a comprehension gives becomes one tensor: `tf.stack([tf.constant(x) for x in rows])`."""
+        parent = self._walk.parents.get(node)
+        call = self._walk.parents.get(parent) if isinstance(parent, cst.Arg) else None
+        return (
+            isinstance(call, cst.Call)
+            and call.args[0] is parent
+            and self._infer.names.qualified(call.func) in _JOINS
+            and argument(call, 1, "axis") is None
+        )
+
+    def holds_integers(self, node: cst.BaseExpression) -> bool | None:
+        """Whether a tensor is known to hold integers; None where that is not known."""
+        value = self._infer.value(node)
+        if value.dtype:
+            return value.dtype.startswith(("int", "uint"))
+        return True if value.name in _INTEGERS else None

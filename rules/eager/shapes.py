@@ -1,0 +1,80 @@
+"""Batches that come in varying shapes: each new shape is a new trace, unless the function reduces retracing."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.python.scopes import Function, Loop
+from tflint_perf.analysis.python.syntax import callee_name, descendants, is_name
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+
+_VARYING_STAGES = ("padded_batch", "ragged_batch", "dense_to_ragged_batch")
+_STACKING = frozenset(["vstack", "hstack", "stack", "concatenate", "array", "asarray"])
+
+
+class Shapes:
+    """Answers whether what a function or a step is given varies in shape."""
+
+    needs = ("infer", "calls", "loops")
+
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
+        self._infer = infer
+        self._walk = infer.walk
+        self._calls = calls
+        self._loops = loops
+
+    def vary_for(self, function: Function) -> bool:
+        """Whether a loop that calls the function gives it batches of varying shape."""
+        for call in self._calls.sites(function):
+            loop = self._loops.innermost_loop(call)
+            if loop is not None and self.vary_in(loop):
+                return True
+            if any(self.is_as_long_as_an_episode(arg.value) for arg in call.args):
+                return True
+        return False
+
+    def vary_in(self, loop: Loop) -> bool:
+        """Whether a loop runs over padded or ragged batches."""
+        if loop.iterable is None:
+            return False
+        return any(
+            self._infer.value(part).some_pipeline_has(*_VARYING_STAGES)
+            for part in descendants(loop.iterable)
+            if isinstance(part, cst.Name | cst.Call | cst.Attribute)
+        )
+
+    def is_as_long_as_an_episode(self, node: cst.BaseExpression) -> bool:
+        """Whether a name holds an array made of a list that a loop appended to, so of any length."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        return found is not None and any(
+            isinstance(binding.value, cst.Call) and self._stacks_what_grew(binding.value)
+            for binding in found[1]
+            if binding.kind == "assign" and binding.path == ()
+        )
+
+    def asked_for(self, nodes: list[cst.CSTNode]) -> cst.CSTNode | None:
+        """Where code asks for the length of an axis as a Python number, `x.shape[0]`, or of each axis whether it is one:
+        `tf.squeeze(x)`."""
+        for node in nodes:
+            for part in descendants(node):
+                if (
+                    isinstance(part, cst.Subscript)
+                    and isinstance(part.value, cst.Attribute)
+                    and part.value.attr.value == "shape"
+                ):
+                    return part
+                if isinstance(part, cst.Call) and callee_name(part) == "squeeze" and len(part.args) == 1:
+                    if self._infer.names.qualified(part.func) == "tf.squeeze":
+                        return part
+        return None
+
+    def _stacks_what_grew(self, call: cst.Call) -> bool:
+        if callee_name(call) not in _STACKING or not call.args:
+            return False
+        stacked = call.args[0].value
+        return isinstance(stacked, cst.Name) and any(
+            isinstance(append.func, cst.Attribute) and is_name(append.func.value, stacked.value)
+            for append in self._walk.calls.get("append", ())
+        )

@@ -1,0 +1,153 @@
+"""TFP101 eager-train-step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import libcst as cst
+
+from tflint_perf.analysis.execution.steps import GradientStep
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.flow import loops_around
+from tflint_perf.analysis.python.syntax import argument, last_name
+from tflint_perf.edit import Editor
+from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
+
+from .compiling import compile_function
+from .crossing import Crossings
+from .extract import extract
+
+
+class EagerTrainStep(Rule):
+    """A gradient step that runs in eager mode, op by op, on each step.
+
+    ## What it does
+
+    Reports a `tf.GradientTape` whose gradients are applied (`apply_gradients`, `minimize`, `assign_sub`) per step
+    outside compiled code: inline in the training loop, or in a function or method that is not compiled. Also
+    `optimizer.minimize(loss, variables)` where `loss` is a function: it opens a tape itself.
+
+    ## Why is this bad?
+
+    In eager mode each op is dispatched from Python, forward and backward, and each variable's update too. A step
+    of a small model is hundreds of ops, and Python takes longer to ask for one than the device to run it. A
+    `tf.function` is traced once and then runs as one graph.
+
+    ## Example
+
+    ```python
+    for images, labels in dataset:
+        with tf.GradientTape() as tape:
+            loss = loss_fn(labels, model(images, training=True))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    ```
+
+    Use instead:
+
+    ```python
+    @tf.function
+    def train_step(images, labels):
+        with tf.GradientTape() as tape:
+            loss = loss_fn(labels, model(images, training=True))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+
+    for images, labels in dataset:
+        train_step(images, labels)
+    ```
+
+    ## What is left alone
+
+    Compiled code, a step that is run once, gradients that nothing applies, and methods that may be compiled by
+    someone else: those that nothing here calls and whose class has a base in another file. Also a `tf.function` in a
+    program that runs all of them eagerly: `run_functions_eagerly(True)` is the cause, and TFP104 names it. And a
+    function that nothing names any more, in a program that trains by another step. The fix is refused, and the finding
+    says why, where tracing would change or break the program: in the step, in what it calls, or in what that calls in the
+    project's other files.
+
+    ## Sources
+
+    - TensorFlow guide, [Better performance with tf.function](https://www.tensorflow.org/guide/function)
+    """
+
+    code = "TFP101"
+    name = "eager-train-step"
+    triggers = ("GradientTape", "minimize(")
+    fixes = "unsafe"
+    claim = Claim("step time", least=2.0)
+    always_on = True
+
+    def check(self, model: Model) -> Iterator[Report]:
+        trained = {_trained(step) for step in model.steps.all()}
+        elsewhere = {
+            step.tape: [step] for step in model.steps.given_back if _is_applied_elsewhere(model, step)
+        }
+        places = model.steps.by_tape | {call: [] for call in model.steps.without_tape} | elsewhere
+        for place, steps in places.items():
+            if (
+                not model.is_eager(place)
+                or not (model.loops.may_be_per_step(place) or model.loops.is_repeated(place))
+                or _lies_in_another(model, place)
+                or _is_switched_off(model, place)
+                or model.programs.leaves_out(model.function_at(place))
+            ):
+                continue
+            yield Report(
+                place,
+                "the gradient step runs in eager mode, op by op, on each step; compile it with `@tf.function`",
+                partial(_compile, place=place, steps=steps, trained=trained),
+            )
+
+
+def _is_applied_elsewhere(model: Model, step: GradientStep) -> bool:
+    """Whether another file calls the function around a tape, and applies the gradients that it gives back."""
+    callers = model.calls.callers_outside(step.function) if step.function is not None else ()
+    return any(caller.applied for caller in callers)
+
+
+def _lies_in_another(model: Model, place: cst.CSTNode) -> bool:
+    current = model.parent(place)
+    while current is not None:
+        if current in model.steps.by_tape:
+            return True
+        current = model.parent(current)
+    return False
+
+
+def _is_switched_off(model: Model, place: cst.CSTNode) -> bool:
+    """Whether the step is compiled once the switch is gone that turns eager mode on for everything."""
+    function = model.function_at(place)
+    return function is not None and model.compiled.is_switched_off(function)
+
+
+def _compile(
+    edit: Editor, place: cst.CSTNode, steps: list[GradientStep], trained: set[str]
+) -> Repair | Refusal:
+    model = edit.model
+    loop, function = model.loops.innermost_loop(place), model.function_at(place)
+    if loop is None and function is not None:
+        return compile_function(edit, function)
+    if not steps:
+        return Refusal("`minimize` makes the whole step, and has no function of its own", place)
+    step = steps[0]
+    calls = [call for step in steps for call in (*step.gradients, *step.applied)]
+    # A later loop may use the same names for a step of its own.
+    calls = [call for call in calls if loop in loops_around(model.loops.innermost_loop(call))]
+    stretch = model.own(Crossings).stretch_between(step.tape, loop, calls)
+    if stretch is None:
+        return Refusal("the step is spread over several blocks", step.tape)
+    # `train_step`; `train_discriminator` where the file trains several networks.
+    name = _trained(step)
+    return extract(edit, stretch, f"train_{name}" if name and len(trained) > 1 else "train_step")
+
+
+def _trained(step: GradientStep) -> str:
+    """The name of the network whose variables a step changes; "" where it has none of its own."""
+    for call in step.gradients:
+        sources = argument(call, 1, "sources")
+        if isinstance(sources, cst.Attribute):
+            name = last_name(sources.value).strip("_").lower()
+            return "" if name in ("self", "model") else name
+    return ""

@@ -1,0 +1,126 @@
+"""TFP103 unrolled-python-loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import libcst as cst
+
+from tflint_perf.analysis.model import Loop, Model
+from tflint_perf.edit import Editor
+from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
+
+from .staging import Staging
+
+
+class UnrolledPythonLoop(Rule):
+    """A Python loop in compiled code, whose body is traced once for each iteration.
+
+    ## What it does
+
+    Reports `for` loops over Python's `range`, or over a list, in compiled code whose body builds ops, where they run
+    more than 16 times or as often as a size or setting says.
+
+    ## Why is this bad?
+
+    A `tf.function` runs its Python code while it is traced. A Python loop of a thousand iterations puts a thousand
+    copies of its body into the graph: the first call takes seconds or minutes, gradients double the work, the graph
+    takes memory, and all of it again for each new trace. Over `tf.range`, AutoGraph makes one loop in the graph, with
+    one copy of the body.
+
+    What decides is the number of iterations and how often the function is traced. Once traced, an unrolled loop runs
+    as fast as the other or faster, so a short loop in a program that runs for hours loses nothing.
+
+    ## Example
+
+    ```python
+    @tf.function
+    def encode(inputs, state):
+        for t in range(200):
+            state = tf.tanh(tf.matmul(inputs[:, t], kernel) + tf.matmul(state, recurrent))
+        return state
+    ```
+
+    Use instead:
+
+    ```python
+    @tf.function
+    def encode(inputs, state):
+        for t in tf.range(200):
+            state = tf.tanh(tf.matmul(inputs[:, t], kernel) + tf.matmul(state, recurrent))
+        return state
+    ```
+
+    ## What is left alone
+
+    Loops over `tf.range`, a tensor or a dataset, `range` of a tensor, which AutoGraph converts by itself, and loops
+    over layers, variables, gradients or losses. The fix is refused where the counter is needed as a Python number,
+    where a list grows, where a tensor changes its shape from one iteration to the next, and where AutoGraph does not
+    convert the code (`autograph=False`, methods that Keras 3 calls): there, `tf.while_loop`, `tf.scan` and recurrent
+    layers make a loop in the graph.
+
+    ## Sources
+
+    - TensorFlow guide, [Better performance with tf.function](https://www.tensorflow.org/guide/function), "Loops"
+    """
+
+    code = "TFP103"
+    name = "unrolled-python-loop"
+    triggers = ("range(", "for ")
+    needs = (
+        ".function", "@function", "function(", "function as", "defun", "Model", "Layer", "Metric", "Loss", ".map(",
+        "while_loop", "map_fn", "custom_gradient",
+    )  # fmt: skip
+    fixes = "unsafe"
+    claim = Claim("first step", least=2.0, steps=50)
+
+    def check(self, model: Model) -> Iterator[Report]:
+        if model.programs.is_graph_code():
+            return
+        reported: set[Loop] = set()
+        for loop in model.walk.loops.values():
+            if loop.parent in reported:
+                reported.add(loop)
+            elif isinstance(loop.node, cst.For) and _is_unrolled(model, loop):
+                reported.add(loop)
+                yield Report(
+                    loop.node,
+                    f"a Python loop in compiled code is traced anew for each iteration; {_remedy(model, loop)}",
+                    partial(_stage, loop=loop),
+                )
+
+
+def _is_unrolled(model: Model, loop: Loop) -> bool:
+    return (
+        model.is_compiled(loop.node)
+        and model.iterations.are_many(loop, traced=True)
+        and model.op_loops.builds_ops(loop)
+        and not model.op_loops.takes_parts(loop)
+    )
+
+
+def _remedy(model: Model, loop: Loop) -> str:
+    function = model.function_at(loop.node)
+    if function is not None and model.own(Staging).is_converted(function):
+        return "loop over `tf.range`"
+    # AutoGraph leaves the loop to Python, which can't iterate over a tensor of the graph.
+    return "use `tf.while_loop`, `tf.scan` or a recurrent layer"
+
+
+def _stage(edit: Editor, loop: Loop) -> Repair | Refusal:
+    model = edit.model
+    function = model.function_at(loop.node)
+    if function is None or not model.own(Staging).is_converted(function):
+        return Refusal("AutoGraph is not known to convert this code", loop.node)
+    obstacle = model.own(Staging).obstacle(loop)
+    if obstacle is not None:
+        return Refusal(obstacle.reason, obstacle.node)
+    assert isinstance(loop.node, cst.For) and isinstance(loop.node.iter, cst.Call)
+    spelled, imports = edit.spell("range")
+    return Repair(
+        f"Loop over `{spelled}`",
+        [*imports, edit.replace(loop.node.iter.func, spelled)],
+        safe=False,
+        may_change="rounding, and what Python code sees: a tensor as the loop variable",
+    )

@@ -1,0 +1,89 @@
+"""TFP107 eager-inference-step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.training.forward_passes import ForwardPass
+from tflint_perf.edit import Editor
+from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
+
+from .compiling import compile_function
+
+
+class EagerInferenceStep(Rule):
+    """A model that is called in eager mode, op by op, on each step.
+
+    ## What it does
+
+    Reports a model or layer that is called directly per step outside compiled code and outside a gradient tape: an
+    evaluation loop, an agent's `act`, a teacher that a student learns from. One finding a forward pass: what runs on
+    the results of a model belongs to its pass.
+
+    ## Why is this bad?
+
+    `model(x)` in eager mode asks Python for each op of each layer. For a small batch, or a model of many small
+    layers, that takes longer than the ops themselves. What decides is the work in each op: for layers that keep
+    the device busy for milliseconds the difference is small. A `tf.function` is traced once and then runs as one graph.
+
+    ## Example
+
+    ```python
+    def act(state):
+        return tf.argmax(model(state), axis=1)
+
+    while not done:
+        state, reward, done, _, _ = env.step(act(state))
+    ```
+
+    Use instead:
+
+    ```python
+    @tf.function
+    def act(state):
+        return tf.argmax(model(state), axis=1)
+
+    while not done:
+        state, reward, done, _, _ = env.step(act(state))
+    ```
+
+    ## What is left alone
+
+    Compiled code, the forward pass of a gradient step and what runs beside it for its tensors, calls that run once,
+    once an epoch or behind a guard, loops over a few inputs or over the parts of a model, models whose own code can't
+    be traced, and what is a `tf.function` in a program that runs all of them eagerly (TFP104 names the cause). The fix is refused, and the finding says why, where
+    tracing would change or break the function around the call, and where an input gets longer with each call: each
+    length would be traced, unless an `input_signature` leaves it open.
+
+    ## Sources
+
+    - TensorFlow guide, [Better performance with tf.function](https://www.tensorflow.org/guide/function)
+    """
+
+    code = "TFP107"
+    name = "eager-inference-step"
+    # A model is one of Keras, or of a class derived from one, or goes by a usual name.
+    triggers = ("keras", "train", "model", "net", "actor", "critic", "policy", "generator", "coder", "dqn")
+    through_imports = True
+    fixes = "unsafe"
+    claim = Claim("step time", least=1.5)
+
+    def check(self, model: Model) -> Iterator[Report]:
+        for found in model.forward_passes.all():
+            call = found.calls[0]
+            yield Report(
+                call,
+                f"`{model.module.code_for_node(call.func)}` runs in eager mode, op by op, on each step; "
+                "compile the forward pass with `@tf.function`",
+                partial(_compile, found=found),
+            )
+
+
+def _compile(edit: Editor, found: ForwardPass) -> Repair | Refusal:
+    if edit.model.forward_passes.grows(found):
+        return Refusal("an input gets longer with each call, and each length would be traced", found.calls[0])
+    if found.loop is not None or found.function is None:
+        return Refusal("the forward pass has no function of its own", found.calls[0])
+    return compile_function(edit, found.function)

@@ -1,0 +1,1 @@
+"""The host: what is converted, copied or read there in each step while the device waits."""

@@ -1,0 +1,167 @@
+"""What TensorFlow 1's sessions are fed: whole arrays, and batches that Python holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.python.scopes import Binding
+from tflint_perf.analysis.python.syntax import argument, is_constant, is_name, last_name
+from tflint_perf.analysis.training.sessions import Sessions
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+
+# What the variable is called that holds a batch, where nothing else says what it holds.
+_BATCH = re.compile(r"(^|_)(mini)?batch(_|$)|^(x|y|xs|ys|x_?b|y_?b)$", re.I)
+# What is called so is no batch but a number about it.
+_MEASURE = re.compile(r"size|num|len|count|ind(ex|ic)|idx|rate|norm|step", re.I)
+# What a number or a switch is called that a graph is given besides its batch, or that it writes to a log.
+_SETTING = re.compile(
+    r"prob|drop|keep|rate|^lr$|_lr$|lr_|learning|train|phase|mode|handle|flag|^is_|eps|alpha|beta|gamma|lambda|sigma|temp|step|"
+    r"epoch|iter|size|len|num|count|weight|coef|scale|reward|score|loss|acc|mean|avg|average|std|max|min|total|sum|"
+    r"summ|metric|value|name|path|file|str|seed|decay|momentum",
+    re.I,
+)
+_DEEPEST = 3
+
+
+class SessionFeeds:
+    """Answers what the `feed_dict` of a run holds."""
+
+    needs = ("infer", "calls", "loops", "sessions")
+
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, sessions: Sessions) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._loops = loops
+        self._sessions = sessions
+        self._walk = infer.walk
+
+    def has_batch(self, run: cst.Call) -> bool:
+        """Whether a run is fed a batch that Python holds: drawn, cut, or copied out of the graph before."""
+        return any(map(self._is_batch, self._fed(run)))
+
+    def has_array(self, run: cst.Call) -> bool:
+        """Whether a run is fed an array of NumPy's, or a list of which one is made."""
+        return any(self._infer.value(value).kind in ("array", "list") for value in self._fed(run))
+
+    def has_more_than_settings(self, run: cst.Call) -> bool:
+        """Whether a run is fed what neither the placeholder nor the value is called a number or a switch by: what a
+        session is fed comes from the host, whoever made it."""
+        given = argument(run, 1, "feed_dict")
+        pairs = self._pairs(given, 0) if given is not None else ()
+        return any(not self._has_none(key) and self._may_be_array(key, value) for key, value in pairs)
+
+    def _may_be_array(self, key: cst.BaseExpression, value: cst.BaseExpression) -> bool:
+        names = [last_name(key), last_name(value)]
+        known = self._infer.value(value).kind
+        return (
+            known in ("unknown", "array", "list")
+            and not is_constant(value)
+            and names[1] != ""
+            and not any(map(_SETTING.search, names))
+            and self._loops.batches.size(value) in ("unknown", "batch", "sample")
+        )
+
+    def fills_axes(self, run: cst.Call) -> bool:
+        """Whether a run is fed what goes into a placeholder of one axis or more, as the file declares it."""
+        given = argument(run, 1, "feed_dict")
+        pairs = self._pairs(given, 0) if given is not None else ()
+        return any(self._has_axes(key) and not is_constant(value) for key, value in pairs)
+
+    def _has_axes(self, key: cst.BaseExpression) -> bool:
+        """Whether a placeholder is that of a vector or more: `tf.placeholder(tf.float32, [None, 4])`."""
+        shapes = self._declared(key, 0)
+        return bool(shapes) and all(map(_is_of_axes, shapes))
+
+    def _has_none(self, key: cst.BaseExpression) -> bool:
+        """Whether a placeholder is that of one number or text, the handle of an iterator for instance."""
+        shapes = self._declared(key, 0)
+        return bool(shapes) and all(
+            isinstance(shape, cst.List | cst.Tuple) and not shape.elements for shape in shapes
+        )
+
+    def _declared(self, key: cst.BaseExpression, depth: int) -> list[cst.BaseExpression | None]:
+        """The shapes with which the file declares a placeholder; none where one of its values is something else."""
+        if isinstance(key, cst.Call):
+            is_placeholder = self._infer.names.qualified(key.func) == "tf.placeholder"
+            return [argument(key, 1, "shape")] if is_placeholder else []
+        found = self._infer.bindings_reaching(key) if isinstance(key, cst.Name) else None
+        bindings = found[1] if found is not None else []
+        if isinstance(key, cst.Attribute):
+            bindings = self._infer.classes.bindings_of(key)
+        values = [b.value for b in bindings if b.path == () and b.value is not None]
+        if len(values) < len(bindings) or depth > _DEEPEST:
+            return []
+        shapes = [self._declared(value, depth + 1) for value in values]
+        return [shape for each in shapes for shape in each] if all(shapes) else []
+
+    def _fed(self, run: cst.Call) -> Iterator[cst.BaseExpression]:
+        given = argument(run, 1, "feed_dict")
+        if given is not None:
+            yield from (value for key, value in self._pairs(given, 0) if not self._has_none(key))
+
+    def _pairs(
+        self, fed: cst.BaseExpression, depth: int
+    ) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+        """What a feed holds: a dict where it stands, one that has a name, or one that a function of this file makes."""
+        match fed:
+            case cst.Dict():
+                for element in fed.elements:
+                    if isinstance(element, cst.DictElement):
+                        yield element.key, element.value
+            case cst.Name() if depth < _DEEPEST:
+                found = self._infer.bindings_reaching(fed)
+                for binding in found[1] if found is not None else ():
+                    if binding.kind == "assign" and binding.path == () and binding.value is not None:
+                        yield from self._pairs(binding.value, depth + 1)
+                        yield from self._put_into(fed, binding)
+            case cst.Call() if depth < _DEEPEST:
+                for target in self._calls.targets(fed):
+                    for returned in target.returns:
+                        if returned.value is not None:
+                            yield from self._pairs(returned.value, depth + 1)
+
+    def _put_into(
+        self, fed: cst.Name, made: Binding
+    ) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+        """What is put into a dict behind the place that makes it: `feed[x] = batch`."""
+        for name in self._infer.names.mentions(fed.value, self._infer.names.home(fed)):
+            found = self._infer.bindings_reaching(name)
+            if found is None or made not in found[1]:
+                continue
+            subscript = self._walk.parents.get(name)
+            target = self._walk.parents.get(subscript) if isinstance(subscript, cst.Subscript) else None
+            statement = self._walk.parents.get(target) if isinstance(target, cst.AssignTarget) else None
+            match subscript:
+                case cst.Subscript(value=base, slice=[cst.SubscriptElement(cst.Index(key))]) if base is name:
+                    if isinstance(statement, cst.Assign):
+                        yield key, statement.value
+
+    def _is_batch(self, value: cst.BaseExpression) -> bool:
+        size = self._loops.batches.size(value)
+        if size != "unknown":
+            return size == "batch"
+        if not isinstance(value, cst.Name):
+            return False
+        found = self._infer.bindings_reaching(value)
+        bindings = found[1] if found is not None else []
+        if not bindings or not all(map(self._loops.batches.is_made_anew, (b.node for b in bindings))):
+            return False
+        if _BATCH.search(value.value) and not _MEASURE.search(value.value):
+            return True
+        return all(
+            isinstance(b.value, cst.Call) and b.kind == "assign" and self._sessions.is_run(b.value)
+            for b in bindings
+        )
+
+
+def _is_of_axes(shape: cst.BaseExpression | None) -> bool:
+    """Whether a shape has an axis; nobody gives that of a number a name."""
+    if isinstance(shape, cst.List | cst.Tuple):
+        return bool(shape.elements)
+    named = isinstance(shape, cst.Name | cst.Attribute | cst.Subscript | cst.BinaryOperation)
+    return named and not is_name(shape, "None")

@@ -1,0 +1,141 @@
+"""TFP301 convert-per-batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import libcst as cst
+
+from tflint_perf.analysis.model import Model
+from tflint_perf.edit import Editor
+from tflint_perf.edit.hoist import change, hoist, hoist_expression
+from tflint_perf.edit.judged import judged
+from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
+
+from .host_conversions import HostConversions
+from .slices import loop_over_dataset
+from .slicing import Slicing
+
+
+class ConvertPerBatch(Rule):
+    """A batch of host data that the training loop itself converts to a tensor, on each step.
+
+    ## What it does
+
+    Reports `tf.convert_to_tensor`, `tf.constant` and `tf.cast` of a batch of host data (NumPy values, slices of
+    whole arrays, elements of a dataset) per step, where a gradient step or a model uses the result.
+
+    ## Why is this bad?
+
+    The conversion copies the batch, and on a GPU sends it to the device, between two steps: the device waits. A
+    `tf.data` pipeline does the same work in other threads while the device computes the step before.
+
+    ## Example
+
+    ```python
+    for start in range(0, len(images), BATCH):
+        x = tf.convert_to_tensor(images[start : start + BATCH])
+        y = tf.convert_to_tensor(labels[start : start + BATCH])
+        train_step(x, y)
+    ```
+
+    Use instead:
+
+    ```python
+    for x, y in tf.data.Dataset.from_tensor_slices((images, labels)).batch(BATCH).prefetch(tf.data.AUTOTUNE):
+        train_step(x, y)
+    ```
+
+    ## What is left alone
+
+    Scalars, single samples, an environment's observation, compiled code, and what no step uses. What a loop does
+    not change is moved above it; a conversion of what is a tensor already is dropped; these fixes are
+    safe where nobody else can write to the array, and where the value is known to be one tensor.
+
+    ## Sources
+
+    - TensorFlow guide, [Better performance with the tf.data API](https://www.tensorflow.org/guide/data_performance)
+    """
+
+    code = "TFP301"
+    name = "convert-per-batch"
+    triggers = ("convert_to_tensor(", "constant(", "cast(")
+    # A file with none of these has no step, and makes no batch for one of another file.
+    needs = (
+        "GradientTape", "_gradients", "_on_batch", "minimize(", "predict(", "fit(", "evaluate(", ".function", "function(",
+        "@function", "function as", "defun", ".run(", "get_next", "next(", ".step(", "ataset", "Sequential", "Model",
+        "load_model", "clone_model", "model_from_json", "applications", "hub.load", "sample", "batch",
+    )  # fmt: skip
+    fixes = "both"
+    through_imports = True
+    claim = Claim("step time", least=1.2, steps=50)
+    always_on = True
+
+    def check(self, model: Model) -> Iterator[Report]:
+        if model.programs.is_graph_code():
+            return
+        for found in model.own(HostConversions).all():
+            remedy = (
+                "convert it once, above the loop"
+                if found.unchanged
+                else "feed the step from a `tf.data.Dataset`"
+            )
+            yield Report(
+                found.call,
+                f"`{model.module.code_for_node(found.call.func)}` copies a batch of host data on each step; {remedy}",
+                partial(_repair, call=found.call, unchanged=found.unchanged),
+            )
+
+
+def _repair(edit: Editor, call: cst.Call, unchanged: bool) -> Repair | Refusal:
+    model = edit.model
+    if unchanged:
+        return _convert_once(edit, call)
+    if model.value(call.args[0].value).kind == "tensor":
+        return _drop(edit, call)
+    loop = model.loops.innermost_loop(call)
+    found = (
+        model.own(Slicing).of_loop(loop)
+        if loop is not None
+        else "it stands in a function that the loop calls"
+    )
+    if isinstance(found, str):
+        return Refusal(found, call)
+    if all(part.statement.value is not call for part in found.slices):
+        return Refusal("what is converted is no slice of a whole array", call)
+    return Repair(
+        "Loop over a dataset of the arrays",
+        loop_over_dataset(edit, found),
+        safe=False,
+        may_change="what runs between batches, and when",
+    )
+
+
+def _convert_once(edit: Editor, call: cst.Call) -> Repair | Refusal:
+    model = edit.model
+    statement, loop = model.statement_of(call), model.loops.step_loop(call)
+    if isinstance(statement, cst.Assign) and statement.value is call:
+        moved = hoist(edit, statement)
+    elif loop is not None:
+        moved = change(model, call, loop) or hoist_expression(edit, call, "converted", loop)
+    else:
+        return Refusal("it stands in a function that the loop calls", call)
+    if isinstance(moved, Refusal):
+        return moved
+    return judged("Convert it once, above the loop", moved.edits, moved.doubt)
+
+
+def _drop(edit: Editor, call: cst.Call) -> Repair | Refusal:
+    model, given = edit.model, call.args[0].value
+    if model.qualified(call.func) == "tf.cast" or len(call.args) > 1:
+        wanted = model.value(call).dtype
+        if not wanted or wanted != model.value(given).dtype:
+            return Refusal("it may change the type; a `map` of the pipeline can do that", call)
+    statement = model.statement_of(call)
+    doubt = model.rewriting.doubt_of_taking_as_it_is(given)
+    match statement:
+        case cst.Assign(targets=[cst.AssignTarget(target=target)], value=value) if value is call:
+            if target.deep_equals(given):
+                return judged("Drop the conversion", [edit.remove_statement(statement)], doubt)
+    return judged("Drop the conversion", [edit.replace(call, edit.text(given))], doubt)

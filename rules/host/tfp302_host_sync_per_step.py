@@ -1,0 +1,165 @@
+"""TFP302 host-sync-per-step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import libcst as cst
+
+from tflint_perf.analysis.model import Model
+from tflint_perf.edit import Editor
+from tflint_perf.edit.behind import behind_counter
+from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
+
+from .syncs import Copying, Sync, Syncs
+
+_EVERY = 100
+# A tensor with a longer name than this is called "a tensor".
+_LONG = 40
+_REMEDIES = {
+    "counted": "count the steps in a Python number",
+    "summed": "add it up on the device, in a `tf.keras.metrics.Mean`",
+    "shown": f"show it every {_EVERY} steps, behind `if step % {_EVERY} == 0:`",
+    "glanced": "copy it only where it is shown",
+    "later": "read it once, after the loop",
+    "drawn": "copy only what is looked at, or one batch while the next one is computed",
+    "returned": "compute with it on the device",
+    "unused": "nothing reads the copy",
+}
+
+
+class HostSyncPerStep(Rule):
+    """A value that each training step copies from the device, only to print it, log it, draw it or add it up.
+
+    ## What it does
+
+    Reports `.numpy()`, `float(t)`, `int(t)`, NumPy functions, `print`, f-strings, `format` and `%` that turn a tensor
+    which the device made, or a list or dict of such tensors, into a host value, unguarded per step, where that is
+    printed, logged, made a picture or a file of, added to a number or to a list that is only added up or averaged, given
+    back to TensorFlow, or never read; and tensors and variables that are asked as step counters
+    (`if optimizer.iterations % 100 == 0`, `if global_step.numpy() % 100 == 0`).
+
+    ## Why is this bad?
+
+    TensorFlow hands ops to a GPU and goes on: while the device computes one step, Python gets the next one ready. To
+    give a value to Python it has to wait until everything before that is done. Then the device waits in turn, for
+    Python to begin the next step. On a CPU there is little to wait for.
+
+    ## Example
+
+    ```python
+    for step, (images, labels) in enumerate(dataset):
+        loss = train_step(images, labels)
+        print(f"step {step}: loss {loss:.4f}")
+    ```
+
+    Use instead:
+
+    ```python
+    for step, (images, labels) in enumerate(dataset):
+        loss = train_step(images, labels)
+        if step % 100 == 0:
+            print(f"step {step}: loss {loss:.4f}")
+    ```
+
+    ## What is left alone
+
+    What runs behind a guard or another condition, unless that holds on most steps (`if len(memory) > 1000`), once an
+    epoch, or in a loop of up to ten steps; values that decide what the program does, reach an environment, or are
+    kept in a list or an attribute; elements of a dataset, shapes and strings, which are on the host already. The fix
+    moves only statements that do nothing but show values.
+
+    ## Sources
+
+    - TensorFlow guide, [Optimize TensorFlow GPU performance with the TensorFlow Profiler](https://www.tensorflow.org/guide/gpu_performance_analysis)
+    - TensorFlow guide, [Better performance with tf.function](https://www.tensorflow.org/guide/function)
+    """
+
+    code = "TFP302"
+    name = "host-sync-per-step"
+    # "print(" ends in "int(".
+    triggers = ("int(", "numpy(", "float(", "item(", "str(", "format(", "np.", "postfix", "set_description", ".desc", ".info(",
+                ".write(", ".log", ".debug(", "get_value(", ".comment")  # fmt: skip
+    # A file with none of these has no step, and nothing that runs per step.
+    needs = (
+        "GradientTape", "_gradients", "minimize(", ".function", "function(", "@function", "function as", "defun", "next(",
+        "ataset", "Sequential", "Model", "load_model", "clone_model", "model_from_json", "applications", "hub.load",
+        "reduce_", "tf.", "train", "learn", "step(",
+    )  # fmt: skip
+    fixes = "unsafe"
+    through_imports = True
+    claim = Claim("step time", least=1.05, needs_gpu=True)
+
+    def check(self, model: Model) -> Iterator[Report]:
+        if model.programs.is_graph_code() or model.devices.uses_no_gpu():
+            return
+        for statement in model.own(Copying).statements:
+            sync = _flagged(model, statement)
+            if sync is not None:
+                yield Report(
+                    model.own(Syncs).place_of(sync),
+                    _message(model, sync),
+                    partial(_show_seldom, statement=statement),
+                )
+
+
+def _flagged(model: Model, statement: cst.CSTNode) -> Sync | None:
+    """The first copy of a statement, where each step makes it and the program needs none of them."""
+    if not model.is_eager(statement):
+        return None
+    syncs = [
+        sync
+        for sync in model.own(Syncs).of_statement(statement)
+        if model.own(Syncs).is_on_each_step(sync.node)
+    ]
+    if not syncs or any(not sync.fates or not sync.fates <= _REMEDIES.keys() for sync in syncs):
+        return None
+    return syncs[0]
+
+
+def _message(model: Model, sync: Sync) -> str:
+    name = model.module.code_for_node(sync.tensor)
+    named = f"`{name}`" if len(name) <= _LONG and "\n" not in name else "a tensor"
+    if sync.fates == {"counted"}:
+        # True of a variable that is on the host already, too.
+        return f"{named} is read on each step to count; {_REMEDIES['counted']}"
+    remedy = next(text for fate, text in _REMEDIES.items() if fate in sync.fates)
+    return f"{named} is copied to the host on each step, which waits for the device; {remedy}"
+
+
+def _show_seldom(edit: Editor, statement: cst.CSTNode) -> Repair | Refusal:
+    model = edit.model
+    refusal = _does_more(edit, statement)
+    if refusal is not None:
+        return refusal
+    loop = model.own(Syncs).loop_of(statement)
+    if loop is None:
+        return Refusal("it stands in a function that the loop calls", statement)
+    moved = behind_counter(edit, _with_neighbours(edit, statement), loop, _EVERY)
+    if isinstance(moved, Refusal):
+        return moved
+    return Repair(
+        f"Show it every {_EVERY} steps", moved, safe=False, may_change="what is shown: one step in a hundred"
+    )
+
+
+def _with_neighbours(edit: Editor, statement: cst.CSTNode) -> list[cst.CSTNode]:
+    """The statements directly around one that are flagged, too, and only show values."""
+    statements = edit.model.walk.at[statement].block.statements
+    first = last = statements.index(statement)
+    while first > 0 and _moves(edit, statements[first - 1]):
+        first -= 1
+    while last + 1 < len(statements) and _moves(edit, statements[last + 1]):
+        last += 1
+    return statements[first : last + 1]
+
+
+def _moves(edit: Editor, statement: cst.CSTNode) -> bool:
+    return _flagged(edit.model, statement) is not None and _does_more(edit, statement) is None
+
+
+def _does_more(edit: Editor, statement: cst.CSTNode) -> Refusal | None:
+    """Why a statement has to run on each step: it does something besides showing values."""
+    found = edit.model.own(Syncs).effect_besides_showing(statement)
+    return Refusal("it does more than show values", found) if found is not None else None

@@ -1,0 +1,80 @@
+"""TFP305 feed-dict-loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tflint_perf.analysis.model import Model
+from tflint_perf.rule import Claim, Report, Rule
+
+from .session_feeds import SessionFeeds
+
+
+class FeedDictLoop(Rule):
+    """A session that is fed host arrays on each step.
+
+    ## What it does
+
+    Reports `session.run(…, feed_dict=…)` per step where a batch or an observation is fed, in loops that train also a
+    whole array. A dict may have a name, be filled by `feed[x] = batch`, or come from a function of the same file. Whoever keeps
+    TensorFlow 1 code knows that it feeds, so this rule is off until it is selected.
+
+    ## Why is this bad?
+
+    Each call copies what it is fed from Python to the runtime, and on a GPU to the device, before the first op can
+    run. A `tf.data` pipeline hands the graph batches that are ready in the runtime's own memory.
+
+    ## Example
+
+    ```python
+    for step in range(steps):
+        batch = images[step * BATCH : (step + 1) * BATCH]
+        session.run(train_op, feed_dict={x: batch})
+    ```
+
+    Use instead:
+
+    ```python
+    dataset = tf.data.Dataset.from_tensor_slices(images).batch(BATCH).prefetch(tf.data.AUTOTUNE)
+    x = tf.compat.v1.data.make_one_shot_iterator(dataset).get_next()
+    # … the graph is built on x …
+    for step in range(steps):
+        session.run(train_op)
+    ```
+
+    ## What is left alone
+
+    Feeds of numbers and flags, and of what is called so (`keep_prob`, `learning_rate`, `total_reward`); runs behind a guard
+    or once an epoch; dicts that are made out of sight.
+
+    ## Sources
+
+    - TensorFlow guide, [Better performance with the tf.data API](https://www.tensorflow.org/guide/data_performance)
+    - TensorFlow API, [`tf.compat.v1.Session.run`](https://www.tensorflow.org/api_docs/python/tf/compat/v1/Session#run)
+    """
+
+    code = "TFP305"
+    name = "feed-dict-loop"
+    triggers = (".run(",)
+    claim = Claim("step time", least=1.1)
+    opt_in = True
+
+    def check(self, model: Model) -> Iterator[Report]:
+        for call in model.calls_named("run"):
+            if (
+                not model.sessions.is_run(call)
+                or not model.is_per_step(call)
+                or model.guard_of(call) is not None
+            ):
+                continue
+            feeds = model.own(SessionFeeds)
+            if (
+                feeds.has_batch(call)
+                or feeds.fills_axes(call)
+                or feeds.has_array(call)
+                or feeds.has_more_than_settings(call)
+            ):
+                name = model.module.code_for_node(call.func)
+                yield Report(
+                    call, f"`{name}` is fed host arrays on each step; give the graph a `tf.data` pipeline"
+                )

@@ -1,0 +1,94 @@
+"""TFP306 weights-through-host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import libcst as cst
+
+from tflint_perf.analysis.model import Model
+from tflint_perf.edit import Editor
+from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
+
+from .weight_copies import WeightCopies, WeightCopy
+from .weights import assign_compiled
+
+
+class WeightsThroughHost(Rule):
+    """Weights that go from model to model through NumPy arrays on each training step.
+
+    ## What it does
+
+    Reports `target.set_weights(…)` per step of what is made of `get_weights()`: a copy of another model's weights, a
+    moving average of both, or clipped weights of the same model.
+
+    ## Why is this bad?
+
+    `get_weights` copies every variable to the host, one after the other, and each copy waits for the device.
+    `set_weights` copies all of them back. A compiled function that assigns variable to variable does the same in one
+    call, and nothing leaves the device.
+
+    ## Example
+
+    ```python
+    for batch in dataset:
+        train_step(batch)
+        target.set_weights(
+            [0.01 * w + 0.99 * t for w, t in zip(model.get_weights(), target.get_weights())]
+        )
+    ```
+
+    Use instead:
+
+    ```python
+    @tf.function
+    def blend_weights(source, target):
+        for w, t in zip(source.weights, target.weights):
+            t.assign(0.01 * w + 0.99 * t)
+
+
+    for batch in dataset:
+        train_step(batch)
+        blend_weights(model, target)
+    ```
+
+    ## What is left alone
+
+    Copies behind a condition, every so many steps, or once an epoch; weights that are saved, loaded, put back or
+    changed at random. There is no fix where the lists are made in several statements.
+
+    ## Sources
+
+    - TensorFlow API, [`tf.keras.Model`](https://www.tensorflow.org/api_docs/python/tf/keras/Model)
+    - TensorFlow guide, [Introduction to Variables](https://www.tensorflow.org/guide/variable)
+    """
+
+    code = "TFP306"
+    name = "weights-through-host"
+    triggers = ("set_weights(",)
+    needs = ("get_weights(", ".numpy(")
+    fixes = "unsafe"
+    claim = Claim("step time", least=1.5)
+
+    def check(self, model: Model) -> Iterator[Report]:
+        if model.programs.is_graph_code():
+            return
+        for copy in model.own(WeightCopies).all():
+            if not model.is_eager(copy.call) or not model.own(WeightCopies).is_on_each_step(copy.call):
+                continue
+            yield Report(
+                copy.call,
+                "`set_weights` brings weights through the host on each step; "
+                "assign variable to variable in a `tf.function`",
+                partial(_assign, copy=copy),
+            )
+
+
+def _assign(edit: Editor, copy: WeightCopy) -> Repair | Refusal:
+    statement = edit.model.statement_of(copy.call)
+    if not isinstance(statement, cst.Expr) or statement.value is not copy.call:
+        return Refusal("it is part of another statement", statement)
+    if "#" in edit.text(statement):
+        return Refusal("a comment stands in it", statement)
+    return assign_compiled(edit, copy)

@@ -1,0 +1,235 @@
+"""Weights of a model that go through host arrays to a model: `target.set_weights(model.get_weights())`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tflint_perf.analysis.apis.randomness import changes_by_itself, is_random_op
+from tflint_perf.analysis.execution.each_step import EachStep
+from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.execution.steady_conditions import asks_for_enough
+from tflint_perf.analysis.execution.steps import GradientSteps
+from tflint_perf.analysis.python.reach import leads_to
+from tflint_perf.analysis.python.scopes import Binding, Function
+from tflint_perf.analysis.python.syntax import callee_name, descendants, dotted_name, names_read
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.records import dataclass
+
+# What runs with each gradient step, however seldom the program makes one.
+
+
+# What decides by itself whether the statements in it run.
+_DECIDING = (cst.For, cst.While, cst.Try, cst.Match, cst.FunctionDef, cst.ClassDef)
+
+
+class BesideGradients:
+    """Answers whether a place stands beside a gradient step, in one block with what makes it."""
+
+    needs = ("infer", "calls", "loops", "steps")
+
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, steps: GradientSteps) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._loops = loops
+        self._steps = steps
+        self._known: dict[cst.CSTNode, bool] = {}
+        self._training: dict[Function, bool] = {}
+
+    def holds(self, node: cst.CSTNode) -> bool:
+        """Whether `node` runs per step, and no condition stands before it but those of a gradient step beside it."""
+        return self._loops.is_per_step(node) and leads_to(node, self._known, self._stands_beside)
+
+    def _stands_beside(self, node: cst.CSTNode) -> bool | list[cst.Call]:
+        """Whether that is so by the function around `node`, or else the calls of it, of any of which it may be so."""
+        block = self._infer.place(node).block
+        while True:
+            if any(self._is_training(statement) for statement in block.statements):
+                return True
+            if not isinstance(block.owner, cst.With) or block.parent is None:
+                break
+            block = block.parent
+        function = self._calls.function_at(node)
+        if function is None or block.owner is not function.node:
+            return False
+        return [site for site in self._calls.sites(function) if self._loops.is_per_step(site)]
+
+    def _is_training(self, statement: cst.CSTNode) -> bool:
+        """Whether a statement makes a gradient step, or calls what makes one; of an `if`, each of its branches."""
+        if isinstance(statement, cst.If):
+            return all(any(map(self._is_training, lines)) for lines in _branches(statement))
+        if isinstance(statement, _DECIDING):
+            return False
+        return any(
+            callee_name(part) in ("apply_gradients", "train_on_batch")
+            or any(leads_to(target, self._training, self._trains) for target in self._calls.targets(part))
+            for part in descendants(statement)
+            if isinstance(part, cst.Call)
+        )
+
+    def _trains(self, function: Function) -> bool | list[Function]:
+        """Whether a function makes gradient steps itself, or else what it calls."""
+        if self._steps.of(function) or any(callee_name(call) == "train_on_batch" for call in function.calls):
+            return True
+        return [target for call in function.calls for target in self._calls.targets(call)]
+
+
+def _branches(node: cst.If) -> Iterator[list[cst.CSTNode]]:
+    """The statements of each way through an `if`; there are none in an `else` that is missing."""
+    branch: cst.If | cst.Else | None = node
+    while branch is not None:
+        lines = branch.body.body
+        yield [
+            statement
+            for line in lines
+            for statement in (line.body if isinstance(line, cst.SimpleStatementLine) else (line,))
+        ]
+        if isinstance(branch, cst.Else):
+            return
+        branch = branch.orelse
+    yield []
+
+
+_VARIABLES = frozenset(
+    {"weights", "variables", "trainable_weights", "trainable_variables", "non_trainable_variables"}
+)
+_HOLDERS = ("model", "layer")
+_DEEPEST = 6
+
+
+@dataclass(frozen=True, slots=True)
+class WeightCopy:
+    """A call of `set_weights`; `target` gets what is made of the weights of `sources`, itself perhaps among them."""
+
+    call: cst.Call
+    target: cst.BaseExpression
+    given: cst.BaseExpression
+    sources: tuple[cst.BaseExpression, ...]
+
+
+class WeightCopies:
+    """Finds such copies, and asks how often they are made."""
+
+    needs = ("infer", "each_step", BesideGradients)
+
+    def __init__(self, infer: Inference, each_step: EachStep, beside_gradients: BesideGradients) -> None:
+        self._infer = infer
+        self._each_step = each_step
+        self._beside_gradients = beside_gradients
+        self._walk = infer.walk
+
+    def all(self) -> Iterator[WeightCopy]:
+        """Every copy from the weights of known models, in the order of the text."""
+        for call in self._walk.calls.get("set_weights", ()):
+            if not isinstance(call.func, cst.Attribute) or len(call.args) != 1 or call.args[0].star:
+                continue
+            target, given = call.func.value, call.args[0].value
+            places = list(self._reached(given, 0, set()))
+            if any(map(self._is_random, places)):
+                continue
+            sources = list(dict.fromkeys(source for place in places for source in _asked_for_weights(place)))
+            if (
+                sources
+                and self._are_models([target, *sources])
+                and not self._are_put_back(target, sources, places)
+            ):
+                yield WeightCopy(call, target, given, tuple(sources))
+
+    def _are_models(self, nodes: list[cst.BaseExpression]) -> bool:
+        """Whether one is known to be a model or layer of Keras, and none to be anything else."""
+        kinds = [self._infer.value(node).kind for node in nodes]
+        return any(kind in _HOLDERS for kind in kinds) and all(
+            kind in (*_HOLDERS, "unknown") for kind in kinds
+        )
+
+    @staticmethod
+    def _are_put_back(
+        target: cst.BaseExpression, sources: list[cst.BaseExpression], places: list[cst.CSTNode]
+    ) -> bool:
+        """Whether a model gets weights of its own from which nothing is computed."""
+        name = dotted_name(target)
+        return all(dotted_name(source) == name for source in sources) and not any(
+            isinstance(part, cst.ListComp | cst.BinaryOperation)
+            for place in places
+            for part in descendants(place)
+        )
+
+    def _is_random(self, node: cst.CSTNode) -> bool:
+        return any(
+            is_random_op(name) or changes_by_itself(name)
+            for part in descendants(node)
+            if isinstance(part, cst.Call)
+            for name in [self._infer.names.qualified(part.func)]
+        )
+
+    def _reached(self, node: cst.CSTNode, depth: int, seen: set[Binding]) -> Iterator[cst.CSTNode]:
+        """The expressions that a value is made from, through names and lists that are filled."""
+        yield node
+        for name in names_read(node):
+            found = self._infer.bindings_reaching(name) if depth < _DEEPEST else None
+            for binding in found[1] if found is not None else ():
+                if (
+                    binding in seen
+                    or binding.value is None
+                    or binding.kind not in ("assign", "for", "comprehension")
+                ):
+                    continue
+                seen.add(binding)
+                yield from self._reached(binding.value, depth + 1, seen)
+                for value in self._put_into(name):
+                    yield from self._reached(value, depth + 1, seen)
+                if isinstance(binding.value, cst.List) and not binding.value.elements:
+                    for call in self._walk.calls.get("append", ()):
+                        if dotted_name(call.func) == f"{name.value}.append" and call.args:
+                            yield from self._reached(call.args[0].value, depth + 1, seen)
+
+    def _put_into(self, name: cst.Name) -> Iterator[cst.BaseExpression]:
+        """What a list is given by its indices: `weights[i] = …`."""
+        scope = self._infer.names.scope_of(name)
+        for statement in self._walk.at:
+            match statement:
+                case cst.Assign(
+                    targets=[cst.AssignTarget(target=cst.Subscript(value=cst.Name(value=into)))], value=value
+                ) if into == name.value and self._infer.names.scope_of(statement) is scope:
+                    yield value
+
+    def is_on_each_step(self, node: cst.CSTNode) -> bool:
+        """Whether a step loop runs `node` each time, but for the time in which it gathers its first samples, or each time
+        that it makes a gradient step."""
+        return self._each_step.runs(node, _waits_for_samples) or self._beside_gradients.holds(node)
+
+
+def _asked_for_weights(place: cst.CSTNode) -> Iterator[cst.BaseExpression]:
+    """The models whose weights an expression copies to the host: `get_weights()`, `[v.numpy() for v in model.variables]`."""
+    for part in descendants(place):
+        match part:
+            case cst.Call(func=cst.Attribute(value=holder, attr=cst.Name("get_weights")), args=[]):
+                yield holder
+            case cst.ListComp(
+                elt=cst.Call(func=cst.Attribute(attr=cst.Name("numpy"))),
+                for_in=cst.CompFor(iter=cst.Attribute(value=holder, attr=cst.Name(value=name))),
+            ) if name in _VARIABLES:
+                yield holder
+
+
+def _waits_for_samples(condition: cst.CSTNode) -> bool:
+    """`if len(buffer) > batch_size:`, `if buffer.can_sample:` and their like: they hold from some step on."""
+    if asks_for_enough(condition):
+        return True
+    match condition:
+        case cst.BooleanOperation(operator=cst.And()):
+            return _waits_for_samples(condition.left) and _waits_for_samples(condition.right)
+        case cst.Comparison(
+            comparisons=[
+                cst.ComparisonTarget(
+                    operator=cst.GreaterThan() | cst.GreaterThanEqual() | cst.LessThan() | cst.LessThanEqual()
+                )
+            ]
+        ):
+            return any(
+                isinstance(part, cst.Call) and callee_name(part) in ("len", "size")
+                for part in descendants(condition)
+            )
+    return False

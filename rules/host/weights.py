@@ -1,0 +1,192 @@
+"""A compiled function that assigns the variables of one model to those of another."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tflint_perf.analysis.python.syntax import descendants, dotted_name, is_constant, last_name
+from tflint_perf.edit.editor import Editor
+from tflint_perf.edit.hoist import change
+from tflint_perf.finding import Edit
+from tflint_perf.records import dataclass
+from tflint_perf.rule import Refusal, Repair
+
+from .weight_copies import WeightCopy
+
+_SEVERAL = "the lists of weights are made in several statements"
+
+
+@dataclass(frozen=True, slots=True)
+class _Assignment:
+    """What the function does to each variable: `for <new>, <old> in zip(…): <old>.assign(<value>)`.
+
+    `parameters` are those behind the two models, by what they get.
+    """
+
+    source: cst.BaseExpression
+    names: dict[str, str]
+    old: str
+    value: str
+    parameters: dict[str, str]
+
+
+def assign_compiled(edit: Editor, copy: WeightCopy) -> Repair | Refusal:
+    """Replace a copy by a call of a compiled function, which is put above the first statement that needs one."""
+    found = _whole(copy) if not isinstance(copy.given, cst.ListComp) else _blended(edit, copy)
+    if isinstance(found, Refusal):
+        return found
+    loop = edit.model.loops.innermost_loop(copy.call)
+    for node in descendants(copy.given):
+        if isinstance(node, cst.Name | cst.Attribute) and edit.text(node) in found.parameters.values():
+            changed = change(edit.model, node, loop) if loop is not None else None
+            if changed is not None:
+                return changed
+    decorator, edits = edit.spell("function")
+    statement = edit.model.statement_of(copy.call)
+    wanted = "copy_weights" if found.value in found.names else "blend_weights"
+    name, added = _function(edit, wanted, decorator, found)
+    given = [edit.text(found.source), edit.text(copy.target), *found.parameters.values()]
+    edits = [*edits, *added, edit.replace(statement, f"{name}({', '.join(given)})")]
+    return Repair(
+        "Assign variable to variable in a compiled function",
+        edits,
+        safe=False,
+        may_change="weights of another type, which are not cast any more",
+    )
+
+
+def _whole(copy: WeightCopy) -> _Assignment | Refusal:
+    """`target.set_weights(source.get_weights())`."""
+    if copy.given is not None and isinstance(copy.given, cst.Call) and len(copy.sources) == 1:
+        return _Assignment(copy.sources[0], {"new": "source", "old": "target"}, "old", "new", {})
+    return Refusal(_SEVERAL, copy.given)
+
+
+def _blended(edit: Editor, copy: WeightCopy) -> _Assignment | Refusal:
+    """`target.set_weights([… for w, t in zip(source.get_weights(), target.get_weights())])`."""
+    comprehension = copy.given
+    assert isinstance(comprehension, cst.ListComp)
+    part = comprehension.for_in
+    match part:
+        case cst.CompFor(
+            target=cst.Tuple(
+                elements=[cst.Element(value=cst.Name() as one), cst.Element(value=cst.Name() as other)]
+            ),
+            iter=cst.Call(func=cst.Name("zip"), args=[cst.Arg(value=first), cst.Arg(value=second)]),
+            ifs=[],
+            inner_for_in=None,
+        ):
+            holders = {one.value: _holder(first), other.value: _holder(second)}
+        case _:
+            return Refusal(_SEVERAL, comprehension)
+    target = dotted_name(copy.target)
+    old = next(
+        (name for name, holder in holders.items() if holder is not None and dotted_name(holder) == target), ""
+    )
+    new = next((name for name in holders if name != old), "")
+    source = holders.get(new)
+    if not old or not target or source is None or len(copy.sources) != 2:
+        return Refusal(_SEVERAL, comprehension)
+    parameters = _parameters(edit, comprehension.elt, {*holders})
+    if isinstance(parameters, Refusal):
+        return parameters
+    value = _with_parameters(edit, comprehension.elt, parameters)
+    names = {name: "target" if name == old else "source" for name in holders}
+    return _Assignment(source, names, old, value, parameters)
+
+
+def _holder(node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """The model of `model.get_weights()`."""
+    match node:
+        case cst.Call(func=cst.Attribute(value=holder, attr=cst.Name("get_weights")), args=[]):
+            return holder
+    return None
+
+
+def _parameters(edit: Editor, value: cst.BaseExpression, own: set[str]) -> dict[str, str] | Refusal:
+    """The names that an expression of numbers and names needs besides `own`, as parameters: `tau` for `self.tau`."""
+    parameters: dict[str, str] = {}
+    inner: set[cst.CSTNode] = set()
+    for node in descendants(value):
+        if node in inner:
+            continue
+        match node:
+            case cst.Attribute() if dotted_name(node):
+                inner |= set(descendants(node))
+            case cst.Name():
+                if node.value in own or _is_constant_of_module(edit, node):
+                    continue
+            case cst.BinaryOperation() | cst.UnaryOperation():
+                continue
+            case cst.BaseExpression() if is_constant(node):
+                continue
+            case _:
+                return Refusal("more than arithmetic is done with the weights", value)
+        name = last_name(node)
+        if name in {*own, "source", "target"} or parameters.get(name, edit.text(node)) != edit.text(node):
+            return Refusal(f"`{name}` would mean two things", node)
+        parameters[name] = edit.text(node)
+    return parameters
+
+
+def _is_constant_of_module(edit: Editor, name: cst.Name) -> bool:
+    """Whether a name stands for one number in the whole file."""
+    bindings = edit.model.walk.top.bindings.get(name.value, [])
+    found = edit.model.infer.bindings_reaching(name)
+    return (
+        found is not None
+        and found[0] is edit.model.walk.top
+        and len(bindings) == 1
+        and bindings[0].value is not None
+        and bindings[0].path == ()
+        and is_constant(bindings[0].value)
+    )
+
+
+def _with_parameters(edit: Editor, value: cst.BaseExpression, parameters: dict[str, str]) -> str:
+    text, start = edit.text(value), edit.start(value)
+    dotted = [node for node in descendants(value) if isinstance(node, cst.Attribute) and dotted_name(node)]
+    for node in reversed([node for node in dotted if edit.text(node) in parameters.values()]):
+        text = text[: edit.start(node) - start] + last_name(node) + text[edit.end(node) - start :]
+    return text
+
+
+def _function(edit: Editor, wanted: str, decorator: str, found: _Assignment) -> tuple[str, list[Edit]]:
+    """The name of a function that does this, and the edit that adds it where the file has none."""
+    tab = edit.one_indent()
+    zipped = ", ".join(f"{holder}.weights" for holder in found.names.values())
+    body = (
+        f"(source, target{''.join(f', {name}' for name in found.parameters)}):\n"
+        f"{tab}for {', '.join(found.names)} in zip({zipped}):\n"
+        f"{tab}{tab}{found.old}.assign({found.value})"
+    )
+    name, number = wanted, 2
+    while (known := _known(edit, name)) is not None:
+        if known == f"@{decorator}\ndef {name}{body}":
+            return name, []
+        name, number = f"{wanted}_{number}", number + 1
+    place = _first_user(edit)
+    gap = "\n\n"[edit.blank_lines_above(place) :]
+    return name, [edit.insert_above(place, f"{gap}@{decorator}\ndef {name}{body}\n\n\n")]
+
+
+def _known(edit: Editor, name: str) -> str | None:
+    """The text of a function of that name; "" for anything else that has it, None where nothing has."""
+    walk = edit.model.walk
+    if not edit.model.names.is_used(name):
+        return None
+    functions = [
+        f.node for f in walk.functions.values() if f.name == name and f.outer is None and f.owner is None
+    ]
+    return edit.text(functions[0]).strip() if len(functions) == 1 else ""
+
+
+def _first_user(edit: Editor) -> cst.CSTNode:
+    """The first statement of the module that holds a call of `set_weights`."""
+    walk = edit.model.walk
+    node: cst.CSTNode = walk.calls["set_weights"][0]
+    while not isinstance(edit.model.parent(node), cst.Module):
+        parent = edit.model.parent(node)
+        assert parent is not None
+        node = parent
+    return node

@@ -1,0 +1,488 @@
+"""Lists and dicts that are added to in a loop: how long they live, and what becomes of what they hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal, TypeGuard
+
+import libcst as cst
+
+from tflint_perf.analysis.execution.counters import Counters
+from tflint_perf.analysis.execution.iterations import PARTS
+from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.execution.steps import is_under_tape
+from tflint_perf.analysis.python.conditions import conditions
+from tflint_perf.analysis.python.reach import remembered
+from tflint_perf.analysis.python.scopes import Binding, Function, Loop
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    callee_name,
+    descendants,
+    integer,
+    keyword_argument,
+    last_name,
+    last_statement,
+    mentions,
+    target_names,
+)
+from tflint_perf.analysis.python.walk import Walk
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.records import dataclass
+
+# "step": emptied or made anew per step, or bounded; "round": per iteration of an outer loop, an epoch or episode
+# for instance; "run": never.
+Life = Literal["step", "round", "run", "unknown"]
+
+_GROWING = ("append", "appendleft", "extend")
+_SHRINKING = frozenset(["clear", "pop", "popleft", "popitem", "remove"])
+_MAKERS = frozenset(
+    ["list", "dict", "collections.deque", "collections.defaultdict", "collections.OrderedDict"]
+)
+# A loop of so few iterations keeps next to nothing.
+_FEW = 16
+# No more than this is kept to be shown.
+_MOST_SHOWN = 100
+_DEEPEST = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """One place where a container grows: `losses.append(loss)`, `history["loss"].append(x)`, `losses += [loss]`.
+
+    `container` is the name or attribute that holds it all, `added` what one run of `node` adds.
+    """
+
+    node: cst.Call | cst.AugAssign
+    container: cst.Name | cst.Attribute
+    added: tuple[cst.BaseExpression, ...]
+
+
+class Containers:
+    """Answers how long containers that grow live."""
+
+    needs = ("infer", "calls", "loops")
+
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._loops = loops
+        self._walk = infer.walk
+
+    def life(self, addition: Addition) -> Life:
+        """How long the container lives; "unknown" for what may be none."""
+        if isinstance(addition.node, cst.Call) and self._calls.targets(addition.node):
+            return "unknown"
+        return self._life(addition.container, addition.node, 0)
+
+    @remembered
+    def _life(self, container: cst.BaseExpression, node: cst.CSTNode, depth: int) -> Life:
+        bindings = self._bindings(container)
+        if not bindings or depth > _DEEPEST:
+            return "unknown"
+        lives = {self._life_from(binding, node, depth) for binding in bindings}
+        if len(lives) > 1 and all(self._may_be_list(binding) for binding in bindings):
+            lives.discard("unknown")  # one that is made here, or one that a function gives in its stead
+        lives |= {self._life_at(place) for place in self._shrinkings(container)}
+        return next((life for life in ("unknown", "step", "round") if life in lives), "run")
+
+    def _bindings(self, container: cst.BaseExpression) -> list[Binding]:
+        if isinstance(container, cst.Name):
+            found = self._infer.bindings_reaching(container)
+            return [b for b in found[1] if b.kind != "augment"] if found is not None else []
+        if isinstance(container, cst.Attribute):
+            return [b for b in self._infer.classes.bindings_of(container) if b.kind != "augment"]
+        return []
+
+    def _life_from(self, binding: Binding, node: cst.CSTNode, depth: int) -> Life:
+        """How long a container lives that a binding makes."""
+        if binding.kind == "param":
+            function = self._calls.function_at(node)
+            given = self._calls.arguments(function, binding.name) if function is not None else []
+            lives = {self._life(value, value, depth + 1) for value in given}
+            return lives.pop() if len(lives) == 1 else "unknown"
+        if binding.kind != "assign" or binding.value is None or not self._is_new_container(binding):
+            return "unknown"
+        if isinstance(binding.node, cst.Attribute) and self._is_in_constructor(binding):
+            return "run"
+        return self._life_at(binding.node)
+
+    def _may_be_list(self, binding: Binding) -> bool:
+        """Whether a binding makes a container, or calls what may give one, outside step loops."""
+        if binding.kind != "assign" or self._is_new_container(binding):
+            return binding.kind == "assign"
+        return isinstance(binding.value, cst.Call) and not self._loops.is_per_step(binding.node)
+
+    def _is_in_constructor(self, binding: Binding) -> bool:
+        function = self._calls.function_at(binding.node)
+        return function is not None and function.name in ("__init__", "build", "setup")
+
+    def _is_new_container(self, binding: Binding) -> bool:
+        """`[]`, `{}`, `list()`, `defaultdict(list)`, `deque()`; a deque with a greatest length is none."""
+        value = binding.value
+        if binding.path:
+            parts = value.elements if isinstance(value, cst.Tuple | cst.List) else ()
+            value = (
+                parts[binding.path[0]].value
+                if len(binding.path) == 1 and binding.path[0] < len(parts)
+                else None
+            )
+        if isinstance(value, cst.ListComp) and isinstance(value.elt, cst.Call):
+            value = value.elt  # `[deque(maxlen=9) for _ in range(3)]`
+        if isinstance(value, cst.Call):
+            name = self._infer.names.qualified(value.func) or callee_name(value)
+            bound = keyword_argument(value, "maxlen") or argument(value, 1)
+            return name in _MAKERS and (bound is None or not name.endswith("deque"))
+        return isinstance(value, cst.List | cst.Dict | cst.ListComp | cst.DictComp)
+
+    def _life_at(self, place: cst.CSTNode) -> Life:
+        """How long a container lives that is made or emptied at `place`."""
+        if self._loops.is_per_step(place):
+            return "step"
+        return "round" if self._loops.batches.is_made_anew(place) else "run"
+
+    def _shrinkings(self, container: cst.BaseExpression) -> list[cst.CSTNode]:
+        """Where the container loses what it holds: `clear()`, `pop()`, `del c[:]`, `c = c[-n:]`."""
+        found: list[cst.CSTNode] = []
+        for use in self.uses(container):
+            parent = self._walk.parents.get(use)
+            if isinstance(parent, cst.Attribute) and parent.attr.value in _SHRINKING:
+                found.append(parent)
+            while isinstance(parent, cst.Subscript):
+                use, parent = parent, self._walk.parents.get(parent)
+                if _loses(parent, use):
+                    found.append(parent)
+        return found
+
+    # What becomes of it
+
+    def uses(self, container: cst.BaseExpression) -> list[cst.BaseExpression]:
+        """Every mention of a container that is no assignment to it."""
+        if isinstance(container, cst.Attribute):
+            nodes: list[cst.BaseExpression] = list(self._walk.attributes.get(container.attr.value, ()))
+            return [node for node in nodes if not self._is_target(node)]
+        if not isinstance(container, cst.Name):
+            return []
+        home = self._infer.names.home(container)
+        mentions = self._infer.names.mentions(container.value, home) if home is not None else []
+        return [node for node in mentions if not self._is_target(node)]
+
+    def _is_target(self, node: cst.CSTNode) -> bool:
+        parent = self._walk.parents.get(node)
+        while isinstance(parent, cst.Element | cst.Tuple | cst.List):
+            parent = self._walk.parents.get(parent)
+        return isinstance(parent, cst.AssignTarget)
+
+    def reads(self, addition: Addition) -> Iterator[cst.BaseExpression]:
+        """Every use of the container that does not make it grow."""
+        for use in self.uses(addition.container):
+            outer = use
+            parent = self._walk.parents.get(outer)
+            while isinstance(parent, cst.Subscript):
+                outer, parent = parent, self._walk.parents.get(parent)
+            if isinstance(parent, cst.Attribute) and parent.attr.value in (*_GROWING, *_SHRINKING):
+                continue
+            if not isinstance(parent, cst.AugAssign):
+                yield use
+
+    def is_bounded(self, addition: Addition) -> bool:
+        """Whether the loop looks at a number of elements that stands in the code: `dataset.take(50)`, `if n > 16: break`."""
+        loop = self._loops.innermost_loop(addition.node)
+        if loop is not None and self._loops.is_per_step(loop.node):
+            return False  # a few elements on each step
+        if loop is not None and self._breaks_soon(loop):
+            return True
+        iterable = loop.iterable if loop is not None else None
+        while (
+            isinstance(iterable, cst.Call)
+            and callee_name(iterable) in ("enumerate", "tqdm")
+            and iterable.args
+        ):
+            iterable = iterable.args[0].value
+        return (
+            isinstance(iterable, cst.Call)
+            and callee_name(iterable) == "take"
+            and integer(argument(iterable, 0, "count")) is not None
+        )
+
+    def _breaks_soon(self, loop: Loop) -> bool:
+        """Whether a loop is left when the count of its iterations comes to a small number."""
+        counter = Counters(self._infer).name(loop)
+        for line in loop.node.body.body if counter and not isinstance(loop.node, cst.CompFor) else ():
+            if not isinstance(line, cst.If) or not isinstance(last_statement(line.body), cst.Break):
+                continue
+            match line.test:
+                case cst.Comparison(
+                    left=cst.Name(value=left),
+                    comparisons=[
+                        cst.ComparisonTarget(
+                            operator=cst.GreaterThan() | cst.GreaterThanEqual() | cst.Equal(),
+                            comparator=bound,
+                        )
+                    ],
+                ) if left == counter and self._number(bound) in range(_MOST_SHOWN + 1):
+                    return True
+        return False
+
+    def _number(self, node: cst.BaseExpression) -> int | None:
+        """An integer that stands in the file: a literal, or a name that is only ever bound to one."""
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        if found is not None and len(found[1]) == 1 and found[1][0].path == () and found[1][0].value:
+            return integer(found[1][0].value)
+        return integer(node)
+
+    # Loops that are no step loops
+
+    def is_store(self, addition: Addition) -> bool:
+        """Whether a loop that trains nothing fills a container with tensors that it makes, for other loops to read.
+
+        Containers that are passed on or returned are none: layers of a model and time steps end in `tf.concat`.
+        """
+        loop = self._loops.innermost_loop(addition.node)
+        if loop is None or loop.parent is not None or not self._is_long(loop):
+            return False
+        if self._loops.kind(loop) != "none":
+            return False  # one value an epoch is no store
+        made = all(
+            isinstance(value, cst.Call) and self._infer.names.qualified(value.func).startswith("tf.")
+            for value in addition.added
+        )
+        reads = list(self.reads(addition))
+        return (
+            made
+            and bool(reads)
+            and all(isinstance(self._walk.parents.get(read), cst.For | cst.Subscript) for read in reads)
+        )
+
+    def _is_long(self, loop: Loop) -> bool:
+        """Whether a loop counts to an unknown number, or to more than a few."""
+        iterable = loop.iterable
+        if not isinstance(iterable, cst.Call) or callee_name(iterable) != "range" or not iterable.args:
+            return False
+        bound = iterable.args[min(1, len(iterable.args) - 1)].value
+        number = integer(bound)
+        if isinstance(bound, cst.Name | cst.Attribute) and PARTS.search(last_name(bound)):
+            return False  # the layers of a model
+        if number is None and isinstance(bound, cst.Name):
+            found = self._infer.bindings_reaching(bound)
+            numbers = [integer(b.value) for b in found[1] if b.kind == "assign"] if found is not None else []
+            number = max((n for n in numbers if n is not None), default=None)
+        return number is None or number > _FEW
+
+
+def additions(walk: Walk) -> Iterator[Addition]:
+    """Every place where a list, deque or dict of lists may grow; methods of the file's own among them."""
+    for method in _GROWING:
+        for call in walk.calls.get(method, ()):
+            if isinstance(call.func, cst.Attribute) and len(call.args) == 1:
+                container = _base(call.func.value)
+                if container is not None:
+                    yield Addition(call, container, _items(call.args[0].value, method))
+    for statement in walk.at:
+        if isinstance(statement, cst.AugAssign) and isinstance(statement.operator, cst.AddAssign):
+            container = _base(statement.target)
+            if container is not None and isinstance(statement.value, cst.List):
+                yield Addition(statement, container, _items(statement.value, "extend"))
+
+
+def _loses(parent: cst.CSTNode | None, part: cst.Subscript) -> TypeGuard[cst.CSTNode]:
+    """Whether what is done to a part of a container makes it smaller: `del c[:]`, `c[:] = []`, `c[i].pop()`."""
+    match parent:
+        case cst.Del():
+            return True
+        case cst.AssignTarget():
+            return isinstance(part.slice[0].slice, cst.Slice)
+        case cst.Attribute():
+            return parent.attr.value in _SHRINKING
+    return False
+
+
+def _base(node: cst.BaseExpression) -> cst.Name | cst.Attribute | None:
+    """`d` for `d[k][j]`: what holds the container that grows."""
+    while isinstance(node, cst.Subscript):
+        node = node.value
+    return node if isinstance(node, cst.Name | cst.Attribute) else None
+
+
+def _items(value: cst.BaseExpression, method: str) -> tuple[cst.BaseExpression, ...]:
+    """What is kept: the parts of a tuple, list or dict one by one."""
+    if isinstance(value, cst.Dict):
+        return tuple(element.value for element in value.elements)
+    if isinstance(value, cst.Tuple) or (method == "extend" and isinstance(value, cst.List)):
+        return tuple(element.value for element in value.elements)
+    return (value,)
+
+
+# What becomes of the tensors that containers keep.
+
+
+_GRADIENT = ("gradient", "gradients", "apply_gradients")
+# Ops that make one tensor of several, and those that make one number of them.
+_COMBINES = re.compile(r"tf\.(stack|concat|convert_to_tensor|strings\.\w+|ragged\.\w+|data\.Dataset\.\w+)")
+_REDUCES = re.compile(
+    r"np\.(nan)?(mean|sum|average|std|var|median|max|min)|sum|max|min|len|statistics\.\w+|"
+    r"tf\.(math\.)?(add_n|reduce_\w+)"
+)
+# Functions that by their names train nothing.
+_EVALUATES = re.compile(r"eval|test|valid|(^|_)val(_|$)|infer|predict|accuracy|score|metric|measure", re.I)
+_IN_ARGUMENTS = (cst.Arg, cst.Element, cst.DictElement, cst.List, cst.Tuple, cst.Dict)
+_KEPT_DEEPEST = 12
+
+
+class Kept:
+    """Answers what is asked of the values that a container keeps."""
+
+    needs = ("infer", "calls", Containers)
+
+    def __init__(self, infer: Inference, calls: CallGraph, containers: Containers) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._containers = containers
+        self._walk = infer.walk
+
+    def feeds_gradient(self, addition: Addition) -> bool:
+        """Whether the container grows, or is read, under a gradient tape: the gradient needs its tensors."""
+        places: list[cst.CSTNode] = [*self._containers.reads(addition)]
+        if not self._outlives_tape(addition):
+            places.append(addition.node)
+        return any(self._is_under_tape(place, 0) for place in places)
+
+    def _outlives_tape(self, addition: Addition) -> bool:
+        """Whether a list grows under the tape of each step and lives through all of them: who reads it decides."""
+        return (
+            isinstance(addition.container, cst.Name)
+            and is_under_tape(self._infer, addition.node)
+            and self._containers.life(addition) == "run"
+        )
+
+    def _is_under_tape(self, node: cst.CSTNode, depth: int) -> bool:
+        if self._is_recorded_here(node):
+            return True
+        function = self._calls.function_at(node)
+        return function is not None and depth < _KEPT_DEEPEST and self._is_called_under_tape(function, depth)
+
+    @remembered
+    def _is_called_under_tape(self, function: Function, depth: int) -> bool:
+        return any(self._is_under_tape(site, depth + 1) for site in self._calls.sites(function))
+
+    @remembered
+    def _is_recorded_here(self, node: cst.CSTNode) -> bool:
+        return is_under_tape(self._infer, node) or self._is_given_to_gradient(node)
+
+    def _is_given_to_gradient(self, node: cst.CSTNode) -> bool:
+        current: cst.CSTNode | None = node
+        while current is not None and current not in self._walk.at:
+            if isinstance(current, cst.Call) and callee_name(current) in _GRADIENT:
+                return True
+            current = self._walk.parents.get(current)
+        return False
+
+    def is_asked_for(self, addition: Addition) -> bool:
+        """Whether who calls the function says by a flag that they want what is kept: `if return_all:`."""
+        tests = conditions(self._walk, addition.node, exits=False)
+        names = [test for test in tests if isinstance(test, cst.Name)]
+        found = filter(None, map(self._infer.bindings_reaching, names))
+        return any(binding.kind == "param" for _, bindings in found for binding in bindings)
+
+    def is_used_up(self, addition: Addition) -> bool:
+        """Whether all that is held goes into ops, right behind the loop that fills a list and as often as that is made.
+
+        It is then parts of a computation: `tf.stack(outputs)`. In an evaluation, so are numbers for a mean.
+        """
+        container = addition.container
+        found = self._infer.bindings_reaching(container) if isinstance(container, cst.Name) else None
+        if found is None:
+            return False
+        loops = {binding.at.block.loop for binding in found[1]}
+        function = self._calls.function_at(addition.node)
+        reads = list(self._containers.reads(addition))
+        return bool(reads) and all(
+            self._infer.place(read).block.loop in loops
+            and self._calls.function_at(read) is function
+            and self._is_combined(
+                read, reduced=function is not None and bool(_EVALUATES.search(function.name))
+            )
+            for read in reads
+        )
+
+    def _is_combined(self, node: cst.CSTNode, *, reduced: bool) -> bool:
+        """Whether an op makes one tensor of what a list holds; where it may be `reduced`, also NumPy one number."""
+        parent = self._walk.parents.get(node)
+        while isinstance(parent, _IN_ARGUMENTS):
+            parent = self._walk.parents.get(parent)
+        if not isinstance(parent, cst.Call) or parent.func is node:
+            return False
+        name = builtin_or_qualified(self._infer, parent.func)
+        return bool(_COMBINES.fullmatch(name) or (reduced and _REDUCES.fullmatch(name)))
+
+    def use_as_tensor(self, addition: Addition) -> cst.CSTNode | None:
+        """Where something asks of what is held what only a tensor can do."""
+        for read in self._containers.reads(addition):
+            outer: cst.CSTNode = read
+            parent = self._walk.parents.get(outer)
+            while isinstance(parent, cst.Subscript) and parent.value is outer:
+                outer, parent = parent, self._walk.parents.get(parent)
+            if outer is not read and isinstance(parent, cst.Attribute):
+                return parent
+            while parent is not None and outer not in self._walk.at:
+                found = self._asks_for_tensor(outer, parent)
+                if found is not None:
+                    return found
+                outer, parent = parent, self._walk.parents.get(parent)
+        return None
+
+    def _asks_for_tensor(self, node: cst.CSTNode, parent: cst.CSTNode) -> cst.CSTNode | None:
+        match parent:
+            case cst.For() | cst.CompFor() if parent.iter is node:
+                names = {name.value for name in target_names(parent.target)}
+                scope = self._walk.parents[parent] if isinstance(parent, cst.CompFor) else parent
+                for below in descendants(scope):
+                    if isinstance(below, cst.Attribute) and getattr(below.value, "value", "") in names:
+                        return below
+            case cst.Call() if node is not parent.func:
+                if self._infer.names.qualified(parent.func).startswith(("tf.", "keras.")):
+                    return parent
+                if self._infer.value(parent.func).kind in ("model", "layer", "compiled", "loss", "metric"):
+                    return parent
+                for target in self._calls.targets(parent):
+                    if _takes_values(target, _given_to(target, parent, node)):
+                        return parent
+            case cst.Assign():
+                # What is made of numbers by arithmetic has no `numpy` of its own.
+                names = {name.value for target in parent.targets for name in target_names(target.target)}
+                for below in self._walk.attributes.get("numpy", ()):
+                    if getattr(below.value, "value", "") in names:
+                        return below
+            case cst.Return() if "numpy" in self._walk.attributes:
+                return parent
+        return None
+
+
+def _given_to(function: Function, call: cst.Call, node: cst.CSTNode) -> str:
+    """The parameter by which a function gets an argument; "" where that does not show."""
+    names = function.places
+    for at, arg in enumerate(call.args):
+        if arg.star:
+            return ""
+        if arg is node:
+            return arg.keyword.value if arg.keyword is not None else names[at] if at < len(names) else ""
+    return ""
+
+
+def _takes_values(function: Function, parameter: str) -> bool:
+    """Whether a function asks for `.numpy()` of what it gets, or of what it makes of that."""
+    names = {parameter}
+    for below in descendants(function.node) if parameter else ():
+        match below:
+            case cst.For() | cst.CompFor() if mentions(below.iter, names):
+                names |= {name.value for name in target_names(below.target)}
+            case cst.Assign() if mentions(below.value, names):
+                names |= {name.value for part in below.targets for name in target_names(part.target)}
+    return any(
+        isinstance(below, cst.Attribute)
+        and below.attr.value == "numpy"
+        and (not parameter or mentions(below.value, names))
+        for below in descendants(function.node)
+    )

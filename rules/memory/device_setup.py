@@ -1,0 +1,124 @@
+"""What has TensorFlow set up its devices, after which they can't be configured any more."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from tflint_perf.analysis.apis.apis import kind_of_call
+from tflint_perf.analysis.apis.dataset_apis import DATASET_FUNCTIONS
+from tflint_perf.analysis.python.flow import encloses
+from tflint_perf.analysis.python.reach import remembered
+from tflint_perf.analysis.python.scopes import Block, Function
+from tflint_perf.analysis.python.syntax import COMPREHENSIONS, callee_name
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+
+# What calls of these kinds make is made on a device.
+_ON_DEVICES = frozenset({"tensor", "tensors", "variable", "strategy"})
+_SET_UP = frozenset({"tf.config.list_logical_devices", "tf.config.experimental.list_logical_devices"})
+# Functions of TensorFlow's op modules that run no op, by how their names begin.
+_NO_OP = re.compile(
+    r"tf\.(\w+\.)*(enable|disable|set|get|is|list|register|executing|placeholder|py_func|sparse_placeholder)"
+)
+# Where an expression may be passed over.
+_CONDITIONAL = (cst.IfExp, cst.BooleanOperation, cst.Assert, *COMPREHENSIONS)
+_DEEPEST = 8
+
+
+class DeviceSetup:
+    """Answers what has run, when a place is reached, that made TensorFlow set up its devices."""
+
+    needs = ("infer", "calls")
+    same_for_all_callers = True
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._walk = infer.walk
+        # What surely ran before all calls of a function.
+        self._known: dict[Function, cst.Call | None] = {}
+
+    def before(self, node: cst.CSTNode) -> cst.Call | None:
+        """A call that surely ran before `node` and made TensorFlow set up its devices: here, or in every caller."""
+        function = self._calls.function_at(node)
+        here = self._first_in(function, node)
+        return here if here is not None or function is None else self._before_calls(function)
+
+    def _before_calls(self, function: Function) -> cst.Call | None:
+        if function not in self._known:
+            self._known[function] = None  # functions that call each other
+            # Whoever calls it does so once it is defined.
+            found = [self.before(site) for site in self._calls.sites(function)] or [
+                self._first_in(None, function.node)
+            ]
+            self._known[function] = None if None in found else found[0]
+        return self._known[function]
+
+    def _first_in(self, function: Function | None, node: cst.CSTNode) -> cst.Call | None:
+        """The first such call that surely runs before `node`, in the text of `function` or of the module."""
+        at = self._infer.place(node)
+        calls = function.calls if function is not None else self._walk.module_calls
+        before = [call for call in calls if self._infer.place(call).order < at.order]
+        return next(
+            (call for call in before if self._surely_runs(call, at.block) and self.sets_up(call)), None
+        )
+
+    @remembered
+    def sets_up(self, call: cst.Call, depth: int = 0) -> bool:
+        """Whether a call runs an op, makes something that lives on a device, or lists the logical ones."""
+        name = self._infer.names.qualified(call.func)
+        if name:
+            return _lives_on_devices(name)
+        if self._infer.value(call.func).kind == "compiled":
+            return True
+        targets = self._calls.targets(call)
+        return len(targets) == 1 and depth < _DEEPEST and self._function_sets_up(targets[0], depth)
+
+    def _function_sets_up(self, function: Function, depth: int) -> bool:
+        node = function.node
+        if isinstance(node, cst.Lambda) or function.yields or node.asynchronous is not None:
+            return False
+        body = next((b for b in (self._infer.place(call).block for call in function.calls)), None)
+        while body is not None and body.owner is not node:
+            body = body.parent
+        return body is not None and any(
+            self._surely_runs(call, body) and self.sets_up(call, depth + 1) for call in function.calls
+        )
+
+    def _surely_runs(self, call: cst.Call, block: Block) -> bool:
+        """Whether a call in front of `block`, in the same function, runs in eager mode whenever `block` is reached."""
+        current: cst.CSTNode | None = self._walk.parents.get(call)
+        while current is not None and current not in self._walk.at:
+            if isinstance(current, _CONDITIONAL):
+                return False
+            current = self._walk.parents.get(current)
+        own = self._infer.place(call).block
+        while not encloses(own, block):
+            if not isinstance(own.owner, cst.With) or own.parent is None:
+                return False
+            own = own.parent
+        return not self._is_in_graph(call)
+
+    def _is_in_graph(self, call: cst.Call) -> bool:
+        """Whether a call stands in `with graph.as_default():`."""
+        block: Block | None = self._infer.place(call).block
+        while block is not None:
+            if isinstance(block.owner, cst.With) and any(
+                isinstance(item.item, cst.Call) and callee_name(item.item) == "as_default"
+                for item in block.owner.items
+            ):
+                return True
+            block = block.parent
+        return False
+
+
+def _lives_on_devices(name: str) -> bool:
+    """Whether the function of that name runs an op, or makes a dataset, a variable, a strategy or a whole model."""
+    if name in DATASET_FUNCTIONS or name in _SET_UP or name.startswith("tf.data.Dataset."):
+        return True
+    kind = kind_of_call(name)
+    if kind == "model":
+        return name.startswith("keras.applications.") or name == "keras.models.load_model"
+    return kind in _ON_DEVICES and name.startswith("tf.") and not _NO_OP.match(name)

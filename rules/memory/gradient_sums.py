@@ -1,0 +1,294 @@
+"""Gradients of several batches that are added up in Python lists of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tflint_perf.analysis.execution.tapes import GRADIENTS
+from tflint_perf.analysis.python.flow import encloses, loops_around
+from tflint_perf.analysis.python.reach import remembered
+from tflint_perf.analysis.python.scopes import Binding, Loop
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    callee_name,
+    is_name,
+    mentions,
+    same_code,
+    target_names,
+)
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.records import dataclass
+
+_ADDITIONS = frozenset({"tf.add", "tf.math.add", "tf.add_n", "tf.math.add_n"})
+_ZEROS = frozenset({"tf.zeros_like", "tf.zeros", "np.zeros_like", "np.zeros"})
+_DEEPEST = 8
+
+Total = cst.Name | cst.Attribute
+
+
+@dataclass(frozen=True, slots=True)
+class GradientSum:
+    """One statement that adds the gradients of a batch to a list.
+
+    `starts_again` marks one whose list is made of zeros anew for each batch.
+    """
+
+    node: cst.CSTNode
+    total: Total
+    starts_again: bool
+
+
+class GradientSums:
+    """Finds where gradients are added up in lists."""
+
+    needs = ("infer", "calls")
+    same_for_all_callers = True
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._walk = infer.walk
+
+    def all(self) -> Iterator[GradientSum]:
+        """Every such statement, in the order of the text."""
+        for statement in self._walk.at:
+            total = self._total_of(statement)
+            kept = self._is_kept(statement, total) if total is not None else None
+            if total is not None and kept is not None:
+                yield GradientSum(statement, total, not kept)
+
+    # What is added
+
+    def _total_of(self, statement: cst.CSTNode) -> Total | None:
+        """The list that a statement adds gradients to; None for every other statement."""
+        match statement:
+            case cst.Assign(
+                targets=[cst.AssignTarget(target=cst.Name() | cst.Attribute() as total)],
+                value=cst.ListComp(elt=added, for_in=cst.CompFor(inner_for_in=None) as part),
+            ):
+                return total if self._adds_part(added, part, total) else None
+            case cst.AugAssign(
+                target=cst.Subscript(value=cst.Name() | cst.Attribute() as total), operator=cst.AddAssign()
+            ):
+                gradient: cst.BaseExpression = statement.value
+            case cst.Assign(
+                targets=[
+                    cst.AssignTarget(
+                        target=cst.Subscript(value=cst.Name() | cst.Attribute() as total) as place
+                    )
+                ],
+                value=added,
+            ):
+                found = self._added_to(added, place)
+                if found is None:
+                    return None
+                gradient = found
+            case _:
+                return None
+        return total if self._is_list_of_tensors(total) and self._is_one_gradient(gradient, 0) else None
+
+    def _adds_part(self, added: cst.BaseExpression, part: cst.CompFor, total: Total) -> bool:
+        """Whether a comprehension gives `total` with a gradient added to each of its parts."""
+        if (
+            isinstance(part.iter, cst.Call)
+            and is_name(part.iter.func, "zip")
+            and isinstance(part.target, cst.Tuple)
+        ):
+            pairs = list(
+                zip(part.iter.args, (element.value for element in part.target.elements), strict=False)
+            )
+            ours = [name for arg, name in pairs if same_code(arg.value, total)]
+            gradients = {
+                name.value
+                for arg, target in pairs
+                if not same_code(arg.value, total) and self._are_gradients(arg.value, (), 0)
+                for name in target_names(target)
+            }
+            gradient = self._added_to(added, ours[0]) if ours else None
+            return gradient is not None and mentions(gradient, gradients)
+        for place in _subscripts(added):
+            if same_code(place.value, total):
+                gradient = self._added_to(added, place)
+                return gradient is not None and self._is_one_gradient(gradient, 0)
+        return False
+
+    def _added_to(self, added: cst.BaseExpression, to: cst.BaseExpression) -> cst.BaseExpression | None:
+        """What an expression adds to `to`: `g` in `to + g`, `tf.add(to, g)` or `tf.add_n([to, g])`."""
+        match added:
+            case cst.IfExp():
+                return self._added_to(added.body, to) or self._added_to(added.orelse, to)
+            case cst.BinaryOperation(operator=cst.Add()):
+                sides = [added.left, added.right]
+            case cst.Call() if self._infer.names.qualified(added.func) in _ADDITIONS:
+                sides = [arg.value for arg in added.args[:2]]
+                if len(sides) == 1 and isinstance(sides[0], cst.List | cst.Tuple):
+                    sides = [element.value for element in sides[0].elements]
+            case _:
+                return None
+        others = [side for side in sides if not same_code(side, to)]
+        return others[0] if len(others) == 1 and len(sides) == 2 else None
+
+    def _is_list_of_tensors(self, total: Total) -> bool:
+        value = self._infer.value(total)
+        return value.kind == "list" and (
+            value.element is None or value.element.kind in ("tensor", "number", "unknown")
+        )
+
+    # Gradients
+
+    @remembered
+    def _is_one_gradient(self, node: cst.BaseExpression, depth: int) -> bool:
+        """Whether a value is computed from one of the gradients that a tape gave."""
+        if depth > _DEEPEST:
+            return False
+        match node:
+            case cst.Subscript():
+                return self._are_gradients(node.value, (), depth + 1)
+            case cst.BinaryOperation():
+                return self._is_one_gradient(node.left, depth + 1) or self._is_one_gradient(
+                    node.right, depth + 1
+                )
+            case cst.Call() if self._infer.names.qualified(node.func).startswith("tf."):
+                return any(self._is_one_gradient(arg.value, depth + 1) for arg in node.args)
+            case cst.Name():
+                return any(self._runs_over_gradients(binding, depth) for binding in self._bindings(node))
+        return False
+
+    def _runs_over_gradients(self, binding: Binding, depth: int) -> bool:
+        """Whether a loop binds a name to one gradient after the other, by itself or with `enumerate` and `zip`."""
+        path = binding.path
+        node = binding.value
+        if binding.kind not in ("for", "comprehension") or path is None:
+            return False
+        while isinstance(node, cst.Call) and callee_name(node) in ("enumerate", "zip") and path:
+            inner = argument(node, 0 if callee_name(node) == "enumerate" else path[0])
+            if callee_name(node) == "enumerate" and path[0] != 1:
+                return False
+            node, path = inner, path[1:]
+        return node is not None and not path and self._are_gradients(node, (), depth + 1)
+
+    @remembered
+    def _are_gradients(self, node: cst.BaseExpression, path: tuple[int, ...], depth: int) -> bool:
+        """Whether a value, or the part of it that `path` leads to, is what a tape gave for several variables."""
+        if depth > _DEEPEST:
+            return False
+        match node:
+            case cst.Name():
+                return any(
+                    self._are_gradients(value, (*(binding.path or ()), *path), depth + 1)
+                    for binding in self._bindings(node)
+                    for value in self._values(node, binding)
+                )
+            case cst.Tuple() if path:
+                return path[0] < len(node.elements) and self._are_gradients(
+                    node.elements[path[0]].value, path[1:], depth + 1
+                )
+            case cst.Subscript() if self._index(node) is not None:
+                return self._are_gradients(node.value, (self._index(node) or 0, *path), depth + 1)
+            case cst.ListComp() if not path:
+                return self._is_one_gradient(node.elt, depth + 1)
+            case cst.Call():
+                return self._call_gives_gradients(node, path, depth)
+        return False
+
+    def _call_gives_gradients(self, call: cst.Call, path: tuple[int, ...], depth: int) -> bool:
+        func = call.func
+        if callee_name(call) in GRADIENTS and isinstance(func, cst.Attribute):
+            return not path and self._infer.value(func.value).kind == "tape"
+        if self._infer.names.qualified(func) == "tf.clip_by_global_norm":
+            given = argument(call, 0, "t_list")
+            return path == (0,) and given is not None and self._are_gradients(given, (), depth + 1)
+        return any(
+            self._are_gradients(found.value, path, depth + 1)
+            for target in self._calls.targets(call)
+            for found in target.returns
+            if found.value is not None
+        )
+
+    @staticmethod
+    def _index(node: cst.Subscript) -> int | None:
+        match node.slice:
+            case [cst.SubscriptElement(slice=cst.Index(value=cst.Integer() as index))]:
+                return int(index.evaluated_value)
+        return None
+
+    def _bindings(self, node: cst.Name) -> list[Binding]:
+        found = self._infer.bindings_reaching(node)
+        return found[1] if found is not None else []
+
+    def _values(self, node: cst.Name, binding: Binding) -> list[cst.BaseExpression]:
+        """What a binding gives a name: the right side, or what callers pass."""
+        if binding.kind == "param":
+            function = self._calls.function_at(node)
+            return self._calls.arguments(function, binding.name) if function is not None else []
+        return (
+            [binding.value] if binding.kind == "assign" and binding.value and binding.path is not None else []
+        )
+
+    # From batch to batch
+
+    def _is_kept(self, statement: cst.CSTNode, total: Total) -> bool | None:
+        """Whether the list is kept from batch to batch; False where it starts from zero, None where that is open."""
+        if isinstance(total, cst.Attribute):
+            return True
+        read = next((name for name in self._walk.names[total.value] if self._reads(name, statement)), None)
+        if read is None:
+            return None
+        bindings = self._bindings(read)
+        own = self._infer.place(total)
+        loops = [loop for loop in loops_around(own.block.loop) if not self._is_over_gradients(loop)]
+        if not bindings or any(binding.kind == "param" for binding in bindings):
+            return None
+        if any(binding.at is own for binding in bindings):
+            return True
+        if any(loop not in loops_around(binding.at.block.loop) for binding in bindings for loop in loops):
+            return True
+        if not loops or len(bindings) > 1 or not encloses(bindings[0].at.block, own.block):
+            return None
+        return False if self._is_zeros(bindings[0].value) else None
+
+    def _reads(self, name: cst.Name, statement: cst.CSTNode) -> bool:
+        """Whether a mention of the list in a statement is one that reads it."""
+        if self._infer.place(name) is not self._walk.at[statement]:
+            return False
+        return not isinstance(self._walk.parents.get(name), cst.AssignTarget)
+
+    def _is_over_gradients(self, loop: Loop) -> bool:
+        """Whether a loop runs over gradients, or over their indices."""
+        if isinstance(loop.node, cst.While) or loop.iterable is None:
+            return False
+        iterable = loop.iterable
+        if isinstance(iterable, cst.Call) and is_name(iterable.func, "range") and len(iterable.args) == 1:
+            length = iterable.args[0].value
+            return isinstance(length, cst.Call) and is_name(length.func, "len")
+        given = [arg.value for arg in iterable.args] if isinstance(iterable, cst.Call) else [iterable]
+        return any(self._are_gradients(node, (), 0) for node in given)
+
+    def _is_zeros(self, node: cst.BaseExpression | None) -> bool:
+        match node:
+            case cst.ListComp(elt=cst.Call() as made):
+                return self._infer.names.qualified(made.func) in _ZEROS
+            case cst.BinaryOperation(operator=cst.Multiply(), left=cst.List()):
+                return True
+        return False
+
+
+def _subscripts(node: cst.BaseExpression) -> Iterator[cst.Subscript]:
+    match node:
+        case cst.Subscript():
+            yield node
+        case cst.BinaryOperation():
+            yield from _subscripts(node.left)
+            yield from _subscripts(node.right)
+        case cst.Call():
+            for arg in node.args:
+                yield from _subscripts(arg.value)
+        case cst.List() | cst.Tuple():
+            for element in node.elements:
+                yield from _subscripts(element.value)
+        case cst.IfExp():
+            yield from _subscripts(node.body)
+            yield from _subscripts(node.orelse)

@@ -1,0 +1,159 @@
+"""TFP401 tensor-accumulation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import libcst as cst
+
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.values.values import Value
+from tflint_perf.edit import Editor
+from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
+
+from .containers import Addition, Containers, Kept, additions
+
+_INPUTS = ("keras.Input", "keras.layers.Input", "keras.engine.input_layer.Input")
+
+
+class TensorAccumulation(Rule):
+    """A list or dict that keeps a tensor of each step.
+
+    ## What it does
+
+    Reports tensors that are added per step to a container that outlives the loop: `losses.append(loss)`,
+    `history["loss"].append(loss)`, `predictions += [logits]`, `self.losses.append(loss)`.
+
+    ## Why is this bad?
+
+    A tensor that something refers to keeps its memory, on a GPU the device's. A list that gets one more on each
+    step grows until the memory is full, and no limit on the batch size helps. A number costs a few bytes.
+
+    ## Example
+
+    ```python
+    losses = []
+    for images, labels in dataset:
+        loss = train_step(images, labels)
+        losses.append(loss)
+    ```
+
+    Use instead:
+
+    ```python
+    losses = []
+    for images, labels in dataset:
+        loss = train_step(images, labels)
+        losses.append(loss.numpy())
+    ```
+
+    Each `.numpy()` waits for the device. Where that matters, a `tf.keras.metrics.Mean` adds up on the device.
+
+    ## What is left alone
+
+    Numbers and NumPy values, elements of a dataset, `tf.TensorArray`, compiled code, a `deque` with a greatest length, containers that
+    are made anew or emptied each epoch and hold scalars, tensors that a gradient needs, and what is kept behind
+    `step % n`. There is no fix where what is kept is no scalar, or is used as a tensor later.
+
+    ## Sources
+
+    - TensorFlow guide, [Use a GPU](https://www.tensorflow.org/guide/gpu)
+    - TensorFlow API, [`tf.keras.metrics.Mean`](https://www.tensorflow.org/api_docs/python/tf/keras/metrics/Mean)
+    """
+
+    code = "TFP401"
+    name = "tensor-accumulation"
+    triggers = (".append(", ".extend(", ".appendleft(", "+= [")
+    # Nothing runs per step without one of these; tensors that are made where they are kept need no step.
+    needs = (
+        "GradientTape", "_gradients", "_on_batch", "minimize(", "predict(", "fit(", "evaluate(", ".function", "function(",
+        "@function", "function as", "defun", ".run(", "get_next", "next(", ".step(", "ataset", "Sequential", "Model",
+        "load_model", "clone_model", "model_from_json", "applications", "hub.load",
+        "train", "learn", "step(", "append(tf", "append(tensorflow", "append(constant(",
+    )  # fmt: skip
+    fixes = "unsafe"
+    through_imports = True
+    claim = Claim("live tensors", least=1.5, kind="growth")
+    always_on = True
+
+    def check(self, model: Model) -> Iterator[Report]:
+        if model.programs.is_graph_code():
+            return
+        for addition in additions(model.walk):
+            if not _tensors(model, addition) or not model.is_eager(addition.node):
+                continue
+            if not _accumulates(model, addition):
+                continue
+            name = model.module.code_for_node(addition.container)
+            yield Report(
+                addition.node,
+                f"`{name}` keeps a tensor of each step, with its memory; keep a number or a NumPy value of it",
+                partial(_keep_numbers, addition=addition),
+            )
+
+
+def _accumulates(model: Model, addition: Addition) -> bool:
+    if not model.is_per_step(addition.node):
+        return model.own(Containers).life(addition) == "run" and model.own(Containers).is_store(addition)
+    if _is_guarded(model, addition) or model.own(Kept).feeds_gradient(addition):
+        return False
+    if model.own(Containers).is_bounded(addition) or model.own(Kept).is_asked_for(addition):
+        return False
+    match model.own(Containers).life(addition):
+        case "run":
+            return not _is_wanted(model, addition)
+        case "round" if model.own(Kept).use_as_tensor(addition) is None:
+            return any(model.scalars.is_scalar(kept) is False for kept in _tensors(model, addition))
+    return False
+
+
+def _is_guarded(model: Model, addition: Addition) -> bool:
+    """Whether a guard keeps tensors from being added on each step; one that the step itself stands behind does not."""
+    guard = model.guard_of(addition.node)
+    if guard is None:
+        return False
+    steps = filter(None, map(model.training_steps.gives, _tensors(model, addition)))
+    return not any(behind is not None and behind.node is guard.node for behind in map(model.guard_of, steps))
+
+
+def _is_wanted(model: Model, addition: Addition) -> bool:
+    """Whether what is kept are parts of a computation, or scalars for a number at its end."""
+    if not model.own(Kept).is_used_up(addition):
+        return False
+    kept = _tensors(model, addition)
+    return model.own(Kept).use_as_tensor(addition) is not None or all(map(model.scalars.may_be_scalar, kept))
+
+
+def _tensors(model: Model, addition: Addition) -> list[cst.BaseExpression]:
+    """The parts of what is added that are tensors."""
+    return [kept for kept in addition.added if _is_tensor(model.value(kept))]
+
+
+def _is_tensor(value: Value) -> bool:
+    if value.kind in ("list", "tuple"):
+        parts = value.items or ((value.element,) if value.element is not None else ())
+        return any(_is_tensor(part) for part in parts)
+    # An element of a dataset is host memory already, and its NumPy value the same memory. An input of a model that
+    # is being built holds nothing.
+    return value.kind == "tensor" and not value.host and value.name not in _INPUTS
+
+
+def _keep_numbers(edit: Editor, addition: Addition) -> Repair | Refusal:
+    model = edit.model
+    kept = _tensors(model, addition)
+    for value in kept:
+        if model.value(value).kind != "tensor" or not model.scalars.may_be_scalar(value):
+            return Refusal("what is kept is not known to be a scalar", value)
+    obstacle = model.own(Kept).use_as_tensor(addition)
+    if obstacle is not None:
+        return Refusal("what is kept is used as a tensor", obstacle)
+    edits = []
+    for value in kept:
+        if isinstance(value, cst.Name | cst.Attribute | cst.Call | cst.Subscript):
+            edits.append(edit.edit(edit.end(value), edit.end(value), ".numpy()"))
+        else:
+            edits += edit.wrap(value, "(", ").numpy()")
+    return Repair(
+        "Keep the number", edits, safe=False, may_change="what the list holds: numbers instead of tensors"
+    )

@@ -1,0 +1,121 @@
+"""TFP404 missing-memory-growth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import libcst as cst
+
+from tflint_perf.analysis.model import Model
+from tflint_perf.edit import Editor
+from tflint_perf.edit.below_imports import add_below, last_import_from, spell_below
+from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
+
+from .gpu_memory import GpuMemory
+
+
+class MissingMemoryGrowth(Rule):
+    """A training program that lets TensorFlow take all memory of every GPU.
+
+    ## What it does
+
+    Reports a program, a script that trains at module level or in what its main guard calls, that sets neither memory
+    growth nor a memory limit. What trains may be in files that it imports. One finding a program, at its first import
+    of TensorFlow, or of a file that imports it.
+
+    ## Why is this bad?
+
+    When TensorFlow first uses a GPU it reserves nearly all memory of every GPU that it sees, however small the model is.
+    Nobody else can use those GPUs, a second program fails for lack of memory, and the memory that the model really
+    needs is not to be seen from outside. With memory growth TensorFlow takes what it needs.
+
+    ## Example
+
+    ```python
+    import tensorflow as tf
+
+    model.fit(images, labels)
+    ```
+
+    Use instead:
+
+    ```python
+    import tensorflow as tf
+
+    for gpu in tf.config.list_physical_devices("GPU"):
+        tf.config.experimental.set_memory_growth(gpu, True)
+
+    model.fit(images, labels)
+    ```
+
+    ## What is left alone
+
+    Library modules, excerpts whose model is defined nowhere, and programs that set memory growth, a limit or
+    `TF_FORCE_GPU_ALLOW_GROWTH`, pass `gpu_options` to a session, leave the devices to a helper in another file, hide
+    the GPUs, or run on a TPU alone. The fix is withheld in TensorFlow 1 graph code.
+
+    ## Sources
+
+    - TensorFlow guide, [*Use a GPU: Limiting GPU memory
+      growth*](https://www.tensorflow.org/guide/gpu#limiting_gpu_memory_growth)
+    """
+
+    code = "TFP404"
+    name = "missing-memory-growth"
+    # A program trains where it is run, or what it imports does.
+    triggers = (
+        "__main__",
+        "train",
+        "learn(",
+        "epoch",
+        "agent",
+        "update(",
+        "optimize(",
+        "run(",
+        "GradientTape",
+        ".fit(",
+        "fit_generator",
+        "minimize(",
+        "cross_val",
+        "apply_gradients",
+    )
+    through_imports = True
+    fixes = "unsafe"
+    claim = Claim("device memory", least=2.0, needs_gpu=True)
+    always_on = True
+
+    def check(self, model: Model) -> Iterator[Report]:
+        if not model.programs.trains() or model.own(GpuMemory).is_settled or model.devices.uses_no_gpu():
+            return
+        first = model.programs.first_import()
+        if first is not None:
+            yield Report(
+                first,
+                "the program trains without memory growth, so TensorFlow takes nearly all memory of every GPU; "
+                "call `set_memory_growth` for each GPU after the imports",
+                partial(_set_growth, first=first),
+            )
+
+
+def _set_growth(edit: Editor, first: cst.Import | cst.ImportFrom) -> Repair | Refusal:
+    if edit.model.programs.is_graph_code():
+        return Refusal("in TensorFlow 1 graph code the `ConfigProto` of the session decides")
+    if edit.model.versions.is_version_1():
+        return Refusal("in TensorFlow 1 the `config` of `tf.enable_eager_execution` decides")
+    last = last_import_from(edit, first)
+    if isinstance(last, Refusal):
+        return last
+    chosen = edit.model.devices.chosen_below(last)
+    if chosen is not None:
+        return Refusal("the GPUs that TensorFlow sees are chosen further down", chosen)
+    devices, imports = spell_below(edit, "config.list_physical_devices", last)
+    setter, _ = spell_below(edit, "config.experimental.set_memory_growth", last)
+    gpu = edit.fresh_name("gpu")
+    lines = [f'for {gpu} in {devices}("GPU"):', f"{edit.one_indent()}{setter}({gpu}, True)"]
+    return Repair(
+        "Set memory growth after the imports",
+        [add_below(edit, last, lines, imports=imports)],
+        safe=False,
+        may_change="how much GPU memory TensorFlow takes",
+    )

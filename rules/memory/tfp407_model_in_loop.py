@@ -1,0 +1,87 @@
+"""TFP407 model-in-loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tflint_perf.analysis.model import Model
+from tflint_perf.rule import Claim, Report, Rule
+
+from .trials import Trials
+
+
+class ModelInLoop(Rule):
+    """A model that is built and trained anew in each iteration of a loop.
+
+    ## What it does
+
+    Reports a Keras model that a loop of trials builds, trains with `fit` or a compiled step and lets go of, where
+    nothing is done for the memory in between.
+
+    ## Why is this bad?
+
+    The memory of a trial does not come back. When a Keras optimizer is traced, TensorFlow notes a gradient function
+    for the sum over replicas in a registry that is never emptied, and that function holds the traced graph, the
+    weights and the optimizer's state. Memory grows by all of that with each trial, until there is none.
+
+    What is said to help does not: with `del model`, `gc.collect()`, `tf.keras.backend.clear_session()` or all of
+    them, memory grew as much (TensorFlow 2.21, Keras 3). Two things do: building the model once, and setting it back
+    for each trial; and a process of its own for each trial, which gives everything back when it ends.
+
+    ## Example
+
+    ```python
+    for rate in rates:
+        model = make_model()
+        model.compile(tf.keras.optimizers.SGD(rate), "mse")
+        model.fit(dataset)
+    ```
+
+    Use instead:
+
+    ```python
+    model = make_model()
+    model.compile(tf.keras.optimizers.SGD(), "mse")
+    first_weights = model.get_weights()
+    for rate in rates:
+        model.set_weights(first_weights)
+        model.optimizer.learning_rate = rate
+        model.fit(dataset)
+    ```
+
+    An optimizer with a state, Adam for instance, has to be set back as well.
+
+    ## What is left alone
+
+    Models that are kept, returned or handed to other files; loops of two iterations; loaded models; eager training;
+    loops that call `clear_session()`, `gc.collect()` or `del`, whose authors know of the matter.
+
+    ## Sources
+
+    - Keras API, [Config utilities: clear_session](https://keras.io/api/utils/config_utils/#clearsession-function)
+    - TensorFlow API, [tf.custom_gradient](https://www.tensorflow.org/api_docs/python/tf/custom_gradient)
+    """
+
+    code = "TFP407"
+    name = "model-in-loop"
+    triggers = (".fit(", ".fit_generator(", "train_on_batch(", "apply_gradients(", "minimize(")
+    needs = ("for ", "while ")
+    claim = Claim("host memory", least=1.5, kind="growth", steps=18)
+
+    def check(self, model: Model) -> Iterator[Report]:
+        if model.versions.builds_graphs():
+            return
+        for trial in model.own(Trials).all():
+            if not model.is_eager(trial.made) or (model.loops.kind(trial.loop) == "step" and not trial.fits):
+                continue
+            if (
+                model.guard_of(trial.made)
+                or model.once.runs_seldom(trial.made)
+                or model.own(Trials).frees(trial)
+            ):
+                continue
+            yield Report(
+                trial.made,
+                f"`{trial.name}` is built and trained anew in each iteration, and the memory of the last one is not "
+                "freed; build it once and set its weights back, or run each trial in a process of its own",
+            )

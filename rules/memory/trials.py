@@ -1,0 +1,220 @@
+"""Trials: loops that build a model in each iteration, train it and let go of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tflint_perf.analysis.execution.compiled import Compiled
+from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.execution.short_loops import is_part_of_one_iteration
+from tflint_perf.analysis.python.reach import remembered
+from tflint_perf.analysis.python.scopes import Function, Loop
+from tflint_perf.analysis.python.syntax import bound_of_range, callee_name, descendants, integer
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.records import dataclass
+
+_TRAINS = frozenset({"fit", "fit_generator", "train_on_batch"})
+_UPDATES = frozenset({"apply_gradients", "minimize"})
+# What people do between trials for the sake of memory.
+_FREES = frozenset({"clear_session", "collect", "reset_default_graph", "malloc_trim"})
+_LOADS = frozenset({"keras.models.load_model", "tf.hub.load"})
+# So few models make no search: two are compared.
+_FEW = 2
+_LIKE_ITS_FIRST = frozenset({"enumerate", "zip", "reversed", "sorted", "tqdm"})
+_DEEPEST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A model that each iteration of `loop` builds and trains: `made` builds it, `name` is what it is called. `fits` says
+    that Keras's `fit` trains it."""
+
+    loop: Loop
+    made: cst.Call
+    name: str
+    fits: bool
+
+
+class Trials:
+    """Finds trials."""
+
+    needs = ("infer", "calls", "compiled", "loops")
+
+    def __init__(self, infer: Inference, calls: CallGraph, compiled: Compiled, loops: Loops) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._compiled = compiled
+        self._loops = loops
+        self._walk = infer.walk
+
+    def all(self) -> Iterator[Trial]:
+        """Every model that is built and trained in each iteration of a loop, and not kept, in the order of the text."""
+        for statement in self._walk.at:
+            match statement:
+                case cst.Assign(
+                    targets=[cst.AssignTarget(target=cst.Name() as target)], value=cst.Call() as made
+                ):
+                    if (
+                        self._infer.value(made).kind != "model"
+                        or self._infer.names.qualified(made.func) in _LOADS
+                    ):
+                        continue
+                    loop = self._loop_around(statement)
+                    mentions = self._mentions(target, made)
+                    if loop is None or any(self._may_keep(mention, 0) for mention in mentions):
+                        continue
+                    if any(self._trains(mention, 0) for mention in mentions):
+                        yield Trial(loop, made, target.value, any(map(self._is_fitted, mentions)))
+
+    # Loops
+
+    def _loop_around(self, statement: cst.CSTNode) -> Loop | None:
+        """The loop whose iterations build the model: around the statement, or around all calls of its function."""
+        innermost = self._loops.innermost_loop(statement)
+        function = self._calls.function_at(statement)
+        if innermost is not None or function is None or function.owner is not None:
+            return self._long(innermost)
+        loops = [self._long(self._loops.innermost_loop(site)) for site in self._calls.sites(function)]
+        return loops[0] if loops and None not in loops else None
+
+    def _long(self, loop: Loop | None) -> Loop | None:
+        """The loop, or the one around it that has more than a few iterations."""
+        while loop is not None and self._is_short(loop):
+            loop = loop.parent
+        return loop
+
+    def _is_short(self, loop: Loop) -> bool:
+        """Whether a loop has a few iterations: `range(2)`, or `range(RUNS)`, or over a list of two items; where the code
+        does not show how many, one that is part of an iteration of the loop around it."""
+        iterable = loop.iterable
+        while isinstance(iterable, cst.Call) and callee_name(iterable) in _LIKE_ITS_FIRST and iterable.args:
+            iterable = iterable.args[0].value
+        if isinstance(iterable, cst.Call) and callee_name(iterable) == "range" and iterable.args:
+            counts = [integer(node) for node in self._literals(bound_of_range(iterable))]
+        else:
+            lists = self._literals(iterable) if iterable is not None else []
+            counts = [
+                len(node.elements) if isinstance(node, cst.List | cst.Tuple) else None for node in lists
+            ]
+        known = [count for count in counts if count is not None]
+        if not known or len(known) < len(counts):
+            return is_part_of_one_iteration(self._infer, loop)
+        return max(known) <= _FEW
+
+    def _literals(self, node: cst.BaseExpression) -> list[cst.BaseExpression | None]:
+        """An expression, or what a name is bound to."""
+        if not isinstance(node, cst.Name):
+            return [node]
+        found = self._infer.bindings_reaching(node)
+        return (
+            [b.value if b.kind == "assign" and b.path == () else None for b in found[1]]
+            if found is not None
+            else []
+        )
+
+    def frees(self, trial: Trial) -> bool:
+        """Whether anything in an iteration is done for the sake of memory."""
+        for holder in self._run_by(trial):
+            for node in descendants(holder):
+                if isinstance(node, cst.Call) and callee_name(node) in _FREES:
+                    return True
+                if isinstance(node, cst.Del) and any(
+                    isinstance(name, cst.Name) and name.value == trial.name for name in descendants(node)
+                ):
+                    return True
+        return False
+
+    def _run_by(self, trial: Trial) -> set[cst.CSTNode]:
+        """The loop, and the functions of this file that an iteration calls."""
+        found: set[cst.CSTNode] = {trial.loop.node}
+        waiting: list[cst.CSTNode] = [trial.loop.node]
+        while waiting:
+            for node in descendants(waiting.pop()):
+                for target in self._calls.targets(node) if isinstance(node, cst.Call) else ():
+                    if target.node not in found:
+                        found.add(target.node)
+                        waiting.append(target.node)
+        return found
+
+    # The model
+
+    def _mentions(self, target: cst.Name, made: cst.Call) -> list[cst.Name]:
+        """Where the model is read under the name that it was given."""
+        mentions = []
+        for node in self._infer.names.mentions(target.value, self._infer.names.home(target)):
+            found = self._infer.bindings_reaching(node)
+            if found is None or all(binding.value is not made for binding in found[1]):
+                continue
+            if all(binding.node is not node for binding in found[0].bindings[node.value]):
+                mentions.append(node)
+        return mentions
+
+    def _is_fitted(self, mention: cst.Name) -> bool:
+        parent = self._walk.parents.get(mention)
+        return isinstance(parent, cst.Attribute) and parent.attr.value == "fit"
+
+    @remembered
+    def _trains(self, mention: cst.Name, depth: int) -> bool:
+        """Whether the model is fitted here, or trained by a compiled method of its own, or handed to a function of this file
+        that trains it, compiled."""
+        parent = self._walk.parents.get(mention)
+        if isinstance(parent, cst.Attribute):
+            call = self._walk.parents.get(parent)
+            if not isinstance(call, cst.Call) or call.func is not parent:
+                return False
+            return parent.attr.value in _TRAINS or any(map(self._updates_compiled, self._calls.targets(call)))
+        for function, name in self._handed_to(mention, parent):
+            if self._updates_compiled(function):
+                return True
+            if depth < _DEEPEST and any(
+                self._trains(node, depth + 1) for node in self._reads(function, name)
+            ):
+                return True
+        return False
+
+    def _updates_compiled(self, function: Function) -> bool:
+        """Whether a function is compiled and changes a model's variables."""
+        return self._compiled.state(function) == "compiled" and any(map(_updates, function.calls))
+
+    @remembered
+    def _may_keep(self, mention: cst.Name, depth: int) -> bool:
+        """Whether the model may outlive its iteration: kept, given back or handed to something unknown."""
+        parent = self._walk.parents.get(mention)
+        if isinstance(parent, cst.Attribute | cst.Call):
+            return False
+        if not isinstance(parent, cst.Arg) or depth > _DEEPEST:
+            return True
+        call = self._walk.parents.get(parent)
+        if isinstance(call, cst.Call) and self._infer.names.qualified(call.func).startswith("keras.utils."):
+            return False
+        handed = list(self._handed_to(mention, parent))
+        return not handed or any(
+            self._may_keep(node, depth + 1)
+            for function, name in handed
+            for node in self._reads(function, name)
+        )
+
+    def _handed_to(self, mention: cst.Name, arg: cst.CSTNode | None) -> Iterator[tuple[Function, str]]:
+        """The functions of this file that are given the model, and the parameters that get it."""
+        call = self._walk.parents.get(arg) if isinstance(arg, cst.Arg) else None
+        if not isinstance(call, cst.Call) or not isinstance(arg, cst.Arg) or arg.star:
+            return
+        for function in self._calls.targets(call):
+            if arg.keyword is not None:
+                yield function, arg.keyword.value
+                continue
+            position = call.args.index(arg)
+            if position < len(function.places):
+                yield function, function.places[position]
+
+    def _reads(self, function: Function, name: str) -> list[cst.Name]:
+        bound = {binding.node for binding in function.scope.bindings.get(name, ())}
+        mentions = self._infer.names.mentions(name, function.scope) if bound else []
+        return [node for node in mentions if node not in bound]
+
+
+def _updates(call: cst.Call) -> bool:
+    return callee_name(call) in _UPDATES

@@ -1,0 +1,109 @@
+"""Functions given to `Dataset.map` that draw random numbers, so that an element comes out differently each time."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from tflint_perf.analysis.apis.randomness import changes_by_itself, is_random_op
+from tflint_perf.analysis.python.scopes import Function
+from tflint_perf.analysis.python.syntax import argument, calls_below, is_name, keyword_argument
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.values import Stage
+
+_HOST_CALLS = frozenset({"tf.py_function", "tf.numpy_function", "tf.py_func"})
+_RANDOM_LAYER = re.compile(
+    r"^keras\.layers\.(experimental\.preprocessing\.)?(Random[A-Z]|Rand|MixUp|CutMix|AugMix)"
+)
+_SEQUENTIAL = frozenset({"keras.Sequential", "keras.models.Sequential"})
+# Clocks, seeds, and objects that draw only when they are asked to.
+_IS_NO_DRAW = re.compile(r"^(time|datetime)\.|seed$|generator$|\.[A-Z]\w*$")
+
+
+class Augmentations:
+    """Answers whether a `map` surely draws."""
+
+    needs = ("infer", "calls")
+    same_for_all_callers = True
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._parents = infer.walk.parents
+
+    def draws(self, stage: Stage) -> bool:
+        """Whether the function of a `map` draws random numbers whenever it is called, whatever it is given."""
+        given = argument(stage.call, 0, "map_func") if stage.name == "map" else None
+        if given is None:
+            return False
+        if self._is_random_layer(given, called=None):
+            return True
+        function = self._infer.value(given).function
+        return function is not None and self._function_draws(function, set(), on_host=False)
+
+    def _function_draws(self, function: Function, seen: set[Function], *, on_host: bool) -> bool:
+        if function in seen:
+            return False
+        seen.add(function)
+        return any(
+            self._always_runs(call, function) and self._call_draws(call, seen, on_host=on_host)
+            for call in function.calls
+        )
+
+    def _call_draws(self, call: cst.Call, seen: set[Function], *, on_host: bool) -> bool:
+        name = self._infer.names.qualified(call.func)
+        if name in _HOST_CALLS:
+            given = argument(call, 0, "func")
+            function = self._infer.value(given).function if given is not None else None
+            return function is not None and self._function_draws(function, seen, on_host=True)
+        if name:
+            # In a traced function, NumPy draws once: when it is traced.
+            draws = changes_by_itself(name) if on_host else is_random_op(name)
+            return draws and _IS_NO_DRAW.search(name) is None
+        targets = self._calls.targets(call)
+        if any(self._function_draws(target, seen, on_host=on_host) for target in targets):
+            return True
+        return not targets and self._is_random_layer(call.func, called=call)
+
+    def _always_runs(self, node: cst.CSTNode, function: Function) -> bool:
+        """Whether a part of a function runs on each call, behind no condition and in no function defined in it."""
+        child, current = node, self._parents.get(node)
+        while current is not None and current is not function.node:
+            match current:
+                case cst.If() | cst.IfExp() if child is not current.test:
+                    return False
+                case (
+                    cst.FunctionDef()
+                    | cst.Lambda()
+                    | cst.ExceptHandler()
+                    | cst.While()
+                    | cst.For()
+                    | cst.Match()
+                ):
+                    return False
+                case cst.BooleanOperation() if child is current.right:
+                    return False
+            child, current = current, self._parents.get(current)
+        return True
+
+    def _is_random_layer(self, node: cst.BaseExpression, called: cst.Call | None) -> bool:
+        """Whether an expression is a layer that augments at random, or a model of such layers told to."""
+        value = self._infer.value(node)
+        if value.kind not in ("layer", "model") or value.klass is not None:
+            return False
+        training = keyword_argument(called, "training") if called is not None else None
+        if value.kind == "layer":
+            return _RANDOM_LAYER.search(value.name) is not None and (
+                training is None or is_name(training, "True")
+            )
+        if not is_name(training, "True") or value.name not in _SEQUENTIAL or not isinstance(node, cst.Name):
+            return False
+        found = self._infer.bindings_reaching(node)
+        return found is not None and any(
+            _RANDOM_LAYER.search(self._infer.names.qualified(layer.func))
+            for binding in found[1]
+            if binding.value is not None
+            for layer in calls_below(binding.value)
+        )

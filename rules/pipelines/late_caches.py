@@ -1,0 +1,105 @@
+"""Caches that keep what was to be made anew, or that are never complete."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal
+
+import libcst as cst
+
+from tflint_perf.analysis.python.conditions import conditions
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    descendants,
+    has_stars,
+    integer,
+    is_name,
+    last_name,
+    same_code,
+)
+from tflint_perf.analysis.values.values import Pipeline
+from tflint_perf.records import dataclass
+
+from .augmentations import Augmentations
+
+if TYPE_CHECKING:
+    from tflint_perf.analysis.model import Model
+
+Why = Literal["random", "shuffle", "repeat", "endless"]
+
+# A shuffle in front of these is one of files, or a way to split a dataset: its order is to be kept, or does not matter.
+_SPLITS = frozenset({"take", "skip", "shard", "flat_map", "interleave", "unbatch", "take_while"})
+_EPOCHS = re.compile(r"(^|_)epochs?$", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class LateCache:
+    """`stages` go from the one that the cache should stand in front of to the cache."""
+
+    stages: Pipeline
+    why: Why
+
+
+class LateCaches:
+    """Answers what a `cache` stands behind but should stand in front of."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    def of(self, cache: cst.Call) -> LateCache | None:
+        """The nearest stage that `cache` stands behind wrongly, on one of the ways in which its dataset is built."""
+        ways = [way for way in self._model.pipelines.stages_before(cache) if way[-1].call is cache]
+        for way in ways:
+            for index in reversed(range(len(way) - 1)):
+                why = self._why(way, index)
+                if why is not None:
+                    return LateCache(way[index:], why)
+        return None
+
+    def _why(self, way: Pipeline, index: int) -> Why | None:
+        stage, cache = way[index], way[-1].call
+        if has_stars(stage.call) or self._excludes(stage.call, cache):
+            return None
+        if stage.name == "repeat" and index:
+            if any(behind.name in ("take", "take_while") for behind in way[index:]):
+                return None  # that ends it
+            given = argument(stage.call, 0, "count")
+            if given is None or is_name(given, "None") or integer(given) == -1:
+                return "endless"
+            several = (integer(given) or 0) > 1 or _EPOCHS.search(last_name(given)) is not None
+            return "repeat" if several and not cache.args else None
+        # What is written to a file once is meant to be kept.
+        if cache.args or self._model.successors.is_for_evaluation(cache):
+            return None
+        if stage.name == "map" and self._model.own(Augmentations).draws(stage):
+            return "random"
+        return "shuffle" if stage.name == "shuffle" and self._keeps_order(way, index) else None
+
+    def _excludes(self, one: cst.Call, other: cst.Call) -> bool:
+        """Whether conditions in front of two stages ask different things of one value: both may never hold."""
+        asked, also = (list(conditions(self._model.walk, call, exits=False)) for call in (one, other))
+        return any(
+            here is not there and _names_in(here) & _names_in(there) and not same_code(here, there)
+            for here in asked
+            for there in also
+            if here not in also and there not in asked
+        )
+
+    def _keeps_order(self, way: Pipeline, index: int) -> bool:
+        """Whether a shuffle gives another order in each epoch, which nothing behind the cache does again."""
+        stage = way[index]
+        again = argument(stage.call, 2, "reshuffle_each_iteration")
+        if again is not None and not is_name(again, "True"):
+            return False
+        names = {behind.name for behind in way[index + 1 :]}
+        later = {behind.name for behind in self._model.successors.behind(way[-1].call)}
+        return not names & _SPLITS and not later & {"shuffle", *_SPLITS}
+
+
+def _names_in(node: cst.CSTNode) -> set[str]:
+    """The names of what a condition asks: `cache` for `not self.cache`."""
+    parts = list(descendants(node))
+    bases = {part.value for part in parts if isinstance(part, cst.Attribute)}
+    return {
+        last_name(part) for part in parts if isinstance(part, cst.Name | cst.Attribute) and part not in bases
+    }

@@ -1,0 +1,133 @@
+"""TFP503 sequential-map."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import libcst as cst
+
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.pipelines.stateful import Nature
+from tflint_perf.analysis.python.syntax import argument, has_stars
+from tflint_perf.analysis.rewriting import Doubt
+from tflint_perf.edit import Editor
+from tflint_perf.edit.judged import judged
+from tflint_perf.rule import Claim, Repair, Report, Rule
+
+from .links import add_argument, autotune
+from .python_stages import PythonStages
+
+_WHY = {
+    "random": "{function} draws random numbers, so this `map` gets one element at a time",
+    "stateful": "{function} is stateful, so this `map` gets one element at a time",
+    "python": "{function} runs Python code, so this `map` gets one element at a time",
+    "hidden": "{function} is not in sight: unless it is stateless, this `map` gets one element at a time",
+    "stateless": "automatic parallelization is off for this pipeline, so this `map` gets one element at a time",
+}
+
+
+class SequentialMap(Rule):
+    """A `map` that works on one element at a time because TensorFlow may not run its function in parallel by itself.
+
+    ## What it does
+
+    Reports `Dataset.map` without `num_parallel_calls` where its function is stateful (it looks words up in a table,
+    runs a layer with variables, prints), draws random numbers, runs Python code (`tf.py_function`) to train on what that
+    gives, or is not in sight; and any `map` in a pipeline whose options switch automatic parallelization off.
+
+    ## Why is this bad?
+
+    TensorFlow gives a `map` as many threads as it can use, by itself, but only where its function is stateless. Any
+    other is called for one element after the other: on one core, however many there are. For a stateless function the
+    argument changes nothing: TensorFlow makes a parallel `map` of it either way.
+
+    ## Example
+
+    ```python
+    dataset = dataset.map(flip_at_random).batch(64)
+    ```
+
+    Use instead:
+
+    ```python
+    dataset = dataset.map(flip_at_random, num_parallel_calls=tf.data.AUTOTUNE).batch(64)
+    ```
+
+    ## What is left alone
+
+    Functions seen to be stateless, and those in sight that call what is not, unless automatic parallelization is off;
+    even then, arithmetic on whole batches, which is no work. Python code that makes records to be written. Of Python code,
+    only what waits for files, or works in NumPy and its like, runs in parallel. The fix is safe only for functions
+    that are known to do nothing but compute, on elements that nothing changes meanwhile: in parallel, random draws go to
+    other elements, and a variable is read before the step that changes it.
+
+    ## Sources
+
+    - TensorFlow guide, [Better performance with the tf.data API, *Parallelizing data
+      transformation*](https://www.tensorflow.org/guide/data_performance#parallelizing_data_transformation)
+    - TensorFlow API, [`tf.data.experimental.OptimizationOptions`,
+      *map_parallelization*](https://www.tensorflow.org/api_docs/python/tf/data/experimental/OptimizationOptions)
+    """
+
+    code = "TFP503"
+    name = "sequential-map"
+    triggers = (".map(",)
+    fixes = "both"
+    yields_to = ("TFP505",)
+    claim = Claim("time per sample", least=1.2)
+
+    def check(self, model: Model) -> Iterator[Report]:
+        for call in model.calls_named("map"):
+            given = argument(call, 0, "map_func")
+            if given is None or has_stars(call) or argument(call, 1, "num_parallel_calls") is not None:
+                continue
+            # What a function given to another stage builds is run in parallel by that stage.
+            if not model.pipelines.stages_before(call) or model.is_compiled(call):
+                continue
+            nature = model.statefulness.nature(given)
+            is_off = model.parallelism.is_off(call)
+            if (
+                (nature == "python" and not model.own(PythonStages).is_for_steps(call))
+                or (nature in ("stateless", "shaping", "open") and not is_off)
+                or _only_computes(model, call, given)
+            ):
+                continue
+            function = f"`{given.value}`" if isinstance(given, cst.Name) else "its function"
+            why = _WHY["stateless" if is_off else nature].format(function=function)
+            yield Report(
+                given,
+                f"{why}; add `num_parallel_calls=tf.data.AUTOTUNE`",
+                partial(_parallelize, call=call, given=given, nature=nature),
+            )
+
+
+def _only_computes(model: Model, call: cst.Call, given: cst.BaseExpression) -> bool:
+    """Whether a map gets whole batches and does no more than element-wise ops on them."""
+    ways = model.pipelines.stages_before(call)
+    return any(
+        model.batching.along(way[:-1]) == "batches" and model.pipelines.is_elementwise(given, way[:-1])
+        for way in ways
+    )
+
+
+def _parallelize(edit: Editor, call: cst.Call, given: cst.BaseExpression, nature: Nature) -> Repair:
+    autotuned, imports = autotune(edit, call)
+    added = f"num_parallel_calls={autotuned}"
+    return judged(
+        f"Add `{added}`",
+        [*imports, *add_argument(edit, call, added)],
+        _doubt(edit.model, call, given, nature),
+    )
+
+
+def _doubt(model: Model, call: cst.Call, given: cst.BaseExpression, nature: Nature) -> Doubt | None:
+    """What may change where the function runs for several elements at a time, ahead of the steps."""
+    if nature == "random":
+        return Doubt("which element gets which random numbers")
+    if "deterministic" in model.text:
+        return Doubt("the order of the elements")
+    before = call.func.value if isinstance(call.func, cst.Attribute) else call
+    return model.rewriting.doubt_of_mapping_ahead(given) or model.rewriting.doubt_of_reading_ahead(
+        model.value(before), call
+    )

@@ -1,0 +1,172 @@
+"""TFP504 sequential-read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import libcst as cst
+
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.pipelines.parallelism import READERS
+from tflint_perf.analysis.python.syntax import argument, descendants, has_stars, integer
+from tflint_perf.analysis.rewriting import Doubt
+from tflint_perf.edit import Editor
+from tflint_perf.edit.judged import judged
+from tflint_perf.rule import Claim, Repair, Report, Rule
+
+from .links import add_argument, autotune
+
+
+class SequentialRead(Rule):
+    """Files that a pipeline reads in one thread.
+
+    ## What it does
+
+    Reports `interleave` without `num_parallel_calls`, `TFRecordDataset` and `TextLineDataset` of several files
+    without `num_parallel_reads`, and `flat_map(tf.data.TFRecordDataset)` over the names of several files.
+
+    ## Why is this bad?
+
+    One thread waits for the disk or the network and, for compressed files, unpacks what it gets. Several threads wait
+    at the same time, and unpack on several cores. Where the files are in the system's memory already and not
+    compressed, there is nothing to wait for, and handing records from thread to thread may cost more than it saves.
+
+    ## Example
+
+    ```python
+    files = tf.data.Dataset.list_files("events-*.gz")
+    records = files.interleave(read_file, cycle_length=8)
+    ```
+
+    Use instead:
+
+    ```python
+    files = tf.data.Dataset.list_files("events-*.gz")
+    records = files.interleave(read_file, cycle_length=8, num_parallel_calls=tf.data.AUTOTUNE)
+    ```
+
+    ## What is left alone
+
+    One file; names of files that are not in sight; `cycle_length=1`; functions that read with Python code. The fix
+    keeps the order of the records for `interleave` with a `cycle_length` alone, and is safe there if no file is read,
+    which somebody may write meanwhile.
+
+    ## Sources
+
+    - TensorFlow guide, [Better performance with the tf.data API, *Parallelizing data
+      extraction*](https://www.tensorflow.org/guide/data_performance#parallelizing_data_extraction)
+    """
+
+    code = "TFP504"
+    name = "sequential-read"
+    triggers = ("interleave(", "TFRecordDataset", "TextLineDataset")
+    fixes = "both"
+    claim = Claim("time per sample", least=1.2)
+
+    def check(self, model: Model) -> Iterator[Report]:
+        yield from _interleaves(model)
+        yield from _readers(model)
+        yield from _flat_maps(model)
+
+
+def _interleaves(model: Model) -> Iterator[Report]:
+    for call in model.calls_named("interleave"):
+        given = argument(call, 0, "map_func")
+        if given is None or has_stars(call) or argument(call, 3, "num_parallel_calls") is not None:
+            continue
+        # One at a time on purpose.
+        if integer(argument(call, 1, "cycle_length")) == 1 or not model.pipelines.stages_before(call):
+            continue
+        if model.is_compiled(call) or _runs_python(model, given):
+            continue
+        yield Report(
+            _place(call, given),
+            "`interleave` reads its inputs in one thread; add `num_parallel_calls=tf.data.AUTOTUNE`",
+            partial(_add, call=call, keyword="num_parallel_calls", given=given),
+        )
+
+
+def _readers(model: Model) -> Iterator[Report]:
+    for call in model.calls_to(*READERS):
+        files = argument(call, 0, "filenames")
+        if files is None or has_stars(call) or argument(call, 3, "num_parallel_reads") is not None:
+            continue
+        if model.parallelism.are_several_files(files) and not model.is_compiled(call):
+            yield Report(
+                call,
+                "the files are read one after the other; add `num_parallel_reads=tf.data.AUTOTUNE`",
+                partial(_add, call=call, keyword="num_parallel_reads"),
+            )
+
+
+def _flat_maps(model: Model) -> Iterator[Report]:
+    for call in model.calls_named("flat_map"):
+        given = argument(call, 0, "map_func")
+        if given is None or len(call.args) != 1 or not isinstance(call.func, cst.Attribute):
+            continue
+        files = model.value(call.func.value)
+        if model.parallelism.reads_each_file(given) and model.parallelism.is_dataset_of_files(files):
+            yield Report(
+                _place(call, given),
+                "`flat_map` reads the files one after the other; use `interleave` with `num_parallel_calls`",
+                partial(_interleave, call=call),
+            )
+
+
+def _place(call: cst.Call, given: cst.BaseExpression) -> cst.CSTNode:
+    """What to point at: the call, or at the end of a chain its argument, since a chain begins lines above."""
+    begins_here = isinstance(call.func, cst.Attribute) and isinstance(call.func.value, cst.Name)
+    return call if begins_here else given
+
+
+def _runs_python(model: Model, given: cst.BaseExpression) -> bool:
+    """Whether each input is read by Python code, of which only one piece runs at a time."""
+    made = model.value(given).function
+    if made is not None and any(
+        isinstance(node, cst.Attribute) and node.attr.value == "from_generator"
+        for node in descendants(made.node)
+    ):
+        return True
+    return model.statefulness.nature(given) == "python"
+
+
+def _doubt(model: Model, call: cst.Call, given: cst.BaseExpression | None) -> Doubt | None:
+    """What may change where several inputs are read at a time.
+
+    Where no `cycle_length` is given, TensorFlow chooses one, in parallel another than in one thread.
+    """
+    if given is None or argument(call, 1, "cycle_length") is None or "deterministic" in model.text:
+        return Doubt("the order of the elements")
+    if model.statefulness.nature(given) != "stateless" or _shuffles(model, given):
+        return Doubt("the elements, if they depend on what else is read")
+    before = call.func.value if isinstance(call.func, cst.Attribute) else call
+    return model.rewriting.doubt_of_mapping_ahead(given) or model.rewriting.doubt_of_reading_ahead(
+        model.value(before), call
+    )
+
+
+def _shuffles(model: Model, given: cst.BaseExpression) -> bool:
+    function = model.value(given).function
+    return function is not None and any(
+        isinstance(node, cst.Attribute) and node.attr.value == "shuffle"
+        for node in descendants(function.node)
+    )
+
+
+def _add(edit: Editor, call: cst.Call, keyword: str, given: cst.BaseExpression | None = None) -> Repair:
+    autotuned, imports = autotune(edit, call)
+    added = f"{keyword}={autotuned}"
+    return judged(
+        f"Add `{added}`", [*imports, *add_argument(edit, call, added)], _doubt(edit.model, call, given)
+    )
+
+
+def _interleave(edit: Editor, call: cst.Call) -> Repair:
+    autotuned, imports = autotune(edit, call)
+    assert isinstance(call.func, cst.Attribute)
+    edits = [edit.replace(call.func.attr, "interleave")]
+    edits += add_argument(edit, call, f"num_parallel_calls={autotuned}")
+    return Repair(
+        "Interleave the files", [*imports, *edits], safe=False, may_change="the order of the elements"
+    )

@@ -1,0 +1,128 @@
+"""TFP505 map-before-batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import libcst as cst
+
+from tflint_perf.analysis.apis.dataset_apis import NEUTRAL
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.syntax import argument
+from tflint_perf.analysis.values.values import Pipeline, Stage
+from tflint_perf.edit import Editor
+from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
+
+from .chains import move_behind
+
+
+class MapBeforeBatch(Rule):
+    """An element-wise `map` that runs on one element at a time, in front of `batch`.
+
+    ## What it does
+
+    Reports `map(f)` in front of `batch(n)`, with only `take`, `skip`, `shuffle`, `repeat`, `cache` and `prefetch`
+    between them, where `f` is made of element-wise ops: arithmetic with numbers, `tf.cast`, `tf.one_hot`, `tf.math.log`
+    and their kin. Those give the same on a batch.
+
+    ## Why is this bad?
+
+    Each call of a mapped function costs tens of microseconds, whatever it computes. In front of `batch` it is
+    called for each element; behind it, once a batch, and its ops work on the whole batch at a time.
+
+    ## Example
+
+    ```python
+    dataset = dataset.map(lambda x, y: (tf.cast(x, tf.float32) / 255.0, y)).batch(64)
+    ```
+
+    Use instead:
+
+    ```python
+    dataset = dataset.batch(64).map(lambda x, y: (tf.cast(x, tf.float32) / 255.0, y))
+    ```
+
+    ## What is left alone
+
+    Functions with anything that is not known to be element-wise: decoding, resizing, random ops, reductions,
+    reshaping, indexing, arithmetic between tensors that may differ in shape. Also `padded_batch` and its kin, and
+    a `map` that gets batches already.
+
+    ## Sources
+
+    - TensorFlow guide, [Better performance with the tf.data API, *Vectorizing
+      mapping*](https://www.tensorflow.org/guide/data_performance#vectorizing_mapping)
+    """
+
+    code = "TFP505"
+    name = "map-before-batch"
+    triggers = (".batch(",)
+    fixes = "unsafe"
+    claim = Claim("time per sample", least=2.0)
+
+    def check(self, model: Model) -> Iterator[Report]:
+        seen: set[cst.Call] = set()
+        for batch in model.calls_named("batch"):
+            pipelines = model.pipelines.stages_before(batch)
+            for found in _elementwise_maps(model, pipelines, batch):
+                call = found[0].call
+                function = argument(call, 0, "map_func")
+                if call in seen or function is None:
+                    continue
+                seen.add(call)
+                named = isinstance(function, cst.Name | cst.Attribute)
+                name = f"`{model.module.code_for_node(function)}`" if named else "this function"
+                yield Report(
+                    function,
+                    f"{name} is called for each element but gives the same on a batch; move the `map` behind `batch`",
+                    partial(_move, stages=found),
+                )
+
+
+def _elementwise_maps(model: Model, pipelines: list[Pipeline], batch: cst.Call) -> Iterator[Pipeline]:
+    """The element-wise maps in front of `batch`, each with the stages from it to the `batch`.
+
+    A map that only one of several ways leads through has to be in front of `batch` on each of them.
+    """
+    ways = [way for pipeline in pipelines if pipeline[-1].call is batch for way in _ways(model, pipeline)]
+    for way in ways:
+        through = [p for p in pipelines if any(stage.call is way[0].call for stage in p)]
+        if len(through) == sum(other[0].call is way[0].call for other in ways):
+            yield way
+
+
+def _ways(model: Model, pipeline: Pipeline) -> Iterator[Pipeline]:
+    for index in range(len(pipeline) - 2, -1, -1):
+        stage = pipeline[index]
+        if stage.name == "map" and _gives_the_same_on_a_batch(model, stage, pipeline[:index]):
+            yield pipeline[index:]
+        elif stage.name not in NEUTRAL:
+            return
+
+
+def _gives_the_same_on_a_batch(model: Model, stage: Stage, before: Pipeline) -> bool:
+    given = argument(stage.call, 0, "map_func")
+    return (
+        given is not None
+        and model.pipelines.is_elementwise(given, before)
+        and model.batching.along(before) != "batches"
+    )
+
+
+def _move(edit: Editor, stages: Pipeline) -> Repair | Refusal:
+    mapped, *between, batch = stages
+    for stage in between:
+        if stage.name == "map":
+            return Refusal("the `map` behind it moves first", argument(stage.call, 0, "map_func"))
+    if len(list(edit.model.pipelines.goes_on(mapped.call))) > 1:
+        return Refusal("the mapped dataset goes on in several ways")
+    edits = move_behind(edit, mapped.call, batch.call)
+    if isinstance(edits, Refusal):
+        return edits
+    return Repair(
+        "Move the `map` behind `batch`",
+        edits,
+        safe=False,
+        may_change="rounding, and what fails on the last batch",
+    )

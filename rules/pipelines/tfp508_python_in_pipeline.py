@@ -1,0 +1,87 @@
+"""TFP508 python-in-pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tflint_perf.analysis.model import Model
+from tflint_perf.rule import Claim, Report, Rule
+
+from .python_stages import PythonStage, PythonStages
+
+# So many ops are named in a message; a person finds the others.
+_SHOWN = 3
+
+
+class PythonInPipeline(Rule):
+    """Python code in an input pipeline.
+
+    ## What it does
+
+    Reports `tf.py_function` and `tf.numpy_function` in functions given to `Dataset.map`, and `from_generator`, in
+    pipelines that are trained on, but for Python code that reads what TensorFlow can't. Where all that the code does has
+    an op (NumPy, arithmetic, reading of images, numbers for words), the ops are named.
+
+    ## Why is this bad?
+
+    Python runs one thread at a time: however parallel the `map`, the elements are worked on one after the other, and
+    the training loop, which is Python too, waits for the same lock. Each call copies its tensors to Python and
+    back, and nothing of it can be saved with the model or run on another machine.
+
+    ## Example
+
+    ```python
+    def standardize(image):
+        return (image - np.mean(image)) / np.std(image)
+
+
+    dataset = dataset.map(lambda image: tf.numpy_function(standardize, [image], tf.float32))
+    ```
+
+    Use instead:
+
+    ```python
+    def standardize(image):
+        return (image - tf.reduce_mean(image)) / tf.math.reduce_std(image)
+
+
+    dataset = dataset.map(standardize, num_parallel_calls=tf.data.AUTOTUNE)
+    ```
+
+    ## What is left alone
+
+    Functions that are not in sight, and those that read what TensorFlow can't: files of other formats than text, JPEG, PNG,
+    BMP and GIF, environments, data bases, what a library or a method reads by its name; in a file that speaks of HDF5 or
+    memory maps, all data whose origin is not in sight. Pipelines that are only evaluated on.
+
+    ## Sources
+
+    - TensorFlow API, [`tf.numpy_function`](https://www.tensorflow.org/api_docs/python/tf/numpy_function),
+      [`tf.data.Dataset.from_generator`](https://www.tensorflow.org/api_docs/python/tf/data/Dataset#from_generator)
+    - TensorFlow guide, [tf.data: *Applying arbitrary Python
+      logic*](https://www.tensorflow.org/guide/data#applying_arbitrary_python_logic)
+    """
+
+    code = "TFP508"
+    name = "python-in-pipeline"
+    triggers = ("py_function", "numpy_function", "py_func(", "from_generator")
+    needs = ("ataset",)
+    claim = Claim("time per sample", least=2.0)
+
+    def check(self, model: Model) -> Iterator[Report]:
+        for stage in model.own(PythonStages).trained_on():
+            yield Report(stage.node, _message(model, stage), as_measured=stage.ops is not None)
+
+
+def _message(model: Model, stage: PythonStage) -> str:
+    shown = [f"`{op}`" for op in (stage.ops or ())[:_SHOWN]]
+    remedy = f"use {', '.join(shown)}" if shown else "TensorFlow's ops can do what it does"
+    if stage.ops is None:
+        remedy = "leave to it what TensorFlow has no op for, or do it once, before training"
+    if stage.node is stage.call:
+        return f"`from_generator` runs Python for each element, one after the other; {remedy}"
+    assert isinstance(stage.node, cst.Call)
+    called = model.module.code_for_node(stage.node.func)
+    return f"`{called}` runs Python for each element, one after the other; {remedy}"

@@ -1,0 +1,114 @@
+"""TFP509 shuffle-after-decode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from tflint_perf.analysis.apis.dataset_apis import NEUTRAL
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.pipelines.late_shuffles import BATCHES, LateShuffle
+from tflint_perf.edit import Editor
+from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
+
+from .chains import move_behind, move_in_front
+
+# These give the same wherever the shuffle stands.
+_INDIFFERENT = frozenset({"map", "batch", "padded_batch", "prefetch", "with_options"})
+
+
+class ShuffleAfterDecode(Rule):
+    """A `shuffle` whose buffer holds decoded images, floats made of bytes, or whole batches.
+
+    ## What it does
+
+    Reports `shuffle` behind a `map` that reads and decodes files, decodes images or makes floats of bytes, behind a
+    generator of images, and behind `batch`.
+
+    ## Why is this bad?
+
+    The buffer of `shuffle` is filled before the first element comes out: everything that goes into it is worked out
+    first and kept in memory. A file name takes some dozens of bytes, the decoded image a thousand times as much; an
+    image in floats takes four times as much as in bytes. In front of the `map`, the same `shuffle` holds what is
+    small, and the first batch is there at once.
+
+    Behind `batch`, the buffer holds as many batches as it would samples, and only the order of the batches
+    changes: the samples in one stay together in all epochs.
+
+    ## Example
+
+    ```python
+    dataset = tf.data.Dataset.list_files("images/*.jpg").map(decode_image).shuffle(10_000).batch(64)
+    ```
+
+    Use instead:
+
+    ```python
+    dataset = tf.data.Dataset.list_files("images/*.jpg").shuffle(10_000).map(decode_image).batch(64)
+    ```
+
+    ## What is left alone
+
+    A `map` that keeps the size of elements or makes them smaller (images decoded from bytes and cut to less than 128
+    pixels, or 96 in floats, features, statistics), and one that is not all in sight. A `shuffle` of samples behind
+    `cache()`: what it holds is in memory already. One behind a `batch` that makes sequences, which are batched again
+    later.
+
+    ## Sources
+
+    - TensorFlow guide, [Better performance with the tf.data API, *Reducing memory
+      footprint*](https://www.tensorflow.org/guide/data_performance#reducing_memory_footprint)
+    - TensorFlow API, [`tf.data.Dataset.shuffle`](https://www.tensorflow.org/api_docs/python/tf/data/Dataset#shuffle)
+    """
+
+    code = "TFP509"
+    name = "shuffle-after-decode"
+    triggers = (".shuffle(",)
+    needs = (".map(", "batch", "from_directory", "from_generator")
+    fixes = "unsafe"
+    claim = Claim("host memory", least=2.0)
+
+    def check(self, model: Model) -> Iterator[Report]:
+        for shuffle in model.calls_named("shuffle"):
+            late = model.late_shuffles.of(shuffle)
+            if late is not None:
+                yield Report(shuffle, _message(late), partial(_shuffle_first, late))
+
+
+def _message(late: LateShuffle) -> str:
+    first = late.stages[0]
+    if late.how == BATCHES:
+        return "`shuffle` behind `batch` holds whole batches and leaves the samples in them together; shuffle first"
+    if first.origin is not None:
+        return f"the dataset comes from where a `map` {late.how}, and the buffer of `shuffle` holds what comes of it; shuffle there"
+    if first.name == "from_generator":
+        return (
+            f"the generator {late.how}, and the buffer of `shuffle` holds them; shuffle what it reads them by"
+        )
+    return f"the `map` in front of `shuffle` {late.how}, and the buffer holds what comes of it; shuffle first"
+
+
+def _shuffle_first(late: LateShuffle, edit: Editor) -> Repair | Refusal:
+    large, *between, shuffle = late.stages
+    if large.origin is not None:
+        return Refusal("another file makes it like this")
+    if large.name not in ("map", "batch", "padded_batch"):
+        return Refusal("it comes like this from the source", large.call)
+    for stage in late.stages[:-1]:
+        if len(edit.model.successors.directly_behind(stage.call)) > 1:
+            return Refusal(f"what `{stage.name}` gives goes on in several ways", stage.call)
+    names = {stage.name for stage in between}
+    if names <= _INDIFFERENT:
+        edits = move_in_front(edit, shuffle.call, large.call)
+        moved = f"Move the `shuffle` in front of `{large.name}`"
+    elif names <= NEUTRAL - {"cache"}:
+        edits = move_behind(edit, large.call, shuffle.call)
+        moved = f"Move the `{large.name}` behind `shuffle`"
+    else:
+        other = next(stage for stage in between if stage.name not in _INDIFFERENT)
+        return Refusal(f"`{other.name}` stands between them", other.call)
+    return (
+        edits
+        if isinstance(edits, Refusal)
+        else Repair(moved, edits, safe=False, may_change="the order of the elements")
+    )

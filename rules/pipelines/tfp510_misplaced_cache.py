@@ -1,0 +1,103 @@
+"""TFP510 misplaced-cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from tflint_perf.analysis.apis.dataset_apis import BATCHING
+from tflint_perf.analysis.model import Model
+from tflint_perf.edit import Editor
+from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
+
+from .augmentations import Augmentations
+from .chains import move_in_front
+from .late_caches import LateCache, LateCaches
+
+# Where only these lie between, a cache in front of them keeps as much of the work.
+_CHEAP = frozenset((*BATCHING, "shuffle", "repeat", "prefetch", "cache"))
+_MESSAGES = {
+    "random": "`cache` keeps what the random `map` in front of it draws in the first epoch, for all epochs; "
+    "cache before it",
+    "shuffle": "`cache` keeps the order that `shuffle` gives in the first epoch, for all epochs; cache before it",
+    "endless": "`cache` behind an endless `repeat` grows with each step and is never read; cache before it",
+    "repeat": "`cache` behind `repeat` keeps each element as often as it is repeated; cache before it",
+}
+
+
+class MisplacedCache(Rule):
+    """A `cache()` behind a `repeat`, a `shuffle` or a random `map`.
+
+    ## What it does
+
+    Reports `cache` behind `repeat`, behind a `shuffle` that nothing behind the cache does again, and behind a `map`
+    whose function draws random numbers.
+
+    ## Why is this bad?
+
+    A cache is read once it is complete: when all its input has gone by. An endless `repeat` has no end, so that the
+    work in front of it is done again in every epoch, and every element of every epoch is kept in memory as well.
+    Behind `repeat(n)`, the cache holds each element n times.
+
+    Behind a random augmentation or a `shuffle`, the cache does save work, and keeps what must not be kept: all
+    epochs see the same crops and flips, in the same order. Where the stages are cheap, such a cache is quicker than
+    one in the right place; what it costs is the augmentation.
+
+    ## Example
+
+    ```python
+    dataset = dataset.map(decode).repeat().cache().shuffle(10_000).batch(64)
+    ```
+
+    Use instead:
+
+    ```python
+    dataset = dataset.map(decode).cache().repeat().shuffle(10_000).batch(64)
+    ```
+
+    ## What is left alone
+
+    `cache(filename)` behind a shuffle or an augmentation: what is written to a file is meant to stay. A shuffle with
+    `reshuffle_each_iteration=False`, one in front of `take` and `skip`, of file names that are read by `interleave`, or
+    that another one follows. Random ops behind a condition, functions that are not in sight, and datasets that are
+    only evaluated on.
+
+    ## Sources
+
+    - TensorFlow guide, [Better performance with the tf.data API,
+      *Caching*](https://www.tensorflow.org/guide/data_performance#caching)
+    - TensorFlow API, [`tf.data.Dataset.cache`](https://www.tensorflow.org/api_docs/python/tf/data/Dataset#cache)
+    """
+
+    code = "TFP510"
+    name = "misplaced-cache"
+    triggers = (".cache(",)
+    needs = (".repeat(", ".shuffle(", "andom", ".map(")
+    fixes = "unsafe"
+    claim = Claim("step time", least=2.0)
+
+    def check(self, model: Model) -> Iterator[Report]:
+        for cache in model.calls_named("cache"):
+            late = model.own(LateCaches).of(cache)
+            if late is not None:
+                yield Report(cache, _MESSAGES[late.why], partial(_cache_first, late))
+
+
+def _cache_first(late: LateCache, edit: Editor) -> Repair | Refusal:
+    model = edit.model
+    first, *between, cache = late.stages
+    for stage in late.stages[:-1]:
+        if len(model.successors.directly_behind(stage.call)) > 1:
+            return Refusal(f"what `{stage.name}` gives goes on in several ways", stage.call)
+    for stage in between:
+        if stage.name not in _CHEAP and not model.own(Augmentations).draws(stage):
+            return Refusal(f"the cache would not keep what `{stage.name}` does", stage.call)
+    edits = move_in_front(edit, cache.call, first.call)
+    if isinstance(edits, Refusal):
+        return edits
+    return Repair(
+        f"Move the `cache` in front of `{first.name}`",
+        edits,
+        safe=False,
+        may_change="which elements an epoch gets",
+    )

@@ -1,0 +1,98 @@
+"""TFP603 unguarded-logging."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from functools import partial
+
+import libcst as cst
+
+from tflint_perf.analysis.model import Model
+from tflint_perf.edit import Editor
+from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
+
+from .every import every
+from .writes import Writes
+
+# As often as is usual, and so seldom that the cost is lost in the noise.
+_STEPS = 100
+_DOES = {
+    "summary": "brings a whole tensor to the host and works on it there, on each step",
+    "weights": "writes all weights to disk on each step",
+    "flush": "waits for the disk on each step",
+}
+
+
+class UnguardedLogging(Rule):
+    """Histograms, images, weights or checkpoints written on each training step.
+
+    ## What it does
+
+    Reports `tf.summary.histogram` and `tf.summary.image`, a model's `save` and `save_weights`, a checkpoint's `save`
+    and a summary writer's `flush` that run per step.
+
+    ## Why is this bad?
+
+    What is written must first be on the host, so the device is waited for. Then a histogram is sorted into buckets, an
+    image encoded, a checkpoint put on disk, while the next step could run. Nobody looks at that many of them.
+
+    ## Example
+
+    ```python
+    for step, (images, labels) in enumerate(dataset):
+        loss = train_step(images, labels)
+        tf.summary.histogram("weights", model.weights[0], step=step)
+    ```
+
+    Use instead:
+
+    ```python
+    for step, (images, labels) in enumerate(dataset):
+        loss = train_step(images, labels)
+        if step % 100 == 0:
+            tf.summary.histogram("weights", model.weights[0], step=step)
+    ```
+
+    ## What is left alone
+
+    Scalars, what is behind `if step % n` or any other condition, once an epoch, pictures of several items that each have
+    a name of their own, and TensorFlow 1 graph code. The fix needs a counter of steps in reach: that of the loop, or one
+    that it counts up.
+
+    ## Sources
+
+    - TensorFlow guide, [Training
+      checkpoints](https://www.tensorflow.org/guide/checkpoint)
+    - TensorFlow documentation, [`tf.summary.record_if`](https://www.tensorflow.org/api_docs/python/tf/summary/record_if)
+    """
+
+    code = "TFP603"
+    name = "unguarded-logging"
+    triggers = ("histogram(", "image(", "save(", "save_weights(", "flush(")
+    fixes = "unsafe"
+    claim = Claim("step time", least=1.5)
+
+    def check(self, model: Model) -> Iterator[Report]:
+        if model.programs.is_graph_code():
+            return
+        written = [write for write in model.own(Writes).all() if model.own(Writes).runs_each_step(write.call)]
+        calls = {write.call for write in written}
+        for write in written:
+            yield Report(
+                write.call,
+                f"`{model.module.code_for_node(write.call.func)}` {_DOES[write.kind]}; "
+                f"do so every {_STEPS} steps or once an epoch",
+                partial(_guard, call=write.call, calls=calls),
+            )
+
+
+def _guard(edit: Editor, call: cst.Call, calls: Collection[cst.Call]) -> Repair | Refusal:
+    statement = edit.model.statement_of(call)
+    if not isinstance(statement, cst.Expr) or statement.value is not call:
+        return Refusal("something is made of its result", statement)
+    edits = every(edit, statement, lambda node: isinstance(node, cst.Expr) and node.value in calls, _STEPS)
+    if isinstance(edits, Refusal):
+        return edits
+    return Repair(
+        f"Write every {_STEPS} steps", edits, safe=False, may_change="what is written: one step in a hundred"
+    )

@@ -1,0 +1,135 @@
+"""TFP605 double-precision."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import partial
+
+import libcst as cst
+
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.syntax import argument, string
+from tflint_perf.edit import Editor
+from tflint_perf.rule import Claim, Repair, Report, Rule
+
+from .doubles import DoubleFeed, Doubles
+
+_POLICIES = (
+    "keras.backend.set_floatx",
+    "keras.config.set_floatx",
+    "keras.config.set_dtype_policy",
+    "keras.mixed_precision.set_global_policy",
+    "keras.mixed_precision.set_dtype_policy",
+)
+# It has to have something to suppress.
+_SUPPRESSION = re.compile(r"#\s*(noqa\b|tflint-perf\s*:)", re.IGNORECASE)
+
+
+class DoublePrecision(Rule):
+    """Training in double precision, or of a float32 model on float64 arrays.
+
+    ## What it does
+
+    Reports `set_floatx("float64")` and policies of that type, and NumPy arrays in float64 that were made so by default
+    (random numbers, `np.zeros`, 8-bit images divided by 255) and feed a Keras model in float32 batch by batch.
+
+    ## Why is this bad?
+
+    What decides is where the double precision is. When the model *computes* in float64, a step that consists of matrix
+    products or convolutions takes two to eight times as long on a CPU, more on most GPUs; one so small that Python takes
+    most of its time stays the same.
+
+    When only the *arrays* are in float64, Keras casts each batch to float32 at the model's first layer, and the step is
+    the same from there on. The arrays take twice the memory, and twice the time to be copied into batches: up to twice
+    the step where that is most of it (large images, a light model), nothing at all where the model's own work is.
+
+    ## Example
+
+    ```python
+    images = np.random.default_rng(1).normal(size=(256, 128, 128, 3))
+    dataset = tf.data.Dataset.from_tensor_slices((images, labels)).batch(64)
+    ```
+
+    Use instead:
+
+    ```python
+    images = np.random.default_rng(1).normal(size=(256, 128, 128, 3)).astype("float32")
+    dataset = tf.data.Dataset.from_tensor_slices((images, labels)).batch(64)
+    ```
+
+    ## What is left alone
+
+    A line with a comment, which may say why; arrays that are given to `fit`, which casts them once, or that a `map` of
+    the pipeline may cast; arrays of unknown type; files that speak of float64 elsewhere. A policy has no fix.
+
+    ## Sources
+
+    - Keras API, [*Config utilities*: `set_floatx`](https://keras.io/api/utils/config_utils/)
+    - NumPy reference, [*Data types*](https://numpy.org/doc/stable/user/basics.types.html)
+    """
+
+    code = "TFP605"
+    name = "double-precision"
+    triggers = ("set_floatx", "set_dtype_policy", "set_global_policy", "from_tensor_slices", "_on_batch")
+    needs = ("float64", "numpy", "load_data(")
+    fixes = "unsafe"
+    claim = Claim("step time", least=1.3, steps=150)
+
+    def check(self, model: Model) -> Iterator[Report]:
+        for call in model.calls_to(*_POLICIES):
+            given = argument(call, 0) or (call.args[0].value if call.args else None)
+            if string(given) == "float64" and not _has_comment(model, call):
+                yield Report(
+                    call, "all layers compute in double precision; use float32, or say why in a comment"
+                )
+        for feed in model.own(Doubles).feeds():
+            if not _has_comment(model, feed.node) and not _has_comment(model, feed.made):
+                name = model.module.code_for_node(feed.node)
+                yield Report(
+                    feed.node,
+                    f"`{name}` is float64, and the model casts each batch of it; make it float32 where it is made",
+                    partial(_cast_once, feed),
+                )
+
+
+def _has_comment(model: Model, node: cst.CSTNode) -> bool:
+    """Whether a comment that may say why stands on the line of a statement, or directly above it."""
+    line = model.parent(model.statement_of(node))
+    if not isinstance(line, cst.SimpleStatementLine):
+        return False
+    above = line.leading_lines[-1].comment if line.leading_lines else None
+    return any(
+        comment is not None and not _SUPPRESSION.match(comment.value) and not _is_code(comment.value)
+        for comment in (line.trailing_whitespace.comment, above)
+    )
+
+
+def _is_code(comment: str) -> bool:
+    """Whether a comment is a statement that somebody switched off, and says nothing."""
+    try:
+        statements = ast.parse(comment.lstrip("# ")).body
+    except (SyntaxError, ValueError):
+        return False
+    return any(map(_does_something, statements))
+
+
+def _does_something(statement: ast.stmt) -> bool:
+    """Whether a statement is no sentence: `# Note: stability` and `# float64 (stability)` are Python, too."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute())):
+            return True
+    return isinstance(statement, ast.Assign | ast.Import | ast.ImportFrom)
+
+
+def _cast_once(feed: DoubleFeed, edit: Editor) -> Repair:
+    made, end = feed.made, edit.end(feed.made)
+    for _ in made.rpar:
+        end = edit.whole_text.index(")", end) + 1
+    cast = '.astype("float32")'
+    if made.lpar or isinstance(made, cst.Call | cst.Name | cst.Attribute | cst.Subscript):
+        edits = [edit.edit(end, end, cast)]
+    else:
+        edits = edit.wrap(made, "(", ")" + cast)
+    return Repair("Cast it to float32 once", edits, safe=False, may_change="rounding: 24 bits instead of 53")

@@ -1,0 +1,370 @@
+"""Objects that hold what a model learns or measures: where they are made, and whether they hold anything."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Literal
+
+import libcst as cst
+
+from tflint_perf.analysis.apis.keras_classes import COMPILED_METHODS
+from tflint_perf.analysis.execution.invariance import Invariance
+from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.execution.symbolic import Symbolic
+from tflint_perf.analysis.python.conditions import conditions
+from tflint_perf.analysis.python.scopes import Function, Loop
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    callee_name,
+    descendants,
+    last_name,
+    mentions,
+    target_names,
+)
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.made_kinds import Kind, MadeKinds
+from tflint_perf.records import dataclass
+
+Time = Literal["step", "epoch", "call", "traced"]
+
+_PER_EPOCH = frozenset({"variable", "layer", "optimizer"})
+# Functions that make the parts of something else, once for each of these.
+_MAKERS = frozenset({"__init__", "build", "__new__", "setup", "__post_init__", "from_config"})
+_LOSS = re.compile(r"loss|(^|_)(bce|mse|criterion)($|_)", re.I)
+_TRAINING = ("apply_gradients", "minimize", "fit", "train_on_batch")
+_TRAINED = frozenset({"trainable_variables", "trainable_weights", "variables", "weights"})
+# Callers of helpers are followed no further than this.
+_DEEPEST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An object that is made again and again: by which call, when, and whether it holds state, or makes variables."""
+
+    call: cst.Call
+    kind: Kind
+    name: str
+    time: Time
+    stateless: bool
+    makes_variables: bool
+
+
+class Making:
+    """Finds objects that are made on each step or epoch."""
+
+    needs = ("infer", "calls", "loops", "invariance", "symbolic")
+
+    def __init__(
+        self, infer: Inference, calls: CallGraph, loops: Loops, invariance: Invariance, symbolic: Symbolic
+    ) -> None:
+        self._infer = infer
+        self._kinds = MadeKinds(infer)
+        self._calls = calls
+        self._loops = loops
+        self._invariance = invariance
+        self._symbolic = symbolic
+        self._walk = infer.walk
+        self._builders: dict[Function, bool] = {}
+        self._of_loss: dict[Function, bool] = {}
+
+    def made_again(self) -> Iterator[Made]:
+        """Every object that is made per step, in compiled code that runs per step, or per epoch."""
+        for calls in list(self._walk.calls.values()):
+            for call in calls:
+                kind = self._kinds.kind(call)
+                if kind is None:
+                    continue
+                stateless = self._kinds.is_stateless(call, kind)
+                places = self._uses_of_factory(call, kind) if self._is_part(call) else [call]
+                times = [self._time(place, kind, stateless) for place in places]
+                time = times[0] if times and None not in times else None
+                if time is not None:
+                    has_variables = kind != "loss" and (kind != "layer" or self._kinds.has_weights(call))
+                    yield Made(call, kind, last_name(call.func), time, stateless, has_variables)
+
+    def _is_part(self, call: cst.Call) -> bool:
+        """Whether an object is made as a part of a model or of another object, or handed to `compile`."""
+        function = self._calls.function_at(call)
+        if function is not None and (function.name in _MAKERS or self._loops.training_loop(call) is None):
+            if self._builds(function) or self._is_returned(call, function):
+                return True
+        statement: cst.CSTNode = call
+        while statement not in self._walk.at:
+            statement = self._walk.parents[statement]
+            if isinstance(statement, cst.Call) and self._takes_parts(statement):
+                return True
+        names = {part.target.value for part in descendants(statement)
+                 if isinstance(part, cst.AssignTarget) and isinstance(part.target, cst.Name)}  # fmt: skip
+        return not names.isdisjoint(self._compiled_with)
+
+    @cached_property
+    def _compiled_with(self) -> frozenset[str]:
+        """The names that are handed to `compile`."""
+        return frozenset(
+            part.value
+            for compiling in self._walk.calls.get("compile", ())
+            for arg in compiling.args
+            for part in descendants(arg.value)
+            if isinstance(part, cst.Name)
+        )
+
+    def _is_returned(self, call: cst.Call, function: Function) -> bool:
+        """Whether a function makes an object for its callers, who may keep it."""
+        if call is function.node.body:
+            return True
+        parent = self._walk.parents.get(call)
+        if isinstance(parent, cst.Assign):
+            names = {name.value for target in parent.targets for name in target_names(target.target)}
+            return any(isinstance(r.value, cst.Name) and r.value.value in names for r in function.returns)
+        return isinstance(parent, cst.Return)
+
+    def _uses_of_factory(self, made: cst.Call, kind: Kind) -> list[cst.Call]:
+        """The calls of a function that does nothing but make a new loss or optimizer for its callers, where none keeps it."""
+        function = self._calls.function_at(made)
+        if kind not in ("loss", "optimizer") or not isinstance(self._walk.parents.get(made), cst.Return):
+            return []
+        if function is None or function.name in _MAKERS or self._builds(function):
+            return []
+        sites = self._calls.sites(function)
+        return sites if not any(map(self._is_part, sites)) else []
+
+    def _takes_parts(self, call: cst.Call) -> bool:
+        return callee_name(call) == "compile" or self._infer.value(call).kind in (
+            "model",
+            "layer",
+            "optimizer",
+        )
+
+    def _makes_model(self, calls: list[cst.Call]) -> bool:
+        """Whether some calls make a model: each is a new one, with parts of its own."""
+        return any(
+            self._infer.value(call).kind == "model" and self._infer.value(call.func).kind != "model"
+            for call in calls
+        )
+
+    def _builds(self, function: Function) -> bool:
+        """Whether a function makes a model or an object, or is called by such alone: what it makes are parts of that."""
+        known = self._builders.get(function)
+        if known is None:
+            self._builders[function] = False  # functions that call each other
+            sites = self._calls.sites(function)
+            known = self._builders[function] = (
+                function.name in _MAKERS
+                or self._makes_model(function.calls)
+                # What Keras calls runs in training, too, also where a method makes a model of it for a summary.
+                or (
+                    bool(sites)
+                    and not self._is_called_by_keras(function)
+                    and all(map(self._is_in_builder, sites))
+                )
+            )
+        return known
+
+    def _is_in_builder(self, site: cst.Call) -> bool:
+        function = self._calls.function_at(site)
+        return function is not None and self._loops.training_loop(site) is None and self._builds(function)
+
+    # When
+
+    def _time(self, call: cst.Call, kind: Kind, stateless: bool) -> Time | None:
+        function = self._calls.function_at(call)
+        run_by_keras = self._call_served_by(function, 0)
+        if run_by_keras is not None or self._is_compiled(call, kind, function):
+            run = run_by_keras or function
+            if kind == "layer" and stateless and self._is_called_eagerly(run):
+                return "step"
+            return None if self._is_only_tried(run) else "traced"
+        if (
+            kind == "loss"
+            and function is not None
+            and self._is_called_at_once(call)
+            and self._is_of_loss(function)
+        ):
+            return "call"
+        if function is not None and not self._symbolic.is_eager(function):
+            return None
+        loop = self._loops.training_loop(call)
+        if loop is not None and (
+            self._makes_model(loop.calls) or (kind == "layer" and self._is_trained_inside(call, loop))
+        ):
+            return None
+        if self._loops.is_per_step(call):
+            return "step"
+        if kind in _PER_EPOCH and loop is not None and self._is_epoch_loop(loop, call, kind):
+            return "epoch"
+        return None
+
+    def _is_trained_inside(self, call: cst.Call, loop: Loop) -> bool:
+        """Whether a loop in `loop` trains a layer that is made in that: each is a trial's own."""
+        statement = self._walk.parents.get(call)
+        if not isinstance(statement, cst.Assign):
+            return False
+        names = {name.value for target in statement.targets for name in target_names(target.target)}
+        return any(
+            isinstance(node, cst.Attribute)
+            and node.attr.value in _TRAINED
+            and isinstance(node.value, cst.Name)
+            and node.value.value in names
+            for inner in loop.inner
+            for node in descendants(inner.node)
+        )
+
+    def _is_called_at_once(self, made: cst.Call) -> bool:
+        """Whether the function that makes an object calls it: `BinaryCrossentropy()(y, p)`, also by a name."""
+        parent = self._walk.parents.get(made)
+        if isinstance(parent, cst.Call):
+            return parent.func is made
+        names = (
+            {name.value for target in parent.targets for name in target_names(target.target)}
+            if isinstance(parent, cst.Assign)
+            else set()
+        )
+        function = self._calls.function_at(made)
+        return any(
+            isinstance(call.func, cst.Name) and call.func.value in names
+            for call in (function.calls if function else ())
+        )
+
+    def _is_of_loss(self, function: Function) -> bool:
+        """Whether a function is, or is only called by, one that computes a loss, and whose callers are not in sight:
+        they call it on each step."""
+        owner = function.owner.name if function.owner is not None else ""
+        if not (_LOSS.search(function.name) or _LOSS.search(owner)):
+            return False
+        if self._calls.callers_outside(function) or function.name in _MAKERS or self._is_left_over(function):
+            return False
+        if function not in self._of_loss:
+            self._of_loss[function] = False  # functions that call each other
+            callers = [self._calls.function_at(site) for site in self._calls.sites(function)]
+            self._of_loss[function] = all(
+                caller is not None and self._is_of_loss(caller) for caller in callers
+            )
+        return self._of_loss[function]
+
+    @property
+    def _trains(self) -> bool:
+        return any(name in self._walk.calls for name in _TRAINING)
+
+    def _is_left_over(self, function: Function) -> bool:
+        """Whether a script that trains mentions a function of it nowhere: nobody calls that."""
+        return self._trains and function.owner is None and function.name not in self._walk.names
+
+    def _is_compiled(self, call: cst.Call, kind_made: Kind, function: Function | None) -> bool:
+        """Whether a call is compiled and runs more than once: reached per step, or Keras's to call. A compiled function
+        that makes a loss computes one, and that is done on each step."""
+        if function is None:
+            return False
+        if self._is_called_by_keras(function):
+            return self._symbolic.is_traced(function)
+        return self._symbolic.is_traced(function) and (
+            self._loops.is_function_per_step(function)
+            or (kind_made == "loss" and self._is_called_at_once(call) and self._loops.may_be_per_step(call))
+        )
+
+    def _is_called_by_keras(self, function: Function) -> bool:
+        owner = function.owner
+        kind = self._infer.classes.keras_kind(owner) if owner is not None else ""
+        return function.name in COMPILED_METHODS.get(kind, ())
+
+    def _call_served_by(self, function: Function | None, depth: int) -> Function | None:
+        """The `call` of a Keras class that a function is, or that alone runs it, itself or through others."""
+        if function is None or depth > _DEEPEST:
+            return None
+        if self._is_called_by_keras(function):
+            return function if function.name == "call" else None
+        sites = self._calls.sites(function)
+        if not sites or function.owner is None or self._calls.callers_outside(function):
+            return None
+        if any(any(conditions(self._walk, site)) for site in sites):
+            return None  # `if not self.built: self.make(x)`
+        served = [self._call_served_by(self._calls.function_at(site), depth + 1) for site in sites]
+        return served[0] if None not in served else None
+
+    def _is_only_tried(self, function: Function | None) -> bool:
+        """Whether a `call` is run by nothing but a script that does so once, and trains nothing."""
+        sites = self._calls.sites(function) if function is not None and function.name == "call" else []
+        if not sites or self._trains or any(map(self._loops.is_per_step, sites)):
+            return False
+        return not any(
+            self._calls.function_at(s) or any(conditions(self._walk, s, exits=False)) for s in sites
+        )
+
+    def _is_called_eagerly(self, function: Function | None) -> bool:
+        """Whether eager code runs, on each step, a `call` that Keras would trace."""
+        return function is not None and any(
+            (caller := self._calls.function_at(site)) is not None
+            and self._symbolic.is_eager(caller)
+            and self._loops.is_per_step(site)
+            for site in self._calls.sites(function)
+        )
+
+    def _kinds_inside(self, loop: Loop) -> set[str]:
+        """The kinds of the loops in a loop, or in the functions that it calls."""
+        inside = [*loop.inner]
+        for call in loop.calls:
+            inside += [inner for target in self._calls.targets(call) for inner in target.loops]
+        return {self._loops.kind(inner) for inner in inside}
+
+    def _is_epoch_loop(self, loop: Loop, call: cst.Call, kind: Kind) -> bool:
+        """Whether a loop runs epochs of one training, which make the same object each time."""
+        if self._loops.kind(loop) != "epoch" or self._kinds_inside(loop) - {"none"} != {"step"}:
+            return False
+        if kind == "variable" and holds_state(self._calls, self._walk.parents.get(call), loop):
+            return True  # which takes another value by `assign`
+        return self._invariance.change(call, loop) is None and not self._invariance.asks_the_host(call)
+
+
+# Variables that hold a program's state, rather than what it trains: they are written to by `assign`.
+
+
+_HELD_STATE_TRAINING = frozenset(
+    {"gradient", "jacobian", "watch", "apply_gradients", "minimize", "assign_sub", "assign_add"}
+)
+
+
+def holds_state(calls: CallGraph, statement: cst.CSTNode | None, loop: Loop) -> bool:
+    """Whether a loop assigns to the variable that a statement of it makes, here or in a function that it hands that to, and
+    nothing trains it."""
+    if not isinstance(statement, cst.Assign):
+        return False
+    names = {
+        name.value
+        for target in statement.targets
+        if isinstance(target.target, cst.Name)
+        for name in target_names(target.target)
+    }
+    inside = [part for part in descendants(loop.node) if isinstance(part, cst.Call)]
+    if any(callee_name(call) in _HELD_STATE_TRAINING and mentions(call, names) for call in inside):
+        return False
+    return any(
+        _assigns(call, names)
+        or any(
+            _assigns(inner, {parameter})
+            for function in calls.targets(call)
+            for parameter in _parameters_given(calls, call, names)
+            for inner in function.calls
+        )
+        for call in inside
+    )
+
+
+def _assigns(call: cst.Call, names: set[str]) -> bool:
+    """`state.assign(x)`, `state[0].assign(x)`."""
+    if callee_name(call) != "assign" or not isinstance(call.func, cst.Attribute):
+        return False
+    written = call.func.value
+    while isinstance(written, cst.Subscript):
+        written = written.value
+    return isinstance(written, cst.Name) and written.value in names
+
+
+def _parameters_given(calls: CallGraph, call: cst.Call, names: set[str]) -> Iterator[str]:
+    """The parameters of what a call runs that get one of some names."""
+    for function in calls.targets(call):
+        for at, name in enumerate(function.places):
+            given = argument(call, at, name)
+            if isinstance(given, cst.Name) and given.value in names:
+                yield name

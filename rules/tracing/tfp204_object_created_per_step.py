@@ -1,0 +1,158 @@
+"""TFP204 object-created-per-step."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import partial
+
+import libcst as cst
+
+from tflint_perf.analysis.execution.invariance import bound_names
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.rewriting import Doubt
+from tflint_perf.edit import Editor
+from tflint_perf.edit.hoist import hoist, hoist_expression
+from tflint_perf.edit.judged import judged
+from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
+
+from .making import Made, Making
+from .other_uses import OtherUses
+
+_WHAT = {
+    "variable": "a new `{name}` is made on each {time}; make it once and `assign` to it",
+    "layer": "a new `{name}` is made on each {time}, with new weights; make it once, above the loop",
+    "optimizer": "a new `{name}` is made on each {time}, and has forgotten the ones before; make it once, above the loop",
+    "metric": "a new `{name}` is made on each {time}; make it once, and call `reset_state()`",
+}
+_STATELESS = "a new `{name}` is made on each {time}; make it once, above the loop"
+_TRACED = (
+    "`{name}` is made in compiled code that runs on each step, where no variable can be; make it outside"
+)
+_IN_LOSS = "a new `{name}` is made on each call of `{function}`; make it once, outside"
+_TRACED_WHOLLY = "a new `{name}` is made whenever the compiled code is traced; make it once, outside"
+
+
+class ObjectCreatedPerStep(Rule):
+    """A variable, layer, optimizer, metric or loss object that is made anew on each training step.
+
+    ## What it does
+
+    Reports such objects where they are made per step, or in compiled code that runs per step. Of what is made once
+    an epoch, variables, layers and optimizers.
+
+    ## Why is this bad?
+
+    An optimizer's or layer's constructor makes variables, and names and registers each: that takes as long as a
+    small step. What the object before had learned is gone: momentum and moments, weights, counts. In compiled code
+    no variable can be made after the first call, and TensorFlow raises an error.
+
+    ## Example
+
+    ```python
+    for images, labels in dataset:
+        optimizer = tf.keras.optimizers.SGD(0.1)
+        loss, gradients = gradients_of(images, labels)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    ```
+
+    Use instead:
+
+    ```python
+    optimizer = tf.keras.optimizers.SGD(0.1)
+    for images, labels in dataset:
+        loss, gradients = gradients_of(images, labels)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    ```
+
+    ## What is left alone
+
+    What a first call makes and keeps (`if self.v is None:`), parts of a model or object that is itself made there,
+    what is given to `compile`, and, once an epoch, whatever depends on the epoch, but for variables to which the
+    epoch's steps assign: these can take another value. The fix is given where the object holds no state between
+    steps: losses, layers without weights, and `SGD` without momentum. A loss object, or a layer without weights, is made in
+    microseconds, in compiled code in each trace alone: the finding then gives no figure, and its fix saves no time. The fix
+    is safe for losses that are only called; layers and optimizers have names that are numbered as they are made.
+
+    ## Sources
+
+    - TensorFlow guide, [Better performance with tf.function](https://www.tensorflow.org/guide/function), "Creating
+      tf.Variables"
+    """
+
+    code = "TFP204"
+    name = "object-created-per-step"
+    triggers = ("Variable(", "Dense", "keras", "layers", "optimizers", "metrics", "losses")
+    needs = ("for ", "while ", "def ")
+    fixes = "both"
+    claim = Claim("step time", least=1.5)
+
+    def check(self, model: Model) -> Iterator[Report]:
+        if model.programs.is_graph_code():
+            return
+        for made in model.own(Making).made_again():
+            if model.once.runs_seldom(made.call) or model.guard_of(made.call) is not None:
+                continue
+            yield Report(
+                made.call,
+                _text(made).format(name=made.name, time=made.time, function=_function(model, made)),
+                partial(_make_once, made) if made.stateless and made.time in ("step", "epoch") else None,
+                as_measured=made.makes_variables,  # as the optimizer does that the experiment makes
+            )
+
+
+def _function(model: Model, made: Made) -> str:
+    function = model.function_at(made.call)
+    return function.name if function is not None else ""
+
+
+def _text(made: Made) -> str:
+    if made.time == "traced":
+        return _TRACED if made.makes_variables else _TRACED_WHOLLY
+    if made.time == "call":
+        return _IN_LOSS
+    return _STATELESS if made.stateless else _WHAT.get(made.kind, _STATELESS)
+
+
+def _make_once(made: Made, edit: Editor) -> Repair | Refusal:
+    model = edit.model
+    loop = model.loops.innermost_loop(made.call)
+    if loop is None:
+        return Refusal("it is made in a function that the loop calls", made.call)
+    statement = model.statement_of(made.call)
+    whole = isinstance(statement, cst.Assign | cst.AnnAssign) and statement.value is made.call
+    if whole:
+        other = model.own(OtherUses).of_optimizer(statement, loop) if made.kind == "optimizer" else None
+        moved = hoist(edit, statement) if other is None else Refusal(other.reason, other.node)
+    else:
+        moved = hoist_expression(edit, made.call, _name_for(made), loop)
+    if isinstance(moved, Refusal):
+        return moved
+    return judged("Make it once, above the loop", moved.edits, moved.doubt or _doubt(model, made, statement))
+
+
+def _doubt(model: Model, made: Made, statement: cst.CSTNode) -> Doubt | None:
+    """Why one object may not be the same as a new one each time: others hold it, or see how it is called."""
+    if made.kind != "loss":
+        return Doubt("names that are numbered, such as those of layers", made.call)
+    for node in model.walk.attributes.get("name", ()):
+        return Doubt("names that are numbered", node)
+    if getattr(statement, "value", None) is not made.call:
+        call = model.parent(made.call)
+        return (
+            None
+            if isinstance(call, cst.Call) and call.func is made.call
+            else Doubt("what else is done with it")
+        )
+    for name in bound_names(statement) or []:
+        for mention in model.names.mentions(name.value, model.names.home(name)):
+            call = model.parent(mention)
+            if mention is not name and not (isinstance(call, cst.Call) and call.func is mention):
+                return Doubt("what else is done with it", mention)
+    return None
+
+
+def _name_for(made: Made) -> str:
+    if made.kind == "loss":
+        return "loss_fn"
+    return "optimizer" if made.kind == "optimizer" else re.sub(r"(?<=[a-z])(?=[A-Z])", "_", made.name).lower()

@@ -1,0 +1,133 @@
+"""TFP206 varying-shape-argument."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import libcst as cst
+
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.scopes import Function
+from tflint_perf.analysis.python.syntax import is_name, keyword_argument
+from tflint_perf.edit import Edit, Editor
+from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
+
+from .varying import Retracing, Variation, Varying, serves_all_shapes
+
+_HOW = {
+    "padded": "is padded to the longest of each batch",
+    "grown": "has another length at each call",
+    "list": "is a list of another length at each call",
+    "sliced": "is cut at another place at each call",
+}
+
+
+class VaryingShapeArgument(Rule):
+    """A compiled function that gets tensors of another shape from step to step.
+
+    ## What it does
+
+    Reports arguments of a `tf.function` whose shape changes per step: batches of `padded_batch`, lists and arrays
+    that grow or are as long as an episode, slices up to a counter.
+
+    ## Why is this bad?
+
+    A `tf.function` is traced anew for each shape that it has not seen. A trace takes as long as hundreds of steps,
+    every one is kept, and the search for the right one gets longer with their number. With
+    `reduce_retracing=True`, the second trace leaves open what differs, and serves all shapes.
+
+    ## Example
+
+    ```python
+    @tf.function
+    def train_step(words, labels):
+        ...
+
+    for words, labels in dataset.padded_batch(64):
+        train_step(words, labels)
+    ```
+
+    Use instead:
+
+    ```python
+    @tf.function(reduce_retracing=True)
+    def train_step(words, labels):
+        ...
+
+    for words, labels in dataset.padded_batch(64):
+        train_step(words, labels)
+    ```
+
+    ## What is left alone
+
+    Fixed shapes, one short last batch, `padded_shapes` without `None`, functions with an `input_signature` or
+    `reduce_retracing`, and ragged tensors, whose lengths are no part of what is traced. The fix is refused for
+    Python lists, each length of which is a structure of its own; with `jit_compile=True`, since XLA compiles each
+    shape for itself; and where the function reads the static shape. It is unsafe, since Python code in the function sees None
+    where it saw a size.
+
+    ## Sources
+
+    - TensorFlow guide, [Better performance with tf.function](https://www.tensorflow.org/guide/function),
+      "Controlling retracing"
+    """
+
+    code = "TFP206"
+    name = "varying-shape-argument"
+    triggers = (".function", "@function", "function(", "function as", "defun")
+    needs = ("padded_batch", "append(", "concat", "stack(", "[:", ":]", " :")
+    fixes = "unsafe"
+    claim = Claim("traces", least=1.5, kind="growth", steps=120)
+
+    def check(self, model: Model) -> Iterator[Report]:
+        for call in model.compiled_calls:
+            if not model.is_eager(call) or model.guard_of(call) is not None or model.once.runs_seldom(call):
+                continue
+            function = model.value(call.func).function
+            makers = model.own(Retracing).makers(function)
+            if not makers or any(map(serves_all_shapes, makers)):
+                continue
+            for arg in call.args:
+                how = None if arg.star else model.own(Varying).variation(arg.value)
+                if how is not None and (model.is_per_step(call) or how in ("grown", "list")):
+                    yield Report(
+                        arg.value,
+                        f"`{model.module.code_for_node(arg.value)}` {_HOW[how]}, and each shape is traced anew; "
+                        + ("pass a tensor" if how == "list" else "set `reduce_retracing=True`"),
+                        partial(_reduce_retracing, makers=makers, function=function, how=how),
+                    )
+                    break
+
+
+def _reduce_retracing(
+    edit: Editor, makers: list[cst.BaseExpression], function: Function | None, how: Variation
+) -> Repair | Refusal:
+    if how == "list":
+        return Refusal("a list of another length is another structure")
+    if function is None or len(makers) != 1:
+        return Refusal("the function is made in several places")
+    (maker,) = makers
+    if isinstance(maker, cst.Call) and is_name(keyword_argument(maker, "jit_compile"), "True"):
+        return Refusal("XLA compiles each shape for itself", maker)
+    asks = edit.model.own(Retracing).shape_read(function)
+    if asks is not None:
+        return Refusal("it reads the static shape", asks)
+    if not isinstance(maker, cst.Call):
+        return _relaxed(edit.replace(maker, f"{edit.text(maker)}(reduce_retracing=True)"))
+    if not maker.args:
+        end = edit.end(maker) - 1
+        return _relaxed(edit.edit(end, end, "reduce_retracing=True"))
+    last = maker.args[-1].value
+    if last.lpar:
+        return Refusal("its last argument stands in parentheses", last)
+    return _relaxed(edit.edit(edit.end(last), edit.end(last), ", reduce_retracing=True"))
+
+
+def _relaxed(added: Edit) -> Repair:
+    return Repair(
+        "Reduce retracing",
+        [added],
+        safe=False,
+        may_change="what Python code in the function sees: sizes that vary become None",
+    )
