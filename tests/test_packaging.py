@@ -46,6 +46,7 @@ RULES_MAY_IMPORT = (
     "tflint_perf.rule",
     "tflint_perf.analysis",
     "tflint_perf.edit",
+    "tflint_perf.finding",
     "tflint_perf.records",
     "libcst",
 )
