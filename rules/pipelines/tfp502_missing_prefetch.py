@@ -74,7 +74,7 @@ class MissingPrefetch(Rule):
     def check(self, model: Model) -> Iterator[Report]:
         seen: set[cst.CSTNode] = set()
         # Who consumes what this file makes for others is asked only where the answer counts.
-        elsewhere = model.offered.consumptions(
+        elsewhere = model.exported_datasets.consumptions(
             lambda value: any(_end(ways[-1]) not in seen for ways in late_ways(model.infer, value, None))
         )
         here = ((each, model.names.scope_of(each.node)) for each in model.pipelines.consumptions())

@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.execution.symbolic import Symbolic
     from tflint_perf.analysis.execution.tapes import Tapes
     from tflint_perf.analysis.pipelines.batching import Batching
-    from tflint_perf.analysis.pipelines.dataset_parameters import Taken
+    from tflint_perf.analysis.pipelines.dataset_parameters import DatasetParameters
     from tflint_perf.analysis.pipelines.distributed import Distributed
     from tflint_perf.analysis.pipelines.draws import Draws
-    from tflint_perf.analysis.pipelines.exported_datasets import Offered
+    from tflint_perf.analysis.pipelines.exported_datasets import ExportedDatasets
     from tflint_perf.analysis.pipelines.graph_inputs import GraphInputs
     from tflint_perf.analysis.pipelines.growth import Growth
     from tflint_perf.analysis.pipelines.host_batches import HostBatches
@@ -135,11 +135,11 @@ class Parts:
     # Datasets that a strategy has distributed.
     distributed: Distributed = part("pipelines.distributed.Distributed", "infer", "calls")
     # Datasets that other files get.
-    offered: Offered = part("pipelines.exported_datasets.Offered")
+    exported_datasets: ExportedDatasets = part("pipelines.exported_datasets.ExportedDatasets")
     # What graphs and estimators take elements from.
     graph_inputs: GraphInputs = part("pipelines.graph_inputs.GraphInputs")
     # Parameters whose elements are taken into steps.
-    taken: Taken = part("pipelines.dataset_parameters.Taken")
+    dataset_parameters: DatasetParameters = part("pipelines.dataset_parameters.DatasetParameters")
     # Whether datasets come in batches.
     batching: Batching = part("pipelines.batching.Batching", "infer", "calls")
     # What functions given to pipelines keep between calls.

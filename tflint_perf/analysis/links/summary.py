@@ -302,7 +302,7 @@ def _part(model: Model, value: Value) -> Part:
 
 def _takes(model: Model, function: Function) -> tuple[Take, ...]:
     """The parameters of a function whose elements are taken into steps."""
-    return tuple(Take(name, at) for name, at in model.taken.by(function))
+    return tuple(Take(name, at) for name, at in model.dataset_parameters.by(function))
 
 
 def _calls(model: Model, function: Function) -> Iterator[str]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _ROUNDS = 4
 
 
-class Taken:
+class DatasetParameters:
     """Answers which parameters of a file's functions are iterated into a step or given to a Keras model."""
 
     def __init__(self, model: Model) -> None:

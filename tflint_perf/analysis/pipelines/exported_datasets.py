@@ -30,7 +30,7 @@ class Offer:
     value: Value
 
 
-class Offered:
+class ExportedDatasets:
     """Answers which of a file's datasets other files consume."""
 
     def __init__(self, model: Model) -> None:
