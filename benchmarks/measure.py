@@ -16,8 +16,8 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
+from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.config.settings import Settings
-from tflint_perf.lint.catalogue import catalogue
 
 
 def all_rules_on() -> Settings:

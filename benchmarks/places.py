@@ -28,10 +28,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from tflint_perf.catalogue.rules import catalogue
+from tflint_perf.config.files import find_files
 from tflint_perf.config.settings import Settings
-from tflint_perf.lint.catalogue import catalogue
 from tflint_perf.project.linting import FileResult, lint_files
-from tflint_perf.text.files import find_files
 
 LISTS = Path(__file__).with_name("places")
 KINDS = sorted(path.stem for path in LISTS.glob("*.tsv"))

@@ -43,7 +43,7 @@ STAGES = (
     ),
     ("screen", ("tflint_perf/lint/screen.py",)),
     ("source", ("tflint_perf/text/source.py", "tflint_perf/text/notebook.py")),
-    ("reading", ("/pathlib", "tflint_perf/text/files.py")),
+    ("reading", ("/pathlib", "tflint_perf/config/files.py")),
 )
 MODEL = "tflint_perf/analysis/"
 OTHER = "other"

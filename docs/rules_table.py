@@ -11,11 +11,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from tflint_perf.catalogue.cost import cost_of
+from tflint_perf.catalogue.evidence import all_evidence
+from tflint_perf.catalogue.rules import RuleInfo, catalogue
 from tflint_perf.cli.pages import status
 from tflint_perf.config.selection import default_rules
-from tflint_perf.lint.catalogue import RuleInfo, catalogue
-from tflint_perf.lint.cost import cost_of
-from tflint_perf.lint.evidence import all_evidence
 
 BETWEEN = re.compile(r"(?s)(<!-- rules -->\n).*?(<!-- end of rules -->)")
 _OWN = ("unused-suppression", "unknown-code-in-suppression")

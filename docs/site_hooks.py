@@ -13,7 +13,7 @@ from site_reference import commands_page, settings
 from site_rules import belief_charts, chart_style, groups, rules_pages
 from site_sources import as_on_site, readme_section, source_pages
 
-from tflint_perf.lint.evidence import all_evidence
+from tflint_perf.catalogue.evidence import all_evidence
 
 SETTINGS = "<!-- settings -->"
 BELIEFS = "beliefs.md"

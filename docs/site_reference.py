@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from click.testing import CliRunner
 
-from tflint_perf.cli.commands import COMMANDS, tflint_perf
+from tflint_perf.commands import COMMANDS, tflint_perf
 from tflint_perf.config.keys import KEYS, Key
 
 _WIDTH = 96

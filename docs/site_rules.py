@@ -12,11 +12,11 @@ from xml.etree.ElementTree import Element, tostring
 
 from rules_table import finds, measured
 
+from tflint_perf.catalogue.evidence import Evidence, read_evidence
+from tflint_perf.catalogue.measured import effect_of, runs_of
+from tflint_perf.catalogue.rules import RuleInfo, catalogue
 from tflint_perf.cli.pages import OnRecord, rule_markdown
 from tflint_perf.config.selection import default_rules
-from tflint_perf.lint.catalogue import RuleInfo, catalogue
-from tflint_perf.lint.evidence import Evidence, read_evidence
-from tflint_perf.lint.measured import effect_of, runs_of
 from tflint_perf.verify.beliefs import FOLDER, all_beliefs
 from tflint_perf.verify.chart import draw, draw_effect, heading_of
 from tflint_perf.verify.experiment import fixtures

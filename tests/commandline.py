@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tflint_perf.cli.commands import run
+from tflint_perf.commands import run
 
 # Two findings, TFP101 and TFP406, both with unsafe fixes; of the second, `SAFE` says that it is a safe one.
 SLOW = """\

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.commandline import SLOW, CommandLine
-from tflint_perf.lint import evidence
+from tflint_perf.catalogue import evidence
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -10,9 +10,9 @@ from textwrap import dedent
 
 import pytest
 
+from tflint_perf.catalogue.registry import all_rules
 from tflint_perf.config.settings import Settings
 from tflint_perf.lint.fix import fix_source
-from tflint_perf.lint.registry import all_rules
 from tflint_perf.text.source import Source
 
 HEAD = """\

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.verify.synthetic import document, not_measurable, result, run
-from tflint_perf.lint.catalogue import catalogue
-from tflint_perf.lint.evidence import evidence_of, read_evidence
+from tflint_perf.catalogue.evidence import evidence_of, read_evidence
+from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.verify.beliefs import all_beliefs, read_articles
 from tflint_perf.verify.beliefs_page import page
 from tflint_perf.verify.experiment import belief_experiments

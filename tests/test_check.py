@@ -10,11 +10,11 @@ import libcst as cst
 import pytest
 
 from tflint_perf.analysis.model import Model
+from tflint_perf.catalogue.registry import all_rules
 from tflint_perf.config.settings import Settings
 from tflint_perf.lint import asking, check
 from tflint_perf.lint.asking import InternalError
 from tflint_perf.lint.check import check_source
-from tflint_perf.lint.registry import all_rules
 from tflint_perf.rule import Report
 from tflint_perf.text.source import Source
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.commandline import CommandLine
-from tflint_perf.cli.commands import COMMANDS, expand, with_command
+from tflint_perf.catalogue.rules import catalogue
+from tflint_perf.commands import COMMANDS, expand, with_command
 from tflint_perf.config.keys import KEYS
-from tflint_perf.lint.catalogue import catalogue
 
 
 @pytest.mark.parametrize(

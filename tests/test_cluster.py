@@ -28,7 +28,7 @@ if find_spec("distributed") is None:
 
 ROOT = Path(__file__).parent.parent
 PATIENCE = 600
-MAIN = "from tflint_perf.cli.commands import main; main()"
+MAIN = "from tflint_perf.commands import main; main()"
 # A step whose caller is in another file.
 STEP = """\
 import gc

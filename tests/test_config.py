@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.config.keys import DEFAULT_EXCLUDE, KEYS, Key
 from tflint_perf.config.patterns import rebase
 from tflint_perf.config.reading import Values, nearest_config, parse_inline, read_config
 from tflint_perf.config.required import check_version
 from tflint_perf.config.resolve import Config, Configs, configure
-from tflint_perf.lint.catalogue import catalogue
 from tflint_perf.problems import ConfigError
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tflint_perf import rules
-from tflint_perf.lint.declared import NotDeclaredError, declared_rules
-from tflint_perf.lint.registry import all_rules
+from tflint_perf.catalogue.declared import NotDeclaredError, declared_rules
+from tflint_perf.catalogue.registry import all_rules
 from tflint_perf.rule import Claim, Rule
 
 ATTRIBUTES = ("code", "name", "triggers", "needs", "fixes", "yields_to", "claim", "always_on", "opt_in")
@@ -64,7 +64,7 @@ def test_a_file_of_another_form_is_not_guessed_at(tmp_path: Path, text: str) -> 
 
 
 def test_rules_are_selected_and_explained_without_libcst() -> None:
-    program = "import sys; from tflint_perf.lint.catalogue import catalogue; catalogue(); sys.exit('libcst' in sys.modules)"
+    program = "import sys; from tflint_perf.catalogue.rules import catalogue; catalogue(); sys.exit('libcst' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 

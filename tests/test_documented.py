@@ -37,10 +37,10 @@ from tests.documented import (
     shell,
     write,
 )
-from tflint_perf.cli.commands import COMMANDS, tflint_perf, with_command
+from tflint_perf.catalogue.rules import catalogue
+from tflint_perf.commands import COMMANDS, tflint_perf, with_command
 from tflint_perf.config.reading import toml_of
 from tflint_perf.config.schema import config_schema
-from tflint_perf.lint.catalogue import catalogue
 
 pytestmark = pytest.mark.slow
 

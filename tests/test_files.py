@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tflint_perf.config import files
+from tflint_perf.config.files import ChangedError, find_files, replace_file, settings_for
 from tflint_perf.config.keys import DEFAULT_EXCLUDE
 from tflint_perf.config.settings import Settings
-from tflint_perf.text import files
-from tflint_perf.text.files import ChangedError, find_files, replace_file, settings_for
 
 ROOT = os.geteuid() == 0 if hasattr(os, "geteuid") else False
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from tflint_perf.catalogue.registry import all_rules
 from tflint_perf.config.settings import Settings
 from tflint_perf.finding import Edit, Finding, Fix
 from tflint_perf.lint import check
 from tflint_perf.lint.fix import Fixed, fix_source
-from tflint_perf.lint.registry import all_rules
 from tflint_perf.text.source import Source
 
 CODES = frozenset({"TFP001", "TFP101", "TFP105", "TFP301"})

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tflint_perf.catalogue.registry import all_rules
 from tflint_perf.config.settings import Settings
 from tflint_perf.lint.check import check_source
 from tflint_perf.lint.fix import fix_source
-from tflint_perf.lint.registry import all_rules
 from tflint_perf.text.source import Source
 
 pytestmark = pytest.mark.slow

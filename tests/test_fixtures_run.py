@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tflint_perf.lint.registry import all_rules
+from tflint_perf.catalogue.registry import all_rules
 from tflint_perf.verify.experiment import Experiment, rule_experiments
 from tflint_perf.verify.nursery import Nursery
 from tflint_perf.verify.process import environment

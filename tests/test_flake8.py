@@ -255,7 +255,7 @@ def test_rules_of_other_packages_count(tmp_path: Path, body: str, told: list[str
     site = Site(tmp_path / "site", tmp_path)
     site.install("acme", {"found.py": RULE.format(code="ACM101", name="call-found", top="", body=body)})
     (tmp_path / "train.py").write_text(SCRIPT)
-    program = RUN.replace("tflint_perf.cli.commands", "flake8.main.cli").replace("main()", "sys.exit(main())")
+    program = RUN.replace("tflint_perf.commands", "flake8.main.cli").replace("main()", "sys.exit(main())")
     done = subprocess.run(
         [sys.executable, "-c", program, site.folder, "--extend-ignore=F", "train.py"],
         cwd=tmp_path,

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.cli.add_noqa import add_noqa
 from tflint_perf.config.keys import Format
 from tflint_perf.config.settings import Settings
-from tflint_perf.lint.catalogue import catalogue
 from tflint_perf.project.linting import FileResult, lint_files
 from tflint_perf.report import Outcome, render
 from tflint_perf.report.style import Style

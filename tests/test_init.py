@@ -14,10 +14,10 @@ import yaml
 
 from tests.commandline import BROKEN, CLEAN, RENAMED, SLOW, CommandLine, Ran
 from tests.rights import as_nobody
+from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.config.reading import toml_of
 from tflint_perf.config.schema import config_schema
 from tflint_perf.init.versions import Named, named_versions
-from tflint_perf.lint.catalogue import catalogue
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.commandline import SLOW, CommandLine
 from tests.hunt import kills
-from tflint_perf.project.leftovers import sweep, temporary_beside
+from tflint_perf.text.leftovers import sweep, temporary_beside
 
 pytestmark = pytest.mark.slow
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 
-from tflint_perf.lint.declared import rule_files
-from tflint_perf.lint.registry import all_rules
+from tflint_perf.catalogue.declared import rule_files
+from tflint_perf.catalogue.registry import all_rules
 
 pytestmark = pytest.mark.slow
 
@@ -32,9 +32,9 @@ TESTS_OF_RULES = sorted((ROOT / "tests" / "rules").glob("test_*.py"))
 
 # TensorFlow and libcst take longer to import than a small file takes to lint.
 QUICK = [
-    "cli.commands",
+    "commands",
     "config.reading",
-    "text.files",
+    "config.files",
     "text.source",
     "lint.suppress",
     "project.linting",

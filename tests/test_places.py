@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.commandline import SLOW
-from tflint_perf.lint.catalogue import catalogue
+from tflint_perf.catalogue.rules import catalogue
 
 pytestmark = pytest.mark.slow
 

@@ -32,7 +32,7 @@ folder = sys.argv.pop(1)
 sys.path.append(folder)
 site.getsitepackages = lambda: [folder]
 site.ENABLE_USER_SITE = False
-from tflint_perf.cli.commands import main
+from tflint_perf.commands import main
 main()
 """
 RULE = '''

@@ -13,7 +13,7 @@ from sarif_pydantic import Sarif
 
 from tests.commandline import FIXED, SLOW, CommandLine
 from tests.sample_findings import BARE, BROKEN, GC, IN_CELL, UNSAFE, text
-from tflint_perf.lint.own_rules import OWN_RULES
+from tflint_perf.catalogue.own_rules import OWN_RULES
 
 SCHEMA = Path(__file__).parents[2] / "shared/schemas/sarif-schema-2.1.0.json"
 UNUSED = replace(GC, code="TFP001", name=OWN_RULES["TFP001"].name)

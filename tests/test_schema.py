@@ -11,10 +11,10 @@ import jsonschema
 import pytest
 
 from tests.commandline import CommandLine
+from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.config.keys import FORMATS, KEYS, Key
 from tflint_perf.config.reading import Values, check, toml_of
 from tflint_perf.config.resolve import configure
-from tflint_perf.lint.catalogue import catalogue
 from tflint_perf.problems import ConfigError
 
 pytestmark = pytest.mark.slow

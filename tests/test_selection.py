@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.verify.synthetic import CPU, GPU, document, result
+from tflint_perf.catalogue.evidence import Evidence, read_evidence
+from tflint_perf.catalogue.rules import RuleInfo, catalogue
 from tflint_perf.cli.pages import rule_object, status
 from tflint_perf.config.selection import Layer, codes_of, resolve
-from tflint_perf.lint.catalogue import RuleInfo, catalogue
-from tflint_perf.lint.evidence import Evidence, read_evidence
 from tflint_perf.problems import ConfigError
 from tflint_perf.rule import Claim
 

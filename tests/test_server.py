@@ -622,7 +622,7 @@ def test_without_pygls_the_command_says_what_is_missing(
 
 def test_the_help_imports_nothing_of_the_server() -> None:
     program = (
-        "import sys; from tflint_perf.cli.commands import run; run(['--help']); print('pygls' in sys.modules)"
+        "import sys; from tflint_perf.commands import run; run(['--help']); print('pygls' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "  server " in done.stdout

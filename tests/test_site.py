@@ -16,10 +16,10 @@ from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
 
+from tflint_perf.catalogue.evidence import Evidence, read_evidence
+from tflint_perf.catalogue.measured import effect_of
+from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.config.keys import KEYS
-from tflint_perf.lint.catalogue import catalogue
-from tflint_perf.lint.evidence import Evidence, read_evidence
-from tflint_perf.lint.measured import effect_of
 from tflint_perf.verify.series import charts_of
 
 pytestmark = pytest.mark.slow
@@ -166,7 +166,7 @@ def test_every_setting_is_told(site: Site, name: str) -> None:
 
 
 def test_every_command_is_told(site: Site) -> None:
-    from tflint_perf.cli.commands import COMMANDS
+    from tflint_perf.commands import COMMANDS
 
     page = site.page("commands.html")
     assert set(COMMANDS) <= page.ids

@@ -11,7 +11,8 @@ import pytest
 from tflint_perf.config.settings import Settings
 from tflint_perf.finding import Finding
 from tflint_perf.lint import screen
-from tflint_perf.lint.suppress import Span, has_suppressions, names_us, suppress
+from tflint_perf.lint.suppress import has_suppressions, names_us, suppress
+from tflint_perf.text.positions import Span
 from tflint_perf.text.source import Source
 
 KNOWN = {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tflint_perf.lint.registry import all_rules
+from tflint_perf.catalogue.registry import all_rules
 from tflint_perf.testing import findings
 
 ROOT = Path(__file__).parent.parent

@@ -11,12 +11,12 @@ import pytest
 
 from tests.commandline import GC_FINDING, SLOW, CommandLine
 from tests.verify.synthetic import CPU, GPU, document, not_measurable, result, run
+from tflint_perf.catalogue import cost, evidence
+from tflint_perf.catalogue.cost import cost_of
+from tflint_perf.catalogue.evidence import Evidence, evidence_of
+from tflint_perf.catalogue.rules import RuleInfo
 from tflint_perf.cli.pages import rule_markdown, rule_object, rule_text
 from tflint_perf.config.selection import Layer, default_rules, resolve
-from tflint_perf.lint import cost, evidence
-from tflint_perf.lint.catalogue import RuleInfo
-from tflint_perf.lint.cost import cost_of
-from tflint_perf.lint.evidence import Evidence, evidence_of
 from tflint_perf.report.style import Style
 from tflint_perf.rule import Claim
 

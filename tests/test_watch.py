@@ -26,7 +26,7 @@ PATIENCE = 600
 # A shell that runs the tests in the background has its children ignore SIGINT.
 PROGRAM = (
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    "from tflint_perf.cli.commands import main; main()"
+    "from tflint_perf.commands import main; main()"
 )
 ROUND = re.compile(r"tflint-perf: \d\d:\d\d:\d\d: (?:(\d+) findings? in (\d+) files?; )?watching for changes")
 CLEAR = "\x1b[2J\x1b[1;1H"
@@ -360,7 +360,7 @@ def test_without_watchfiles_it_says_what_is_missing(
 def test_a_run_that_watches_nothing_imports_no_watcher(tflint_perf: CommandLine) -> None:
     tflint_perf.write("one.py", SLOW)
     program = (
-        "import sys; from tflint_perf.cli.commands import run; run(sys.argv[1:]); "
+        "import sys; from tflint_perf.commands import run; run(sys.argv[1:]); "
         "print([name for name in ('watchfiles', 'distributed', 'tflint_perf.cli.watch', 'tflint_perf.project.cluster') "
         "if name in sys.modules])"
     )

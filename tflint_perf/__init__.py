@@ -3,8 +3,8 @@
 For programs: `check_source` gives the findings in a text, `settings_of` the settings for it.
 """
 
-# Written here, since asking `importlib.metadata` takes a quarter of the time that `--version` may take.
-__version__ = "0.1.0"
+from tflint_perf.version import __version__
+
 __all__ = ["__version__", "check_source", "settings_of"]
 
 TYPE_CHECKING = False

@@ -40,7 +40,7 @@ class Plugin:
     @staticmethod
     def add_options(option_manager: Any) -> None:
         """Let the codes of installed packages of rules count as those of this plugin do."""
-        from tflint_perf.lint.catalogue import prefixes
+        from tflint_perf.catalogue.rules import prefixes
 
         option_manager.extend_default_select(prefixes())
 
@@ -74,7 +74,7 @@ def _trouble(what: str) -> _Row:
 
 def _told(result: FileResult, name: str) -> Iterator[str]:
     """What could not be done; of a plugin's fault, once in each of flake8's processes."""
-    from tflint_perf.lint.plugins import is_about_plugin, is_news
+    from tflint_perf.catalogue.plugins import is_about_plugin, is_news
 
     for line in (*([result.failure] if result.failure else ()), *result.problems):
         if not is_about_plugin(line) or is_news(line):
@@ -89,8 +89,8 @@ def _lint(text: str, name: str, ignore_noqa: bool) -> FileResult:
     """
     from dataclasses import replace
 
-    from tflint_perf.cli import baseline
     from tflint_perf.config.discover import excluded_stdin
+    from tflint_perf.lint import baseline
     from tflint_perf.project.linting import FileResult, lint_beside
     from tflint_perf.project.roots import project_root
     from tflint_perf.text.decoding import encoded

@@ -8,14 +8,16 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from tflint_perf.records import dataclass
+from tflint_perf.repair import Refusal, Repair
 
 if TYPE_CHECKING:
     import libcst as cst
 
     from tflint_perf.analysis.model import Model
     from tflint_perf.edit import Editor
-    from tflint_perf.finding import Edit
 
+
+__all__ = ["Claim", "Metric", "Refusal", "Repair", "Report", "Rule"]
 
 # What a run measures. "first step" is the time to the first loss, "device memory" what the GPU's driver has given
 # to the process, "peak device memory" what tensors took of it at most, "graph ops" the ops in all graphs alive.
@@ -48,29 +50,6 @@ class Claim:
     tolerance: float = 1e-5
     needs_gpu: bool = False
     steps: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Repair:
-    """A fix as a rule gives it: what it does, its edits, and whether it is safe.
-
-    What an unsafe one may change is said in its title: `may_change` is what follows these words there, and `shown_by`
-    the place in the code that it is known from.
-    """
-
-    message: str
-    edits: list[Edit]
-    safe: bool
-    may_change: str = ""
-    shown_by: cst.CSTNode | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why a rule does not fix what it found; `node` is what stands in the way."""
-
-    reason: str
-    node: cst.CSTNode | None = None
 
 
 @dataclass(frozen=True, slots=True)

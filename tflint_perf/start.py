@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 
-from tflint_perf import __version__
+from tflint_perf.version import __version__
 
 # A run makes many objects that stay, and is over soon: to look through them again and again is a tenth of its time.
 _OBJECTS_BETWEEN_COLLECTIONS = 100_000
@@ -20,6 +20,6 @@ def main() -> None:
     from tflint_perf.records import make_nodes_quickly
 
     make_nodes_quickly()
-    from tflint_perf.cli.commands import main as run
+    from tflint_perf.commands import main as run
 
     run()

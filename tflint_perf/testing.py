@@ -48,7 +48,7 @@ def _source(text: str, filename: str) -> Source:
 
 
 def _settings(code: str) -> Settings:
-    from tflint_perf.lint.registry import all_rules
+    from tflint_perf.catalogue.registry import all_rules
 
     if code not in all_rules():
         raise KeyError(f"no rule has the code {code}")

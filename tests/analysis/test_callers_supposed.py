@@ -14,8 +14,8 @@ from tflint_perf.analysis.model import SAME_FOR_ALL_CALLERS, Model
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.outside import NOTHING
+from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.config.settings import Settings
-from tflint_perf.lint.catalogue import catalogue
 from tflint_perf.lint.check import check_source
 from tflint_perf.text.source import Source
 

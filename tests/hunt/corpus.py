@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from tests.hunt.fixing import ALL
 from tests.hunt.lines import compiles
+from tflint_perf.catalogue.registry import all_rules
 from tflint_perf.config.settings import Settings
 from tflint_perf.lint.check import check_source
-from tflint_perf.lint.registry import all_rules
 from tflint_perf.text.source import Source
 
 ROOT = Path(__file__).parent.parent.parent

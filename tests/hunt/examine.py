@@ -144,7 +144,7 @@ def _as_diffed(data: bytes, done: Fixed, unsafe: bool) -> list[Failure]:
 
 
 def _ran(*arguments: str) -> str:
-    from tflint_perf.cli.commands import run
+    from tflint_perf.commands import run
 
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2))
     old = sys.stdout, sys.stderr

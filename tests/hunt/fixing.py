@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
+from tflint_perf.catalogue.registry import all_rules
 from tflint_perf.config.settings import Settings
 from tflint_perf.lint.fix import fix_source
-from tflint_perf.lint.registry import all_rules
 from tflint_perf.text.source import Source
 
 ALL = frozenset(all_rules())

@@ -7,7 +7,7 @@ from textwrap import dedent
 import pytest
 
 from tests.rules.support import findings, fixed, flagged, notes
-from tflint_perf.lint import cost
+from tflint_perf.catalogue import cost
 
 CODE = "TFP204"
 PREAMBLE = dedent("""\

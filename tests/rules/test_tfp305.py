@@ -7,9 +7,9 @@ from textwrap import dedent
 import pytest
 
 from tests.rules.support import flagged
+from tflint_perf.catalogue.evidence import Evidence
+from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.config.selection import default_rules
-from tflint_perf.lint.catalogue import catalogue
-from tflint_perf.lint.evidence import Evidence
 
 _HEAD = """\
 import numpy as np

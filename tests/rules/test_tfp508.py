@@ -396,7 +396,7 @@ def test_gives_the_measured_cost_only_of_what_was_measured(
     what: str, shown: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "tflint_perf.lint.cost.with_cost", lambda code, message: f"{message} ({code} measured)"
+        "tflint_perf.catalogue.cost.with_cost", lambda code, message: f"{message} ({code} measured)"
     )
     (finding,) = findings(CODE, module(mapped(f"def f(x):\n    return {what}")))
     assert finding.message.endswith(f"({CODE} measured)") is shown

@@ -7,8 +7,8 @@ from textwrap import dedent
 import pytest
 
 from tests.rules.support import findings, fixed, flagged, notes
+from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.config.selection import default_rules
-from tflint_perf.lint.catalogue import catalogue
 
 CODE = "TFP604"
 TF = "import tensorflow as tf\n"

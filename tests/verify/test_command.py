@@ -197,7 +197,7 @@ def test_without_tensorflow_there_is_one_line(
 def test_without_all_that_verifying_needs_there_is_one_line() -> None:
     program = (
         "import sys; sys.modules |= dict.fromkeys(['tensorflow', 'numpy', 'scipy', 'psutil', 'rich', 'matplotlib']); "
-        "from tflint_perf.cli.commands import run; sys.exit(run(['verify']))"
+        "from tflint_perf.commands import run; sys.exit(run(['verify']))"
     )
     ran = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
     assert (ran.returncode, ran.stdout) == (2, "")
@@ -210,7 +210,7 @@ def test_without_all_that_verifying_needs_there_is_one_line() -> None:
 def test_linting_imports_nothing_of_the_verifier(tflint_perf: CommandLine) -> None:
     tflint_perf.write("train.py", "import tensorflow as tf\n")
     program = (
-        "import sys; from tflint_perf.cli.commands import run; run(['check', 'train.py']); "
+        "import sys; from tflint_perf.commands import run; run(['check', 'train.py']); "
         "sys.exit(' '.join(name for name in sys.modules if 'verify' in name or name in ('scipy', 'rich', 'psutil')))"
     )
     ran = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.verify.support import script
-from tflint_perf.lint.catalogue import catalogue
+from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.problems import ConfigError
 from tflint_perf.rule import Claim
 from tflint_perf.verify.experiment import (

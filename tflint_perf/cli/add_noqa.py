@@ -6,14 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from tflint_perf.catalogue.own_rules import OWN_RULES
+from tflint_perf.config.files import reason, replace_file
 from tflint_perf.config.selection import INVALID_SYNTAX
 from tflint_perf.errors import EditError, SourceError
 from tflint_perf.finding import Edit, Finding
+from tflint_perf.lint.comments import Directive, directives
 from tflint_perf.lint.guards import damage
-from tflint_perf.lint.own_rules import OWN_RULES
 from tflint_perf.records import dataclass
-from tflint_perf.text.comments import Directive, directives
-from tflint_perf.text.files import reason, replace_file
 from tflint_perf.text.source import Source
 
 # What is said about a suppression is mended in it, not suppressed by one more.

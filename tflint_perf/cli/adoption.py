@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tflint_perf.cli import baseline
+from tflint_perf.config.files import reason, settings_for
 from tflint_perf.config.reading import is_folder
 from tflint_perf.config.selection import INVALID_SYNTAX
 from tflint_perf.config.settings import Settings
 from tflint_perf.errors import SourceError
-from tflint_perf.finding import Finding
+from tflint_perf.lint import baseline
 from tflint_perf.problems import exclude
 from tflint_perf.project.linting import FileResult
 from tflint_perf.records import dataclass
 from tflint_perf.report.summary import counted
-from tflint_perf.text.files import reason, settings_for
 from tflint_perf.text.source import Source
 
 if TYPE_CHECKING:
@@ -71,19 +70,6 @@ def prepared(groups: Sequence[Group], request: Request, fix: str) -> list[Group]
     return list(groups)
 
 
-def counting(findings: Iterable[Finding], source: Source, settings: Settings) -> list[Finding]:
-    """Those of all findings of a source that count: new ones, on changed rows if that is asked for."""
-    remaining = list(findings)
-    if settings.baseline is not None:
-        remaining = baseline.read(settings.baseline).new(remaining, source.path)
-    if settings.diff_base is not None:
-        from tflint_perf.cli.changed_rows import on_changed_rows
-
-        unread = [finding for finding in remaining if finding.code == INVALID_SYNTAX]
-        remaining = unread or on_changed_rows(remaining, source, settings.diff_base)
-    return remaining
-
-
 def adopted(results: _Results, request: Request, stdin: bytes | None) -> Adopted:
     """What remains of the results; `stdin` is the text that was linted instead of a file."""
     if request.write_baseline is not None:
@@ -109,7 +95,7 @@ def _left(result: FileResult, settings: Settings, stdin: bytes | None) -> FileRe
     except (OSError, SourceError) as error:
         why = f"{result.path}: {reason(error)}" if isinstance(error, OSError) else str(error)
         return replace(result, failure=result.failure or why)
-    return replace(result, findings=tuple(counting(result.findings, source, settings)))
+    return replace(result, findings=tuple(baseline.counting(result.findings, source, settings)))
 
 
 def _gone(result: FileResult, settings: Settings) -> int:

@@ -8,10 +8,10 @@ from functools import cache
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+from tflint_perf.config.files import settings_at
 from tflint_perf.config.settings import Settings
 from tflint_perf.project.linting import FileResult, Neighbours, lint_beside
 from tflint_perf.text.decoding import encoded
-from tflint_perf.text.files import settings_at
 
 if TYPE_CHECKING:
     from tflint_perf.analysis.values.caller import Callers
@@ -66,9 +66,9 @@ def settings_of(values: Mapping[str, Any]) -> Settings:
     Raises:
         ConfigError: a key, a value or a rule is not known, or a key is about files.
     """
+    from tflint_perf.catalogue.rules import catalogue
     from tflint_perf.config.reading import Values, check
     from tflint_perf.config.resolve import configure
-    from tflint_perf.lint.catalogue import catalogue
     from tflint_perf.problems import ConfigError
 
     where = "settings_of"

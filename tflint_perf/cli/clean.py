@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from tflint_perf.config.files import reason
 from tflint_perf.config.reading import nearest_config
 from tflint_perf.problems import ConfigError
 from tflint_perf.project.cache import NAME, is_all_ours, remove_ours
-from tflint_perf.text.files import reason
 
 VARIABLE = "TFLINT_PERF_CACHE_DIR"
 

@@ -9,12 +9,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from tflint_perf.catalogue.evidence import Evidence
+from tflint_perf.catalogue.measured import effect_of, figure_of
+from tflint_perf.catalogue.rules import RuleInfo
 from tflint_perf.config.keys import Key
 from tflint_perf.config.selection import default_rules
 from tflint_perf.config.settings import Settings
-from tflint_perf.lint.catalogue import RuleInfo
-from tflint_perf.lint.evidence import Evidence
-from tflint_perf.lint.measured import effect_of, figure_of
 from tflint_perf.report.style import Style
 
 # The strongest thing that any device has shown decides what is said of a rule.

@@ -10,13 +10,14 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TextIO
 
+from tflint_perf.catalogue import plugins
+from tflint_perf.catalogue.plugins import is_about_plugin, is_news
 from tflint_perf.cli.clean import cache_folder
 from tflint_perf.config.discover import Group, discover, excluded_stdin
+from tflint_perf.config.files import reason
 from tflint_perf.config.keys import SEVERITIES
 from tflint_perf.config.resolve import Config, Configs
 from tflint_perf.config.settings import Settings
-from tflint_perf.lint import plugins
-from tflint_perf.lint.plugins import is_about_plugin, is_news
 from tflint_perf.problems import ConfigError, exclude
 from tflint_perf.project.engine import EngineName, opened
 from tflint_perf.project.linting import FileResult, lint_files, lint_text
@@ -24,7 +25,6 @@ from tflint_perf.records import dataclass
 from tflint_perf.report import Outcome, render
 from tflint_perf.report.style import Style, style_for
 from tflint_perf.report.summary import counted, fixes, statistics, statistics_json, summary
-from tflint_perf.text.files import reason
 
 CLEAN, FINDINGS, FAILURE = 0, 1, 2
 _FOR_PEOPLE = ("full", "concise", "grouped")
@@ -195,7 +195,7 @@ def folder_of_run(request: Request, configs: Configs) -> Path:
 def _for_run(config: Config, request: Request) -> Config:
     commit = None
     if request.diff_base is not None:
-        from tflint_perf.cli.changed_rows import commit_of
+        from tflint_perf.lint.changed_rows import commit_of
 
         commit = commit_of(request.diff_base, Path.cwd())
     settings = replace(

@@ -176,7 +176,7 @@ def _family(rules: Path, code: str) -> Path:
 
 
 def _refuse(code: str, name: str) -> None:
-    from tflint_perf.lint.catalogue import catalogue
+    from tflint_perf.catalogue.rules import catalogue
 
     if _CODE.fullmatch(code) is None:
         raise click.UsageError(f"a code is capital letters and three digits, not {code!r}")

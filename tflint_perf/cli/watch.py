@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from tflint_perf.catalogue import plugins
 from tflint_perf.cli.run import Request, check, folder_of_run, say
 from tflint_perf.config.discover import Group
+from tflint_perf.config.files import reason
 from tflint_perf.config.reading import OWN_FILE, PYPROJECT
 from tflint_perf.config.resolve import Configs
-from tflint_perf.lint import plugins
 from tflint_perf.problems import ConfigError, exclude
 from tflint_perf.project import cache
 from tflint_perf.project.roots import is_root, project_root
 from tflint_perf.records import dataclass
 from tflint_perf.report.summary import counted
-from tflint_perf.text.files import reason
 
 if TYPE_CHECKING:
     from watchfiles import Change

@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+from tflint_perf.config.files import find_files
 from tflint_perf.config.reading import is_file, is_folder
 from tflint_perf.config.resolve import Config, Configs
 from tflint_perf.config.settings import Settings
 from tflint_perf.problems import nearest
 from tflint_perf.records import dataclass
-from tflint_perf.text.files import find_files
 
 T = TypeVar("T")
 

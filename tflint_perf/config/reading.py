@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tflint_perf.config.files import reason
 from tflint_perf.config.keys import FORMATS, KEYS, SEVERITIES, Key
 from tflint_perf.problems import ConfigError, nearest
 from tflint_perf.records import dataclass
-from tflint_perf.text.files import reason
 
 OWN_FILE = "tflint-perf.toml"
 PYPROJECT = "pyproject.toml"

@@ -7,13 +7,13 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, cast
 
+from tflint_perf.catalogue.evidence import all_evidence
+from tflint_perf.catalogue.rules import RuleInfo, catalogue
 from tflint_perf.config.keys import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, Format, Severity
 from tflint_perf.config.patterns import rebase
 from tflint_perf.config.reading import Values, config_in, read_config
 from tflint_perf.config.selection import Layer, all_codes_of, by_code, default_rules, resolve
 from tflint_perf.config.settings import Settings
-from tflint_perf.lint.catalogue import RuleInfo, catalogue
-from tflint_perf.lint.evidence import all_evidence
 from tflint_perf.problems import ConfigError
 from tflint_perf.records import dataclass
 
@@ -122,8 +122,8 @@ def _baseline(layers: Sequence[Values]) -> Path | None:
 def _check_version(layer: Values) -> None:
     required = layer.values.get("required-version")
     if required is not None:
-        from tflint_perf import __version__
         from tflint_perf.config.required import check_version
+        from tflint_perf.version import __version__
 
         check_version(required, __version__, layer.where("required-version"))
 

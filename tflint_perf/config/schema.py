@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tflint_perf.catalogue.rules import RuleInfo
 from tflint_perf.config.keys import FORMATS, KEYS, SEVERITIES, Key
 from tflint_perf.config.reading import toml_of
 from tflint_perf.config.selection import ALL
-from tflint_perf.lint.catalogue import RuleInfo
 
 # The draft that editors and the schema store read.
 _DRAFT = "http://json-schema.org/draft-07/schema#"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from tflint_perf.lint.catalogue import RuleInfo, prefix_of
-from tflint_perf.lint.evidence import Evidence
+from tflint_perf.catalogue.evidence import Evidence
+from tflint_perf.catalogue.rules import RuleInfo, prefix_of
 from tflint_perf.problems import ConfigError, nearest
 from tflint_perf.records import dataclass
 

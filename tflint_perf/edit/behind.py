@@ -8,7 +8,7 @@ from tflint_perf.analysis.model import Loop
 from tflint_perf.analysis.python.syntax import descendants
 from tflint_perf.edit.editor import Editor
 from tflint_perf.finding import Edit
-from tflint_perf.rule import Refusal
+from tflint_perf.repair import Refusal
 
 _COUNTERS = ("step", "iteration", "batch_number")
 

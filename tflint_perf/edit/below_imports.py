@@ -9,7 +9,7 @@ import libcst as cst
 
 from tflint_perf.edit.editor import Editor
 from tflint_perf.finding import Edit
-from tflint_perf.rule import Refusal
+from tflint_perf.repair import Refusal
 
 _REST_OF_LINE = re.compile(r"[^\r\n]*")
 _CODE_BELOW = re.compile(r"(?:\r\n|\r|\n)[ \t]*(?=\S)")

@@ -16,7 +16,7 @@ from tflint_perf.edit.editor import Editor
 from tflint_perf.edit.lines import before_blank_lines, past_blank_lines
 from tflint_perf.finding import Edit
 from tflint_perf.records import dataclass
-from tflint_perf.rule import Refusal
+from tflint_perf.repair import Refusal
 
 _COMMENT = re.compile(r"([ \t]*)#[^\r\n]*(?:\r\n|\r|\n|$)")
 

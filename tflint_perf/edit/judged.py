@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tflint_perf.analysis.rewriting import Doubt
 from tflint_perf.finding import Edit
-from tflint_perf.rule import Repair
+from tflint_perf.repair import Repair
 
 # What compiling code may change.
 TRACED = "rounding, random draws, and when its Python code runs"

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from tflint_perf.config.files import find_files
 from tflint_perf.config.settings import Settings
 from tflint_perf.init.versions import Named, named_versions
 from tflint_perf.problems import ConfigError
 from tflint_perf.project.roots import is_root
 from tflint_perf.records import dataclass
-from tflint_perf.text.files import find_files
 
 HOOKS = ".pre-commit-config.yaml"
 BASELINE = "tflint-perf-baseline.json"
@@ -117,7 +117,7 @@ def _vendored(folder: Path, paths: Iterable[str]) -> dict[str, int]:
 
 
 def _is_baseline(path: Path) -> bool:
-    from tflint_perf.cli import baseline
+    from tflint_perf.lint import baseline
 
     try:
         baseline.read(path)

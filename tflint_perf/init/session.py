@@ -7,10 +7,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.cli.clean import cache_folder
 from tflint_perf.cli.options import cores
 from tflint_perf.cli.run import CLEAN, FAILURE, FINDINGS, say
 from tflint_perf.config.discover import discover
+from tflint_perf.config.files import reason, replace_file
 from tflint_perf.config.reading import Values, toml_of
 from tflint_perf.config.resolve import Configs, configure
 from tflint_perf.config.selection import INVALID_SYNTAX
@@ -18,11 +20,9 @@ from tflint_perf.init.looking import look
 from tflint_perf.init.telling import Linted, found, next_steps, written
 from tflint_perf.init.writing import Target, settings_of, target_in
 from tflint_perf.lint.applicability import applicability
-from tflint_perf.lint.catalogue import catalogue
 from tflint_perf.problems import ConfigError
 from tflint_perf.project.linting import lint_files
 from tflint_perf.report.style import style_for
-from tflint_perf.text.files import reason, replace_file
 
 
 def init(folder: Path, diff: bool) -> int:

@@ -7,13 +7,13 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from tflint_perf.config.files import reason
 from tflint_perf.config.patterns import literal
 from tflint_perf.config.reading import OWN_FILE, PYPROJECT, is_file, nearest_config, toml_of
 from tflint_perf.init.looking import BASELINE, Project
 from tflint_perf.problems import ConfigError
 from tflint_perf.project.roots import is_root
 from tflint_perf.records import dataclass
-from tflint_perf.text.files import reason
 
 TABLE = "[tool.tflint-perf]"
 # With more findings than these, people begin with what is new.

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.dead_code import never_runs
-from tflint_perf.lint.catalogue import catalogue
+from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.rule import Report, Rule
 
 T = TypeVar("T")

@@ -12,16 +12,15 @@ import libcst as cst
 
 from tflint_perf.abstract import abstract_module
 from tflint_perf.analysis.model import Model
-from tflint_perf.analysis.values.outside import NOTHING, Outside
+from tflint_perf.analysis.values.outside import NOTHING, AskedAboutCallers, Outside
+from tflint_perf.catalogue.plugins import ON_FILE
+from tflint_perf.catalogue.registry import rules_about
+from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.config.settings import Settings
 from tflint_perf.finding import Edit, Finding, Fix
 from tflint_perf.lint.asking import InternalError, Reports, guarded, reports_of, tolerant
-from tflint_perf.lint.catalogue import catalogue
 from tflint_perf.lint.guards import lost_by
-from tflint_perf.lint.plugins import ON_FILE
-from tflint_perf.lint.registry import rules_about
 from tflint_perf.lint.suppress import has_suppressions, names_us, suppress
-from tflint_perf.project.linked import Linked
 from tflint_perf.records import dataclass
 from tflint_perf.rule import Refusal, Repair, Report, Rule
 from tflint_perf.text.layout import odd_line
@@ -208,9 +207,9 @@ def _first_look(
 
 def _opened(model: Model, rules: list[type[Rule]], reports: Reports, outside: Outside, ask: bool) -> _Opened:
     """The functions that are open, where one asks, and anything depended on who calls them."""
-    if not (ask and isinstance(outside, Linked)):
+    if not (ask and isinstance(outside, AskedAboutCallers)):
         return _Opened()
-    from tflint_perf.project.left_open import depends_on_callers, is_called_by_none, left_open
+    from tflint_perf.lint.left_open import depends_on_callers, is_called_by_none, left_open
 
     if not guarded("callers", partial(depends_on_callers, model, outside)):
         return _Opened()
@@ -299,7 +298,7 @@ def _finding(
     statement = model.statement_of(node)
     first, last = source.row(start.offset), source.row(end.offset)
     noqa_row = start.row + max(source.row(positions.header_end(statement)), last) - first
-    from tflint_perf.lint.cost import with_cost
+    from tflint_perf.catalogue.cost import with_cost
 
     message = with_cost(rule.code, report.message) if report.as_measured else report.message
     return Finding(rule.code, rule.name, message, start, end, source.lines(first, last), noqa_row, fix, note)

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
+from tflint_perf.catalogue.registry import all_rules
 from tflint_perf.config.settings import Settings
 from tflint_perf.errors import EditError
 from tflint_perf.finding import Edit, Finding, Place
 from tflint_perf.lint.applicability import is_applicable
 from tflint_perf.lint.guards import damage
-from tflint_perf.lint.registry import all_rules
 from tflint_perf.records import dataclass
 from tflint_perf.text.source import Source
 
@@ -69,7 +69,7 @@ def fix_source(source: Source, settings: Settings, outside: Outside | None = Non
 
         remaining = with_faults(remaining, work.source)  # the last word that had them told may be gone
     if settings.fix == "diff" and settings.diff_base is not None:
-        from tflint_perf.cli.changed_rows import on_changed_rows  # nobody else will have this text
+        from tflint_perf.lint.changed_rows import on_changed_rows  # nobody else will have this text
 
         remaining = tuple(on_changed_rows(remaining, work.source, settings.diff_base))
     problems = (*work.problems, *checked.problems)
@@ -86,7 +86,7 @@ class _Work:
     def possible(self, findings: Iterable[Finding], settings: Settings) -> list[Finding]:
         """Those whose fix the settings allow and that has not failed."""
         if settings.baseline is not None or settings.diff_base is not None:
-            from tflint_perf.cli.adoption import counting
+            from tflint_perf.lint.baseline import counting
 
             findings = counting(findings, self.source, settings)
         return [

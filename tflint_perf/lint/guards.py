@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from tflint_perf.finding import Edit
-from tflint_perf.text.comments import Comment, comments
+from tflint_perf.lint.comments import Comment, comments
 from tflint_perf.text.source import Source
 
 

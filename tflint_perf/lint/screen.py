@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
-from tflint_perf.lint.catalogue import catalogue, prefixes
+from tflint_perf.catalogue.rules import catalogue, prefixes
 
 _TENSORFLOW = re.compile(rb"tensorflow|keras")
 # How a line begins by which a module runs something: a main guard, a loop, a call.

@@ -7,13 +7,17 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 from tflint_perf.config.settings import Settings
 from tflint_perf.finding import Finding
+from tflint_perf.lint.comments import Directive, Item, Mark, directives
 from tflint_perf.lint.screen import naming_us
 from tflint_perf.records import dataclass
-from tflint_perf.text.comments import Directive, Item, Mark, directives
 from tflint_perf.text.source import Source
+
+if TYPE_CHECKING:
+    from tflint_perf.text.positions import Span
 
 _NEVER = frozenset({"invalid-syntax"})
 
@@ -34,18 +38,6 @@ def _patterns() -> _Patterns:
         re.compile(ours, re.IGNORECASE),
         re.compile(ours + r"|#\s*noqa(?![\w-])(?!\s*:)", re.IGNORECASE),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """One statement, by offsets into `Source.text`, beginning at its first decorator.
-
-    `header_end` is where a compound statement's first line ends, for a simple one its end.
-    """
-
-    start: int
-    header_end: int
-    end: int
 
 
 def has_suppressions(text: str) -> bool:

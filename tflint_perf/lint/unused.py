@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 
+from tflint_perf.catalogue.own_rules import OWN_RULES
 from tflint_perf.config.settings import Settings
 from tflint_perf.finding import Edit, Finding, Fix
-from tflint_perf.lint.own_rules import OWN_RULES
+from tflint_perf.lint.comments import VERBS, Directive, Item, Mark
 from tflint_perf.problems import nearest
-from tflint_perf.text.comments import VERBS, Directive, Item, Mark
 from tflint_perf.text.source import Source
 
 _UNUSED, _UNKNOWN = "TFP001", "TFP002"

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from tflint_perf.project.leftovers import sweep, written_beside
 from tflint_perf.project.signing import key, signature
 from tflint_perf.project.surroundings import Surroundings, digest_of
+from tflint_perf.text.leftovers import sweep, written_beside
 
 NAME = ".tflint-perf-cache"
 _SHARDS = 64
@@ -247,8 +247,8 @@ _MARKS = {
 
 def version() -> str:
     """What stands for the tool, its rules and those of plugins, and what it parses with."""
-    from tflint_perf import __version__
-    from tflint_perf.lint.plugins import plugins
+    from tflint_perf.catalogue.plugins import plugins
+    from tflint_perf.version import __version__
 
     package = Path(__file__).parent.parent
     installed = any(part in ("site-packages", "dist-packages") for part in package.parts)

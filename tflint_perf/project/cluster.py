@@ -247,9 +247,9 @@ def tool() -> str:
 
 @cache
 def _tool() -> str:
-    from tflint_perf import __version__
-    from tflint_perf.lint.evidence import evidence_folder
-    from tflint_perf.lint.plugins import plugins
+    from tflint_perf.catalogue.evidence import evidence_folder
+    from tflint_perf.catalogue.plugins import plugins
+    from tflint_perf.version import __version__
 
     # Rules and fixtures lie elsewhere in a checkout than in what is installed.
     folders = {"": [str(Path(__file__).parent.parent)], "rules/": import_module("tflint_perf.rules").__path__}

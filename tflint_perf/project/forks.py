@@ -43,9 +43,8 @@ def import_what_lints() -> None:
     from pkgutil import walk_packages
 
     from tflint_perf import analysis
-    from tflint_perf.lint import check  # noqa: F401
-    from tflint_perf.lint.registry import house_rules
-    from tflint_perf.project import left_open  # noqa: F401
+    from tflint_perf.catalogue.registry import house_rules
+    from tflint_perf.lint import check, left_open  # noqa: F401
 
     for module in walk_packages(analysis.__path__, f"{analysis.__name__}."):
         import_module(module.name)

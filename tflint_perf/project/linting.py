@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tflint_perf.analysis.values.caller import Callers
+from tflint_perf.catalogue.plugins import troubles
+from tflint_perf.config.files import reason, replace_file, settings_for
 from tflint_perf.config.settings import Settings
 from tflint_perf.errors import SourceError
 from tflint_perf.finding import Finding
-from tflint_perf.lint.plugins import troubles
 from tflint_perf.project.callers_elsewhere import callers_elsewhere
 from tflint_perf.project.roots import files_of_project, project_root
 from tflint_perf.project.surroundings import Surroundings
 from tflint_perf.records import dataclass
 from tflint_perf.text.code import code_of
-from tflint_perf.text.files import reason, replace_file, settings_for
 from tflint_perf.text.source import Source
 
 if TYPE_CHECKING:

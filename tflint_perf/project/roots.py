@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from tflint_perf.config.files import find_files
 from tflint_perf.config.settings import Settings
-from tflint_perf.text.files import find_files
 
 _MARKS = ("pyproject.toml", "setup.py", "setup.cfg", ".git", ".hg")
 

@@ -13,7 +13,7 @@ from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
-from tflint_perf.project.leftovers import sweep, written_beside
+from tflint_perf.text.leftovers import sweep, written_beside
 
 # Whoever shares a cache between machines, in CI for instance, gives them the same key.
 VARIABLE = "TFLINT_PERF_CACHE_KEY"

@@ -8,11 +8,11 @@ from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import quote
 
-from tflint_perf import __version__
+from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.finding import Fix, Place
-from tflint_perf.lint.catalogue import catalogue
 from tflint_perf.report import Entry, Outcome
 from tflint_perf.report.style import Style
+from tflint_perf.version import __version__
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _BASE = "%SRCROOT%"

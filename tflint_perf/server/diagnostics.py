@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from lsprotocol import types
 
+from tflint_perf.catalogue.own_rules import OWN_RULES
 from tflint_perf.config.settings import Settings
 from tflint_perf.finding import Finding
-from tflint_perf.lint.own_rules import OWN_RULES
 from tflint_perf.report import Entry
 from tflint_perf.server.documents import Snapshot
 from tflint_perf.server.linting import Linted

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from lsprotocol import types
 
+from tflint_perf.catalogue.evidence import all_evidence
+from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.cli import pages
 from tflint_perf.finding import Finding
 from tflint_perf.lint.applicability import applicability
-from tflint_perf.lint.catalogue import catalogue
-from tflint_perf.lint.evidence import all_evidence
 from tflint_perf.report.style import Style
 from tflint_perf.server.linting import Linted
 

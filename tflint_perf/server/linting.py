@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tflint_perf.cli import baseline
+from tflint_perf.catalogue.plugins import is_about_plugin, is_news
 from tflint_perf.cli.clean import cache_folder
 from tflint_perf.config.discover import excluded_stdin
 from tflint_perf.config.resolve import Config, Configs
 from tflint_perf.config.settings import Settings
 from tflint_perf.errors import EditError, SourceError
 from tflint_perf.finding import Finding
+from tflint_perf.lint import baseline
 from tflint_perf.lint.applicability import is_applicable
-from tflint_perf.lint.plugins import is_about_plugin, is_news
 from tflint_perf.problems import ConfigError
 from tflint_perf.project.cache import NAME
 from tflint_perf.project.linting import lint_text
@@ -109,8 +109,8 @@ def with_fix(source: Source, finding: Finding) -> Source:
     Raises:
         EditError: the fix can't be made, or would do harm.
     """
+    from tflint_perf.catalogue.own_rules import OWN_RULES
     from tflint_perf.lint.guards import damage
-    from tflint_perf.lint.own_rules import OWN_RULES
 
     new = source.apply(set(finding.fix.edits) if finding.fix else ())
     # To remove a comment is what the fixes of suppressions are for.
@@ -138,7 +138,7 @@ def warm_up() -> None:
     import tflint_perf.lint.check
     import tflint_perf.lint.fix
     import tflint_perf.project.modules  # noqa: F401
-    from tflint_perf.lint.registry import all_rules
+    from tflint_perf.catalogue.registry import all_rules
 
     all_rules()
 

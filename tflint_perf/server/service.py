@@ -23,10 +23,10 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
 from pygls.uris import to_fs_path
 
-from tflint_perf import __version__
 from tflint_perf.server.diagnostics import diagnostics
 from tflint_perf.server.documents import Documents
 from tflint_perf.server.linting import Linted, Linter, warm_up
+from tflint_perf.version import __version__
 
 T = TypeVar("T")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tflint_perf.finding import Edit, Finding
-from tflint_perf.text.comments import directives
+from tflint_perf.lint.comments import directives
 from tflint_perf.text.source import Source
 
 

@@ -11,7 +11,19 @@ from bisect import bisect_left, bisect_right
 import libcst as cst
 from libcst._nodes.internal import CodegenState
 
-from tflint_perf.lint.suppress import Span
+from tflint_perf.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One statement, by offsets into `Source.text`, beginning at its first decorator.
+
+    `header_end` is where a compound statement's first line ends, for a simple one its end.
+    """
+
+    start: int
+    header_end: int
+    end: int
 
 
 class _Between:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tflint_perf.lint.catalogue import catalogue
+from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.verify.beliefs import all_beliefs
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
-from tflint_perf.lint.catalogue import catalogue
-from tflint_perf.lint.evidence import Evidence, all_evidence, read_evidence
-from tflint_perf.lint.measured import effect_of, figure_of
+from tflint_perf.catalogue.evidence import Evidence, all_evidence, read_evidence
+from tflint_perf.catalogue.measured import effect_of, figure_of
+from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.verify.beliefs import FOLDER, Articles, Belief, all_beliefs, read_articles
 from tflint_perf.verify.experiment import belief_experiments, fixtures
 from tflint_perf.verify.words import claimed

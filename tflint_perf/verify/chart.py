@@ -7,8 +7,8 @@ from math import ceil, floor, log10
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from tflint_perf.lint.figures import seconds, size
-from tflint_perf.lint.measured import Side
+from tflint_perf.catalogue.figures import seconds, size
+from tflint_perf.catalogue.measured import Side
 from tflint_perf.verify.markup import element
 from tflint_perf.verify.series import SIDES, Chart, Line, Point
 

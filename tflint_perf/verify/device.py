@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tflint_perf import __version__
 from tflint_perf.cli.options import cores
 from tflint_perf.problems import ConfigError
 from tflint_perf.verify.process import Child, DeviceKind, Failure
 from tflint_perf.verify.records import Device
+from tflint_perf.version import __version__
 
 _SECONDS = 120.0
 

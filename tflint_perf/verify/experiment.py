@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
+from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.config.selection import codes_of
-from tflint_perf.lint.catalogue import catalogue
 from tflint_perf.problems import ConfigError
 from tflint_perf.rule import Claim, Metric
 

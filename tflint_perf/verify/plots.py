@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tflint_perf.lint.measured import effect_of
+from tflint_perf.catalogue.measured import effect_of
 from tflint_perf.problems import ConfigError
 from tflint_perf.verify.about import about
 from tflint_perf.verify.chart import heading_of, ticks, unit_of

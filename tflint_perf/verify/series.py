@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from tflint_perf.lint.measured import Run, Side, runs_of
+from tflint_perf.catalogue.measured import Run, Side, runs_of
 
 SIDES: tuple[Side, Side] = ("slow", "fast")
 # From here on, a linear scale presses the fast script against the axis.

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from tflint_perf.lint.figures import seconds
-from tflint_perf.lint.measured import effect_of, figure_of, runs_of
+from tflint_perf.catalogue.figures import seconds
+from tflint_perf.catalogue.measured import effect_of, figure_of, runs_of
 
 HEADER = ("experiment", "claim", "slow", "fast", "effect", "verdict")
 COLOURS: Mapping[str, str] = {

@@ -6,7 +6,8 @@ that gives "agents.ddpg.Agent().learn".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from tflint_perf.analysis.values.caller import Batch, Caller
 from tflint_perf.analysis.values.values import UNKNOWN, Value
@@ -101,6 +102,20 @@ class Outside(Protocol):
     def module_texts(self, *dotted: str) -> tuple[bytes, ...]:
         """The texts of the modules that imported names are in, and of all files of the project that these import; none
         where they are in no file of the project."""
+
+
+@runtime_checkable
+class AskedAboutCallers(Protocol):
+    """What is known of other files, where it is known who asks about callers: that of a file in a project."""
+
+    # Whether any answer depended on who calls this file's functions.
+    asked: bool
+
+    def supposing(self, *callers: Caller) -> Outside:
+        """The same, but that every function of the file has these callers, too."""
+
+    def is_called_by_none(self, bases: Iterable[str]) -> bool:
+        """Whether it is known that no other file runs anything of this one, given the paths of its classes' bases."""
 
 
 class Nothing:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import Any, Literal
 
-from tflint_perf.lint.figures import change, count, number, ratio, seconds, size
+from tflint_perf.catalogue.figures import change, count, number, ratio, seconds, size
 
 Side = Literal["slow", "fast"]
 Result = Mapping[str, Any]

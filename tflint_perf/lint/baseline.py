@@ -9,14 +9,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tflint_perf.config.files import reason, replace_file
 from tflint_perf.config.selection import INVALID_SYNTAX
 from tflint_perf.finding import Finding
 from tflint_perf.lint.identity import content
 from tflint_perf.problems import ConfigError
 from tflint_perf.records import dataclass
-from tflint_perf.text.files import reason, replace_file
+
+if TYPE_CHECKING:
+    from tflint_perf.config.settings import Settings
+    from tflint_perf.text.source import Source
 
 _VERSION = 1
 # How often there is a finding with this code and these source lines in a file.
@@ -145,3 +149,16 @@ def _name(file: str, baseline: Path) -> str:
     folder = os.path.realpath(baseline.parent)
     parent, name = os.path.split(file)
     return Path(os.path.relpath(Path(os.path.realpath(parent or "."), name), folder)).as_posix()
+
+
+def counting(findings: Iterable[Finding], source: Source, settings: Settings) -> list[Finding]:
+    """Those of all findings of a source that count: new ones, on changed rows if that is asked for."""
+    remaining = list(findings)
+    if settings.baseline is not None:
+        remaining = read(settings.baseline).new(remaining, source.path)
+    if settings.diff_base is not None:
+        from tflint_perf.lint.changed_rows import on_changed_rows
+
+        unread = [finding for finding in remaining if finding.code == INVALID_SYNTAX]
+        remaining = unread or on_changed_rows(remaining, source, settings.diff_base)
+    return remaining

@@ -10,11 +10,10 @@ from tflint_perf.analysis.links.summary import paths_of_bases
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.pipelines.given_streams import takers_of_streams
 from tflint_perf.analysis.values.caller import Caller, Given
-from tflint_perf.analysis.values.outside import name_given, name_outside
+from tflint_perf.analysis.values.outside import AskedAboutCallers, name_given, name_outside
+from tflint_perf.catalogue.registry import rules_about
+from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.lint.asking import InternalError, Reports, reports_of
-from tflint_perf.lint.catalogue import catalogue
-from tflint_perf.lint.registry import rules_about
-from tflint_perf.project.linked import Linked
 from tflint_perf.rule import Report, Rule
 
 _PER_STEP = Caller(
@@ -36,12 +35,12 @@ _ONCE = Caller("call", "eager")
 _CONSUMING = Caller("consume", which="*")
 
 
-def depends_on_callers(model: Model, outside: Linked) -> bool:
+def depends_on_callers(model: Model, outside: AskedAboutCallers) -> bool:
     """Whether any answer depended on who calls the functions of this file, or may depend on what they are given."""
     return outside.asked or any(takers_of_streams(model))
 
 
-def is_called_by_none(model: Model, outside: Linked) -> bool:
+def is_called_by_none(model: Model, outside: AskedAboutCallers) -> bool:
     """Whether it is known that no other file of the project runs anything of this one."""
     infer = model.infer
     return not model.compiled.hands_functions_over() and outside.is_called_by_none(
@@ -50,7 +49,7 @@ def is_called_by_none(model: Model, outside: Linked) -> bool:
 
 
 def left_open(
-    model: Model, rules: list[type[Rule]], reports: Reports, outside: Linked
+    model: Model, rules: list[type[Rule]], reports: Reports, outside: AskedAboutCallers
 ) -> Mapping[str, tuple[str, ...]]:
     """The functions that are open by any rule: if only by those selected, a rule's findings would depend on the others.
 
@@ -65,7 +64,7 @@ def left_open(
 
 
 def _open(
-    model: Model, rules: list[type[Rule]], reports: Reports, outside: Linked
+    model: Model, rules: list[type[Rule]], reports: Reports, outside: AskedAboutCallers
 ) -> Mapping[str, tuple[str, ...]]:
     """The functions whose callers in other files may decide on a finding: on one that is there, or one more.
 
@@ -100,7 +99,7 @@ def _open(
 
 
 def _supposing(
-    callers: tuple[Caller, ...], model: Model, rules: list[type[Rule]], outside: Linked
+    callers: tuple[Caller, ...], model: Model, rules: list[type[Rule]], outside: AskedAboutCallers
 ) -> Reports:
     """What would be reported if every function had these callers."""
     other = model.with_callers(outside.supposing(*callers))

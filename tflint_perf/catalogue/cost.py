@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
-from tflint_perf.lint.evidence import Evidence, all_evidence
-from tflint_perf.lint.figures import count, ratio, size
-from tflint_perf.lint.measured import value_of
+from tflint_perf.catalogue.evidence import Evidence, all_evidence
+from tflint_perf.catalogue.figures import count, ratio, size
+from tflint_perf.catalogue.measured import value_of
 
 # The first steps of a run may be the only ones without a new trace.
 _EACH = 0.9

@@ -9,9 +9,9 @@ from functools import cache, lru_cache
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 
-from tflint_perf.lint.catalogue import catalogue
-from tflint_perf.lint.declared import rule_files
-from tflint_perf.lint.plugins import plugins
+from tflint_perf.catalogue.declared import rule_files
+from tflint_perf.catalogue.plugins import plugins
+from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.rule import Rule
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from tflint_perf.config.ignoring import Ignored, Patterns, ignored_around
 from tflint_perf.config.settings import Settings
 from tflint_perf.errors import ChangedError
-from tflint_perf.project.leftovers import END, sweep, written_beside
 from tflint_perf.records import dataclass
+from tflint_perf.text.leftovers import END, sweep, written_beside
 
 __all__ = ["ChangedError", "Found", "find_files", "reason", "replace_file", "settings_at", "settings_for"]
 

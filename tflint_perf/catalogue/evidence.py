@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tflint_perf.lint.catalogue import catalogue
-from tflint_perf.lint.plugins import plugins
+from tflint_perf.catalogue.plugins import plugins
+from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.records import dataclass
 
 

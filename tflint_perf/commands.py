@@ -1,4 +1,4 @@
-"""The commands. What a command needs is imported when it runs, so that `--version` and `--help` are quick."""
+"""The commands of `tflint-perf`. What one needs is imported when it runs, so that `--version` and `--help` are quick."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def run(arguments: list[str]) -> int:
 
 def _tell_of_plugins() -> int:
     """Say what was wrong with plugins, unless that has been said; 2 if there was anything."""
-    plugins = sys.modules.get("tflint_perf.lint.plugins")
+    plugins = sys.modules.get("tflint_perf.catalogue.plugins")
     lines = list(filter(plugins.is_news, plugins.troubles())) if plugins is not None else []
     for line in lines:
         _fail(line)
@@ -81,7 +81,7 @@ def expand(arguments: Iterable[str]) -> list[str]:
         try:
             lines = Path(argument[1:]).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            from tflint_perf.text.files import reason
+            from tflint_perf.config.files import reason
 
             raise ConfigError(
                 reason(error) if isinstance(error, OSError) else "not UTF-8", argument
@@ -109,7 +109,7 @@ def _fail(message: str) -> int:
 
 def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
-        from tflint_perf import __version__
+        from tflint_perf.version import __version__
 
         click.echo(f"tflint-perf {__version__}")
         context.exit()
@@ -198,7 +198,7 @@ def _refuse_lost_command(paths: Sequence[str]) -> None:
 
 
 def _is_rule(word: str) -> bool:
-    from tflint_perf.lint.catalogue import catalogue
+    from tflint_perf.catalogue.rules import catalogue
 
     return any(word in (rule.code, rule.name) for rule in catalogue().values())
 
@@ -227,9 +227,9 @@ def rule(wanted: str | None, everything: bool, output_format: Literal["text", "j
     """Explain a rule: what it flags, why, what it leaves alone and what it costs."""
     import json
 
+    from tflint_perf.catalogue.evidence import all_evidence
+    from tflint_perf.catalogue.rules import catalogue
     from tflint_perf.cli import pages
-    from tflint_perf.lint.catalogue import catalogue
-    from tflint_perf.lint.evidence import all_evidence
     from tflint_perf.report.style import style_for
 
     if everything == (wanted is not None):
@@ -274,8 +274,8 @@ def config(key: str | None, output_format: Literal["text", "json", "json-schema"
     if output_format == "json-schema":
         if key is not None:
             raise click.UsageError("a JSON schema is of all keys: leave out KEY")
+        from tflint_perf.catalogue.rules import catalogue
         from tflint_perf.config.schema import config_schema
-        from tflint_perf.lint.catalogue import catalogue
 
         print(json.dumps(config_schema(catalogue()), indent=2))
         return

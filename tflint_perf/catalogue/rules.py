@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
-from tflint_perf.lint.own_rules import OWN_RULES
-from tflint_perf.lint.plugins import Plugin, plugins
+from tflint_perf.catalogue.own_rules import OWN_RULES
+from tflint_perf.catalogue.plugins import Plugin, plugins
 from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
@@ -85,26 +85,26 @@ def _info(rule: type[Rule], plugin: Plugin | None = None) -> RuleInfo:
 
 
 def _rules() -> Iterable[type[Rule]]:
-    from tflint_perf.lint.declared import NotDeclaredError, declared_rules
+    from tflint_perf.catalogue.declared import NotDeclaredError, declared_rules
 
     try:
         return declared_rules(importlib.import_module("tflint_perf.rules").__path__)
     except NotDeclaredError:
-        from tflint_perf.lint.registry import house_rules  # imports every rule, and with them libcst
+        from tflint_perf.catalogue.registry import house_rules  # imports every rule, and with them libcst
 
         return house_rules()
 
 
 def _rules_of(plugin: Plugin) -> Iterator[RuleInfo]:
     """The rules of a plugin; what is wrong with one is noted, and the others remain."""
-    from tflint_perf.lint.declared import NotDeclaredError, declared_rule
+    from tflint_perf.catalogue.declared import NotDeclaredError, declared_rule
 
     for file in plugin.files:
         try:
             try:
                 rules = [declared_rule(file)]
             except NotDeclaredError:
-                from tflint_perf.lint.registry import rules_in
+                from tflint_perf.catalogue.registry import rules_in
 
                 rules = rules_in(plugin.load(file))
             yield from [_info(rule, plugin) for rule in rules]

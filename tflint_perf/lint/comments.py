@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from tflint_perf.lint.catalogue import prefixes
+from tflint_perf.catalogue.rules import prefixes
 from tflint_perf.records import dataclass
 
 VERBS = ("ignore", "file-ignore", "disable", "enable")

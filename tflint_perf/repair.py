@@ -1,0 +1,35 @@
+"""What comes of asking for a fix: edits that make it, or why there is none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tflint_perf.records import dataclass
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from tflint_perf.finding import Edit
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """A fix as a rule gives it: what it does, its edits, and whether it is safe.
+
+    What an unsafe one may change is said in its title: `may_change` is what follows these words there, and `shown_by`
+    the place in the code that it is known from.
+    """
+
+    message: str
+    edits: list[Edit]
+    safe: bool
+    may_change: str = ""
+    shown_by: cst.CSTNode | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a rule does not fix what it found; `node` is what stands in the way."""
+
+    reason: str
+    node: cst.CSTNode | None = None
