@@ -192,7 +192,7 @@ def test_as_many_loops_as_python_takes_are_linted(tflint_perf: CommandLine) -> N
 
 
 DEEP = {
-    "brackets": "(" * 5_000 + "1" + ")" * 5_000,
+    "brackets": "(" * 2_000 + "1" + ")" * 2_000,
     "a sum": "+".join("a" * 1_000),
     "a chain": "a" + ".f()" * 500,
     "nots": "not " * 3_000 + "a",
