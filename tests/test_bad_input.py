@@ -15,8 +15,6 @@ from tests.test_growth import calls
 from tflint_perf.cli import run as run_module
 from tflint_perf.lint import check
 
-pytestmark = pytest.mark.slow
-
 MARK = b"\xef\xbb\xbf"
 # A file that is well, last in the order, so that its finding shows that the run went on.
 GOOD = "zz_good.py"
@@ -199,6 +197,7 @@ DEEP = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expression", DEEP.values(), ids=DEEP)
 def test_deep_nesting_ends_no_run(tmp_path: Path, expression: str) -> None:
     (tmp_path / "a.py").write_text(f"{SLOW}x = {expression}\n")
@@ -237,6 +236,7 @@ def calls_to_lint(tflint_perf: CommandLine, rows: int) -> int:
     return counted
 
 
+@pytest.mark.slow
 def test_a_file_of_10_000_lines_takes_no_more_a_line_than_a_short_one(tflint_perf: CommandLine) -> None:
     """`benchmarks/growth.py` takes the time of longer ones."""
     tflint_perf.monkeypatch.setattr("tflint_perf.stack.on_deep_stack", lambda work: work())  # to be counted

@@ -22,8 +22,6 @@ from tflint_perf.lint import check
 from tflint_perf.project.cache import NAME, version
 from tflint_perf.project.linting import FileResult, lint_files
 
-pytestmark = pytest.mark.slow
-
 CODES = frozenset({"TFP001", "TFP406"})
 SLOW = """\
 import gc
@@ -208,6 +206,7 @@ def test_a_module_that_appears_has_a_say(settings: Settings) -> None:
     assert found(lint([path], settings)) == [("loop.py", ["TFP406"])]
 
 
+@pytest.mark.slow
 def test_several_processes_keep_what_each_has_found(settings: Settings, linted: list[str]) -> None:
     paths = write(**{f"file{number:02}": SLOW for number in range(40)})
     first = lint(paths, settings, jobs=2)
@@ -216,6 +215,7 @@ def test_several_processes_keep_what_each_has_found(settings: Settings, linted: 
     assert linted == []
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_lose_nothing_that_counts(settings: Settings) -> None:
     paths = write(**{f"file{number:02}": SLOW for number in range(20)})
     for path in paths:
@@ -272,6 +272,7 @@ def test_a_cache_that_makes_no_sense_is_none(settings: Settings, data: bytes) ->
     assert lint(paths, settings) == first
 
 
+@pytest.mark.slow
 def test_every_entry_may_be_anything(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each value in a shard is replaced by others, all of them signed: the findings stay what they are."""
     monkeypatch.setattr("tflint_perf.project.cache.signature", lambda key, data: "signed")
@@ -392,6 +393,7 @@ def test_the_folder_that_is_cleaned_is_the_one_that_is_written(
     assert not Path("kept").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("settings")
 def test_output_is_the_same_cold_and_warm(tflint_perf: CommandLine) -> None:
     write(loop=LOOP, step=STEP, one=SLOW)
@@ -405,6 +407,7 @@ def test_output_is_the_same_cold_and_warm(tflint_perf: CommandLine) -> None:
         assert cold.out
 
 
+@pytest.mark.slow
 def test_a_warm_run_does_not_import_the_parser(settings: Settings) -> None:
     write(loop=LOOP, step=STEP, one=SLOW)
     command = [sys.executable, "-X", "importtime", "-m", "tflint_perf", "--isolated", "--select=ALL", "."]
