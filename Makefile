@@ -3,6 +3,9 @@
 #   make PYTHON=python3.13 test      with another Python
 #   make VENV=/elsewhere test        with the environment in another folder
 
+# Tests start hundreds of processes, none of which is to compile again what another one has compiled.
+unexport PYTHONDONTWRITEBYTECODE
+
 PYTHON ?= python3
 VENV ?= .venv
 PEERS ?= .venv-bench

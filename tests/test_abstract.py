@@ -13,8 +13,6 @@ import pytest
 
 from tflint_perf.abstract import abstract_module
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).parent.parent
 # What holds white space, brackets and punctuation, beside all fields whose names begin with `whitespace`.
 SPACE = frozenset(
@@ -126,6 +124,7 @@ def own_files() -> Iterator[Path]:
         yield from sorted((ROOT / folder).rglob("*.py"))
 
 
+@pytest.mark.slow
 def test_the_code_of_whole_files_is_the_same() -> None:
     compared = 0
     for file in own_files():

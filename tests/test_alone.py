@@ -22,8 +22,6 @@ from tflint_perf import check_source, settings_of
 from tflint_perf.problems import ConfigError
 from tflint_perf.project.linting import FileResult
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).parent.parent
 SCRIPTS = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "fixtures").glob("TFP*/slow.py"))]
 ALL = settings_of({"select": ["ALL"]})
@@ -33,6 +31,7 @@ def codes(result: FileResult) -> list[str]:
     return [finding.code for finding in result.findings]
 
 
+@pytest.mark.slow
 def test_it_finds_what_the_command_finds(tflint_perf: CommandLine) -> None:
     for number, text in enumerate(SCRIPTS):
         tflint_perf.write(f"{number:02}.py", text)
@@ -127,6 +126,7 @@ sys.stdout.write(repr(first))
 """
 
 
+@pytest.mark.slow
 def test_it_touches_nothing_and_says_the_same_in_every_folder_and_process(tmp_path: Path) -> None:
     outputs = set()
     for seed, folder in (("1", ROOT), ("2", tmp_path)):
@@ -145,6 +145,7 @@ def test_it_touches_nothing_and_says_the_same_in_every_folder_and_process(tmp_pa
     assert "TFP406" in outputs.pop()
 
 
+@pytest.mark.slow
 def test_threads_do_not_disturb_each_other() -> None:
     filters, size = warnings.filters[:], threading.stack_size()
     texts = [*SCRIPTS, BROKEN]

@@ -15,8 +15,6 @@ from tflint_perf.verify.beliefs import all_beliefs, read_articles
 from tflint_perf.verify.beliefs_page import page
 from tflint_perf.verify.experiment import belief_experiments
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).parent.parent
 BELIEFS = ROOT / "fixtures" / "beliefs"
 NAMES = sorted(path.parent.name for path in BELIEFS.glob("*/slow.py"))

@@ -14,8 +14,6 @@ from tflint_perf.lint.check import check_source
 from tflint_perf.project.linting import FileResult, Neighbours, lint_files
 from tflint_perf.text.source import Source
 
-pytestmark = pytest.mark.slow
-
 RULES = frozenset({"TFP101", "TFP202", "TFP406"})
 STEP = """
     import gc
@@ -294,6 +292,7 @@ def test_files_that_import_each_other_are_no_trouble(project: Path) -> None:
     assert lint(paths) == {"a.py": ["TFP101"], "b.py": ["TFP101"]}
 
 
+@pytest.mark.slow
 def test_several_processes_find_the_same(project: Path) -> None:
     files = {f"steps{number}": STEP for number in range(20)}
     calls = "".join(
@@ -1149,6 +1148,7 @@ def test_a_method_of_what_is_given_as_a_parameter_is_called(
     assert lint(files).get("learners.py", []) == found
 
 
+@pytest.mark.slow
 def test_many_files_are_looked_through_in_several_processes(tmp_path: Path) -> None:
     from tflint_perf.project.callers import callers_of
 

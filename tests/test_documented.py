@@ -42,8 +42,6 @@ from tflint_perf.commands import COMMANDS, tflint_perf, with_command
 from tflint_perf.config.reading import toml_of
 from tflint_perf.config.schema import config_schema
 
-pytestmark = pytest.mark.slow
-
 REGISTRY = "installs from the registry"
 IN_THE_WHEEL_S_TEST = "tests/test_wheel.py follows the page in a new environment"
 # Commands that are not run here, and why. What stands behind `#` does not count.
@@ -142,6 +140,7 @@ def try_command(block: Block, command: str, shown: str, folder: Path) -> None:
         assert both == shown, f"{block}\n$ {command}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_the_commands_of_a_page_work_one_after_the_other(page: str, tmp_path: Path) -> None:
     commands = [
@@ -251,6 +250,7 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", in_language("toml"), ids=str)
 def test_a_configuration_is_one(block: Block, scratch: Path) -> None:
     document = toml_of(block.text)
@@ -297,6 +297,7 @@ def schema_and_document(loaded: Any) -> tuple[str, Any]:
     pytest.fail(f"whose configuration is this? {loaded}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", in_language("yaml"), ids=str)
 def test_a_configuration_of_ci_is_as_its_reader_asks(block: Block, tmp_path: Path) -> None:
     schema, document = schema_and_document(yaml.safe_load(re.sub(r"<[^>]+>", "some", block.text)))
@@ -339,6 +340,7 @@ def step(x, y):
 LOOP = "for x, y in dataset:\n    step(x, y)\n"
 
 
+@pytest.mark.slow
 def test_every_comment_that_is_shown_suppresses_what_it_names(tmp_path: Path) -> None:
     parts = [block for block in blocks("suppressing.md") if block.language == "python"]
     assert parts
@@ -406,6 +408,7 @@ def test_every_option_in_the_text_is_one() -> None:
     assert {(page, option) for page, option in written if option not in options | FOREIGN_OPTIONS} == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command", sorted({code for page in PAGES for code in inline_code(page) if code.startswith("make ")})
 )

@@ -13,8 +13,6 @@ from tflint_perf.lint.check import check_source
 from tflint_perf.lint.fix import fix_source
 from tflint_perf.text.source import Source
 
-pytestmark = pytest.mark.slow
-
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 RULES = all_rules()
 ALL = frozenset(RULES)

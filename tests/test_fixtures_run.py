@@ -19,8 +19,6 @@ from tflint_perf.verify.process import environment
 from tflint_perf.verify.runner import QUICK_STEPS, Options, measured_pairs, plan_of
 from tflint_perf.verify.verdict import compare_losses
 
-pytestmark = pytest.mark.slow
-
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 QUICK = Options(quick=True)
 EXPERIMENTS, MISSING = rule_experiments([], FIXTURES)
@@ -69,6 +67,7 @@ def test_both_scripts_of_a_pair_describe_the_same_experiment(pair: Experiment) -
     assert slow == fast
 
 
+@pytest.mark.slow
 @runs
 @each_pair
 def test_both_scripts_of_a_pair_learn_the_same(pair: Experiment, nursery: Nursery | None) -> None:

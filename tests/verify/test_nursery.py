@@ -16,7 +16,10 @@ from tflint_perf.verify.process import new_nursery
 from tflint_perf.verify.records import Result
 from tflint_perf.verify.runner import run_experiment
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="runs are forked on Linux only")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="runs are forked on Linux only"),
+]
 pytest.importorskip("psutil")
 pytest.importorskip("scipy")
 
