@@ -276,7 +276,7 @@ def with_another_version(folder: Path) -> None:
     shutil.copytree(ROOT / "rules", copy / "rules", ignore=shutil.ignore_patterns("__pycache__"))
     (copy / "fixtures").mkdir()
     shutil.copy(ROOT / "fixtures" / "__init__.py", copy / "fixtures")
-    start = copy / "__init__.py"
+    start = copy / "version.py"
     start.write_text(start.read_text().replace(f'"{__version__}"', '"0.0.9"'))
 
 
