@@ -12,6 +12,7 @@ from tflint_perf.analysis.rewriting import Doubt
 # In each, `here()` stands for the consumer of what moves: its one argument, above the loop around it.
 X = "x = np.arange(6.0)\n"
 KNOWN = {
+    "an array that is seen as other numbers": "x = np.ones(4)\nfor i in range(3):\n    here(tf.constant(x.view(np.uint8)))\n",
     "a number": "for i in range(3):\n    here(tf.constant(1.0))\n",
     "an array that is only read": X + "for i in range(3):\n    here(tf.constant(x))\nprint(x.mean(), x[0])\n",
     "a view of an array that is only read": X + "y = x[1:]\nfor i in range(3):\n    here(tf.constant(y))\n",
@@ -169,6 +170,13 @@ UNKNOWN = {
     + "for i in range(3):\n    a = here(tf.constant(x))\n    print(a is b)\n",
     "in a program that holds weakly": "import weakref\nfor i in range(3):\n    here(tf.constant(1.0))\n",
     "in a program that replaces an op": "tf.constant = print\nfor i in range(3):\n    here(tf.constant(1.0))\n",
+    "in a program that replaces an op in a loop": "for tf.constant in [print]:\n    pass\nfor i in range(3):\n    here(tf.constant(1.0))\n",
+    "in a program that replaces an op with what a context gives": "with patched() as (a, tf.constant):\n    for i in range(3):\n        here(tf.constant(1.0))\n",
+    "in a program that takes an op away": "del tf.constant\nfor i in range(3):\n    here(tf.constant(1.0))\n",
+    "in a program that replaces an op in passing": "[0 for tf.constant in [print]]\nfor i in range(3):\n    here(tf.constant(1.0))\n",
+    "an array of another class": "x = np.ones(3).view(Noisy)\nfor i in range(3):\n    here(tf.constant(x))\n",
+    "an array that one of another class is a view of": X
+    + "y = x.view(Noisy)\nfor i in range(3):\n    here(tf.constant(x))\n    y + 1\n",
     "where settings change on the way": "for i in range(3):\n    keras.backend.set_floatx('float64')\n    here(tf.zeros([2]))\n",
     "where settings are handed on": "for i in range(3):\n    list(map(keras.backend.set_floatx, ['float64']))\n    here(tf.zeros([2]))\n",
     "where settings are asked for by a text": "for i in range(3):\n    getattr(keras.backend, 'set_floatx')('float64')\n    here(tf.zeros([2]))\n",

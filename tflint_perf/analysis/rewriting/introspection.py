@@ -112,18 +112,19 @@ def _imported_whole(infer: Inference) -> Iterator[cst.CSTNode]:
 
 
 def _written_into_libraries(infer: Inference) -> Iterator[cst.CSTNode]:
-    """`tf.constant = mine`."""
-    for statement in infer.walk.at:
-        targets: list[cst.CSTNode] = []
-        match statement:
-            case cst.Assign():
-                targets = [target.target for target in statement.targets]
-            case cst.AugAssign() | cst.AnnAssign():
-                targets = [statement.target]
-        for target in targets:
-            for part in descendants(target) if not isinstance(target, cst.Name) else ():
-                if isinstance(part, cst.Attribute) and infer.names.dotted(part):
-                    yield part
+    """`tf.constant = mine`, and whatever else gives an attribute of a module another value, or takes it away."""
+    for node in infer.walk.parents:
+        target: cst.CSTNode | None = None
+        match node:
+            case (
+                cst.AssignTarget() | cst.AugAssign() | cst.AnnAssign() | cst.For() | cst.CompFor() | cst.Del()
+            ):
+                target = node.target
+            case cst.AsName():
+                target = node.name
+        for part in descendants(target) if target is not None and not isinstance(target, cst.Name) else ():
+            if isinstance(part, cst.Attribute) and infer.names.dotted(part):
+                yield part
 
 
 def _identity_asked(infer: Inference) -> Iterator[cst.CSTNode]:

@@ -179,10 +179,17 @@ class Natures:
             return None
         if method not in effects.ARRAY_VIEWS and len(call.args) > 1:
             return None  # one of them may be what it writes to
-        if method in ("tolist", "tobytes", "item"):
+        if method in ("tolist", "tobytes", "item") or (method == "view" and not self.is_of_numbers(call)):
             return None
         copies = method in effects.ARRAY_COPIES and keyword_argument(call, "copy") is None
         return "array" if copies or method in effects.ARRAY_VIEWS else None
+
+    def is_of_numbers(self, view: cst.Call) -> bool:
+        """Whether `x.view(…)` gives an array of numbers, and not an object of a class that may do anything when it is read."""
+        return all(
+            isinstance(arg.value, cst.SimpleString) or self._names.qualified(arg.value).startswith("np.")
+            for arg in view.args
+        )
 
     def is_generator(self, node: cst.BaseExpression) -> bool:
         """Whether a name stands for a generator of random numbers of NumPy."""

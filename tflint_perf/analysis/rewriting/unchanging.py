@@ -142,7 +142,7 @@ class Reads:
         if not isinstance(call, cst.Call) or call.func is not node:
             return name in effects.ARRAY_VIEWS and self._is_read(node)
         if name in effects.ARRAY_VIEWS:
-            return self._is_read(call)
+            return self._is_read(call) and (name != "view" or self._natures.is_of_numbers(call))
         return (
             name in effects.ARRAY_COPIES
             and keyword_argument(call, "out") is None
