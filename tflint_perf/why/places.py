@@ -10,8 +10,7 @@ import libcst as cst
 
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.scopes import Block, Scope
-from tflint_perf.text.positions import Span
-from tflint_perf.text.positions import Positions
+from tflint_perf.text.positions import Positions, Span
 from tflint_perf.text.source import Source
 
 # So much of an answer is looked through for nodes.
