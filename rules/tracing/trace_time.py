@@ -8,6 +8,7 @@ from typing import Literal
 
 import libcst as cst
 
+from tflint_perf.analysis.conventions import names_computing
 from tflint_perf.analysis.execution.once import Once
 from tflint_perf.analysis.execution.symbolic import Symbolic
 from tflint_perf.analysis.python.scopes import Binding, Function
@@ -52,10 +53,6 @@ _TRACING = re.compile(r"trac|compil|graph|symbolic", re.I)
 _FORMATS = frozenset({"str", "repr", "format"})
 # What an optimizer keeps in variables, and who by their names compute with the tensors that they are given.
 _OF_OPTIMIZERS = frozenset({"lr", "learning_rate", "iterations"})
-_COMPUTES = re.compile(
-    r"loss|criterion|accuracy|metric|(^|_)(model|net|network|generator|discriminator|encoder|decoder|actor|critic)($|_)",
-    re.I,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +199,7 @@ class TraceTime:
                 sides = (node.left, node.right)
                 return any(self._is_computed(side, depth + 1) for side in sides)
             case cst.Call():
-                return bool(_COMPUTES.search(callee_name(node))) and any(
+                return bool(names_computing(callee_name(node))) and any(
                     self._holds_tensor(arg)
                     or self._is_unknown_parameter(arg.value)
                     or self._seems_computed(arg.value, depth + 1)
