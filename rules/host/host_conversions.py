@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.conventions import names_a_setting
+from tflint_perf.analysis.conventions import names_a_number
 from tflint_perf.analysis.python.syntax import is_constant, last_name
 from tflint_perf.records import dataclass
 
@@ -85,7 +85,7 @@ class HostConversions:
             size == "unknown"
             and value.kind != "tensor"
             and (value.kind == "array" or not is_cast)
-            and not names_a_setting(last_name(node))
+            and not names_a_number(last_name(node))
             and model.feeds.a_gradient_step(call)
             and not model.feeds.is_differentiated(call)
         )

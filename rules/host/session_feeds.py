@@ -6,11 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.conventions import (
-    names_a_fed_batch,
-    names_a_fed_setting,
-    names_a_measure_of_a_batch,
-)
+from tflint_perf.analysis.conventions import names_a_batch, names_a_measure, names_an_input, names_no_batch
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.scopes import Binding
 from tflint_perf.analysis.python.syntax import argument, is_constant, is_name, last_name
@@ -55,7 +51,7 @@ class SessionFeeds:
             known in ("unknown", "array", "list")
             and not is_constant(value)
             and names[1] != ""
-            and not any(map(names_a_fed_setting, names))
+            and not any(map(names_no_batch, names))
             and self._loops.batches.size(value) in ("unknown", "batch", "sample")
         )
 
@@ -144,7 +140,8 @@ class SessionFeeds:
         bindings = found[1] if found is not None else []
         if not bindings or not all(map(self._loops.batches.is_made_anew, (b.node for b in bindings))):
             return False
-        if names_a_fed_batch(value.value) and not names_a_measure_of_a_batch(value.value):
+        named = names_a_batch(value.value) or names_an_input(value.value)
+        if named and not names_a_measure(value.value):
             return True
         return all(
             isinstance(b.value, cst.Call) and b.kind == "assign" and self._sessions.is_run(b.value)

@@ -8,7 +8,7 @@ from typing import Literal, TypeGuard
 
 import libcst as cst
 
-from tflint_perf.analysis.conventions import names_evaluating, names_parts
+from tflint_perf.analysis.conventions import names_a_metric, names_a_part, names_evaluation
 from tflint_perf.analysis.execution.counters import Counters
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.steps import is_under_tape
@@ -263,7 +263,7 @@ class Containers:
             return False
         bound = iterable.args[min(1, len(iterable.args) - 1)].value
         number = integer(bound)
-        if isinstance(bound, cst.Name | cst.Attribute) and names_parts(last_name(bound)):
+        if isinstance(bound, cst.Name | cst.Attribute) and names_a_part(last_name(bound)):
             return False  # the layers of a model
         if number is None and isinstance(bound, cst.Name):
             found = self._infer.bindings_reaching(bound)
@@ -400,7 +400,9 @@ class Kept:
             self._infer.place(read).block.loop in loops
             and self._calls.function_at(read) is function
             and self._is_combined(
-                read, reduced=function is not None and bool(names_evaluating(function.name))
+                read,
+                reduced=function is not None
+                and bool(names_evaluation(function.name) or names_a_metric(function.name)),
             )
             for read in reads
         )

@@ -123,7 +123,8 @@ def _makes_models(model: Model, call: cst.Call) -> bool:
 def _may_make_model(model: Model, call: cst.Call) -> bool:
     kind = model.value(call).kind
     if kind == "unknown":
-        return not model.qualified(call.func) and bool(names_making(callee_name(call)))
+        name = callee_name(call)
+        return not model.qualified(call.func) and bool(name[:1].isupper() or names_making(name))
     return kind in ("model", "layer")
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.conventions import names_epochs
+from tflint_perf.analysis.conventions import names_an_epoch
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -65,7 +65,7 @@ class LateCaches:
             given = argument(stage.call, 0, "count")
             if given is None or is_name(given, "None") or integer(given) == -1:
                 return "endless"
-            several = (integer(given) or 0) > 1 or bool(names_epochs(last_name(given)))
+            several = (integer(given) or 0) > 1 or bool(names_an_epoch(last_name(given)))
             return "repeat" if several and not cache.args else None
         # What is written to a file once is meant to be kept.
         if cache.args or self._model.successors.is_for_evaluation(cache):

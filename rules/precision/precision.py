@@ -143,9 +143,13 @@ class Precision:
         return False
 
 
+# How old code asks what a version has.
+_ASKING = ("hasattr", "getattr")
+
+
 def _asks_version(test: cst.CSTNode) -> bool:
     return any(
-        names_a_version(last_name(node))
+        names_a_version(last_name(node)) or last_name(node) in _ASKING
         for node in descendants(test)
         if isinstance(node, cst.Name | cst.Attribute)
     )

@@ -9,7 +9,7 @@ from typing import Literal
 import libcst as cst
 
 from tflint_perf.analysis.apis.keras_classes import COMPILED_METHODS
-from tflint_perf.analysis.conventions import names_a_loss_function
+from tflint_perf.analysis.conventions import names_a_loss
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.symbolic import Symbolic
@@ -231,7 +231,7 @@ class Making:
         """Whether a function is, or is only called by, one that computes a loss, and whose callers are not in sight:
         they call it on each step."""
         owner = function.owner.name if function.owner is not None else ""
-        if not (names_a_loss_function(function.name) or names_a_loss_function(owner)):
+        if not (names_a_loss(function.name) or names_a_loss(owner)):
             return False
         if self._calls.callers_outside(function) or function.name in _MAKERS or self._is_left_over(function):
             return False

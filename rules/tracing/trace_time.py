@@ -8,7 +8,7 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.conventions import names_computing
+from tflint_perf.analysis.conventions import names_a_loss, names_a_metric, names_a_model
 from tflint_perf.analysis.execution.once import Once
 from tflint_perf.analysis.execution.symbolic import Symbolic
 from tflint_perf.analysis.python.scopes import Binding, Function
@@ -199,7 +199,7 @@ class TraceTime:
                 sides = (node.left, node.right)
                 return any(self._is_computed(side, depth + 1) for side in sides)
             case cst.Call():
-                return bool(names_computing(callee_name(node))) and any(
+                return _computes_by_name(callee_name(node)) and any(
                     self._holds_tensor(arg)
                     or self._is_unknown_parameter(arg.value)
                     or self._seems_computed(arg.value, depth + 1)
@@ -296,3 +296,7 @@ def _is_text(node: cst.BaseExpression) -> bool:
     return isinstance(node, cst.SimpleString | cst.FormattedString | cst.ConcatenatedString) or (
         isinstance(node, cst.Call) and callee_name(node) in ("str", "repr")
     )
+
+
+def _computes_by_name(name: str) -> bool:
+    return bool(names_a_loss(name) or names_a_metric(name) or names_a_model(name))

@@ -1,755 +1,676 @@
-"""What users call things."""
+"""What users call things: the one place where their words are evidence. It knows no trees, only names.
+
+A name tells something only where the code tells nothing: whoever asks has looked at the code first. Each predicate is given
+an identifier and returns the word that it went by, so that a caller can say it; "" where it went by none.
+
+    names_an_epoch("maxEpochs")  # "epoch"
+    names_a_test("latest")  # ""
+
+All split names in one way: at underscores, dots, capitals and digits, so that `trainStep2` is *train*, *step*, *2*. The
+tables say
+
+    batch        that word, anywhere, or its plural, which words of one or two letters have not
+    batch!       that word and no plural
+    batch_size   these words, one behind the other
+    optim*       a word that begins so; *loss one that ends so
+    ^train       the first word; path$ the last one but for numbers
+
+Which words earn their place, `benchmarks/conventions.py` counts.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property, lru_cache
 
-# Names of numbers that a step is given besides its batch.
-_A_SETTING = re.compile(
-    r"(?i)rate|eps|alpha|beta|gamma|lambda|sigma|step|epoch|temperature|weight|coef|scale|index|^lr$|^[nk]$|num|(?<!dis)count|(^|_)size"
+# Capitals in a row are one word but for the last of them where that begins another: `MSELoss` is *mse*, *loss*.
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]")
+_MARKS = "^*!$"
+# Names are many, and most come again.
+_MANY = 4096
+
+
+class Notion:
+    """Words by which something goes: `words` say what it is; `unless` say that it is not, whatever else is in the name.
+
+    `behind` are words that may stand behind a last one: `model_target` is a model. `name` is for lists of all notions.
+    """
+
+    def __init__(self, name: str, words: str, *, unless: str = "", behind: str = "") -> None:
+        self.name = name
+        self.words = tuple(words.split())
+        self.unless = tuple(unless.split())
+        self._behind = "|".join((r"\d+", *behind.split()))
+        self._off: frozenset[str] = frozenset()
+        self.in_name = lru_cache(_MANY)(self._in_name)
+
+    def _in_name(self, identifier: str) -> str:
+        text = words_of(identifier)
+        found = self._said.search(text)
+        if found is None or self._denied.search(text):
+            return ""
+        return self._left(self.words)[(found.lastindex or 1) - 1].strip(_MARKS)
+
+    @cached_property
+    def _said(self) -> re.Pattern[str]:
+        return self._any_of(self.words)
+
+    @cached_property
+    def _denied(self) -> re.Pattern[str]:
+        return self._any_of(self.unless)
+
+    def _left(self, words: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(word for word in words if word not in self._off)
+
+    def _any_of(self, words: tuple[str, ...]) -> re.Pattern[str]:
+        return re.compile("|".join(f"({self.pattern(word)})" for word in self._left(words)) or "(?!)")
+
+    def pattern(self, word: str) -> str:
+        """The regular expression of a word of the tables, for what `words_of` gives."""
+        text = word.strip(_MARKS)
+        begin = r"\A" if word.startswith("^") else "(?<![^_])"
+        begin += "[a-z0-9]*" if word.startswith("*") else ""
+        plural = len(text) > 2 and "!" not in word
+        end = "[a-z0-9]*" if word.endswith("*") else "(?:e?s)?" if plural else ""
+        end += rf"(?:_(?:{self._behind}))*\Z" if word.endswith("$") else "(?![^_])"
+        return f"{begin}{text}{end}"
+
+    @contextmanager
+    def without(self, word: str) -> Iterator[None]:
+        """For as long as the context lasts, one of the words is not in the tables."""
+        self._switch_off(self._off | {word})
+        try:
+            yield
+        finally:
+            self._switch_off(self._off - {word})
+
+    def _switch_off(self, words: frozenset[str]) -> None:
+        self._off = words
+        self.__dict__.pop("_said", None)
+        self.__dict__.pop("_denied", None)
+        self.in_name.cache_clear()
+
+
+@lru_cache(_MANY)
+def words_of(identifier: str) -> str:
+    """The words of an identifier in small letters, joined by underscores: "train_step_2" of `trainStep2`."""
+    return "_".join(_WORD.findall(identifier)).lower()
+
+
+def notions() -> list[Notion]:
+    """All notions, in the order of this file."""
+    return [each for each in globals().values() if isinstance(each, Notion)]
+
+
+# Data: datasets, batches, their sizes, and what is in them.
+
+_DATASET = Notion("a dataset", "ds dataset data_set")
+_GENERATOR = Notion(
+    "a generator of batches",
+    "generator!$ *gen!$ *loader!$ batches$ next_batch!$ load_batch!$ get_batch!$ iterate_minibatches$",
 )
-
-
-def names_a_setting(identifier: str) -> str:
-    return _word(_A_SETTING.search(identifier))
-
-
-# What the variable is called that holds a batch, where nothing else says what it holds.
-_A_FED_BATCH = re.compile(r"(^|_)(mini)?batch(_|$)|^(x|y|xs|ys|x_?b|y_?b)$", re.I)
-
-
-def names_a_fed_batch(identifier: str) -> str:
-    return _word(_A_FED_BATCH.search(identifier))
-
-
-# What is called so is no batch but a number about it.
-_A_MEASURE_OF_A_BATCH = re.compile(r"size|num|len|count|ind(ex|ic)|idx|rate|norm|step", re.I)
-
-
-def names_a_measure_of_a_batch(identifier: str) -> str:
-    return _word(_A_MEASURE_OF_A_BATCH.search(identifier))
-
-
-# What a number or a switch is called that a graph is given besides its batch, or that it writes to a log.
-_A_FED_SETTING = re.compile(
-    r"prob|drop|keep|rate|^lr$|_lr$|lr_|learning|train|phase|mode|handle|flag|^is_|eps|alpha|beta|gamma|lambda|sigma|temp|step|epoch|iter|size|len|num|count|weight|coef|scale|reward|score|loss|acc|mean|avg|average|std|max|min|total|sum|summ|metric|value|name|path|file|str|seed|decay|momentum",
-    re.I,
+_STREAM = Notion("a stream", "ds$ dataset!$ data_set!$ iterator!$")
+_BATCH = Notion(
+    "a batch", "batch minibatch *batch batched batching batchsize", unless="batch_norm* batchnorm*"
 )
-
-
-def names_a_fed_setting(identifier: str) -> str:
-    return _word(_A_FED_SETTING.search(identifier))
-
-
-# Functions that by their names train nothing.
-_EVALUATING = re.compile(r"eval|test|valid|(^|_)val(_|$)|infer|predict|accuracy|score|metric|measure", re.I)
-
-
-def names_evaluating(identifier: str) -> str:
-    return _word(_EVALUATING.search(identifier))
-
-
-# A helper or module of another file that, by its name, may be what sets up the devices.
-_DEVICE_SETUP = re.compile(
-    r"gpu|cuda|memory_?growth|allow_?growth|limit_?mem|(config|set|init|select|pick|prepare)\w*_?(devices?|sess(ion)?|hardware|accelerators?)(_|$)",
-    re.I,
+_BATCH_SIZE = Notion(
+    "a batch size", "batch! minibatch! *batch! batchsize bs$", unless="batch_norm* batchnorm*"
 )
-
-
-def names_device_setup(identifier: str) -> str:
-    return _word(_DEVICE_SETUP.search(identifier))
-
-
-_MAKING = re.compile(r"(build|create|make|load|get|define|new|init|clone|restore)|[A-Z]")
-
-
-def names_making(identifier: str) -> str:
-    return _word(_MAKING.match(identifier))
-
-
-_EPOCHS = re.compile(r"(^|_)epochs?$", re.I)
-
-
-def names_epochs(identifier: str) -> str:
-    return _word(_EPOCHS.search(identifier))
-
-
-_TRAINING_DATA = re.compile(r"(^|_)train(ing)?(_|$)", re.I)
-
-
-def names_training_data(identifier: str) -> str:
-    return _word(_TRAINING_DATA.search(identifier))
-
-
-# What such functions are called in libraries that nobody here knows, and what waits for something.
-_READING = re.compile(
-    r"(^|_|\.)(i?m?read|load|open|fetch|query|execute|recv|request|download|sleep|step|reset|iter(rows|tuples|items))",
-    re.I,
+_THE_BATCH_SIZE = Notion(
+    "the batch size of training",
+    "^batch_size!$ ^batchsize!$ ^train_batch_size!$ ^training_batch_size!$ ^global_batch_size!$",
 )
-
-
-def names_reading(identifier: str) -> str:
-    return _word(_READING.search(identifier))
-
-
-_A_DATASET = re.compile(r"(^|_)(ds|dataset)s?(_|$)", re.I)
+_INPUT = Notion("an input or target", "^x$ ^y$ ^xs$ ^ys$ ^xb$ ^yb$ ^x_b$ ^y_b$")
+_MEASURE = Notion(
+    "a measure",
+    "*size *len length num* nb count counter index indices indexes ind idx *shape batches n i id ids "
+    "rate norm step",
+)
+_LABEL = Notion("a label", "y ys label lbl target class cls category id ids")
+_NOISE = Notion("noise", "*noise* latent* seed code z eps epsilon")
+_FILE = Notion("a file", "path!$ file!$ *filename!$ *fname!$")
 
 
 def names_a_dataset(identifier: str) -> str:
-    return _word(_A_DATASET.search(identifier))
-
-
-_A_VERSION = re.compile(r"version|hasattr|getattr", re.I)
-
-
-def names_a_version(identifier: str) -> str:
-    return _word(_A_VERSION.search(identifier))
-
-
-_A_LOSS_FUNCTION = re.compile(r"loss|(^|_)(bce|mse|criterion)($|_)", re.I)
-
-
-def names_a_loss_function(identifier: str) -> str:
-    return _word(_A_LOSS_FUNCTION.search(identifier))
-
-
-_COMPUTING = re.compile(
-    r"loss|criterion|accuracy|metric|(^|_)(model|net|network|generator|discriminator|encoder|decoder|actor|critic)($|_)",
-    re.I,
-)
-
-
-def names_computing(identifier: str) -> str:
-    return _word(_COMPUTING.search(identifier))
-
-
-_A_GENERATOR = re.compile(
-    r"(^|_)(generator|gen|loader|batches|(next|load|get)_batch|iterate_minibatches)$", re.I
-)
+    """A dataset, or something of one: `train_ds`, `dataset_size`."""
+    return _DATASET.in_name(identifier)
 
 
 def names_a_generator(identifier: str) -> str:
-    return _word(_A_GENERATOR.search(identifier))
-
-
-# What gives batches, or samples, goes by one of these names, where nothing else is known of it.
-_A_STREAM = re.compile(r"(^|_)(ds|dataset|(data)?_?(loader|generator|gen|iterator)|batches)$", re.I)
+    """What gives batches when it is called: `data_loader`, `datagen`, `next_batch`."""
+    return _GENERATOR.in_name(identifier)
 
 
 def names_a_stream(identifier: str) -> str:
-    return _word(_A_STREAM.search(identifier))
-
-
-_AN_EPOCH = re.compile(r"(^|_)(epochs?|ep|episodes?)(_|$)", re.I)
-
-
-def names_an_epoch(identifier: str) -> str:
-    return _word(_AN_EPOCH.search(identifier))
-
-
-# What reinforcement learning remembers.
-_EXPERIENCE = re.compile(
-    r"memory|memor|buffer|replay|rollout|trajector|transition|experience|episode|history|(^|_)env", re.I
-)
-
-
-def names_experience(identifier: str) -> str:
-    return _word(_EXPERIENCE.search(identifier))
-
-
-_A_DEBUG_SWITCH = re.compile(
-    r"(^|_)(debug|verbose|profil\w*|trace|dry_run|log\w*|should_log|print\w*|summar\w*|visuali\w*|plot)($|_)",
-    re.I,
-)
-
-
-def names_a_debug_switch(identifier: str) -> str:
-    return _word(_A_DEBUG_SWITCH.search(identifier))
-
-
-_THE_BEST = re.compile(r"(^|_)(best|lowest|highest|max|min|record|smallest|largest)(_|$)", re.I)
-
-
-def names_the_best(identifier: str) -> str:
-    return _word(_THE_BEST.search(identifier))
-
-
-# What counts the parts of a model, of which there are few: a loop to such a number runs over layers.
-_PARTS = re.compile(
-    r"(^|_)(layer|block|head|level|scale|stage|stack|gpu|tpu|replica|worker|device|class|categor\w*|routing|depth|fold|channel|chan|dim|axis|axes|ndim|rank|group|branch|cell|model|expert|order|coupling|flow|hop|view|output|input|net|critic|disc\w*|module|tower|anchor|conv|resblock|flip|repeat|res|unit|capsule|agent|player|task|qubit|wire|feature|param|variable|var|weight|column|mixture|component|kernel|loss|head|label)(e?s)?($|_)|(layers|blocks|heads)$",
-    re.I,
-)
-
-
-def names_parts(identifier: str) -> str:
-    return _word(_PARTS.search(identifier))
-
-
-# What counts time or data, of which there is much.
-_MUCH = re.compile(
-    r"(^|_)(step|iter|iteration|len|length|time|timestep|seq|sequence|horizon|sample|frame|episode|epoch|round|batch|batchsize|size|point|token|row|example|itr|word|n_iter|maxlen|rollout|T)(s?)($|_)",
-    re.I,
-)
-
-
-def names_much(identifier: str) -> str:
-    return _word(_MUCH.search(identifier))
-
-
-# What holds the settings of a program.
-_SETTINGS_AT_THE_END = re.compile(
-    r"(^|_)(args?|conf|cfg|config\w*|flags|hparams?|hps?|params|opts?|options?|settings?)$", re.I
-)
-
-
-def names_settings_at_the_end(identifier: str) -> str:
-    return _word(_SETTINGS_AT_THE_END.search(identifier))
-
-
-# Functions that by their name are there for debugging.
-_DEBUGGING = re.compile(r"debug|eager|profil|trac(e|ing)(_|$)|test|diagnos", re.I)
-
-
-def names_debugging(identifier: str) -> str:
-    return _word(_DEBUGGING.search(identifier))
-
-
-# Settings that say how many layers a model has.
-_LAYERS = re.compile(r"(^|_)(layers|blocks)$", re.I)
-
-
-def names_layers(identifier: str) -> str:
-    return _word(_LAYERS.search(identifier))
-
-
-_AGENTS = re.compile(r"(^|_)agents$", re.I)
-
-
-def names_agents(identifier: str) -> str:
-    return _word(_AGENTS.search(identifier))
-
-
-# Settings that say how often a critic is trained for each step of its generator.
-_STEPS_OF_CRITICS = re.compile(
-    r"(^|_)(critics?|disc|dis|discriminators?)(_|$)|(^|_)d_(steps?|iters?|iterations?|updates?)$|^n_?d$", re.I
-)
-
-
-def names_steps_of_critics(identifier: str) -> str:
-    return _word(_STEPS_OF_CRITICS.search(identifier))
-
-
-# What the name of a file goes by.
-_A_FILE = re.compile(r"(^|_)(path|file|file_?name|fname)$", re.I)
-
-
-def names_a_file(identifier: str) -> str:
-    return _word(_A_FILE.search(identifier))
-
-
-# A list that is filled with the samples of one batch.
-_A_COLLECTED_BATCH = re.compile(r"(^|_)(mini)?batch(es)?(_|$)", re.I)
-
-
-def names_a_collected_batch(identifier: str) -> str:
-    return _word(_A_COLLECTED_BATCH.search(identifier))
-
-
-_A_MEASURE = re.compile(r"size|num|len|count|ind(ex|ic)|idx|shape|batches|(^|_)(n|i|id|ids)(_|$)", re.I)
-
-
-def names_a_measure(identifier: str) -> str:
-    return _word(_A_MEASURE.search(identifier))
-
-
-# What an agent is asked about: one observation, or one of each environment.
-_AN_OBSERVATION = re.compile(r"(^|_)(obs|state|observation)s?$", re.I)
-
-
-def names_an_observation(identifier: str) -> str:
-    return _word(_AN_OBSERVATION.search(identifier))
-
-
-# How long a batch is.
-_A_BATCH_LENGTH = re.compile(r"batch_?(size|len(gth)?)$|(^|_)bs$", re.I)
-
-
-def names_a_batch_length(identifier: str) -> str:
-    return _word(_A_BATCH_LENGTH.search(identifier))
-
-
-_A_BATCH_SIZE = re.compile(r"batch|(^|_)bs$", re.I)
-
-
-def names_a_batch_size(identifier: str) -> str:
-    return _word(_A_BATCH_SIZE.search(identifier))
-
-
-_DRAWING_A_BATCH = re.compile(
-    r"(^|_|mini)batch$|^(next|sample|get|load|generate|make|random|fetch)_(mini)?batch|^sample_(from_)?(memory|(replay_)?buffer|transitions?|experiences?)$"
-)
-
-
-def names_drawing_a_batch(identifier: str) -> str:
-    return _word(_DRAWING_A_BATCH.search(identifier))
-
-
-_A_MEMORY_OR_BATCH = re.compile(r"memory|buffer|replay|batch", re.I)
-
-
-def names_a_memory_or_batch(identifier: str) -> str:
-    return _word(_A_MEMORY_OR_BATCH.search(identifier))
-
-
-_A_MEMORY = re.compile(r"memory|buffer|replay", re.I)
-
-
-def names_a_memory(identifier: str) -> str:
-    return _word(_A_MEMORY.search(identifier))
-
-
-_REMEMBERING = re.compile(
-    r"^(remember|memorize|observe|cache|(store|add|save|append)(_to)?_(transition|experience|memory|sample)s?)$"
-)
-
-
-def names_remembering(identifier: str) -> str:
-    return _word(_REMEMBERING.search(identifier))
-
-
-_A_REWARD = re.compile(r"^r$|reward", re.I)
-
-
-def names_a_reward(identifier: str) -> str:
-    return _word(_A_REWARD.search(identifier))
-
-
-_A_STATE = re.compile(r"^s_?$|state|obs", re.I)
-
-
-def names_a_state(identifier: str) -> str:
-    return _word(_A_STATE.search(identifier))
-
-
-# What a connection to a process goes by that steps an environment.
-_A_WORKER = re.compile(r"conn|remote|pipe|worker", re.I)
-
-
-def names_a_worker(identifier: str) -> str:
-    return _word(_A_WORKER.search(identifier))
-
-
-_AN_ENVIRONMENT = re.compile(r"^_*(train_|eval_|test_)?envs?(ironment)?$", re.I)
-
-
-def names_an_environment(identifier: str) -> str:
-    return _word(_AN_ENVIRONMENT.match(identifier))
-
-
-_SAMPLING = re.compile(r"sample|batch|draw|replay", re.I)
-
-
-def names_sampling(identifier: str) -> str:
-    return _word(_SAMPLING.search(identifier))
-
-
-_A_COUNTER = re.compile(
-    r"(^|_)(global_?)?(steps?|iters?|iterations?|itr|frames?|timesteps?|t|i|n_?updates?|episodes?|epochs?|ep)(_|$)|count|_idx$",
-    re.I,
-)
-
-
-def names_a_counter(identifier: str) -> str:
-    return _word(_A_COUNTER.search(identifier))
-
-
-_SETTINGS = re.compile(
-    r"^_*(args?|flags|config|cfg|opts?|options|hparams?|hps?|params?|conf|settings|hyper\w*|self)$", re.I
-)
-
-
-def names_settings(identifier: str) -> str:
-    return _word(_SETTINGS.match(identifier))
-
-
-# Flags that are there to be turned on for a while.
-_A_SWITCH = re.compile(
-    r"debug|verbose|log|print|summar|visuali|plot|profil|trace|show|display|render|save|done|first|last|best|end|stop|finish|test|valid|eval",
-    re.I,
-)
-
-
-def names_a_switch(identifier: str) -> str:
-    return _word(_A_SWITCH.search(identifier))
-
-
-# What memories have that say so.
-_ENOUGH = re.compile(
-    r"_*(can|may)_(be_)?(sampled?|learn|train|replay(ed)?)|(has_|have_|is_)?enough(_\w+)?|(is_)?(ready_(to|for)|sufficient)_(sampl|learn|train|replay)\w*|exceeds"
-)
-
-
-def names_enough(identifier: str) -> str:
-    return _word(_ENOUGH.fullmatch(identifier))
-
-
-_THE_BATCH_SIZE = re.compile(r"^(train_?|training_?|global_?)?batch_?size$", re.I)
-
-
-def names_the_batch_size(identifier: str) -> str:
-    return _word(_THE_BATCH_SIZE.match(identifier))
-
-
-_A_BATCH = re.compile(r"batch", re.I)
+    """What gives batches or samples when it is iterated: a dataset, an iterator, or what gives batches."""
+    return _STREAM.in_name(identifier) or names_a_generator(identifier)
 
 
 def names_a_batch(identifier: str) -> str:
-    return _word(_A_BATCH.search(identifier))
+    """A batch, or something of one: `x_batch`, `batch_xs`, `n_batches`."""
+    return _BATCH.in_name(identifier)
 
 
-# A function of such a name gives another image of the same size, where nothing more is known of it.
-_AUGMENTING = re.compile(
-    r"^(?!.*(crop|resiz|patch|extract|feature))(\w+_)?(aug(?![a-z])|augment|distort|jitter|flip|noise|rotat|normali[sz]|standardi[sz])",
-    re.I,
-)
+def names_a_batch_size(identifier: str) -> str:
+    """How many samples a batch has, where a number is asked for: `batch_size`, `batch`, `bs`."""
+    return _BATCH_SIZE.in_name(identifier)
 
 
-def names_augmenting(identifier: str) -> str:
-    return _word(_AUGMENTING.search(identifier))
+def names_the_batch_size(identifier: str) -> str:
+    """The batch size that a program trains with, and that of nothing else: no `test_batch_size`."""
+    return _THE_BATCH_SIZE.in_name(identifier)
 
 
-_A_LABEL = re.compile(r"(^|_)(y|lbl|label|target|class|cls|category|id)s?($|_|\d)", re.I)
+def names_an_input(identifier: str) -> str:
+    """The inputs or targets of a step, by their letters alone."""
+    return _INPUT.in_name(identifier)
+
+
+def names_a_measure(identifier: str) -> str:
+    """A number about data, rather than data: `batch_size`, `n_batches`, `idx`."""
+    return _MEASURE.in_name(identifier)
 
 
 def names_a_label(identifier: str) -> str:
-    return _word(_A_LABEL.search(identifier))
-
-
-# The few numbers that a generator of images starts from are no data.
-_NOISE = re.compile(r"noise|latent|seed|code|(^|_)(z|eps(ilon)?)\d*($|_)", re.I)
+    """What is to be learned: `y_train`, `class_id`."""
+    return _LABEL.in_name(identifier)
 
 
 def names_noise(identifier: str) -> str:
-    return _word(_NOISE.search(identifier))
+    """The few numbers that a generator of images starts from: `noise`, `z`."""
+    return _NOISE.in_name(identifier)
 
 
-_THE_MODEL = re.compile(r"(^|_)model$")
+def names_a_file(identifier: str) -> str:
+    """One file: `image_path`; no `paths`."""
+    return _FILE.in_name(identifier)
 
 
-def names_the_model(identifier: str) -> str:
-    return _word(_THE_MODEL.search(identifier))
+# What is done to data.
 
-
-_A_STEP = re.compile(r"(^|_)(train|step|fit)")
-
-
-def names_a_step(identifier: str) -> str:
-    return _word(_A_STEP.search(identifier))
-
-
-# So may functions of other files.
-_MAY_NAME_A_STEP = re.compile(
-    r"train|step|generat|infer|learn|optimi|update|translate|test|valid|forward", re.I
+_AUGMENTING = Notion(
+    "augmenting",
+    "aug augment* distort* jitter* flip* noise* rotat* normaliz* normalis* standardi*",
+    unless="*crop* *resiz* *patch* *extract* *feature*",
 )
-
-
-def may_name_a_step(identifier: str) -> str:
-    return _word(_MAY_NAME_A_STEP.search(identifier))
-
-
-# What goes by such a name takes an element apart or brings it into shape: it neither draws nor counts.
-_SHAPING = re.compile(
-    r"(?:^|_)(?i:as|cast|concat|convert|crop|decoder?|deserialize|drop|extract|filter|flatten|format|get|load|merge|normali[sz]e|one_hot|pad|parse|parser|pop|read|reader|rename|rescale|reshape|resize|scale|select|split|stack|standardi[sz]e|to|unpack)(?![a-z])"
+_SHAPING = Notion(
+    "shaping",
+    "as cast concat convert crop decode decoder deserialize drop extract filter flatten format get "
+    "load merge normalize normalise one_hot pad parse parser pop read reader rename rescale reshape "
+    "resize scale select split stack standardize standardise to unpack",
 )
+_READING = Notion(
+    "reading",
+    "read* imread* mread* load* open* fetch* query* execute* recv* request* download* sleep* step* "
+    "reset* iter_rows iterrows itertuples iteritems",
+)
+_WRITING = Notion(
+    "writing",
+    "*save* *dump* write* *write *writer to_csv to_json to_pickle to_hdf* to_parquet rename* "
+    "replace* *copy* *move* remove* system run* popen",
+)
+_SAMPLING = Notion("sampling", "sample* draw*")
+_DRAWING_A_BATCH = Notion(
+    "drawing a batch",
+    "batch!$ minibatch!$ ^next_batch* ^sample_batch* ^get_batch* ^load_batch* ^generate_batch* "
+    "^make_batch* ^random_batch* ^fetch_batch* ^next_minibatch* ^sample_minibatch* ^get_minibatch* "
+    "^load_minibatch* ^generate_minibatch* ^make_minibatch* ^random_minibatch* ^fetch_minibatch*",
+)
+_FIRST_SAMPLE = Notion("sampling a memory", "^sample")
+
+
+def names_augmenting(identifier: str) -> str:
+    """A function that gives another image of the same size: `augment`, `random_flip`."""
+    return _AUGMENTING.in_name(identifier)
 
 
 def names_shaping(identifier: str) -> str:
-    return _word(_SHAPING.search(identifier))
+    """A function that takes an element apart or brings it into shape, and neither draws nor counts: `parse_example`."""
+    return _SHAPING.in_name(identifier)
 
 
-_EVALUATION = re.compile(
-    r"(^|_)(val|valid|validation|test|testing|eval|evaluation|dev|infer|inference|predict)(\d|_|$)", re.I
-)
-
-
-def names_evaluation(identifier: str) -> str:
-    return _word(_EVALUATION.search(identifier))
-
-
-_AN_OPTIMIZER = re.compile(r"opt(im|imizer)?$", re.I)
-
-
-def names_an_optimizer(identifier: str) -> str:
-    return _word(_AN_OPTIMIZER.search(identifier))
-
-
-_A_SCHEDULE = re.compile(r"Decay|Schedule|Restarts")
-
-
-def names_a_schedule(identifier: str) -> str:
-    return _word(_A_SCHEDULE.search(identifier))
-
-
-_WRITING = re.compile(
-    r"save|dump|write|to_(csv|json|pickle|hdf|parquet)|rename|replace|copy\w*|move|remove|system|run|Popen",
-    re.I,
-)
+def names_reading(identifier: str) -> str:
+    """A function that reads or waits for something outside: `load_image`, `env.step`."""
+    return _READING.in_name(identifier)
 
 
 def names_writing(identifier: str) -> str:
-    return _word(_WRITING.search(identifier))
+    """A function that may change files: `save_state`, `os.rename`."""
+    return _WRITING.in_name(identifier)
 
 
-_AN_UPDATE = re.compile(r"train|opt(im)?|solver|minimi[sz]e|update|step", re.I)
+def names_sampling(identifier: str) -> str:
+    """A function that draws from what there is: `sample`, `draw_batch`, `replay`."""
+    return _SAMPLING.in_name(identifier) or names_a_batch(identifier) or names_a_memory(identifier)
 
 
-def names_an_update(identifier: str) -> str:
-    return _word(_AN_UPDATE.search(identifier))
+def names_drawing_a_batch(identifier: str) -> str:
+    """A function that gives one batch: `next_batch`, `sample_memory`."""
+    return _DRAWING_A_BATCH.in_name(identifier) or (
+        _FIRST_SAMPLE.in_name(identifier) and names_a_memory(identifier)
+    )
 
 
-# What is measured of the training data, not done: `model.train_accuracy`.
-_A_MEASURED_VALUE = re.compile(r"_(acc(uracy)?|loss(es)?|cost|metrics?|errors?|scores?|summar(y|ies))$", re.I)
+# Training and evaluation.
 
-
-def names_a_measured_value(identifier: str) -> str:
-    return _word(_A_MEASURED_VALUE.search(identifier))
-
-
-_A_SESSION = re.compile(r"(^|_)sess(ion)?$")
-
-
-def names_a_session(identifier: str) -> str:
-    return _word(_A_SESSION.search(identifier))
-
-
-_SHOWING_PICTURES = re.compile(
-    r"im(show|save|write)|savefig|save_?(image|img|fig|png|plot|result|sample|grid)s?|write(row|rows|lines|_?frame)?|append_data|tofile|set_(title|xlabel|ylabel|text|data|xdata|ydata|offsets)|scatter|plot|(show|plot|draw|display|visuali[sz]e|render)_\w+|savetxt|put_?text"
+_EPOCH = Notion("an epoch", "epoch ep episode")
+_COUNTER = Notion(
+    "a counter", "step iter iteration itr frame timestep t i n_update nupdate count counter idx$"
+)
+_TRAINING_DATA = Notion("training data", "train! training!")
+_STEP = Notion("a step", "train* step* fit*")
+_MAY_STEP = Notion(
+    "what may step", "*train* *step* generat* infer* learn* optimi* update* translat* forward*"
+)
+_TRAINING = Notion(
+    "training",
+    "^train!$ ^retrain!$ ^pretrain!$ ^train_step!$ ^train_on_batch!$ ^train_epoch$ ^train_model!$ "
+    "^train_network!$ ^train_loop!$ ^train_agent!$ ^train_one_step!$ ^train_one_epoch!$ "
+    "^train_one_batch!$ ^train_and ^run_train!$ ^start_train!$ ^do_train!$ ^run_training!$ "
+    "^start_training!$ ^do_training!$ ^learn!$ ^optimize!$ ^optimise!$ ^optimize_model!$ "
+    "^optimise_model!$",
+)
+_TRAIN_OP = Notion("a training op", "train* opt solver* update* apply_grad* step")
+_MINIMIZING = Notion("minimizing", "minimi* optim*")
+_MEASURED = Notion(
+    "measured", "acc$ accuracy$ *loss$ cost$ metric$ error$ score$ summary$ summaries$ mse$ auc$", behind="op"
+)
+_EVALUATION = Notion("evaluation", "val valid* eval* dev infer* predict*")
+_TEST = Notion("a test", "test*")
+_BEGINNING = Notion("a beginning", "start* warm* begin* learn* train* batch* init* min*")
+_MOMENT = Notion("a moment", "done first last next prev* best since end stop* finish*")
+_BEST = Notion("the best", "best lowest highest max min record! smallest largest")
+_ENOUGH = Notion(
+    "enough",
+    "can_sample* may_sample* can_be_sample* may_be_sample* can_learn may_learn can_train may_train "
+    "can_replay* may_replay* enough ready_to_sampl* ready_to_learn* ready_to_train* ready_to_replay* "
+    "ready_for_sampl* ready_for_learn* ready_for_train* ready_for_replay* sufficient_sampl* "
+    "sufficient_learn* sufficient_train* sufficient_replay* ^exceeds!$",
+)
+_FILLING = Notion(
+    "a filling", "*size$ ^counter$ ^cntr$ ^ptr$ mem_cntr$ memory_counter$ ^pointer$ ^length$ buffer_counter$"
+)
+_RANK = Notion(
+    "a rank", "^rank$ ^local_rank$ ^global_rank$ ^hvd_rank$ ^world_rank$ ^is_chief$ ^is_main* ^is_master$"
 )
 
 
-def names_showing_pictures(identifier: str) -> str:
-    return _word(_SHOWING_PICTURES.fullmatch(identifier))
+def names_an_epoch(identifier: str) -> str:
+    """A pass over the data, or what stands for one in reinforcement learning: `n_epochs`, `episode`."""
+    return _EPOCH.in_name(identifier)
 
 
-# Functions of other files that are called so log what they get: no logarithms, and nothing that decides.
-_LOGGING = re.compile(
-    r"(log|record|report|print|show|display|write|add_scalar|monitor|track)(_\w+|[a-z]?kv\w*|Metrics?|Scalars?)"
-)
+def names_a_counter(identifier: str) -> str:
+    """What counts iterations: `global_step`, `i`, `episode`."""
+    return _COUNTER.in_name(identifier) or names_an_epoch(identifier)
 
 
-def names_logging(identifier: str) -> str:
-    return _word(_LOGGING.fullmatch(identifier))
+def names_training_data(identifier: str) -> str:
+    """Data to train on: `train_ds`."""
+    return _TRAINING_DATA.in_name(identifier)
 
 
-_NO_LOGGING = re.compile(
-    r"log_(softmax|prob\w*|sigmoid|normal|likelihood|loss|pdf|cosh|sum\w*|gamma|det\w*|\d)|.*(memory|buffer|transition|experience)"
-)
+def names_a_step(identifier: str) -> str:
+    """A function that makes a step: `train_step`, `fit_batch`."""
+    return _STEP.in_name(identifier)
 
 
-def names_no_logging(identifier: str) -> str:
-    return _word(_NO_LOGGING.fullmatch(identifier))
-
-
-_TELLING = re.compile(
-    r"(?i)log|print|write|report|show|display|message|msg|echo|notify|status|info|title|label|send|post|debug"
-)
-
-
-def names_telling(identifier: str) -> str:
-    return _word(_TELLING.search(identifier))
-
-
-_A_TEXT = re.compile(r"postfix|suffix|desc|description|bar_format|caption|comment")
-
-
-def names_a_text(identifier: str) -> str:
-    return _word(_A_TEXT.fullmatch(identifier))
-
-
-# Functions that get what a model gave and what it should have given.
-_A_LOSS = re.compile(r"(?i)loss|criterion")
-
-
-def names_a_loss(identifier: str) -> str:
-    return _word(_A_LOSS.search(identifier))
-
-
-# Classes that keep a running mean, and objects of them.
-_A_METER = re.compile(r"(?i)meter|average|avg|running_?mean|tracker")
-
-
-def names_a_meter(identifier: str) -> str:
-    return _word(_A_METER.search(identifier))
-
-
-# Methods of loggers, progress bars and writers, and what those usually go by.
-_A_LOG_LEVEL = re.compile(r"(debug|info|warning|warn|error|critical|log|log_metrics?|log_scalars?)")
-
-
-def names_a_log_level(identifier: str) -> str:
-    return _word(_A_LOG_LEVEL.fullmatch(identifier))
-
-
-_A_LOGGER = re.compile(r"log(ger|ging)?$|^_?log_?$|^run$|experiment|console", re.I)
-
-
-def names_a_logger(identifier: str) -> str:
-    return _word(_A_LOGGER.search(identifier))
-
-
-_A_PROGRESS_BAR = re.compile(r"p_?bar|progress|bar$", re.I)
-
-
-def names_a_progress_bar(identifier: str) -> str:
-    return _word(_A_PROGRESS_BAR.search(identifier))
-
-
-# How methods are called that train what they belong to; names of data, `train_batch`, are none of them.
-_TRAINING = re.compile(
-    r"_*(re|pre)?train(_(step|on_batch|epochs?|model|network|loop|agent|one_(step|epoch|batch)|and_\w+))?|(run|start|do)_train(ing)?|learn|optimi[sz]e(_model)?"
-)
+def may_name_a_step(identifier: str) -> str:
+    """A function of another file that may make a step, or ask a model."""
+    return _MAY_STEP.in_name(identifier) or names_evaluation(identifier)
 
 
 def names_training(identifier: str) -> str:
-    return _word(_TRAINING.fullmatch(identifier))
-
-
-_A_TRAIN_OP = re.compile(r"train|optim|minimi|solver|update|apply_grad", re.I)
+    """A method that trains what it belongs to: `train`, `train_one_epoch`, `learn`; no name of data, as `train_batch` is."""
+    return _TRAINING.in_name(identifier)
 
 
 def names_a_train_op(identifier: str) -> str:
-    return _word(_A_TRAIN_OP.search(identifier))
+    """An op that trains: `train_op`, `d_opt`, `minimize_loss`; none that measures the training data, as `train_loss` does."""
+    return _MINIMIZING.in_name(identifier) or (
+        "" if _MEASURED.in_name(identifier) else _TRAIN_OP.in_name(identifier)
+    )
 
 
-# What is measured of the training data, not done: `model.train_accuracy`.
-_A_MEASURE_OF_TRAINING = re.compile(
-    r"_*train(ing)?_(\w+_)?(acc(uracy)?|loss(es)?|cost|metrics?|errors?|scores?|summar(y|ies)|mse|auc|f1)(_op)?",
-    re.I,
-)
-
-
-def names_a_measure_of_training(identifier: str) -> str:
-    return _word(_A_MEASURE_OF_TRAINING.fullmatch(identifier))
-
-
-# A parameter of such a name, or what an object keeps of it, is a model where tensors are given to it.
-_A_MODEL = re.compile(
-    r"(\w+_)?(model|net|network|generator|discriminator|encoder|decoder|actor|critic|policy|classifier|backbone|student|teacher|d{1,3}qn)(_(target|online|main|local|eval|old|new|\d))?$",
-    re.I,
-)
-
-
-def names_a_model(identifier: str) -> str:
-    return _word(_A_MODEL.match(identifier))
-
-
-# What an object keeps for people to look at: nothing goes by it on each step.
-_A_VALUE_FOR_A_LOG = re.compile(r"(^|_)(loss|losses|grad_norm|entropy|kl|td_error|mse|mae)(_|$)|loss$", re.I)
-
-
-def names_a_value_for_a_log(identifier: str) -> str:
-    return _word(_A_VALUE_FOR_A_LOG.search(identifier))
-
-
-_THE_LOSS = re.compile(r"(^|_)loss(_\w)?$", re.I)
-
-
-def names_the_loss(identifier: str) -> str:
-    return _word(_THE_LOSS.search(identifier))
-
-
-_A_SCALAR = re.compile(
-    r"loss|acc(uracy)?(_|$)|error|metric|reward|score|perplexity|entropy|norm(_|$)|elbo|mse|mae", re.I
-)
-
-
-def names_a_scalar(identifier: str) -> str:
-    return _word(_A_SCALAR.search(identifier))
-
-
-_A_SESSION_ALONE = re.compile(r"_*(sess|session)$")
-
-
-def names_a_session_alone(identifier: str) -> str:
-    return _word(_A_SESSION_ALONE.match(identifier))
-
-
-_A_SESSION_SOMEHOW = re.compile(r"sess", re.I)
-
-
-def names_a_session_somehow(identifier: str) -> str:
-    return _word(_A_SESSION_SOMEHOW.search(identifier))
-
-
-_A_FLOW = re.compile(r"gen|aug|train|val|test", re.I)
-
-
-def names_a_flow(identifier: str) -> str:
-    return _word(_A_FLOW.search(identifier))
-
-
-_ANOTHER_TIME = re.compile(r"last|next|prev|best|since", re.I)
-
-
-def names_another_time(identifier: str) -> str:
-    return _word(_ANOTHER_TIME.search(identifier))
-
-
-_A_BEGINNING = re.compile(r"start|warm|begin|learn|train|batch|init|min", re.I)
-
-
-def names_a_beginning(identifier: str) -> str:
-    return _word(_A_BEGINNING.search(identifier))
-
-
-_A_FILLING = re.compile(r"size$|^(counter|cntr|ptr|mem_cntr|memory_counter|pointer|length|buffer_counter)$")
-
-
-def names_a_filling(identifier: str) -> str:
-    return _word(_A_FILLING.search(identifier))
-
-
-_A_RANK = re.compile(r"(local_|global_|hvd_|world_)?rank|is_(chief|main\w*|master)")
-
-
-def names_a_rank(identifier: str) -> str:
-    return _word(_A_RANK.fullmatch(identifier))
-
-
-_A_TAPE = re.compile(r"tape", re.I)
-
-
-def names_a_tape(identifier: str) -> str:
-    return _word(_A_TAPE.search(identifier))
-
-
-_A_TEST = re.compile(r"test")
+def names_evaluation(identifier: str) -> str:
+    """Data to evaluate on, or a function that evaluates: `val_ds`, `test_step`, `predict`."""
+    return _EVALUATION.in_name(identifier) or names_a_test(identifier)
 
 
 def names_a_test(identifier: str) -> str:
-    return _word(_A_TEST.match(identifier))
+    """A test, or data to test on: `test_loader`; no `latest`."""
+    return _TEST.in_name(identifier)
 
 
-_NOTHING = re.compile(r"_|unused|dummy")
+def names_a_beginning(identifier: str) -> str:
+    """From when on something is done: `learning_starts`, `warmup_steps`, `min_replay`."""
+    return _BEGINNING.in_name(identifier)
 
 
-def names_nothing(identifier: str) -> str:
-    return _word(_NOTHING.match(identifier))
+def names_a_moment(identifier: str) -> str:
+    """What holds at some iterations alone, or tells of another one: `done`, `last_save`."""
+    return _MOMENT.in_name(identifier)
 
 
-_WATCHING = re.compile(r"raises|profil|time", re.I)
+def names_the_best(identifier: str) -> str:
+    """The best so far: `best_loss`, `max_reward`."""
+    return _BEST.in_name(identifier)
+
+
+def names_enough(identifier: str) -> str:
+    """What a memory says of itself where it holds enough to learn from: `can_sample`, `has_enough`."""
+    return _ENOUGH.in_name(identifier)
+
+
+def names_a_filling(identifier: str) -> str:
+    """How much a memory holds: `memory.size`, `buffer.cntr`."""
+    return _FILLING.in_name(identifier)
+
+
+def names_a_rank(identifier: str) -> str:
+    """Which of several processes this is: `local_rank`, `is_chief`."""
+    return _RANK.in_name(identifier)
+
+
+# Parts of a program that trains.
+
+_MODEL = Notion(
+    "a model",
+    "*model$ *net$ network$ *generator$ *discriminator$ *encoder$ *decoder$ actor$ critic$ policy$ "
+    "classifier$ backbone$ student$ teacher$ *dqn$",
+    behind="target online main local eval old new",
+)
+_THE_MODEL = Notion("the model", "model!$")
+_OPTIMIZER = Notion("an optimizer", "opt$ optim$ optimizer$")
+_SCHEDULE = Notion("a schedule", "*decay schedule* *restarts")
+_LOSS = Notion("a loss", "*loss* criterion bce mse")
+_ONE_LOSS = Notion("one loss", "*loss!$")
+_METRIC = Notion("a metric", "acc *accuracy metric score measure*")
+_FIGURE = Notion("a figure", "error reward perplexity entropy *norm elbo mae kl td_error")
+_METER = Notion("a meter", "*meter average avg running_mean tracker")
+_TAPE = Notion("a tape", "*tape*")
+_SESSION = Notion("a session", "sess$ session$")
+_NUMBER = Notion(
+    "a number",
+    "*rate* lr eps epsilon alpha beta gamma lambda sigma *step* epoch temp temperature weight* coef* "
+    "*scale* index* indices num* nb count counter *size len* iter* seed decay momentum ^n$ ^k$",
+)
+_SWITCH = Notion(
+    "a switch or name",
+    "prob* drop* keep* learning train* phase mode handle* flag ^is mean avg average std max* min* "
+    "total sum summ* value name* *path file* str*",
+)
+_SETTINGS = Notion(
+    "settings",
+    "arg$ conf$ cfg$ config*$ configuration*$ flags$ hparam$ hp$ hps$ param$ opt$ opts$ option$ "
+    "setting$ hyper*$",
+)
+_MAKING = Notion("making", "^build* ^create* ^make* ^load* ^get* ^define* ^new* ^init* ^clone* ^restore*")
+_GPU = Notion("a GPU", "*gpu* cuda* memory_growth memorygrowth allow_growth allowgrowth limit_mem*")
+_SETTING_UP = Notion("setting up", "config* set* init* select* pick* prepare*")
+_DEVICE = Notion("a device", "*device sess session hardware accelerator")
+_VERSION = Notion("a version", "*version*")
+
+
+def names_a_model(identifier: str) -> str:
+    """A model: `model`, `target_net`, `actor_target`."""
+    return _MODEL.in_name(identifier)
+
+
+def names_the_model(identifier: str) -> str:
+    """A model by that very word: `self.model`."""
+    return _THE_MODEL.in_name(identifier)
+
+
+def names_an_optimizer(identifier: str) -> str:
+    """An optimizer: `d_optimizer`, `opt`."""
+    return _OPTIMIZER.in_name(identifier)
+
+
+def names_a_schedule(identifier: str) -> str:
+    """A class of schedules of learning rates: `ExponentialDecay`."""
+    return _SCHEDULE.in_name(identifier) if identifier[:1].isupper() else ""
+
+
+def names_a_loss(identifier: str) -> str:
+    """A loss, or a function that gives one: `gen_loss`, `criterion`."""
+    return _LOSS.in_name(identifier)
+
+
+def names_one_loss(identifier: str) -> str:
+    """The number that one loss is: `kl_loss`; no `losses`, no `loss_fn`."""
+    return _ONE_LOSS.in_name(identifier)
+
+
+def names_a_metric(identifier: str) -> str:
+    """A metric: `val_accuracy`, `f1_score`."""
+    return _METRIC.in_name(identifier)
+
+
+def names_a_figure(identifier: str) -> str:
+    """One number that tells how a model does: a loss, a metric, a reward."""
+    return _FIGURE.in_name(identifier) or names_a_loss(identifier) or names_a_metric(identifier)
+
+
+def names_a_meter(identifier: str) -> str:
+    """What keeps a running mean: `AverageMeter`, `loss_tracker`."""
+    return _METER.in_name(identifier)
+
+
+def names_a_tape(identifier: str) -> str:
+    """A gradient tape: `tape`, `gen_tape`."""
+    return _TAPE.in_name(identifier)
+
+
+def names_a_session(identifier: str) -> str:
+    """A session of TensorFlow 1: `sess`, `self.session`."""
+    return _SESSION.in_name(identifier)
+
+
+def names_a_number(identifier: str) -> str:
+    """A number that a step is given besides its batch: `learning_rate`, `step`, `beta`."""
+    return _NUMBER.in_name(identifier)
+
+
+def names_no_batch(identifier: str) -> str:
+    """A number, a switch or a text that a graph is given besides its batch, or that it writes to a log."""
+    return _SWITCH.in_name(identifier) or names_a_number(identifier) or names_a_figure(identifier)
+
+
+def names_settings(identifier: str) -> str:
+    """What holds the settings of a program: `args`, `self.cfg`, `FLAGS`."""
+    return _SETTINGS.in_name(identifier)
+
+
+def names_making(identifier: str) -> str:
+    """A function that makes something: `build_model`."""
+    return _MAKING.in_name(identifier)
+
+
+def names_device_setup(identifier: str) -> str:
+    """A function or module that sets up devices: `limit_gpu_memory`, `init_session`."""
+    return _GPU.in_name(identifier) or (_SETTING_UP.in_name(identifier) and _DEVICE.in_name(identifier))
+
+
+def names_a_version(identifier: str) -> str:
+    """A version: `tf.__version__`, `is_version_2`."""
+    return _VERSION.in_name(identifier)
+
+
+# Parts of models, and how many there are of them.
+
+_PART = Notion(
+    "a part",
+    "layer block head level scale stage stack gpu tpu replica worker device class categor* routing "
+    "depth fold channel chan dim axis axes ndim rank group branch cell model expert order coupling "
+    "flow hop view output input net critic disc* module tower anchor conv resblock flip repeat res "
+    "unit capsule agent player task qubit wire feature param variable var weight column mixture "
+    "component kernel loss label *layers *blocks *heads",
+)
+_MUCH = Notion(
+    "much",
+    "step iter iteration itr n_iter len length maxlen time timestep seq sequence horizon sample "
+    "frame episode epoch round batch batchsize size point token row example word rollout t",
+)
+_LAYERS = Notion("layers", "layers$ blocks$")
+_AGENTS = Notion("agents", "agents$")
+_CRITIC = Notion("a critic", "*critic* disc* dis d_step$ d_iter$ d_iteration$ d_update$ ^n_d$ ^nd$")
+
+
+def names_a_part(identifier: str) -> str:
+    """A part of a model, or a device, of which there are few: a loop to such a number is short."""
+    return _PART.in_name(identifier)
+
+
+def names_much(identifier: str) -> str:
+    """Time or data, of which there is much: `n_samples`, `seq_len`."""
+    return _MUCH.in_name(identifier)
+
+
+def names_layers(identifier: str) -> str:
+    """How many layers a model has: `num_layers`."""
+    return _LAYERS.in_name(identifier)
+
+
+def names_agents(identifier: str) -> str:
+    """Several agents: `self.agents`."""
+    return _AGENTS.in_name(identifier)
+
+
+def names_a_critic(identifier: str) -> str:
+    """How often a critic is trained for each step of its generator: `n_critic`, `d_steps`."""
+    return _CRITIC.in_name(identifier)
+
+
+# Reinforcement learning.
+
+_ENVIRONMENT = Notion("an environment", "env environment")
+_MEMORY = Notion(
+    "a memory", "*memor* *buffer* replay* rollout* trajector* transition* experience* episode* *history"
+)
+_REMEMBERING = Notion("remembering", "^remember!$ ^memorize!$ ^observe!$ ^cache!$")
+_STORING = Notion("storing", "^store ^add ^save ^append")
+_STATE = Notion("a state", "state obs observ* ^s$")
+_OBSERVATION = Notion("an observation", "state$ obs$ observation$")
+_REWARD = Notion("a reward", "reward* ^r$")
+_WORKER = Notion("a worker", "conn* remote* pipe* worker*")
+
+
+def names_an_environment(identifier: str) -> str:
+    """An environment: `env`, `train_env`."""
+    return _ENVIRONMENT.in_name(identifier)
+
+
+def names_a_memory(identifier: str) -> str:
+    """What an agent remembers: `memory`, `replay_buffer`, `episode_states`."""
+    return _MEMORY.in_name(identifier)
+
+
+def names_experience(identifier: str) -> str:
+    """What an agent remembers, or where it has it from: `memory`, `env`."""
+    return names_a_memory(identifier) or names_an_environment(identifier)
+
+
+def names_remembering(identifier: str) -> str:
+    """A method that puts a step into a memory: `remember`, `store_transition`."""
+    return _REMEMBERING.in_name(identifier) or (_STORING.in_name(identifier) and names_a_memory(identifier))
+
+
+def names_a_state(identifier: str) -> str:
+    """A state or observation, or something of one: `next_state`, `obs_t`."""
+    return _STATE.in_name(identifier)
+
+
+def names_an_observation(identifier: str) -> str:
+    """One observation, or one of each environment: `obs`, `next_state`."""
+    return _OBSERVATION.in_name(identifier)
+
+
+def names_a_reward(identifier: str) -> str:
+    """A reward: `reward`, `r`."""
+    return _REWARD.in_name(identifier)
+
+
+def names_a_worker(identifier: str) -> str:
+    """A connection to a process that steps an environment: `conn`, `remote`."""
+    return _WORKER.in_name(identifier)
+
+
+# What people look at.
+
+_DEBUGGING = Notion("debugging", "debug* profil* trace tracing diagnos* eager*")
+_SHOWING = Notion("showing", "log* print* *show* display*")
+_KEEPING = Notion("keeping", "verbose* dry_run summar* visuali* plot* render* save*")
+_TELLING = Notion(
+    "telling",
+    "*write *writer write* report* message msg echo notify status info *title *label* send* post* debug*",
+)
+_LOGGING = Notion(
+    "logging",
+    "^log_* ^record_* ^report_* ^print_* ^show_* ^display_* ^write_* ^add_scalar_* ^monitor_* "
+    "^track_* ^logkv* ^recordkv* ^writekv*",
+    unless="log_softmax log_prob* log_sigmoid log_normal log_likelihood log_loss log_pdf log_cosh log_sum* "
+    "log_gamma log_det* log_1 log_2 log_10 memory$ buffer$ transition$ experience$",
+)
+_PICTURE = Notion(
+    "a picture",
+    "^save_image$ ^saveimage$ ^save_img$ ^saveimg$ ^save_fig$ ^save_png$ ^save_plot$ ^save_result$ "
+    "^save_sample$ ^save_grid$ ^show_* ^plot_* ^draw_* ^display_* ^visualize_* ^visualise_* "
+    "^render_*",
+)
+_LOGGER = Notion("a logger", "log$ logger$ logging$ ^run!$ experiment* console")
+_BAR = Notion("a progress bar", "*bar$ *pbar* p_bar progress*")
+_WATCHING = Notion("watching", "raises profil* time*")
+_NOTHING = Notion("nothing", "^unused ^dummy*")
+
+
+def names_debugging(identifier: str) -> str:
+    """Something for debugging: `debug`, `profile_step`."""
+    return _DEBUGGING.in_name(identifier)
+
+
+def names_showing(identifier: str) -> str:
+    """Something that shows values: `print_every`, `log_step`."""
+    return _SHOWING.in_name(identifier)
+
+
+def names_a_debug_switch(identifier: str) -> str:
+    """A switch that is turned on for a while, to see or keep something: `debug`, `verbose`, `save_images`."""
+    return _KEEPING.in_name(identifier) or names_debugging(identifier) or names_showing(identifier)
+
+
+def names_telling(identifier: str) -> str:
+    """A function that shows or sends text: `print`, `set_title`, `notify`."""
+    return _TELLING.in_name(identifier) or names_showing(identifier)
+
+
+def names_logging(identifier: str) -> str:
+    """A function that logs what it gets: `log_metrics`; no logarithm, as `log_prob` is one."""
+    return _LOGGING.in_name(identifier)
+
+
+def names_a_picture(identifier: str) -> str:
+    """A function that shows or saves a picture: `save_images`, `plot_losses`."""
+    return _PICTURE.in_name(identifier)
+
+
+def names_a_logger(identifier: str) -> str:
+    """What a logger goes by: `logger`, `self.log`."""
+    return _LOGGER.in_name(identifier)
+
+
+def names_a_progress_bar(identifier: str) -> str:
+    """What a progress bar goes by: `pbar`, `progress`."""
+    return _BAR.in_name(identifier)
 
 
 def names_watching(identifier: str) -> str:
-    return _word(_WATCHING.search(identifier))
+    """What a `with` does with the code inside: `pytest.raises`, `timer`."""
+    return _WATCHING.in_name(identifier)
 
 
-_CRITICS = re.compile(r"critic|disc\w*", re.I)
-
-
-def without_critics(identifier: str) -> str:
-    return _CRITICS.sub("", identifier)
-
-
-def _word(found: re.Match[str] | None) -> str:
-    return found[0] if found is not None else ""
+def names_nothing(identifier: str) -> str:
+    """What is not to be read: `_`, `unused_x`."""
+    return "_" if identifier.startswith("_") else _NOTHING.in_name(identifier)

@@ -6,12 +6,7 @@ import math
 
 import libcst as cst
 
-from tflint_perf.analysis.conventions import (
-    names_much,
-    names_parts,
-    names_settings_at_the_end,
-    without_critics,
-)
+from tflint_perf.analysis.conventions import names_a_critic, names_a_part, names_much, names_settings
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Loop
 from tflint_perf.analysis.python.syntax import (
@@ -323,18 +318,16 @@ class Iterations:
                     b.value is not None and b.path == () and self._is_setting(b.value) for b in bindings
                 )
             case cst.Attribute():
-                return bool(names_settings_at_the_end(last_name(node.value)))
+                return bool(names_settings(last_name(node.value)))
             case cst.Subscript(slice=[cst.SubscriptElement(cst.Index(cst.SimpleString() as key))]):
-                return bool(names_settings_at_the_end(last_name(node.value))) and not names_parts(
-                    string(key) or ""
-                )
+                return bool(names_settings(last_name(node.value))) and not names_a_part(string(key) or "")
         return False
 
     def _counts_parts(self, node: cst.CSTNode) -> bool:
         name = last_name(node) if isinstance(node, cst.Name | cst.Attribute) else ""
-        if self._is_setting(node):
-            name = without_critics(name)
-        return bool(names_parts(name)) and name not in ("len", "range")
+        if self._is_setting(node) and names_a_critic(name):
+            return False
+        return bool(names_a_part(name)) and name not in ("len", "range")
 
 
 # What the bound of a loop is made of: lengths, sizes that a trace knows, arithmetic.

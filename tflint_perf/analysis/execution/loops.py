@@ -8,7 +8,7 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.conventions import names_a_batch_size, names_a_session_alone
+from tflint_perf.analysis.conventions import names_a_batch_size, names_a_session
 from tflint_perf.analysis.execution.batches import Batches
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.given_models import GivenModels
@@ -758,7 +758,7 @@ class Actions:
 
 def _looks_like_session(node: cst.BaseExpression) -> bool:
     """`sess.run`, `self.session.run`: a session of unknown origin goes by its usual names."""
-    return bool(names_a_session_alone(last_name(node)))
+    return bool(names_a_session(last_name(node)))
 
 
 def is_told_whether_it_trains(call: cst.Call) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import libcst as cst
 
-from tflint_perf.analysis.conventions import names_a_file, names_agents, names_layers, names_steps_of_critics
+from tflint_perf.analysis.conventions import names_a_critic, names_a_file, names_agents, names_layers
 from tflint_perf.analysis.execution.sizes import is_of_environment
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import (
@@ -86,9 +86,7 @@ def _is_part(infer: Inference, loop: Loop) -> bool:
             bound = integer(stop)
             if bound is None:
                 setting = _setting(stop)
-                return bool(
-                    names_layers(setting) or (loop.parent is not None and names_steps_of_critics(setting))
-                )
+                return bool(names_layers(setting) or (loop.parent is not None and names_a_critic(setting)))
             # A few steps of an environment are steps of an episode.
             acts = any(callee_name(call) == "step" and is_of_environment(call) for call in loop.calls)
             return bound <= 1 or (bound <= _FEW and loop.parent is not None and not acts)
@@ -106,7 +104,7 @@ def counts_steps_of_critic(loop: Loop) -> bool:
     iterable = loop.iterable
     if not isinstance(iterable, cst.Call) or callee_name(iterable) != "range" or not iterable.args:
         return False
-    return bool(names_steps_of_critics(_setting(bound_of_range(iterable))))
+    return bool(names_a_critic(_setting(bound_of_range(iterable))))
 
 
 def shows_a_few(calls: CallGraph, loop: Loop, made: Collection[cst.Call]) -> bool:

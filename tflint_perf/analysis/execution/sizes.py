@@ -10,21 +10,22 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.dataset_apis import BATCHING, DATASET_FUNCTIONS
 from tflint_perf.analysis.conventions import (
-    names_a_batch_length,
+    names_a_batch,
     names_a_batch_size,
-    names_a_collected_batch,
-    names_a_flow,
     names_a_measure,
     names_a_memory,
-    names_a_memory_or_batch,
     names_a_reward,
     names_a_state,
+    names_a_stream,
     names_a_worker,
     names_an_environment,
     names_an_observation,
+    names_augmenting,
     names_drawing_a_batch,
+    names_evaluation,
     names_remembering,
     names_sampling,
+    names_training_data,
 )
 from tflint_perf.analysis.execution import sizes as size_of_calls
 from tflint_perf.analysis.execution.filled_lists import appends_by_name, is_empty_list
@@ -143,7 +144,7 @@ class Sizes:
         if found is None or not found[1]:
             return "unknown"
         if all(map(is_empty_list, found[1])) and (
-            names_a_collected_batch(node.value) or self._is_filled_from_batch(node, found[1])
+            names_a_batch(node.value) or self._is_filled_from_batch(node, found[1])
         ):
             return "batch"
         return join(self._binding(b) for b in found[1] if b.kind not in ("augment", "delete"))
@@ -210,7 +211,7 @@ class Sizes:
         by_name: Size | None = None
         if names_an_observation(parameter.name):
             by_name = "sample"
-        elif names_a_collected_batch(parameter.name) and not names_a_measure(parameter.name):
+        elif names_a_batch(parameter.name) and not names_a_measure(parameter.name):
             by_name = "batch"
         if function is None or by_name is None:
             return None
@@ -400,7 +401,7 @@ def _size_of_slice(sizes: Sizes, base: cst.BaseExpression, cut: cst.Slice) -> Si
 
 def is_batch_length(number: cst.BaseExpression | None) -> bool:
     """Whether a number is the size of a batch, by its name."""
-    return number is not None and bool(names_a_batch_length(last_name(number)))
+    return number is not None and bool(names_a_batch_size(last_name(number)))
 
 
 def _is_as_long_as_a_batch(cut: cst.Slice) -> bool:
@@ -516,11 +517,16 @@ def _method(sizes: Sizes, call: cst.Call, receiver: cst.BaseExpression, name: st
             return "sample"
     if name in _KEEPING_METHODS:
         return sizes.partial(receiver)
-    if name == "sample" and (names_a_memory_or_batch(last_name(receiver)) or _is_told_batch_size(call)):
+    if name == "sample" and (_holds_samples(receiver) or _is_told_batch_size(call)):
         return "batch"
     if name in ("predict", "predict_on_batch") and call.args:
         return sizes.partial(call.args[0].value)
     return _drawn(sizes, call) if name in ("get_next", "next") else None
+
+
+def _holds_samples(node: cst.BaseExpression) -> bool:
+    """Whether something is a memory or a batch, by its name."""
+    return bool(names_a_memory(last_name(node)) or names_a_batch(last_name(node)))
 
 
 def _is_told_batch_size(call: cst.Call) -> bool:
@@ -675,9 +681,7 @@ def draws_batch(call: cst.Call) -> bool:
     if not isinstance(call.func, cst.Attribute):
         return False
     name = callee_name(call)
-    return bool(names_drawing_a_batch(name)) or (
-        name == "sample" and bool(names_a_memory_or_batch(last_name(call.func.value)))
-    )
+    return bool(names_drawing_a_batch(name)) or (name == "sample" and _holds_samples(call.func.value))
 
 
 def gives_batches_by_name(sizes: Sizes, call: cst.Call) -> bool:
@@ -721,6 +725,12 @@ def is_flow(node: cst.CSTNode | None) -> bool:
     if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
         return False
     if callee_name(node) == "flow":
-        named = bool(names_a_flow(last_name(node.func.value)))
-        return named or keyword_argument(node, "batch_size") is not None
+        name = last_name(node.func.value)
+        named = (
+            names_a_stream(name)
+            or names_augmenting(name)
+            or names_training_data(name)
+            or names_evaluation(name)
+        )
+        return bool(named) or keyword_argument(node, "batch_size") is not None
     return callee_name(node) in ("flow_from_directory", "flow_from_dataframe")

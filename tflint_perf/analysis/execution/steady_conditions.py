@@ -7,11 +7,12 @@ import libcst as cst
 from tflint_perf.analysis.conventions import (
     names_a_beginning,
     names_a_counter,
+    names_a_debug_switch,
     names_a_filling,
+    names_a_moment,
     names_a_rank,
-    names_a_switch,
-    names_another_time,
     names_enough,
+    names_evaluation,
     names_settings,
 )
 from tflint_perf.analysis.python.flow import loops_around
@@ -100,7 +101,7 @@ class Usual:
         """Whether a value that a counter is compared to is a setting, rather than what it was the last time."""
         return (
             isinstance(node, cst.Name | cst.Attribute | cst.Subscript)
-            and not names_another_time(last_name(node))
+            and not names_a_moment(last_name(node))
             and (self._is_setting(node) or bool(names_a_beginning(last_name(node))))
         )
 
@@ -108,14 +109,15 @@ class Usual:
         """`args.use_ema`, `USE_EMA`, `self.use_ema` that only the constructor sets, a parameter of the function that has the
         loop: the same in all steps."""
         if isinstance(node, cst.Subscript):
-            return isinstance(node.value, cst.Name) and bool(names_settings(node.value.value))
-        if names_a_switch(last_name(node)):
+            return isinstance(node.value, cst.Name) and _holds_settings(node.value.value)
+        name = last_name(node)
+        if names_a_debug_switch(name) or names_evaluation(name) or names_a_moment(name):
             return False
         if isinstance(node, cst.Attribute):
             root = node.value
             while isinstance(root, cst.Attribute):
                 root = root.value
-            if not isinstance(root, cst.Name) or not names_settings(root.value):
+            if not isinstance(root, cst.Name) or not _holds_settings(root.value):
                 return False
             return root.value != "self" or self._is_set_once(node)
         if not isinstance(node, cst.Name):
@@ -136,10 +138,14 @@ class Usual:
 
     def _is_set_once(self, node: cst.Attribute) -> bool:
         if isinstance(node.value, cst.Attribute):
-            return bool(names_settings(node.value.attr.value))
+            return _holds_settings(node.value.attr.value)
         bindings = self._infer.classes.bindings_of(node)
         functions = [binding.at.block.function for binding in bindings]
         return bool(bindings) and all(f is not None and f.name == "__init__" for f in functions)
+
+
+def _holds_settings(name: str) -> bool:
+    return name == "self" or bool(names_settings(name))
 
 
 def asks_for_enough(condition: cst.CSTNode) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.conventions import names_a_measured_value, names_an_update, names_writing
+from tflint_perf.analysis.conventions import names_a_train_op, names_writing
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.steady_conditions import Usual
 from tflint_perf.analysis.python.scopes import Function, Loop
@@ -148,9 +148,7 @@ class FileReads:
         given = argument(call, 0, "fetches")
         fetched = [e.value for e in given.elements] if isinstance(given, cst.List | cst.Tuple) else [given]
         names = [last_name(node) for node in fetched]
-        return any(names_an_update(name) and not names_a_measured_value(name) for name in names) or any(
-            map(self._is_of_optimizer, fetched)
-        )
+        return any(names_a_train_op(name) for name in names) or any(map(self._is_of_optimizer, fetched))
 
     def _is_of_optimizer(self, op: cst.BaseExpression | None) -> bool:
         """Whether an op was made by an optimizer: `optimizer.minimize(loss)`."""

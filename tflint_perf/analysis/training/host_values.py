@@ -12,10 +12,8 @@ import libcst as cst
 from tflint_perf.analysis.conventions import (
     names_a_loss,
     names_a_meter,
-    names_a_text,
+    names_a_picture,
     names_logging,
-    names_no_logging,
-    names_showing_pictures,
     names_telling,
 )
 from tflint_perf.analysis.execution.loops import Loops
@@ -398,6 +396,15 @@ _PICTURES = re.compile(
     r"np\.save\w*|pickle\.dump|json\.dump|joblib\.dump|torchvision\.utils\.save_image|"
     r"(tf|keras)\.(preprocessing\.image|utils)\.(save_img|array_to_img)|tf\.(io\.)?write_file"
 )
+_PICTURE_METHODS = frozenset(
+    [
+        *(f"im{verb}" for verb in ("show", "save", "write")), "savefig", "savetxt", "append_data", "tofile", "scatter", "plot",
+        *(f"write{what}" for what in ("", "row", "rows", "lines", "frame", "_frame")), "put_text", "puttext",
+        *(f"set_{what}" for what in ("title", "xlabel", "ylabel", "text", "data", "xdata", "ydata", "offsets")),
+    ]
+)  # fmt: skip
+# Where progress bars and figures keep the text that they show.
+_PLACES_OF_TEXT = frozenset({"postfix", "suffix", "desc", "description", "bar_format", "caption", "comment"})
 _SAVING = frozenset({"save", "show", "tofile", "dump", "tostring", "tobytes", "savefig"})
 _GIVEN_BACK = {("variable", "assign"), ("metric", "update_state")} | {
     ("model", name)
@@ -455,9 +462,9 @@ class Takers:
 
     @staticmethod
     def _shows_by_name(last: str) -> bool:
-        if names_showing_pictures(last):
+        if last in _PICTURE_METHODS or names_a_picture(last):
             return True
-        return bool(names_logging(last)) and not names_no_logging(last)
+        return bool(names_logging(last))
 
     def is_text(self, node: cst.BaseExpression) -> bool:
         """Whether an expression makes text: `template.format(loss)` of a string, too."""
@@ -501,7 +508,7 @@ def is_place_of_text(node: cst.BaseExpression) -> bool:
     """Whether a progress bar or figure shows what it is given there: `bar.postfix["loss"]`, `bar.desc`."""
     while isinstance(node, cst.Subscript):
         node = node.value
-    return isinstance(node, cst.Attribute) and bool(names_a_text(node.attr.value))
+    return isinstance(node, cst.Attribute) and node.attr.value in _PLACES_OF_TEXT
 
 
 def is_place_of_a_sum(target: cst.BaseExpression) -> bool:

@@ -6,7 +6,7 @@ import re
 
 import libcst as cst
 
-from tflint_perf.analysis.conventions import names_a_log_level, names_a_logger, names_a_progress_bar
+from tflint_perf.analysis.conventions import names_a_logger, names_a_progress_bar
 from tflint_perf.analysis.python.syntax import callee_name, descendants, dotted_name, last_name
 from tflint_perf.analysis.values.infer import Inference
 
@@ -14,6 +14,22 @@ _FUNCTIONS = frozenset({"print", "pprint"})
 _QUALIFIED = re.compile(
     r"tf\.print|(tf\.|absl\.)?logging\.\w+|tf\.(contrib\.)?summary\.\w+|sys\.std(out|err)\.write|wandb\.log|"
     r"(mlflow|neptune)\.log_\w+|tqdm\.(\w+\.)*write|pprint\.pprint|rich\.print|click\.echo|loguru\.logger\.\w+"
+)
+# Methods of loggers, progress bars and writers.
+_LOGS = frozenset(
+    [
+        "debug",
+        "info",
+        "warning",
+        "warn",
+        "error",
+        "critical",
+        "log",
+        "log_metric",
+        "log_metrics",
+        "log_scalar",
+        "log_scalars",
+    ]
 )
 _BAR_METHODS = frozenset({"set_postfix", "set_postfix_str", "set_description", "set_description_str"})
 _WRITES = frozenset({"add_scalar", "add_scalars", "log_scalar", "scalar_summary"})
@@ -59,7 +75,7 @@ def shows(infer: Inference, call: cst.Call) -> bool:
     while isinstance(holder, cst.Subscript):
         holder = holder.value  # `run["train/loss"].log(loss)`
     receiver = last_name(holder)
-    if names_a_log_level(last) and names_a_logger(receiver):
+    if last in _LOGS and names_a_logger(receiver):
         return infer.value(call.func.value).klass is None
     if last == "write":
         return dotted_name(call.func) in ("sys.stdout.write", "sys.stderr.write") or bool(
@@ -73,7 +89,7 @@ def prints_tensors(infer: Inference, call: cst.Call) -> bool:
     name = infer.names.qualified(call.func) or infer.names.dotted(call.func)
     if name:
         return name.startswith(("logging.", "absl.logging.", "tqdm.", "tf.logging."))
-    return callee_name(call) in _FUNCTIONS | _BAR_METHODS or bool(names_a_log_level(callee_name(call)))
+    return callee_name(call) in _FUNCTIONS | _BAR_METHODS | _LOGS
 
 
 def effect_besides_showing(infer: Inference, statement: cst.CSTNode) -> cst.CSTNode | None:

@@ -8,12 +8,7 @@ from functools import cached_property
 import libcst as cst
 
 from tflint_perf.analysis.apis.frameworks import imports_another
-from tflint_perf.analysis.conventions import (
-    names_a_measure_of_training,
-    names_a_session_somehow,
-    names_a_train_op,
-    names_training,
-)
+from tflint_perf.analysis.conventions import names_a_session, names_a_train_op, names_training
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import argument, callee_name, descendants, keyword_argument, last_name
 from tflint_perf.analysis.training.graph_ops import assigned
@@ -201,10 +196,10 @@ class TrainCalls:
         fetched = self._fetched(call)
         if fetched is None or not self.runs_session(call) or not isinstance(call.func, cst.Attribute):
             return False
-        if fetched is not call.func.value and not names_a_session_somehow(last_name(call.func.value)):
+        if fetched is not call.func.value and not names_a_session(last_name(call.func.value)):
             return False
         return any(
-            names_a_train_op(name := last_name(node)) and not names_a_measure_of_training(name)
+            names_a_train_op(last_name(node))
             for node in descendants(fetched)
             if isinstance(node, cst.Name | cst.Attribute)
         )

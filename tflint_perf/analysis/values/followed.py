@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.conventions import names_a_value_for_a_log
+from tflint_perf.analysis.conventions import names_a_figure
 from tflint_perf.analysis.python.syntax import integer, is_name, target_names
 from tflint_perf.analysis.python.walk import Walk
 from tflint_perf.analysis.values.infer import Inference
@@ -93,7 +93,7 @@ def names_over(walk: Walk, node: cst.CSTNode) -> list[cst.Name]:
 
 def reads_for_a_log(infer: Inference, target: cst.BaseExpression) -> list[cst.Attribute] | None:
     """Where the class reads `self.loss`, which one of its methods gives a value; None for other attributes."""
-    if not isinstance(target, cst.Attribute) or not names_a_value_for_a_log(target.attr.value):
+    if not isinstance(target, cst.Attribute) or not names_a_figure(target.attr.value):
         return None
     value = infer.value(target.value)
     if not is_name(target.value, "self") or value.kind == "unknown" or value.klass is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.conventions import names_a_tape, names_the_loss
+from tflint_perf.analysis.conventions import names_a_tape, names_one_loss
 from tflint_perf.analysis.python.scopes import Binding, Scope
 from tflint_perf.analysis.python.syntax import argument, last_name, string
 from tflint_perf.analysis.values.values import TENSOR, Value
@@ -58,7 +58,7 @@ def _losses_beside(binding: Binding, scope: Scope) -> Iterator[Binding]:
     if not binding.path or not isinstance(binding.value, cst.Call):
         return
     for name, bindings in scope.bindings.items():
-        if names_the_loss(name):
+        if names_one_loss(name):
             yield from (other for other in bindings if other.value is binding.value and other.path)
 
 

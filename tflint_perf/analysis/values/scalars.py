@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from tflint_perf.analysis.conventions import names_a_scalar
+from tflint_perf.analysis.conventions import names_a_figure
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.python.syntax import callee_name, keyword_argument, string
@@ -41,7 +41,7 @@ class Scalars:
         known = self.is_scalar(node)
         if known is not None:
             return known
-        return bool(names_a_scalar(_name(node)))
+        return bool(names_a_figure(_name(node)))
 
     @remembered
     def _ask(self, node: cst.BaseExpression, path: tuple[int, ...], depth: int) -> bool | None:
