@@ -130,7 +130,7 @@ _MEASURE = Notion(
 )
 _LABEL = Notion("a label", "y ys label lbl target class cls category id ids")
 _NOISE = Notion("noise", "*noise* latent* seed code z eps epsilon")
-_FILE = Notion("a file", "path!$ file!$ *filename!$ *fname!$")
+_FILE = Notion("a file", "path!$ file!$ file_name!$ *filename!$ *fname!$")
 
 
 def names_a_dataset(identifier: str) -> str:
@@ -272,7 +272,7 @@ _TRAINING = Notion(
     "^start_training!$ ^do_training!$ ^learn!$ ^optimize!$ ^optimise!$ ^optimize_model!$ "
     "^optimise_model!$",
 )
-_TRAIN_OP = Notion("a training op", "train* opt solver* update* apply_grad* step")
+_TRAIN_OP = Notion("a training op", "train* opt$ solver* update* apply_grad*")
 _MINIMIZING = Notion("minimizing", "minimi* optim*")
 _MEASURED = Notion(
     "measured", "acc$ accuracy$ *loss$ cost$ metric$ error$ score$ summary$ summaries$ mse$ auc$", behind="op"
@@ -485,8 +485,8 @@ def names_settings(identifier: str) -> str:
 
 
 def names_making(identifier: str) -> str:
-    """A function that makes something: `build_model`."""
-    return _MAKING.in_name(identifier)
+    """A function that makes something: `build_model`, `_make_net`; no method of Python, as `__init__` is one."""
+    return "" if identifier.startswith("__") else _MAKING.in_name(identifier)
 
 
 def names_device_setup(identifier: str) -> str:
@@ -516,7 +516,9 @@ _MUCH = Notion(
 )
 _LAYERS = Notion("layers", "layers$ blocks$")
 _AGENTS = Notion("agents", "agents$")
-_CRITIC = Notion("a critic", "*critic* disc* dis d_step$ d_iter$ d_iteration$ d_update$ ^n_d$ ^nd$")
+_CRITIC = Notion(
+    "a critic", "*critic disc dis discrim discriminator* d_step$ d_iter$ d_iteration$ d_update$ ^n_d$ ^nd$"
+)
 
 
 def names_a_part(identifier: str) -> str:
@@ -550,7 +552,10 @@ _ENVIRONMENT = Notion("an environment", "env environment")
 _MEMORY = Notion(
     "a memory", "*memor* *buffer* replay* rollout* trajector* transition* experience* episode* *history"
 )
-_REMEMBERING = Notion("remembering", "^remember!$ ^memorize!$ ^observe!$ ^cache!$")
+_REMEMBERING = Notion(
+    "remembering",
+    "^remember!$ ^memorize!$ ^observe!$ ^cache!$ ^store_sample$ ^add_sample$ ^save_sample$ ^append_sample$",
+)
 _STORING = Notion("storing", "^store ^add ^save ^append")
 _STATE = Notion("a state", "state obs observ* ^s$")
 _OBSERVATION = Notion("an observation", "state$ obs$ observation$")
