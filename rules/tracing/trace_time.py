@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.conventions import names_a_loss, names_a_metric, names_a_model
+from tflint_perf.analysis.conventions import names_a_loss, names_a_metric, names_a_model, tells_of_tracing
 from tflint_perf.analysis.execution.once import Once
 from tflint_perf.analysis.execution.symbolic import Symbolic
 from tflint_perf.analysis.python.scopes import Binding, Function
@@ -48,10 +47,8 @@ _DEEPEST = 12
 _OF_ATTRIBUTES = frozenset(
     {"np.shape", "np.ndim", "np.isscalar", "np.iscomplexobj", "np.dtype", "np.finfo", "np.iinfo"}
 )
-# Who prints these means to see when the function is traced.
-_TRACING = re.compile(r"trac|compil|graph|symbolic", re.I)
 _FORMATS = frozenset({"str", "repr", "format"})
-# What an optimizer keeps in variables, and who by their names compute with the tensors that they are given.
+# What an optimizer keeps in variables.
 _OF_OPTIMIZERS = frozenset({"lr", "learning_rate", "iterations"})
 
 
@@ -164,10 +161,11 @@ class TraceTime:
 
     def _prints_tensor(self, call: cst.Call) -> bool:
         texts = (string(part) for part in descendants(call))
-        if any(text is not None and _TRACING.search(text) for text in texts):
+        # Who prints these means to see when the function is traced.
+        if any(text is not None and tells_of_tracing(text) for text in texts):
             return False
         if any(
-            isinstance(part, cst.FormattedStringText) and _TRACING.search(part.value)
+            isinstance(part, cst.FormattedStringText) and tells_of_tracing(part.value)
             for part in descendants(call)
         ):
             return False
@@ -299,4 +297,5 @@ def _is_text(node: cst.BaseExpression) -> bool:
 
 
 def _computes_by_name(name: str) -> bool:
+    """Whether something computes with the tensors that it is given, by its name."""
     return bool(names_a_loss(name) or names_a_metric(name) or names_a_model(name))

@@ -15,21 +15,22 @@ tables say
     optim*       a word that begins so; *loss one that ends so
     ^train       the first word; path$ the last one but for numbers
 
-Which words earn their place, `benchmarks/conventions.py` counts.
+What each word earns, `benchmarks/places.py ablation` counts.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property, lru_cache
 
-# Capitals in a row are one word but for the last of them where that begins another: `MSELoss` is *mse*, *loss*.
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]")
+# Capitals in a row are one word but for the last of them where that begins another: `MSELoss` is *mse*, *loss*; `numGPUs`
+# is *num*, *gpus*.
+_WORD = re.compile(r"[A-Z]+s?(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")
 _MARKS = "^*!$"
 # Names are many, and most come again.
-_MANY = 4096
+_MANY = 1 << 14
 
 
 class Notion:
@@ -44,14 +45,31 @@ class Notion:
         self.unless = tuple(unless.split())
         self._behind = "|".join((r"\d+", *behind.split()))
         self._off: frozenset[str] = frozenset()
-        self.in_name = lru_cache(_MANY)(self._in_name)
+        self._asked: dict[str, str] = {}
 
-    def _in_name(self, identifier: str) -> str:
-        text = words_of(identifier)
-        found = self._said.search(text)
-        if found is None or self._denied.search(text):
+    @property
+    def asked(self) -> Mapping[str, str]:
+        """The identifiers that were asked about of late, and the word that each goes by, or ""."""
+        return self._asked
+
+    def forget(self) -> None:
+        """Forget what was asked."""
+        self._asked.clear()
+
+    def in_name(self, identifier: str) -> str:
+        """The first word that says an identifier to be this, "" where none does or one denies it."""
+        word = self._asked.get(identifier)
+        if word is None:
+            if len(self._asked) >= _MANY:
+                self.forget()
+            word = self._asked[identifier] = self._find(words_of(identifier))
+        return word
+
+    def _find(self, words: str) -> str:
+        found = self._said.search(words)
+        if found is None or self._denied.search(words):
             return ""
-        return self._left(self.words)[(found.lastindex or 1) - 1].strip(_MARKS)
+        return self._left(self.words)[(found.lastindex or 1) - 1].strip(_MARKS).rstrip("_")
 
     @cached_property
     def _said(self) -> re.Pattern[str]:
@@ -71,9 +89,9 @@ class Notion:
         """The regular expression of a word of the tables, for what `words_of` gives."""
         text = word.strip(_MARKS)
         begin = r"\A" if word.startswith("^") else "(?<![^_])"
-        begin += "[a-z0-9]*" if word.startswith("*") else ""
+        begin += "[^_]*" if word.startswith("*") else ""
         plural = len(text) > 2 and "!" not in word
-        end = "[a-z0-9]*" if word.endswith("*") else "(?:e?s)?" if plural else ""
+        end = "[^_]*" if word.endswith("*") else "(?:e?s)?" if plural else ""
         end += rf"(?:_(?:{self._behind}))*\Z" if word.endswith("$") else "(?![^_])"
         return f"{begin}{text}{end}"
 
@@ -90,7 +108,7 @@ class Notion:
         self._off = words
         self.__dict__.pop("_said", None)
         self.__dict__.pop("_denied", None)
-        self.in_name.cache_clear()
+        self.forget()
 
 
 @lru_cache(_MANY)
@@ -278,6 +296,7 @@ _MEASURED = Notion(
     "measured", "acc$ accuracy$ *loss$ cost$ metric$ error$ score$ summary$ summaries$ mse$ auc$", behind="op"
 )
 _EVALUATION = Notion("evaluation", "val valid* eval* dev infer* predict*")
+_INITIALIZING = Notion("initializing", "*init*")
 _TEST = Notion("a test", "test*")
 _BEGINNING = Notion("a beginning", "start* warm* begin* learn* train* batch* init* min*")
 _MOMENT = Notion("a moment", "done first last next prev* best since end stop* finish*")
@@ -339,6 +358,11 @@ def names_evaluation(identifier: str) -> str:
     return _EVALUATION.in_name(identifier) or names_a_test(identifier)
 
 
+def names_initializing(identifier: str) -> str:
+    """An op that initializes variables: `init_op`."""
+    return _INITIALIZING.in_name(identifier)
+
+
 def names_a_test(identifier: str) -> str:
     """A test, or data to test on: `test_loader`; no `latest`."""
     return _TEST.in_name(identifier)
@@ -388,7 +412,7 @@ _SCHEDULE = Notion("a schedule", "*decay schedule* *restarts")
 _LOSS = Notion("a loss", "*loss* criterion bce mse")
 _ONE_LOSS = Notion("one loss", "*loss!$")
 _METRIC = Notion("a metric", "acc *accuracy metric score measure*")
-_FIGURE = Notion("a figure", "error reward perplexity entropy *norm elbo mae kl td_error")
+_FIGURE = Notion("a figure", "error reward perplexity entropy *norm elbo mae kl")
 _METER = Notion("a meter", "*meter average avg running_mean tracker")
 _TAPE = Notion("a tape", "*tape*")
 _SESSION = Notion("a session", "sess$ session$")
@@ -605,8 +629,9 @@ def names_a_worker(identifier: str) -> str:
 
 # What people look at.
 
+_TRACING = Notion("tracing", "trac* *compil* *graph symbolic*")
 _DEBUGGING = Notion("debugging", "debug* profil* trace tracing diagnos* eager*")
-_SHOWING = Notion("showing", "log* print* *show* display*")
+_SHOWING = Notion("showing", "log* *print* *show* display*")
 _KEEPING = Notion("keeping", "verbose* dry_run summar* visuali* plot* render* save*")
 _TELLING = Notion(
     "telling",
@@ -629,6 +654,11 @@ _LOGGER = Notion("a logger", "log$ logger$ logging$ ^run!$ experiment* console")
 _BAR = Notion("a progress bar", "*bar$ *pbar* p_bar progress*")
 _WATCHING = Notion("watching", "raises profil* time*")
 _NOTHING = Notion("nothing", "^unused ^dummy*")
+
+
+def tells_of_tracing(identifier: str) -> str:
+    """A text that says when a function is traced: "compiling the graph"."""
+    return _TRACING.in_name(identifier)
 
 
 def names_debugging(identifier: str) -> str:

@@ -8,7 +8,12 @@ from functools import cached_property
 import libcst as cst
 
 from tflint_perf.analysis.apis.frameworks import imports_another
-from tflint_perf.analysis.conventions import names_a_session, names_a_train_op, names_training
+from tflint_perf.analysis.conventions import (
+    names_a_session,
+    names_a_train_op,
+    names_initializing,
+    names_training,
+)
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import argument, callee_name, descendants, keyword_argument, last_name
 from tflint_perf.analysis.training.graph_ops import assigned
@@ -166,7 +171,9 @@ class TrainCalls:
         fetched = self._fetched(call)
         if fetched is None:
             return False
-        return "init" not in (callee_name(fetched) if isinstance(fetched, cst.Call) else last_name(fetched))
+        return not names_initializing(
+            callee_name(fetched) if isinstance(fetched, cst.Call) else last_name(fetched)
+        )
 
     def _fetched(self, call: cst.Call) -> cst.BaseExpression | None:
         """What `session.run` is given to run, or the op whose method `run` it is: `train_step.run(feed_dict=batch)`."""
