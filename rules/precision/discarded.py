@@ -26,7 +26,6 @@ _CLOCKS = (
 # Functions of Python's own that do nothing but compute, and qualified names that begin like an op's.
 _HARMLESS = frozenset({"len", "int", "float", "zip", "list", "range"})
 _MAKING = ("tf.constant", "tf.zeros", "tf.ones", "tf.shape", "np.")
-# Parts of the names of what waits for an error, or measures.
 
 
 class Discarded:

@@ -12,7 +12,7 @@ tables say
     batch        that word, anywhere, or its plural, which words of one or two letters have not
     batch!       that word and no plural
     batch_size   these words, one behind the other
-    optim*       a word that begins so; *loss one that ends so
+    optim*       a word that begins so; *loss one that ends so; get_*batch these words, the second of which ends so
     ^train       the first word; path$ the last one but for numbers
 
 What each word earns, `benchmarks/places.py ablation` counts.
@@ -88,12 +88,13 @@ class Notion:
     def pattern(self, word: str) -> str:
         """The regular expression of a word of the tables, for what `words_of` gives."""
         text = word.strip(_MARKS)
+        inside = text.replace("*", "[^_]*")
         begin = r"\A" if word.startswith("^") else "(?<![^_])"
         begin += "[^_]*" if word.startswith("*") else ""
         plural = len(text) > 2 and "!" not in word
         end = "[^_]*" if word.endswith("*") else "(?:e?s)?" if plural else ""
         end += rf"(?:_(?:{self._behind}))*\Z" if word.endswith("$") else "(?![^_])"
-        return f"{begin}{text}{end}"
+        return f"{begin}{inside}{end}"
 
     @contextmanager
     def without(self, word: str) -> Iterator[None]:
@@ -130,12 +131,8 @@ _GENERATOR = Notion(
     "generator!$ *gen!$ *loader!$ batches$ next_batch!$ load_batch!$ get_batch!$ iterate_minibatches$",
 )
 _STREAM = Notion("a stream", "ds$ dataset!$ data_set!$ iterator!$")
-_BATCH = Notion(
-    "a batch", "batch minibatch *batch batched batching batchsize", unless="batch_norm* batchnorm*"
-)
-_BATCH_SIZE = Notion(
-    "a batch size", "batch! minibatch! *batch! batchsize bs$", unless="batch_norm* batchnorm*"
-)
+_BATCH = Notion("a batch", "*batch batched batching batchsize", unless="batch_norm* batchnorm*")
+_BATCH_SIZE = Notion("a batch size", "*batch! batchsize bs$", unless="batch_norm* batchnorm*")
 _THE_BATCH_SIZE = Notion(
     "the batch size of training",
     "^batch_size!$ ^batchsize!$ ^train_batch_size!$ ^training_batch_size!$ ^global_batch_size!$",
@@ -143,8 +140,7 @@ _THE_BATCH_SIZE = Notion(
 _INPUT = Notion("an input or target", "^x$ ^y$ ^xs$ ^ys$ ^xb$ ^yb$ ^x_b$ ^y_b$")
 _MEASURE = Notion(
     "a measure",
-    "*size *len length num* nb count counter index indices indexes ind idx *shape batches n i id ids "
-    "rate norm step",
+    "*size *len length num* nb count counter index indices ind idx *shape batches n i id ids rate norm step",
 )
 _LABEL = Notion("a label", "y ys label lbl target class cls category id ids")
 _NOISE = Notion("noise", "*noise* latent* seed code z eps epsilon")
@@ -226,15 +222,14 @@ _READING = Notion(
 )
 _WRITING = Notion(
     "writing",
-    "*save* *dump* write* *write *writer to_csv to_json to_pickle to_hdf* to_parquet rename* "
-    "replace* *copy* *move* remove* system run* popen",
+    "*save* *dump* *write* to_csv to_json to_pickle to_hdf* to_parquet rename* replace* *copy* "
+    "*move* system run* popen",
 )
 _SAMPLING = Notion("sampling", "sample* draw*")
 _DRAWING_A_BATCH = Notion(
     "drawing a batch",
-    "batch!$ minibatch!$ ^next_batch* ^sample_batch* ^get_batch* ^load_batch* ^generate_batch* "
-    "^make_batch* ^random_batch* ^fetch_batch* ^next_minibatch* ^sample_minibatch* ^get_minibatch* "
-    "^load_minibatch* ^generate_minibatch* ^make_minibatch* ^random_minibatch* ^fetch_minibatch*",
+    "*batch!$ ^next_*batch* ^sample_*batch* ^get_*batch* ^load_*batch* ^generate_*batch* "
+    "^make_*batch* ^random_*batch* ^fetch_*batch*",
 )
 _FIRST_SAMPLE = Notion("sampling a memory", "^sample")
 
@@ -428,8 +423,7 @@ _SWITCH = Notion(
 )
 _SETTINGS = Notion(
     "settings",
-    "arg$ conf$ cfg$ config*$ configuration*$ flags$ hparam$ hp$ hps$ param$ opt$ opts$ option$ "
-    "setting$ hyper*$",
+    "arg$ conf$ cfg$ config*$ configuration*$ flags$ hparam$ hp$ hps$ param$ opt$ option$ setting$ hyper*$",
 )
 _MAKING = Notion("making", "^build* ^create* ^make* ^load* ^get* ^define* ^new* ^init* ^clone* ^restore*")
 _GPU = Notion("a GPU", "*gpu* cuda* memory_growth memorygrowth allow_growth allowgrowth limit_mem*")
@@ -535,8 +529,8 @@ _PART = Notion(
 )
 _MUCH = Notion(
     "much",
-    "step iter iteration itr n_iter len length maxlen time timestep seq sequence horizon sample "
-    "frame episode epoch round batch batchsize size point token row example word rollout t",
+    "step iter iteration itr len length maxlen time timestep seq sequence horizon sample frame "
+    "episode epoch round batch batchsize size point token row example word rollout t",
 )
 _LAYERS = Notion("layers", "layers$ blocks$")
 _AGENTS = Notion("agents", "agents$")
@@ -634,8 +628,7 @@ _DEBUGGING = Notion("debugging", "debug* profil* trace tracing diagnos* eager*")
 _SHOWING = Notion("showing", "log* *print* *show* display*")
 _KEEPING = Notion("keeping", "verbose* dry_run summar* visuali* plot* render* save*")
 _TELLING = Notion(
-    "telling",
-    "*write *writer write* report* message msg echo notify status info *title *label* send* post* debug*",
+    "telling", "*write* report* message msg echo notify status info *title *label* send* post* debug*"
 )
 _LOGGING = Notion(
     "logging",
@@ -651,7 +644,7 @@ _PICTURE = Notion(
     "^render_*",
 )
 _LOGGER = Notion("a logger", "log$ logger$ logging$ ^run!$ experiment* console")
-_BAR = Notion("a progress bar", "*bar$ *pbar* p_bar progress*")
+_BAR = Notion("a progress bar", "*bar$ pbar progress*")
 _WATCHING = Notion("watching", "raises profil* time*")
 _NOTHING = Notion("nothing", "^unused ^dummy*")
 

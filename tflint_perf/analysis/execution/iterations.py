@@ -26,7 +26,6 @@ from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 
 # A loop of so few iterations costs next to nothing.
 FEW = 16
-# Settings that say how often a critic is trained for each step of its generator.
 _SAME_LENGTH = frozenset(
     ["enumerate", "list", "tuple", "reversed", "sorted", "iter", "tqdm.tqdm", "tqdm.auto.tqdm"]
 )

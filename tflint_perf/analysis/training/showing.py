@@ -16,21 +16,9 @@ _QUALIFIED = re.compile(
     r"(mlflow|neptune)\.log_\w+|tqdm\.(\w+\.)*write|pprint\.pprint|rich\.print|click\.echo|loguru\.logger\.\w+"
 )
 # Methods of loggers, progress bars and writers.
-_LOGS = frozenset(
-    [
-        "debug",
-        "info",
-        "warning",
-        "warn",
-        "error",
-        "critical",
-        "log",
-        "log_metric",
-        "log_metrics",
-        "log_scalar",
-        "log_scalars",
-    ]
-)
+_LOGS = frozenset({"debug", "info", "warning", "warn", "error", "critical", "log"}) | {
+    f"log_{what}" for what in ("metric", "metrics", "scalar", "scalars")
+}
 _BAR_METHODS = frozenset({"set_postfix", "set_postfix_str", "set_description", "set_description_str"})
 _WRITES = frozenset({"add_scalar", "add_scalars", "log_scalar", "scalar_summary"})
 # What has no effect.
