@@ -76,7 +76,7 @@ GOES_BY = {
     "names_a_test": {"test_ds": "test", "testset": "test", "latest": "", "pytest": "", "attestation": ""},
     "names_the_best": {"best_loss": "best", "max_reward": "max", "argmax": "", "records": "", "minutes": ""},
     "names_a_moment": {"done": "done", "lastSave": "last", "previous": "prev", "append": "", "blasted": "", "extend": ""},
-    "names_enough": {"can_sample": "can_sample", "hasEnough": "enough", "exceeds": "exceeds", "can": "", "sampled": ""},
+    "names_enough": {"can_sample": "sampl", "ready_to_train": "train", "hasEnough": "enough", "exceeds": "exceeds", "can": "", "sampled": ""},
     "names_a_filling": {"size": "size", "max_size": "size", "ptr": "ptr", "length": "length", "seq_length": "", "sized": ""},
     "names_a_rank": {"rank": "rank", "local_rank": "local_rank", "is_main_process": "is_main", "matrix_rank": "", "ranking": ""},
     "names_a_model": {"model": "model", "target_net": "net", "Q_network": "network", "actor_target": "actor", "ddqn": "dqn",

@@ -296,13 +296,9 @@ _TEST = Notion("a test", "test*")
 _BEGINNING = Notion("a beginning", "start* warm* begin* learn* train* batch* init* min*")
 _MOMENT = Notion("a moment", "done first last next prev* best since end stop* finish*")
 _BEST = Notion("the best", "best lowest highest max min record! smallest largest")
-_ENOUGH = Notion(
-    "enough",
-    "can_sample* may_sample* can_be_sample* may_be_sample* can_learn may_learn can_train may_train "
-    "can_replay* may_replay* enough ready_to_sampl* ready_to_learn* ready_to_train* ready_to_replay* "
-    "ready_for_sampl* ready_for_learn* ready_for_train* ready_for_replay* sufficient_sampl* "
-    "sufficient_learn* sufficient_train* sufficient_replay* ^exceeds!$",
-)
+_ENOUGH = Notion("enough", "enough ^exceeds!$")
+_ABLE = Notion("being able", "^can ^may ready sufficient")
+_LEARNING = Notion("learning", "sampl* learn* train* replay*")
 _FILLING = Notion(
     "a filling", "*size$ ^counter$ ^cntr$ ^ptr$ mem_cntr$ memory_counter$ ^pointer$ ^length$ buffer_counter$"
 )
@@ -380,7 +376,7 @@ def names_the_best(identifier: str) -> str:
 
 def names_enough(identifier: str) -> str:
     """What a memory says of itself where it holds enough to learn from: `can_sample`, `has_enough`."""
-    return _ENOUGH.in_name(identifier)
+    return _ENOUGH.in_name(identifier) or (_ABLE.in_name(identifier) and _LEARNING.in_name(identifier))
 
 
 def names_a_filling(identifier: str) -> str:
