@@ -74,7 +74,7 @@ GOES_BY = {
     "names_evaluation": {"val_ds": "val", "validate": "valid", "test_step": "test", "xTest": "test", "latest": "", "contest": "",
                          "values": "", "interval": "", "invalid": ""},
     "names_a_test": {"test_ds": "test", "testset": "test", "latest": "", "pytest": "", "attestation": ""},
-    "names_the_best": {"best_loss": "best", "max_reward": "max", "argmax": "", "records": "", "minutes": ""},
+    "names_the_best": {"best_loss": "best", "max_reward": "reward", "max_steps": "", "argmax": "", "records": "", "minutes": ""},
     "names_a_moment": {"done": "done", "lastSave": "last", "previous": "prev", "append": "", "blasted": "", "extend": ""},
     "names_enough": {"can_sample": "sampl", "ready_to_train": "train", "hasEnough": "enough", "exceeds": "exceeds", "can": "", "sampled": ""},
     "names_a_filling": {"size": "size", "max_size": "size", "ptr": "ptr", "length": "length", "seq_length": "", "sized": ""},

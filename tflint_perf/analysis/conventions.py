@@ -295,7 +295,8 @@ _INITIALIZING = Notion("initializing", "*init*")
 _TEST = Notion("a test", "test*")
 _BEGINNING = Notion("a beginning", "start* warm* begin* learn* train* batch* init* min*")
 _MOMENT = Notion("a moment", "done first last next prev* best since end stop* finish*")
-_BEST = Notion("the best", "best lowest highest max min record! smallest largest")
+_BEST = Notion("the best", "best lowest highest record! smallest largest")
+_EXTREME = Notion("an extreme", "max min")
 _ENOUGH = Notion("enough", "enough ^exceeds!$")
 _ABLE = Notion("being able", "^can ^may ready sufficient")
 _LEARNING = Notion("learning", "sampl* learn* train* replay*")
@@ -370,8 +371,8 @@ def names_a_moment(identifier: str) -> str:
 
 
 def names_the_best(identifier: str) -> str:
-    """The best so far: `best_loss`, `max_reward`."""
-    return _BEST.in_name(identifier)
+    """The best so far: `best_loss`, `max_reward`; no bound, as `max_steps` is one."""
+    return _BEST.in_name(identifier) or (_EXTREME.in_name(identifier) and names_a_figure(identifier))
 
 
 def names_enough(identifier: str) -> str:
