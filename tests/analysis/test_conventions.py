@@ -134,7 +134,7 @@ GOES_BY = {
     "names_no_batch": {"keep_prob": "keep", "is_training": "is", "lr": "lr", "loss": "loss", "images": "", "discuss": ""},
     "names_a_worker": {"conn": "conn", "self.remotes": "remote", "unconnected": "", "discount": ""},
     "names_showing": {"log_step": "log", "overprint": "print", "imshow": "show", "catalogue": ""},
-    "tells_of_tracing": {"Tracing with x": "trac", "building the subgraph": "graph", "recompiled": "compil", "train": ""},
+    "tells_of_tracing": {"Tracing with x": "trac", "retraced": "retrac", "extracted": "", "building the subgraph": "graph", "recompiled": "compil", "train": ""},
 }  # fmt: skip
 
 

@@ -620,7 +620,7 @@ def names_a_worker(identifier: str) -> str:
 
 # What people look at.
 
-_TRACING = Notion("tracing", "trac* *compil* *graph symbolic*")
+_TRACING = Notion("tracing", "trac* retrac* *compil* *graph symbolic*")
 _DEBUGGING = Notion("debugging", "debug* profil* trace tracing diagnos* eager*")
 _SHOWING = Notion("showing", "log* *print* *show* display*")
 _KEEPING = Notion("keeping", "verbose* dry_run summar* visuali* plot* render* save*")
