@@ -8,8 +8,8 @@ from typing import Literal, TypeGuard
 
 import libcst as cst
 
+from tflint_perf.analysis.conventions import names_a_metric, names_a_part, names_evaluation
 from tflint_perf.analysis.execution.counters import Counters
-from tflint_perf.analysis.execution.iterations import PARTS
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.steps import is_under_tape
 from tflint_perf.analysis.python.conditions import conditions
@@ -263,7 +263,7 @@ class Containers:
             return False
         bound = iterable.args[min(1, len(iterable.args) - 1)].value
         number = integer(bound)
-        if isinstance(bound, cst.Name | cst.Attribute) and PARTS.search(last_name(bound)):
+        if isinstance(bound, cst.Name | cst.Attribute) and names_a_part(last_name(bound)):
             return False  # the layers of a model
         if number is None and isinstance(bound, cst.Name):
             found = self._infer.bindings_reaching(bound)
@@ -325,8 +325,6 @@ _REDUCES = re.compile(
     r"np\.(nan)?(mean|sum|average|std|var|median|max|min)|sum|max|min|len|statistics\.\w+|"
     r"tf\.(math\.)?(add_n|reduce_\w+)"
 )
-# Functions that by their names train nothing.
-_EVALUATES = re.compile(r"eval|test|valid|(^|_)val(_|$)|infer|predict|accuracy|score|metric|measure", re.I)
 _IN_ARGUMENTS = (cst.Arg, cst.Element, cst.DictElement, cst.List, cst.Tuple, cst.Dict)
 _KEPT_DEEPEST = 12
 
@@ -402,7 +400,9 @@ class Kept:
             self._infer.place(read).block.loop in loops
             and self._calls.function_at(read) is function
             and self._is_combined(
-                read, reduced=function is not None and bool(_EVALUATES.search(function.name))
+                read,
+                reduced=function is not None
+                and bool(names_evaluation(function.name) or names_a_metric(function.name)),
             )
             for read in reads
         )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
+from tflint_perf.analysis.conventions import names_training_data
 from tflint_perf.analysis.pipelines.successors import is_name_of_evaluation
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import (
@@ -40,7 +40,6 @@ _COUNTED = frozenset(
 _FEW = 100
 _ARRAYS = frozenset({"np.array", "np.asarray", "np.stack", "np.vstack", "np.concatenate"})
 _NAMES = frozenset({"list_files", "shuffle", "shard", "cache", "prefetch"})
-_TRAINING = re.compile(r"(^|_)train(ing)?(_|$)", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +189,7 @@ class Materializations:
 
     def _is_named_for_training(self, found: tuple[cst.BaseExpression, Value]) -> bool:
         name = last_name(found[0])
-        if _TRAINING.search(name) is not None:
+        if bool(names_training_data(name)):
             return True
         # One function may build what is trained on and what is tested on.
         return not is_name_of_evaluation(name) and self._ends_in_training(found[1])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.analysis.conventions import names_reading
 from tflint_perf.analysis.execution.sizes import has_environment
 from tflint_perf.analysis.pipelines.successors import is_name_of_evaluation
 from tflint_perf.analysis.python.reach import leads_to
@@ -133,11 +134,6 @@ _READERS = re.compile(
     r"netCDF4|xarray|sqlite3|requests|urllib|gzip|zipfile|tarfile|av|decord|moviepy|gym|gymnasium|rdkit|ase|trimesh|open3d|"
     r"rasterio|osgeo|pyarrow|csv|mne|pyedflib)\..*|np\.(load|loadtxt|genfromtxt|fromfile|memmap|lib\..*)|cv2\.VideoCapture"
 )
-# What such functions are called in libraries that nobody here knows, and what waits for something.
-_NAMES = re.compile(
-    r"(^|_|\.)(i?m?read|load|open|fetch|query|execute|recv|request|download|sleep|step|reset|iter(rows|tuples|items))",
-    re.I,
-)
 # Ops do as well what these are for: TensorFlow has decoders of images.
 _READABLE = re.compile(
     r"(cv2|imageio(\.v\d)?|skimage\.io|matplotlib\.(pyplot|image))\.imread|PIL\.Image\.open|"
@@ -203,4 +199,4 @@ class OtherReads:
 
 def is_reader(name: str) -> bool:
     """Whether a function of another library, by its name, reads what TensorFlow can't."""
-    return bool(_READERS.fullmatch(name)) or (bool(_NAMES.search(name)) and not _READABLE.fullmatch(name))
+    return bool(_READERS.fullmatch(name)) or (bool(names_reading(name)) and not _READABLE.fullmatch(name))

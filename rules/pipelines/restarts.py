@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Literal
 
 import libcst as cst
 
+from tflint_perf.analysis.conventions import names_a_dataset
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.flow import encloses
@@ -18,7 +18,6 @@ from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.records import dataclass
 
-_DATASET = re.compile(r"(^|_)(ds|dataset)s?(_|$)", re.I)
 _TAKES_NEXT = frozenset({"next", "get_next", "__next__"})
 _DISTRIBUTES = frozenset(
     {
@@ -154,7 +153,7 @@ class Restarts:
     def _is_called_one(self, node: cst.BaseExpression) -> bool:
         """Whether what a loop takes one element of is a dataset by its name, where nothing more is known of it."""
         unknown = isinstance(node, cst.Name | cst.Attribute) and not self._infer.value(node).known
-        return unknown and _DATASET.search(last_name(node)) is not None
+        return unknown and bool(names_a_dataset(last_name(node)))
 
     # The same dataset each time
 

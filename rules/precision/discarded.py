@@ -9,6 +9,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.dataset_apis import DATASET_STAGES
 from tflint_perf.analysis.apis.pure_ops import is_pure_op
+from tflint_perf.analysis.conventions import names_watching
 from tflint_perf.analysis.python.syntax import callee_name, calls_below, keyword_argument
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ _CLOCKS = (
 # Functions of Python's own that do nothing but compute, and qualified names that begin like an op's.
 _HARMLESS = frozenset({"len", "int", "float", "zip", "list", "range"})
 _MAKING = ("tf.constant", "tf.zeros", "tf.ones", "tf.shape", "np.")
-# Parts of the names of what waits for an error, or measures.
-_WATCHING = ("raises", "profil", "time")
 
 
 class Discarded:
@@ -100,7 +99,7 @@ class Discarded:
                 return True
             if isinstance(current, cst.With):
                 names = [callee_name(item.item) for item in current.items if isinstance(item.item, cst.Call)]
-                if any(word in name.lower() for name in names for word in _WATCHING):
+                if any(map(names_watching, names)):
                     return True
             child, current = current, self._model.parent(current)
         return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Literal
@@ -10,6 +9,7 @@ from typing import Literal
 import libcst as cst
 
 from tflint_perf.analysis.apis.keras_classes import COMPILED_METHODS
+from tflint_perf.analysis.conventions import names_a_loss
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.symbolic import Symbolic
@@ -33,7 +33,6 @@ Time = Literal["step", "epoch", "call", "traced"]
 _PER_EPOCH = frozenset({"variable", "layer", "optimizer"})
 # Functions that make the parts of something else, once for each of these.
 _MAKERS = frozenset({"__init__", "build", "__new__", "setup", "__post_init__", "from_config"})
-_LOSS = re.compile(r"loss|(^|_)(bce|mse|criterion)($|_)", re.I)
 _TRAINING = ("apply_gradients", "minimize", "fit", "train_on_batch")
 _TRAINED = frozenset({"trainable_variables", "trainable_weights", "variables", "weights"})
 # Callers of helpers are followed no further than this.
@@ -232,7 +231,7 @@ class Making:
         """Whether a function is, or is only called by, one that computes a loss, and whose callers are not in sight:
         they call it on each step."""
         owner = function.owner.name if function.owner is not None else ""
-        if not (_LOSS.search(function.name) or _LOSS.search(owner)):
+        if not (names_a_loss(function.name) or names_a_loss(owner)):
             return False
         if self._calls.callers_outside(function) or function.name in _MAKERS or self._is_left_over(function):
             return False

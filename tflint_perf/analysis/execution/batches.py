@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.analysis.conventions import names_a_generator, names_a_stream
 from tflint_perf.analysis.execution.elements import adds_batch_axis
 from tflint_perf.analysis.execution.sizes import Size, Sizes
 from tflint_perf.analysis.python.flow import loops_around
@@ -29,11 +29,6 @@ from tflint_perf.analysis.values.infer import Inference
 if TYPE_CHECKING:
     from tflint_perf.analysis.execution.loops import Loops
 
-_GENERATORS = re.compile(
-    r"(^|_)(generator|gen|loader|batches|(next|load|get)_batch|iterate_minibatches)$", re.I
-)
-# What gives batches, or samples, goes by one of these names, where nothing else is known of it.
-_STREAMS = re.compile(r"(^|_)(ds|dataset|(data)?_?(loader|generator|gen|iterator)|batches)$", re.I)
 # What follows in a chain behind `batch`, and gives batches still.
 _OF_BATCHES = frozenset(
     {"enumerate", "prefetch", "shuffle", "take", "skip", "repeat", "cache", "map", "as_numpy_iterator"}
@@ -134,8 +129,8 @@ class Batches:
 
     def _is_stream(self, source: cst.BaseExpression) -> bool:
         if isinstance(source, cst.Call):
-            return _GENERATORS.search(callee_name(source)) is not None or self._is_batched(source)
-        named = isinstance(source, cst.Name | cst.Attribute) and _STREAMS.search(last_name(source))
+            return bool(names_a_generator(callee_name(source))) or self._is_batched(source)
+        named = isinstance(source, cst.Name | cst.Attribute) and names_a_stream(last_name(source))
         return bool(named) and not self._infer.value(source).known
 
     def _is_batched(self, source: cst.BaseExpression) -> bool:

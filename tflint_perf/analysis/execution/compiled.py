@@ -7,6 +7,7 @@ import re
 import libcst as cst
 
 from tflint_perf.analysis.apis.keras_classes import COMPILED_METHODS, STEPS_OF_MODELS
+from tflint_perf.analysis.conventions import names_an_epoch
 from tflint_perf.analysis.execution.sizes import is_of_environment
 from tflint_perf.analysis.python.reach import leads_to
 from tflint_perf.analysis.python.scopes import Function, Loop
@@ -421,7 +422,6 @@ _ON_HOST = frozenset(
     }
 )
 _TOLD = frozenset({"print", "time", "info"})
-_EPOCH = re.compile(r"(^|_)(epochs?|ep|episodes?)(_|$)", re.I)
 
 
 def runs_loop_on_host(function: Function) -> bool:
@@ -445,4 +445,4 @@ def _runs_epochs(loop: Loop) -> bool:
     if iterable is None or not hasattr(loop.node, "target"):
         return False
     names = [*target_names(loop.node.target), *names_read(iterable)]
-    return any(_EPOCH.search(name.value) for name in names)
+    return any(names_an_epoch(name.value) for name in names)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import libcst as cst
 
+from tflint_perf.analysis.conventions import names_experience
 from tflint_perf.analysis.python.scopes import Binding, Loop
 from tflint_perf.analysis.python.syntax import argument, callee_name, dotted_name
 from tflint_perf.analysis.python.walk import Walk
@@ -15,10 +15,6 @@ from tflint_perf.analysis.values.infer import Inference
 STACKS = frozenset(
     {"np.array", "np.asarray", "np.stack", "np.vstack", "np.hstack", "np.concatenate", "np.dstack"}
 )
-# What reinforcement learning remembers.
-MEMORY = re.compile(
-    r"memory|memor|buffer|replay|rollout|trajector|transition|experience|episode|history|(^|_)env", re.I
-)
 # These give a number or a word of a sample.
 COUNTS = frozenset({"int", "float", "str", "len", "bool", "range"})
 
@@ -26,7 +22,7 @@ COUNTS = frozenset({"int", "float", "str", "len", "bool", "range"})
 def is_filled_within(infer: Inference, node: cst.BaseExpression, loop: Loop) -> bool:
     """Whether `node` is `np.array(images)`, and a loop within `loop` fills that list with what it works out."""
     given = argument(node, 0) if isinstance(node, cst.Call) else None
-    if not isinstance(given, cst.Name) or not isinstance(node, cst.Call) or MEMORY.search(given.value):
+    if not isinstance(given, cst.Name) or not isinstance(node, cst.Call) or names_experience(given.value):
         return False
     if infer.names.qualified(node.func) not in STACKS:
         return False
@@ -47,7 +43,7 @@ def appends_by_name(walk: Walk) -> dict[str, list[cst.Call]]:
 def _added(name: str, loop: Loop) -> Iterator[cst.BaseExpression]:
     """What the loops within a loop add to a list."""
     for inner in loop.inner:
-        if inner.iterable is not None and MEMORY.search(dotted_name(inner.iterable)):
+        if inner.iterable is not None and names_experience(dotted_name(inner.iterable)):
             continue
         for call in inner.calls:
             if callee_name(call) == "append" and dotted_name(call.func) == f"{name}.append" and call.args:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
+from tflint_perf.analysis.conventions import names_a_debug_switch, names_the_best
 from tflint_perf.analysis.execution.decided import Told, is_left_out
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.conditions import exits_before
@@ -14,12 +13,6 @@ from tflint_perf.analysis.python.syntax import callee_name, descendants, integer
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.records import dataclass
-
-_DEBUG_FLAG = re.compile(
-    r"(^|_)(debug|verbose|profil\w*|trace|dry_run|log\w*|should_log|print\w*|summar\w*|visuali\w*|plot)($|_)",
-    re.I,
-)
-_BEST = re.compile(r"(^|_)(best|lowest|highest|max|min|record|smallest|largest)(_|$)", re.I)
 
 _EQUAL_OPS = frozenset({"tf.equal", "tf.math.equal"})
 _MODULO_OPS = frozenset({"tf.math.mod", "tf.math.floormod", "tf.mod", "tf.floormod"})
@@ -184,7 +177,7 @@ class Guards:
                 return self._of_equal_op(test)
             case cst.Name() | cst.Attribute() if holds:
                 name = test.attr.value if isinstance(test, cst.Attribute) else test.value
-                return Guard(test) if _DEBUG_FLAG.search(name) else None
+                return Guard(test) if names_a_debug_switch(name) else None
         return None
 
     def _is_early(self, test: cst.BaseExpression) -> bool:
@@ -226,7 +219,7 @@ class Guards:
             isinstance(operator, cst.GreaterThan | cst.LessThan | cst.GreaterThanEqual | cst.LessThanEqual)
             and holds
         ):
-            if any(_BEST.search(name) for side in (test.left, right) for name in _last_names(side)):
+            if any(names_the_best(name) for side in (test.left, right) for name in _last_names(side)):
                 return Guard(test)
         return None
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 
 import libcst as cst
 
+from tflint_perf.analysis.conventions import names_a_critic, names_a_part, names_much, names_settings
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Loop
 from tflint_perf.analysis.python.syntax import (
@@ -26,27 +26,6 @@ from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 
 # A loop of so few iterations costs next to nothing.
 FEW = 16
-# What counts the parts of a model, of which there are few: a loop to such a number runs over layers.
-PARTS = re.compile(
-    r"(^|_)(layer|block|head|level|scale|stage|stack|gpu|tpu|replica|worker|device|class|categor\w*|routing|depth|fold|"
-    r"channel|chan|dim|axis|axes|ndim|rank|group|branch|cell|model|expert|order|coupling|flow|hop|view|output|input|"
-    r"net|critic|disc\w*|module|tower|anchor|conv|resblock|flip|repeat|res|unit|capsule|agent|player|task|qubit|wire|"
-    r"feature|param|variable|var|weight|column|mixture|component|kernel|loss|head|label)(e?s)?($|_)|"
-    r"(layers|blocks|heads)$",
-    re.I,
-)
-# What counts time or data, of which there is much.
-_MUCH = re.compile(
-    r"(^|_)(step|iter|iteration|len|length|time|timestep|seq|sequence|horizon|sample|frame|episode|epoch|round|batch|"
-    r"batchsize|size|point|token|row|example|itr|word|n_iter|maxlen|rollout|T)(s?)($|_)",
-    re.I,
-)
-# What holds the settings of a program.
-_SETTINGS = re.compile(
-    r"(^|_)(args?|conf|cfg|config\w*|flags|hparams?|hps?|params|opts?|options?|settings?)$", re.I
-)
-# Settings that say how often a critic is trained for each step of its generator.
-_STEPS_OF_CRITICS = re.compile(r"critic|disc\w*", re.I)
 _SAME_LENGTH = frozenset(
     ["enumerate", "list", "tuple", "reversed", "sorted", "iter", "tqdm.tqdm", "tqdm.auto.tqdm"]
 )
@@ -282,7 +261,7 @@ class Iterations:
                 return self._counts(node.elt, traced)  # `max(len(x) for x in xs)`
             case cst.Attribute():
                 return self._infer.value(node).kind in ("number", "unknown") and (
-                    bool(_MUCH.search(last_name(node))) or self._is_setting(node)
+                    bool(names_much(last_name(node))) or self._is_setting(node)
                 )
             case cst.Name():
                 return self._name_counts(node, traced)
@@ -338,16 +317,16 @@ class Iterations:
                     b.value is not None and b.path == () and self._is_setting(b.value) for b in bindings
                 )
             case cst.Attribute():
-                return bool(_SETTINGS.search(last_name(node.value)))
+                return bool(names_settings(last_name(node.value)))
             case cst.Subscript(slice=[cst.SubscriptElement(cst.Index(cst.SimpleString() as key))]):
-                return bool(_SETTINGS.search(last_name(node.value))) and not PARTS.search(string(key) or "")
+                return bool(names_settings(last_name(node.value))) and not names_a_part(string(key) or "")
         return False
 
     def _counts_parts(self, node: cst.CSTNode) -> bool:
         name = last_name(node) if isinstance(node, cst.Name | cst.Attribute) else ""
-        if self._is_setting(node):
-            name = _STEPS_OF_CRITICS.sub("", name)
-        return bool(PARTS.search(name)) and name not in ("len", "range")
+        if self._is_setting(node) and names_a_critic(name):
+            return False
+        return bool(names_a_part(name)) and name not in ("len", "range")
 
 
 # What the bound of a loop is made of: lengths, sizes that a trace knows, arithmetic.

@@ -8,6 +8,7 @@ from typing import Literal
 
 import libcst as cst
 
+from tflint_perf.analysis.conventions import names_a_batch_size, names_a_session
 from tflint_perf.analysis.execution.batches import Batches
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.given_models import GivenModels
@@ -16,7 +17,7 @@ from tflint_perf.analysis.execution.short_loops import (
     is_part_of_one_iteration,
     shows_a_few,
 )
-from tflint_perf.analysis.execution.sizes import BATCH_SIZE, is_of_environment, remembers_step
+from tflint_perf.analysis.execution.sizes import is_of_environment, remembers_step
 from tflint_perf.analysis.execution.steps import is_under_tape
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.reach import leads_to
@@ -476,7 +477,7 @@ class Epochs:
         iterable = part.iterable if isinstance(part, Loop) else None
         if not isinstance(part, Loop) or not isinstance(iterable, cst.Call) or not iterable.args:
             return False
-        if not is_name(iterable.func, "range") or not BATCH_SIZE.search(last_name(iterable.args[-1].value)):
+        if not is_name(iterable.func, "range") or not names_a_batch_size(last_name(iterable.args[-1].value)):
             return False
         calls = _calls_in(part)
         return any(map(self._is_gradient_step, calls)) and not any(
@@ -757,7 +758,7 @@ class Actions:
 
 def _looks_like_session(node: cst.BaseExpression) -> bool:
     """`sess.run`, `self.session.run`: a session of unknown origin goes by its usual names."""
-    return last_name(node).lstrip("_") in ("sess", "session")
+    return bool(names_a_session(last_name(node)))
 
 
 def is_told_whether_it_trains(call: cst.Call) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 
 import libcst as cst
 
+from tflint_perf.analysis.conventions import names_a_critic, names_a_file, names_agents, names_layers
 from tflint_perf.analysis.execution.sizes import is_of_environment
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import (
@@ -26,13 +26,6 @@ from tflint_perf.analysis.values.infer import Inference
 
 # A loop over so few literal items, or a short constant count inside another loop, is part of one iteration.
 _FEW = 10
-# Settings that say how many layers a model has.
-_LAYERS = re.compile(r"(^|_)(layers|blocks)$", re.I)
-_AGENTS = re.compile(r"(^|_)agents$", re.I)
-# Settings that say how often a critic is trained for each step of its generator.
-_STEPS_OF_CRITICS = re.compile(
-    r"(^|_)(critics?|disc|dis|discriminators?)(_|$)|(^|_)d_(steps?|iters?|iterations?|updates?)$|^n_?d$", re.I
-)
 _LISTS_OF_DEVICES_AND_FILES = frozenset(
     [
         "tf.config.list_physical_devices",
@@ -49,8 +42,6 @@ _LISTS_OF_DEVICES_AND_FILES = frozenset(
         "tf.gfile.ListDirectory",
     ]
 )
-# What the name of a file goes by.
-_FILE = re.compile(r"(^|_)(path|file|file_?name|fname)$", re.I)
 _SHOWING_PICTURES = frozenset({"imshow", "imsave", "display"})
 _TRAINING = frozenset({"gradient", "apply_gradients", "minimize", "train_on_batch", "fit", "run"})
 _LIKE_THEIR_FIRST = frozenset(["enumerate", "sorted", "list", "reversed", "tqdm"])
@@ -95,9 +86,7 @@ def _is_part(infer: Inference, loop: Loop) -> bool:
             bound = integer(stop)
             if bound is None:
                 setting = _setting(stop)
-                return bool(
-                    _LAYERS.search(setting) or (loop.parent is not None and _STEPS_OF_CRITICS.search(setting))
-                )
+                return bool(names_layers(setting) or (loop.parent is not None and names_a_critic(setting)))
             # A few steps of an environment are steps of an episode.
             acts = any(callee_name(call) == "step" and is_of_environment(call) for call in loop.calls)
             return bound <= 1 or (bound <= _FEW and loop.parent is not None and not acts)
@@ -115,7 +104,7 @@ def counts_steps_of_critic(loop: Loop) -> bool:
     iterable = loop.iterable
     if not isinstance(iterable, cst.Call) or callee_name(iterable) != "range" or not iterable.args:
         return False
-    return _STEPS_OF_CRITICS.search(_setting(bound_of_range(iterable))) is not None
+    return bool(names_a_critic(_setting(bound_of_range(iterable))))
 
 
 def shows_a_few(calls: CallGraph, loop: Loop, made: Collection[cst.Call]) -> bool:
@@ -167,7 +156,7 @@ def _names_file(loop: cst.For) -> bool:
     names = list(target_names(loop.target))
     if isinstance(loop.iter, cst.Call) and callee_name(loop.iter) == "enumerate":
         names = names[1:]
-    return len(names) == 1 and _FILE.search(names[0].value) is not None
+    return len(names) == 1 and bool(names_a_file(names[0].value))
 
 
 def _literal(infer: Inference, name: cst.Name) -> cst.List | cst.Tuple | None:
@@ -216,7 +205,7 @@ def _is_over_agents(loop: Loop) -> bool:
     """Whether each of the agents that share an environment acts or learns once: `for agent in agents: agent.act()`."""
     if not isinstance(loop.node, cst.For) or loop.inner or (loop.parent is None and loop.function is None):
         return False
-    return any(_AGENTS.search(name.value) for name in names_read(loop.node.iter))
+    return any(names_agents(name.value) for name in names_read(loop.node.iter))
 
 
 def _is_over_environments(loop: Loop) -> bool:

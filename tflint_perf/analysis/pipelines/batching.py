@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Literal
@@ -10,6 +9,7 @@ from typing import Literal
 import libcst as cst
 
 from tflint_perf.analysis.apis.dataset_apis import BATCHING, DATASET_FUNCTIONS, NEUTRAL, applied
+from tflint_perf.analysis.conventions import names_a_batch, names_the_batch_size
 from tflint_perf.analysis.execution.elements import adds_batch_axis
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
 from tflint_perf.analysis.python.reach import remembered
@@ -35,8 +35,6 @@ _KEEPING = NEUTRAL | {
     "unique",
 }
 _MAKING_BATCHES = frozenset((*BATCHING, "window", "group_by_window", "bucket_by_sequence_length", "rebatch"))
-_BATCH_SIZE = re.compile(r"^(train_?|training_?|global_?)?batch_?size$", re.I)
-_BATCHED_NAME = re.compile(r"batch", re.I)
 _STRUCTURES = (cst.Name, cst.Tuple, cst.List, cst.Dict)
 # Names that stand for names, no deeper than this.
 _DEEPEST = 4
@@ -82,7 +80,7 @@ class Batching:
     @remembered
     def _holds_batches(self, node: cst.CSTNode, depth: int = 0) -> bool:
         """Whether what is sliced may have batches as its rows: by a name, an axis put in front, or its shape."""
-        if adds_batch_axis(node) or any(_BATCHED_NAME.search(name) for name in _names_in(node)):
+        if adds_batch_axis(node) or any(names_a_batch(name) for name in _names_in(node)):
             return True
         for name in names_read(node) if depth < _DEEPEST else ():
             found = self._infer.bindings_reaching(name)
@@ -105,7 +103,7 @@ class Batching:
             for name in names_read(put.value):
                 found = self._infer.bindings_reaching(name)
                 made += [b.value for b in found[1] if b.value is not None] if found is not None else []
-            if any(_BATCHED_NAME.search(name) for node in made for name in _names_in(node)):
+            if any(names_a_batch(name) for node in made for name in _names_in(node)):
                 return True
         return False
 
@@ -187,11 +185,11 @@ class Batching:
     def _sizes_given(self) -> Iterator[cst.BaseExpression | None]:
         for scope in self._walk.scopes.values():
             for name, bindings in scope.bindings.items():
-                if _BATCH_SIZE.match(name):
+                if names_the_batch_size(name):
                     yield from (binding.value for binding in bindings)
         for klass in self._walk.classes.values():
             for name, bindings in klass.attributes.items():
-                if _BATCH_SIZE.match(name):
+                if names_the_batch_size(name):
                     yield from (binding.value for binding in bindings)
         for name in ("add_argument", "DEFINE_integer"):
             for call in self._walk.calls.get(name, ()):
@@ -200,7 +198,7 @@ class Batching:
                     for arg in call.args
                     if arg.keyword is None
                 ]
-                if any(map(_BATCH_SIZE.match, words)):
+                if any(map(names_the_batch_size, words)):
                     yield argument(call, 1 if name == "DEFINE_integer" else None, "default")
 
     def size_in_reach(self, node: cst.CSTNode) -> str | None:
@@ -208,11 +206,11 @@ class Batching:
         scope: Scope | None = self._infer.names.scope_of(node)
         while scope is not None:
             for name in scope.bindings:
-                if _BATCH_SIZE.match(name) and self._is_bound_before(name, node):
+                if names_the_batch_size(name) and self._is_bound_before(name, node):
                     return name
             scope = scope.parent
         for attr, uses in self._walk.attributes.items():
-            if _BATCH_SIZE.match(attr):
+            if names_the_batch_size(attr):
                 for use in uses:
                     if isinstance(use.value, cst.Name) and self._same_name(use.value, node):
                         return f"{use.value.value}.{attr}"
@@ -262,7 +260,7 @@ def _names_in(node: cst.CSTNode) -> Iterator[str]:
 def _has_batches_as_rows(node: cst.CSTNode) -> bool:
     """Whether a shape in an expression has the batch size behind its first axis: `(steps, batch_size, 28)`."""
     return any(
-        _BATCHED_NAME.search(name)
+        names_a_batch(name)
         for shape in descendants(node)
         if isinstance(shape, cst.Tuple | cst.List)
         for element in shape.elements[1:]

@@ -10,6 +10,7 @@ from itertools import islice, pairwise
 import libcst as cst
 
 from tflint_perf.analysis.apis.dataset_apis import BATCHING, NEUTRAL
+from tflint_perf.analysis.conventions import names_a_label, names_augmenting
 from tflint_perf.analysis.execution.iterations import Iterations
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Block, Function
@@ -77,11 +78,6 @@ _MAKE_FLOATS = frozenset({"tf.image.per_image_standardization", "tf.to_float", "
 _KEEP_SIZE = re.compile(
     r"^keras\.layers\.(experimental\.preprocessing\.)?(Random(Flip|Rotation|Zoom|Contrast|Brightness|Translation|Hue|Saturation)|"
     r"Gaussian(Noise|Dropout)|(Spatial)?Dropout(2D)?|Normalization)$"
-)
-# A function of such a name gives another image of the same size, where nothing more is known of it.
-_AUGMENTS = re.compile(
-    r"^(?!.*(crop|resiz|patch|extract|feature))(\w+_)?(aug(?![a-z])|augment|distort|jitter|flip|noise|rotat|normali[sz]|standardi[sz])",
-    re.I,
 )
 # What leaves bytes what they are.
 _KEEP_BYTES = re.compile(
@@ -151,8 +147,8 @@ class Growth:
         functions = [function for choice in self._choices(stage) for function in choice]
         calls = self._calls_of(functions)
         if not functions:
-            return _AUGMENTS.search(last_name(argument(stage.call, 0, "map_func"))) is not None
-        known = all(self._is_known(call) or _AUGMENTS.search(last_name(call.func)) for call in calls)
+            return bool(names_augmenting(last_name(argument(stage.call, 0, "map_func"))))
+        known = all(self._is_known(call) or names_augmenting(last_name(call.func)) for call in calls)
         if not known or self._reduces(functions):
             return False
         if how == READS_FILES:
@@ -512,7 +508,6 @@ _EIGHT_BITS_KEEPING = frozenset(
         "gather",
     ]
 )
-_LABEL = re.compile(r"(^|_)(y|lbl|label|target|class|cls|category|id)s?($|_|\d)", re.I)
 # Names that stand for names, no deeper than this.
 _DEEPEST = 8
 
@@ -629,8 +624,8 @@ class EightBits:
 def is_label(node: cst.BaseExpression) -> bool:
     """Whether something goes by the name of a label: `y`, `features["label"]`."""
     if isinstance(node, cst.Subscript) and isinstance(node.slice[0].slice, cst.Index):
-        return _LABEL.search(string(node.slice[0].slice.value) or "") is not None
-    return _LABEL.search(last_name(node)) is not None
+        return bool(names_a_label(string(node.slice[0].slice.value) or ""))
+    return bool(names_a_label(last_name(node)))
 
 
 def computes(function: Function) -> bool:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.execution.filled_lists import COUNTS, MEMORY, STACKS, is_filled_within
+from tflint_perf.analysis.conventions import names_experience, names_noise
+from tflint_perf.analysis.execution.filled_lists import COUNTS, STACKS, is_filled_within
 from tflint_perf.analysis.execution.loops import FITS, fitted
 from tflint_perf.analysis.execution.sizes import has_environment
 from tflint_perf.analysis.pipelines.batch_sources import BatchSources, calls_for_each
@@ -141,7 +142,7 @@ class HostBatches:
                 yield from self._iterated(arg.value)
             return
         how = self.sources.of(node)
-        if how is not None and not MEMORY.search(dotted_name(node)):
+        if how is not None and not names_experience(dotted_name(node)):
             yield HostBatch(node, how)
 
     def made_by(self, function: Function) -> Batch | None:
@@ -160,7 +161,7 @@ class HostBatches:
         return self._made_by_class[klass]
 
     def _by_methods(self, klass: Class) -> Batch | None:
-        if MEMORY.search(klass.name):
+        if names_experience(klass.name):
             return None
         methods = [klass.methods[name] for name in _SPECIAL_METHODS if name in klass.methods]
         how = next((how for method in methods if (how := self._of_function(method)) is not None), None)
@@ -194,7 +195,7 @@ class HostBatches:
         how = self._of_stack(node)
         if how is not None:
             return how
-        if MEMORY.search(dotted_name(node.func)):
+        if names_experience(dotted_name(node.func)):
             return None
         callee = self._infer.value(node.func)
         if callee.outside:
@@ -286,10 +287,10 @@ class HostBatches:
 
     def _of_function(self, function: Function, depth: int = 0) -> Batch | None:
         """How a function, or one that it calls, makes arrays sample by sample, or draws them."""
-        if function in self._made or depth > _DEEPEST or MEMORY.search(function.name):
+        if function in self._made or depth > _DEEPEST or names_experience(function.name):
             return self._made.get(function)
         self._made[function] = None
-        if function.owner is None or not MEMORY.search(function.owner.name):
+        if function.owner is None or not names_experience(function.owner.name):
             self._made[function] = self._look(function, depth)
         return self._made[function]
 
@@ -323,7 +324,7 @@ class HostBatches:
                 if how is not None:
                     return how
         callee = self._infer.value(call.func)
-        if callee.kind != "function" or not callee.outside or MEMORY.search(callee.outside):
+        if callee.kind != "function" or not callee.outside or names_experience(callee.outside):
             return None
         return self._infer.outside.makes_batches(callee.outside)
 
@@ -403,8 +404,6 @@ class MadeForFit:
 _DRAWS = frozenset(
     {"normal", "rand", "randn", "uniform", "random", "random_sample", "standard_normal", "truncnorm"}
 )
-# The few numbers that a generator of images starts from are no data.
-_NOISE = re.compile(r"noise|latent|seed|code|(^|_)(z|eps(ilon)?)\d*($|_)", re.I)
 
 
 class HostDraws:
@@ -432,7 +431,7 @@ class HostDraws:
                 if function is not None and isinstance(statement, cst.Return | cst.Expr)
                 else []
             )
-        return bool(names) and (self._draws_images(call) or not any(map(_NOISE.search, names)))
+        return bool(names) and (self._draws_images(call) or not any(map(names_noise, names)))
 
     def _draws_images(self, call: cst.Call) -> bool:
         """Whether a call draws an array of three axes or more: noise in the size of images or of sequences."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.analysis.apis.dataset_apis import BATCHING, DATASET_FUNCTIONS, applied
-from tflint_perf.analysis.execution.sizes import BATCH_SIZE
+from tflint_perf.analysis.conventions import names_a_batch_size
 from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
@@ -163,7 +163,7 @@ class LateShuffles:
         if self._model.successors.is_consumed(shuffle):
             return integer(argument(stage.call, 0, "batch_size")) != 1
         size = argument(stage.call, 0 if stage.name == "batch" else None, "batch_size")
-        return BATCH_SIZE.search(last_name(size)) is not None
+        return bool(names_a_batch_size(last_name(size)))
 
 
 def _is_in_memory(stage: Stage) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import libcst as cst
 
 from tflint_perf.analysis.apis.dataset_apis import DATASET_STAGES
+from tflint_perf.analysis.conventions import may_name_a_step, names_a_step, names_the_model
 from tflint_perf.analysis.execution.elements import adds_batch_axis, iterated_with
 from tflint_perf.analysis.pipelines.draws import drawn_from
 from tflint_perf.analysis.pipelines.elementwise import (
@@ -39,13 +39,9 @@ if TYPE_CHECKING:
 
 Use = Literal["train", "infer"]
 
-_MODEL_NAME = re.compile(r"(^|_)model$")
-_STEP_NAME = re.compile(r"(^|_)(train|step|fit)")
 # What trains or infers goes by one of these.
 _CONSUMERS = {"fit", "fit_generator", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch", "GradientTape",
               "function", "Model", "Sequential", "load_model", "applications", "hub"}  # fmt: skip
-# So may functions of other files.
-_MAY_STEP = re.compile(r"train|step|generat|infer|learn|optimi|update|translate|test|valid|forward", re.I)
 # What a `fit` of datasets is told by Keras's names alone.
 _OF_KERAS_FIT = ("epochs", "validation_data", "steps_per_epoch")
 # A loop that takes no more elements than this looks at them.
@@ -91,7 +87,7 @@ class Pipelines:
         if self._consumptions is None:
             named = self._walk.calls.keys() | self._walk.attributes.keys() | self._walk.names.keys()
             # Nothing below this costs less than to see that a file has neither a model nor a step.
-            consumes = named & _CONSUMERS or any(map(_MAY_STEP.search, self._walk.calls))
+            consumes = named & _CONSUMERS or any(map(may_name_a_step, self._walk.calls))
             here = [*self._given_to_keras(), *self._iterated()] if consumes else []
             in_graphs = self._model.graph_inputs.consumptions()
             self._consumptions = [*here, *self._drawn(), *in_graphs, *self._given_to_other_files()]
@@ -137,7 +133,7 @@ class Pipelines:
             )
         if self._imports_autokeras:
             return False  # it batches what it is given
-        return _MODEL_NAME.search(last_name(receiver)) is not None or (
+        return bool(names_the_model(last_name(receiver))) or (
             callee_name(call) == "fit" and any(keyword_argument(call, word) for word in _OF_KERAS_FIT)
         )
 
@@ -241,7 +237,7 @@ class Pipelines:
             return "infer"
         if not value.known and _looks_like_model(call):
             return "infer"
-        if value.kind == "compiled" and _STEP_NAME.search(name):
+        if value.kind == "compiled" and names_a_step(name):
             return "infer" if targets else "train"  # of a model that is made of variables, say
         if value.kind == "compiled" and any(map(self._measures, targets)):
             return "infer"
@@ -337,5 +333,5 @@ class Pipelines:
 
 def _looks_like_model(call: cst.Call) -> bool:
     """Whether something of unknown origin is called as a model is: `self.model(x)`, `net(x, training=False)`."""
-    given = bool(call.args) and _MODEL_NAME.search(last_name(call.func)) is not None
+    given = bool(call.args) and bool(names_the_model(last_name(call.func)))
     return given or keyword_argument(call, "training") is not None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import builtins
-import re
 from collections.abc import Iterator
 from typing import Literal
 
 import libcst as cst
 
 from tflint_perf.analysis.apis.randomness import is_random_op
+from tflint_perf.analysis.conventions import names_shaping
 from tflint_perf.analysis.execution.decided import Named, Told, constant_of, is_left_out, none_known
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
 from tflint_perf.analysis.python.scopes import Binding, Function
@@ -52,12 +52,6 @@ _KNOWN = (
     "tf.", "keras.", "np.", "math.", "functools.", "os.", "operator.", "itertools.", "collections.", "typing.",
     "tensorflow_addons.", "tensorflow_io.", "tensorflow_text.",
 )  # fmt: skip
-# What goes by such a name takes an element apart or brings it into shape: it neither draws nor counts.
-_SHAPING = re.compile(
-    r"(?:^|_)(?i:as|cast|concat|convert|crop|decoder?|deserialize|drop|extract|filter|flatten|format|get|load|merge|"
-    r"normali[sz]e|one_hot|pad|parse|parser|pop|read|reader|rename|rescale|reshape|resize|scale|select|split|stack|"
-    r"standardi[sz]e|to|unpack)(?![a-z])"
-)
 _BUILTINS = frozenset(dir(builtins))
 # Stages that call a function of the program; stages and sources that give the same elements each time.
 _CALLING = frozenset({"map", "filter", "flat_map", "interleave", "take_while"})
@@ -292,9 +286,7 @@ def _switches_off(arg: cst.Arg) -> bool:
 def _unseen(node: cst.CSTNode) -> Nature:
     """The nature of a function, or of what a call gives, of which no more than the name is in sight."""
     return (
-        "shaping"
-        if _SHAPING.search(last_name(node.func if isinstance(node, cst.Call) else node))
-        else "hidden"
+        "shaping" if names_shaping(last_name(node.func if isinstance(node, cst.Call) else node)) else "hidden"
     )
 
 

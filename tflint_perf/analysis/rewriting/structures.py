@@ -9,6 +9,7 @@ from typing import Literal
 import libcst as cst
 
 from tflint_perf.analysis.apis.apis import TENSOR_METHODS, kind_of_call
+from tflint_perf.analysis.conventions import names_a_tape
 from tflint_perf.analysis.execution.tapes import GRADIENTS
 from tflint_perf.analysis.python.scopes import Binding, Function, Scope
 from tflint_perf.analysis.python.syntax import COMPREHENSIONS, argument, callee_name, integer, last_name
@@ -278,7 +279,7 @@ class Structures:
         if callee_name(call) not in GRADIENTS or not isinstance(call.func, cst.Attribute):
             return False
         tape = call.func.value
-        return self._infer.value(tape).kind == "tape" or "tape" in last_name(tape).lower()
+        return self._infer.value(tape).kind == "tape" or bool(names_a_tape(last_name(tape)))
 
     def _returned(self, call: cst.Call) -> list[cst.BaseExpression]:
         """What the functions of this file give that a call runs."""

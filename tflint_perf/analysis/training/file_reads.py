@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from tflint_perf.analysis.conventions import names_a_train_op, names_writing
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.steady_conditions import Usual
 from tflint_perf.analysis.python.scopes import Function, Loop
@@ -40,15 +41,8 @@ _OPENERS = (
     "tf.gfile.Open",
     "tf.gfile.FastGFile",
 )
-_WRITERS = re.compile(
-    r"save|dump|write|to_(csv|json|pickle|hdf|parquet)|rename|replace|copy\w*|move|remove|system|run|Popen",
-    re.I,
-)
 _TRAINING = ("apply_gradients", "train_on_batch", "minimize", "fit", "fit_generator")
 _UPDATES = frozenset({"minimize", "apply_gradients"})
-_TRAIN_OP = re.compile(r"train|opt(im)?|solver|minimi[sz]e|update|step", re.I)
-# What is measured of the training data, not done: `model.train_accuracy`.
-_MEASURED = re.compile(r"_(acc(uracy)?|loss(es)?|cost|metrics?|errors?|scores?|summar(y|ies))$", re.I)
 
 
 class FileReads:
@@ -154,9 +148,7 @@ class FileReads:
         given = argument(call, 0, "fetches")
         fetched = [e.value for e in given.elements] if isinstance(given, cst.List | cst.Tuple) else [given]
         names = [last_name(node) for node in fetched]
-        return any(_TRAIN_OP.search(name) and not _MEASURED.search(name) for name in names) or any(
-            map(self._is_of_optimizer, fetched)
-        )
+        return any(names_a_train_op(name) for name in names) or any(map(self._is_of_optimizer, fetched))
 
     def _is_of_optimizer(self, op: cst.BaseExpression | None) -> bool:
         """Whether an op was made by an optimizer: `optimizer.minimize(loss)`."""
@@ -184,5 +176,5 @@ class FileReads:
 
     def _writes_in(self, loop: Loop) -> Iterator[cst.Call]:
         for call in self.calls_in(loop):
-            if _WRITERS.search(callee_name(call)) or (self._name(call) in _OPENERS and not self._reads(call)):
+            if names_writing(callee_name(call)) or (self._name(call) in _OPENERS and not self._reads(call)):
                 yield call

@@ -8,6 +8,12 @@ from functools import cached_property
 import libcst as cst
 
 from tflint_perf.analysis.apis.frameworks import imports_another
+from tflint_perf.analysis.conventions import (
+    names_a_session,
+    names_a_train_op,
+    names_initializing,
+    names_training,
+)
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import argument, callee_name, descendants, keyword_argument, last_name
 from tflint_perf.analysis.training.graph_ops import assigned
@@ -24,11 +30,6 @@ _GRAPH_CODE = ("tf.Session", "tf.placeholder", "tf.disable_eager_execution", "tf
                "tf.InteractiveSession", "tf.train.MonitoredTrainingSession", "tf.train.Supervisor",
                "tf.train.MonitoredSession", "tf.train.SingularMonitoredSession", "tf.global_variables_initializer",
                "tf.initialize_all_variables", "tf.get_default_graph", "tf.reset_default_graph")  # fmt: skip
-# How methods are called that train what they belong to; names of data, `train_batch`, are none of them.
-_TO_TRAIN = re.compile(
-    r"_*(re|pre)?train(_(step|on_batch|epochs?|model|network|loop|agent|one_(step|epoch|batch)|and_\w+))?|"
-    r"(run|start|do)_train(ing)?|learn|optimi[sz]e(_model)?"
-)
 # Functions that search for the parameters for which another function is least.
 _MINIMIZERS = re.compile(
     r"tensorflow_probability\.(\w+\.)*(optimizer\.\w+_minimize|math\.minimize|vi\.fit_surrogate_posterior\w*)"
@@ -37,12 +38,6 @@ _PLAIN_MINIMIZERS = frozenset({"scipy.optimize.minimize", "scipy.optimize.fmin_l
 _MAKERS_OF_TRAIN_OPS = ("minimize", "apply_gradients", "optimize_loss", "create_train_op")
 # What contributed code and its successors have for it.
 _MAKES_TRAIN_OP = re.compile(r"(tf\.contrib|tf_slim)\.(\w+\.)*(optimize_loss|create_train_op)")
-_TRAIN_OP = re.compile(r"train|optim|minimi|solver|update|apply_grad", re.I)
-# What is measured of the training data, not done: `model.train_accuracy`.
-_MEASURED = re.compile(
-    r"_*train(ing)?_(\w+_)?(acc(uracy)?|loss(es)?|cost|metrics?|errors?|scores?|summar(y|ies)|mse|auc|f1)(_op)?",
-    re.I,
-)
 
 
 class TrainCalls:
@@ -111,7 +106,7 @@ class TrainCalls:
     def may_train(self, call: cst.Call) -> bool:
         """Whether a call is, by its name, one of a step that it is given, or of a method that trains an object of which
         this file does not know where it is from, or that a class derived from its own has."""
-        if not _TO_TRAIN.fullmatch(callee_name(call)) or self.is_of_another_framework:
+        if not names_training(callee_name(call)) or self.is_of_another_framework:
             return False
         called = self._infer.value(call.func)
         if called.function is not None and _is_left_to_others(called.function):
@@ -176,7 +171,9 @@ class TrainCalls:
         fetched = self._fetched(call)
         if fetched is None:
             return False
-        return "init" not in (callee_name(fetched) if isinstance(fetched, cst.Call) else last_name(fetched))
+        return not names_initializing(
+            callee_name(fetched) if isinstance(fetched, cst.Call) else last_name(fetched)
+        )
 
     def _fetched(self, call: cst.Call) -> cst.BaseExpression | None:
         """What `session.run` is given to run, or the op whose method `run` it is: `train_step.run(feed_dict=batch)`."""
@@ -206,10 +203,10 @@ class TrainCalls:
         fetched = self._fetched(call)
         if fetched is None or not self.runs_session(call) or not isinstance(call.func, cst.Attribute):
             return False
-        if fetched is not call.func.value and "sess" not in last_name(call.func.value).lower():
+        if fetched is not call.func.value and not names_a_session(last_name(call.func.value)):
             return False
         return any(
-            _TRAIN_OP.search(name := last_name(node)) and not _MEASURED.fullmatch(name)
+            names_a_train_op(last_name(node))
             for node in descendants(fetched)
             if isinstance(node, cst.Name | cst.Attribute)
         )

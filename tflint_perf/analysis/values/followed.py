@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import libcst as cst
 
+from tflint_perf.analysis.conventions import names_a_figure
 from tflint_perf.analysis.python.syntax import integer, is_name, target_names
 from tflint_perf.analysis.python.walk import Walk
 from tflint_perf.analysis.values.infer import Inference
-
-# What an object keeps for people to look at: nothing goes by it on each step.
-_FOR_A_LOG = re.compile(r"(^|_)(loss|losses|grad_norm|entropy|kl|td_error|mse|mae)(_|$)|loss$", re.I)
 
 
 def is_written(walk: Walk, node: cst.CSTNode) -> bool:
@@ -96,7 +93,7 @@ def names_over(walk: Walk, node: cst.CSTNode) -> list[cst.Name]:
 
 def reads_for_a_log(infer: Inference, target: cst.BaseExpression) -> list[cst.Attribute] | None:
     """Where the class reads `self.loss`, which one of its methods gives a value; None for other attributes."""
-    if not isinstance(target, cst.Attribute) or not _FOR_A_LOG.search(target.attr.value):
+    if not isinstance(target, cst.Attribute) or not names_a_figure(target.attr.value):
         return None
     value = infer.value(target.value)
     if not is_name(target.value, "self") or value.kind == "unknown" or value.klass is None:

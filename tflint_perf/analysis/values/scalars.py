@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import libcst as cst
 
+from tflint_perf.analysis.conventions import names_a_figure
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.python.syntax import callee_name, keyword_argument, string
@@ -20,9 +21,6 @@ _REDUCTIONS = re.compile(
 _ELEMENTWISE = re.compile(
     r"tf\.(math\.)?(cast|sqrt|exp|log|abs|square|stop_gradient|identity|negative|maximum|minimum|add|subtract|"
     r"multiply|divide|pow|sigmoid|clip_by_value|constant|convert_to_tensor)"
-)
-_USUAL_NAMES = re.compile(
-    r"loss|acc(uracy)?(_|$)|error|metric|reward|score|perplexity|entropy|norm(_|$)|elbo|mse|mae", re.I
 )
 _DEEPEST = 12
 
@@ -43,7 +41,7 @@ class Scalars:
         known = self.is_scalar(node)
         if known is not None:
             return known
-        return bool(_USUAL_NAMES.search(_name(node)))
+        return bool(names_a_figure(_name(node)))
 
     @remembered
     def _ask(self, node: cst.BaseExpression, path: tuple[int, ...], depth: int) -> bool | None:
