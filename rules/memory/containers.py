@@ -11,7 +11,7 @@ import libcst as cst
 from tflint_perf.analysis.execution.counters import Counters
 from tflint_perf.analysis.execution.iterations import PARTS
 from tflint_perf.analysis.execution.loops import Loops
-from tflint_perf.analysis.execution.steps import is_under_tape
+from tflint_perf.analysis.execution.tapes import is_under_tape
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop

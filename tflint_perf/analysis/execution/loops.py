@@ -17,7 +17,7 @@ from tflint_perf.analysis.execution.short_loops import (
     shows_a_few,
 )
 from tflint_perf.analysis.execution.sizes import BATCH_SIZE, is_of_environment, remembers_step
-from tflint_perf.analysis.execution.steps import is_under_tape
+from tflint_perf.analysis.execution.tapes import is_under_tape
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.reach import leads_to
 from tflint_perf.analysis.python.scopes import Function, Loop

@@ -11,7 +11,7 @@ import libcst as cst
 from tflint_perf.analysis.execution.once import extent
 from tflint_perf.analysis.execution.op_loops import is_read
 from tflint_perf.analysis.execution.short_loops import runs_over_files
-from tflint_perf.analysis.execution.steps import is_under_tape
+from tflint_perf.analysis.execution.tapes import is_under_tape
 from tflint_perf.analysis.python.flow import loops_around, runs_beside
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Function, Loop
