@@ -17,12 +17,12 @@ from tflint_perf.analysis.python.syntax import (
     callee_name,
     calls_below,
     descendants_here,
-    has_stars,
     integer,
     mentions,
     names_read,
 )
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import with_targets
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.values import Value
 from tflint_perf.records import dataclass
@@ -106,8 +106,10 @@ class Rows:
             return next(
                 (
                     iterated
-                    for iterated, target in self._iterated(node.iter, node.target)
-                    if self._is_long_tensor(iterated) and self._is_computed(node, target.value)
+                    for iterated, target in with_targets(self._infer, node.iter, node.target)
+                    if isinstance(target, cst.Name)
+                    and self._is_long_tensor(iterated)
+                    and self._is_computed(node, target.value)
                 ),
                 None,
             )
@@ -127,22 +129,6 @@ class Rows:
             and not self._reads_host(loop)
             and self._is_reduction(loop)
         )
-
-    def _iterated(
-        self, iterable: cst.BaseExpression, target: cst.BaseExpression
-    ) -> Iterator[tuple[cst.BaseExpression, cst.Name]]:
-        """What a `for` runs over, and the name that it gives each row: also behind `enumerate` and in `zip`."""
-        match target:
-            case cst.Name():
-                yield iterable, target
-            case cst.Tuple(elements=elements) if isinstance(iterable, cst.Call) and not has_stars(iterable):
-                parts = [element.value for element in elements]
-                name = builtin_or_qualified(self._infer, iterable.func)
-                if name == "enumerate" and len(parts) == 2 and iterable.args:
-                    yield from self._iterated(iterable.args[0].value, parts[1])
-                elif name == "zip" and len(parts) == len(iterable.args):
-                    for arg, part in zip(iterable.args, parts, strict=True):
-                        yield from self._iterated(arg.value, part)
 
     def _is_long_tensor(self, node: cst.BaseExpression) -> bool:
         """Whether iterating over `node` takes rows of a tensor, of which there may be many."""

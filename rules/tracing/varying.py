@@ -23,6 +23,7 @@ from tflint_perf.analysis.python.syntax import (
 )
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import is_count, taken_part
 from tflint_perf.analysis.values.values import Pipeline, Stage
 
 if TYPE_CHECKING:
@@ -93,9 +94,10 @@ class Varying:
             value = value.args[0].value
         elif binding.kind != "for":
             return False
-        while isinstance(value, cst.Call) and callee_name(value) in ("enumerate", "tqdm") and value.args:
-            path = path[1:] if callee_name(value) == "enumerate" else path
-            value = value.args[0].value
+        found = taken_part(self._infer, value, path)
+        if found is None:
+            return False
+        value, path = found
         pipelines = self._infer.value(value).pipelines
         return bool(pipelines) and all(self._ends_padded(pipeline, path) for pipeline in pipelines)
 
@@ -168,14 +170,8 @@ class Varying:
         for name in names_read(bound):
             found = self._infer.bindings_reaching(name)
             for binding in found[1] if found is not None else ():
-                counts = isinstance(binding.value, cst.Call) and callee_name(binding.value) in (
-                    "range",
-                    "enumerate",
-                    "trange",
-                )
-                if binding.kind == "for" and counts and any(binding.at is loop.at for loop in around):
-                    if callee_name(binding.value) != "enumerate" or binding.path == (0,):  # type: ignore[arg-type]
-                        return True
+                if is_count(self._infer, binding) and any(binding.at is loop.at for loop in around):
+                    return True
         return False
 
     # What grows

@@ -21,10 +21,10 @@ from tflint_perf.analysis.python.syntax import (
     mentions,
     names_read,
     target_names,
-    unwrapped,
 )
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import source
 
 if TYPE_CHECKING:
     from tflint_perf.analysis.execution.loops import Loops
@@ -124,13 +124,13 @@ class Batches:
         return bool(bindings) and all(
             binding.kind == "for"
             and binding.value is not None
-            and any(map(self._is_stream, self._sources(unwrapped(binding.value))))
+            and any(map(self._is_stream, self._sources(source(self._infer, binding.value))))
             for binding in bindings
         )
 
     def come_from(self, iterable: cst.BaseExpression) -> bool:
         """Whether a loop runs over what, by its name, gives batches: `enumerate(loader.load_batch(size))`."""
-        return self._is_stream(unwrapped(iterable))
+        return self._is_stream(source(self._infer, iterable))
 
     def _is_stream(self, source: cst.BaseExpression) -> bool:
         if isinstance(source, cst.Call):

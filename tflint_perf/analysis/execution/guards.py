@@ -9,10 +9,11 @@ import libcst as cst
 from tflint_perf.analysis.execution.decided import Told, is_left_out
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.conditions import exits_before
-from tflint_perf.analysis.python.scopes import Binding, Function
-from tflint_perf.analysis.python.syntax import callee_name, descendants, integer, last_statement, names_read
+from tflint_perf.analysis.python.scopes import Function
+from tflint_perf.analysis.python.syntax import descendants, integer, last_statement, names_read
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import is_count
 from tflint_perf.records import dataclass
 
 _DEBUG_FLAG = re.compile(
@@ -235,7 +236,11 @@ class Guards:
         if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add | cst.Subtract):
             node = node.left if integer(node.right) is not None else node
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        return found is not None and bool(found[1]) and all(map(_counts, found[1]))
+        return (
+            found is not None
+            and bool(found[1])
+            and all(is_count(self._infer, binding) for binding in found[1])
+        )
 
     def _is_counter(self, node: cst.BaseExpression) -> bool:
         return isinstance(node, cst.Name | cst.Attribute) and self._infer.value(node).kind in (
@@ -260,20 +265,6 @@ class Guards:
             return None
         binding = found[1][0]
         return integer(binding.value) if binding.kind in ("assign", "param") and binding.path == () else None
-
-
-def _counts(binding: Binding) -> bool:
-    """Whether a loop binds a name to how far it has come: by `range`, or as the first part of `enumerate`."""
-    over = binding.value if binding.kind == "for" else None
-    while isinstance(over, cst.Call) and callee_name(over) == "tqdm" and over.args:
-        over = over.args[0].value
-    if not isinstance(over, cst.Call):
-        return False
-    return (
-        callee_name(over) in ("range", "trange", "arange")
-        if binding.path == ()
-        else (callee_name(over) == "enumerate" and binding.path == (0,))
-    )
 
 
 def _last_names(node: cst.CSTNode) -> list[str]:

@@ -30,10 +30,10 @@ from tflint_perf.analysis.python.syntax import (
     keyword_argument,
     last_name,
     names_read,
-    unwrapped,
 )
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import counting, is_numbered, source
 from tflint_perf.analysis.values.methods import methods_of_several
 from tflint_perf.analysis.values.named_calls import minimizes_loss
 from tflint_perf.analysis.values.outside import RUN_OVER
@@ -100,7 +100,7 @@ class Loops:
             return "epoch"
         if loop.iterable is not None and self.takes_batches(loop.iterable):
             return "step"
-        if any(map(self.actions.acts, calls)) and not shows_a_few(self._calls, loop, calls):
+        if any(map(self.actions.acts, calls)) and not shows_a_few(self._infer, self._calls, loop, calls):
             return "step"
         if loop.yields and loop.function is not None and self._is_driven(loop.function):
             return "step"
@@ -259,7 +259,7 @@ class Loops:
         if value.function is not None:
             yield value.function
             return
-        value = self._infer.value(unwrapped(iterable))
+        value = self._infer.value(source(self._infer, iterable))
         if value.kind == "instance" and value.klass is not None:
             methods = value.klass.methods
             yield from (methods[name] for name in RUN_OVER if name in methods)
@@ -363,7 +363,6 @@ def fitted(call: cst.Call) -> cst.BaseExpression | None:
 # Epoch loops: those that contain a step loop, and are not one step themselves for all that loops inside.
 
 
-_COUNTING = frozenset({"range", "trange"})
 # What loops inside a loop or function: a step loop in sight, or a call that runs one.
 Inside = Loop | cst.Call
 
@@ -422,7 +421,11 @@ class Epochs:
     def only_counts_inferences(self, loop: Loop) -> bool:
         """Whether a loop counts what it infers: it goes through no data, makes no gradient steps and acts in no
         environment."""
-        return _is_counting(loop) and self._counts_inferences(loop)
+        return self._is_counting(loop) and self._counts_inferences(loop)
+
+    def _is_counting(self, loop: Loop) -> bool:
+        """Whether a loop counts, rather than runs over things."""
+        return loop.iterable is None or counting(self._infer, loop.iterable) is not None
 
     # One step, for all that loops in it
 
@@ -442,7 +445,7 @@ class Epochs:
             or (takes and self._counts_inferences(part))
             or (takes and learns and self._trains_on_same_batch(part))
             or (applies and self._gathers_gradients(part))
-            or (learns and isinstance(part, Loop) and counts_steps_of_critic(part))
+            or (learns and isinstance(part, Loop) and counts_steps_of_critic(self._infer, part))
             for part in inside
         )
 
@@ -456,7 +459,7 @@ class Epochs:
         calls = [call for function in functions for call in function.calls if call is not part]
         return (
             bool(loops)
-            and all(map(_is_counting, loops))
+            and all(map(self._is_counting, loops))
             and not any(
                 map(self._takes_batch, [*calls, *(call for loop in loops for call in _calls_in(loop))])
             )
@@ -465,7 +468,7 @@ class Epochs:
 
     def _trains_on_same_batch(self, part: Inside) -> bool:
         """Whether a loop counts how often a model learns from the batch that the loop around it took."""
-        if not isinstance(part, Loop) or not _is_counting(part):
+        if not isinstance(part, Loop) or not self._is_counting(part):
             return False
         return not any(map(self._takes_batch, _calls_in(part))) and not any(
             map(is_of_environment, _calls_in(part))
@@ -473,10 +476,10 @@ class Epochs:
 
     def _gathers_gradients(self, part: Inside) -> bool:
         """Whether a loop only asks for gradients, sample by sample of one batch, which the loop around it applies."""
-        iterable = part.iterable if isinstance(part, Loop) else None
-        if not isinstance(part, Loop) or not isinstance(iterable, cst.Call) or not iterable.args:
+        counted = counting(self._infer, part.iterable) if isinstance(part, Loop) else None
+        if counted is None or not counted.args or not isinstance(part, Loop):
             return False
-        if not is_name(iterable.func, "range") or not BATCH_SIZE.search(last_name(iterable.args[-1].value)):
+        if not BATCH_SIZE.search(last_name(counted.args[-1].value)):
             return False
         calls = _calls_in(part)
         return any(map(self._is_gradient_step, calls)) and not any(
@@ -487,8 +490,8 @@ class Epochs:
         """Whether compiled code counts a loop in Python: one call of it is one step."""
         return (
             isinstance(part, Loop)
-            and isinstance(part.iterable, cst.Call)
-            and is_name(part.iterable.func, "range")
+            and (counted := counting(self._infer, part.iterable)) is not None
+            and is_name(counted.func, "range")
             and self._compiled.state(part.function) == "compiled"
             and not any(map(self._takes_batch, _calls_in(part)))
         )
@@ -575,13 +578,6 @@ class Epochs:
         return value.kind != "function" or outside.acts(value.outside) or outside.has_step_loop(value.outside)
 
 
-def _is_counting(loop: Loop) -> bool:
-    """Whether a loop counts, rather than runs over things."""
-    return loop.iterable is None or (
-        isinstance(loop.iterable, cst.Call) and callee_name(loop.iterable) in _COUNTING
-    )
-
-
 def _calls_in(loop: Loop) -> list[cst.Call]:
     return [*loop.calls, *(call for inner in loop.inner for call in _calls_in(inner))]
 
@@ -616,7 +612,6 @@ def _is_modulo(node: cst.BaseExpression) -> bool:
 _BATCH_METHODS = frozenset(["train_on_batch", "test_on_batch", "predict_on_batch"])
 _WHOLE_RUN_METHODS = frozenset(["fit", "predict", "evaluate"])
 _TRAINED = ("trainable_variables", "trainable_weights")
-_ACTIONS_COUNTING = frozenset(["range", "enumerate", "count", "trange"])
 
 
 class Actions:
@@ -730,10 +725,7 @@ class Actions:
         """Whether the innermost loop around a call counts, rather than runs over things."""
         loop = self._loops.innermost_loop(call)
         iterable = loop.iterable if loop is not None else None
-        return loop is not None and (
-            iterable is None
-            or (isinstance(iterable, cst.Call) and callee_name(iterable) in _ACTIONS_COUNTING)
-        )
+        return loop is not None and (iterable is None or is_numbered(self._infer, iterable))
 
     def _only_computes(self, function: Function) -> bool:
         """Whether a function calls nothing but ops: it neither trains nor runs a model."""

@@ -16,6 +16,7 @@ from tflint_perf.analysis.python.scopes import Binding, Function, Loop
 from tflint_perf.analysis.python.syntax import argument, callee_name, integer, names_read
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import counting, taken_part
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 
 # "number" is an `int` or a `float`, and the code does not show which.
@@ -31,9 +32,6 @@ _FLOATS = frozenset(
 )
 # Without a size these give a Python number; what NumPy computes otherwise is traced as a tensor.
 _NUMPY_DRAWS = {"rand": "float", "random": "float", "uniform": "float", "normal": "float", "randint": "int"}
-_BARS = frozenset(["tqdm", "trange", "list", "reversed", "sorted"])
-_WHOLE = frozenset(["tqdm", "enumerate", "list", "reversed", "sorted"])
-_COUNTING = frozenset(["range", "trange", "count"])
 _DEEPEST = 12
 
 
@@ -134,19 +132,16 @@ class Numbers:
 
     def _element(self, iterable: cst.BaseExpression, path: tuple[int, ...]) -> _Found:
         """What a loop over `iterable` gives its target."""
+        found = taken_part(self._infer, iterable, path)
+        if found is None:
+            return "int"
+        iterable, path = found
         if isinstance(iterable, cst.List | cst.Tuple) and not path:
             return _join(self._type(element.value) for element in iterable.elements)
-        if not isinstance(iterable, cst.Call):
+        if not isinstance(iterable, cst.Call) or path:
             return None
         name = builtin_or_qualified(self._infer, iterable.func)
-        args = [arg.value for arg in iterable.args if arg.keyword is None]
-        if name in ("range", "itertools.count", "tqdm.trange"):
-            return "int" if not path else None
-        if name == "enumerate" and path:
-            return "int" if path == (0,) else self._element(args[0], path[1:]) if args else None
-        if name == "zip" and path and path[0] < len(args):
-            return self._element(args[path[0]], path[1:])
-        return self._element(args[0], path) if callee_name(iterable) in _BARS and args else None
+        return "int" if name in ("range", "itertools.count", "tqdm.trange") else None
 
     def _call(self, call: cst.Call) -> _Found:
         name = builtin_or_qualified(self._infer, call.func)
@@ -203,12 +198,10 @@ class Numbers:
         datasets or resolutions. What differs between them is traced once for each."""
         if inner is None or self._loops.kind(inner) == "step" or loop.iterable is None:
             return False
-        iterable = loop.iterable
-        while isinstance(iterable, cst.Call) and callee_name(iterable) in _WHOLE and iterable.args:
-            iterable = iterable.args[0].value
-        if not isinstance(iterable, cst.Call) or callee_name(iterable) not in _COUNTING:
+        counted = counting(self._infer, loop.iterable)
+        if counted is None:
             return True
-        bounds = [integer(arg.value) for arg in iterable.args if arg.keyword is None]
+        bounds = [integer(arg.value) for arg in counted.args if arg.keyword is None]
         numbers = [bound for bound in bounds if bound is not None]
         return 0 < len(numbers) == len(bounds) < 3 and len(range(*numbers)) <= FEW
 

@@ -23,6 +23,7 @@ from tflint_perf.analysis.python.syntax import (
 )
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import counting, source, sources, with_targets
 
 # A loop over so few literal items, or a short constant count inside another loop, is part of one iteration.
 _FEW = 10
@@ -53,7 +54,6 @@ _LISTS_OF_DEVICES_AND_FILES = frozenset(
 _FILE = re.compile(r"(^|_)(path|file|file_?name|fname)$", re.I)
 _SHOWING_PICTURES = frozenset({"imshow", "imsave", "display"})
 _TRAINING = frozenset({"gradient", "apply_gradients", "minimize", "train_on_batch", "fit", "run"})
-_LIKE_THEIR_FIRST = frozenset(["enumerate", "sorted", "list", "reversed", "tqdm"])
 _PARTS_OF_A_MODEL = frozenset(
     [
         "layers",
@@ -80,10 +80,9 @@ def _is_part(infer: Inference, loop: Loop) -> bool:
     iterable = loop.iterable
     if _runs_once(loop) or _is_over_environments(loop) or _is_over_models(loop) or _is_over_agents(loop):
         return True
-    if isinstance(iterable, cst.Call) and callee_name(iterable) == "enumerate" and iterable.args:
-        iterable = iterable.args[0].value
     if iterable is None:
         return False
+    iterable = source(infer, iterable)
     if isinstance(iterable, cst.Name):
         iterable = _literal(infer, iterable) or iterable
     if isinstance(iterable, cst.List | cst.Tuple):
@@ -105,25 +104,26 @@ def _is_part(infer: Inference, loop: Loop) -> bool:
             return _takes_few(iterable)
         if infer.names.qualified(iterable.func) in _LISTS_OF_DEVICES_AND_FILES:
             return True
-        if name in ("zip", "reversed", "list", "sorted") and iterable.args:
-            return any(_is_part_of_model(infer, arg.value) or _takes_few(arg.value) for arg in iterable.args)
+        if name == "zip":
+            given = list(sources(infer, iterable))
+            return any(_is_part_of_model(infer, each) or _takes_few(each) for each in given)
     return _is_part_of_model(infer, iterable)
 
 
-def counts_steps_of_critic(loop: Loop) -> bool:
+def counts_steps_of_critic(infer: Inference, loop: Loop) -> bool:
     """Whether a loop runs as often as a critic is trained for each step of its generator: `for _ in range(self.d_steps)`."""
-    iterable = loop.iterable
-    if not isinstance(iterable, cst.Call) or callee_name(iterable) != "range" or not iterable.args:
+    counted = counting(infer, loop.iterable)
+    if counted is None or not counted.args:
         return False
-    return _STEPS_OF_CRITICS.search(_setting(bound_of_range(iterable))) is not None
+    return _STEPS_OF_CRITICS.search(_setting(bound_of_range(counted))) is not None
 
 
-def shows_a_few(calls: CallGraph, loop: Loop, made: Collection[cst.Call]) -> bool:
+def shows_a_few(infer: Inference, calls: CallGraph, loop: Loop, made: Collection[cst.Call]) -> bool:
     """Whether a person looks at what a loop of a few iterations makes: `for _ in range(5): show_images(model(noise))`."""
-    iterable = loop.iterable
-    if not isinstance(iterable, cst.Call) or callee_name(iterable) != "range" or not iterable.args:
+    counted = counting(infer, loop.iterable)
+    if counted is None or not counted.args:
         return False
-    bound = integer(bound_of_range(iterable))
+    bound = integer(bound_of_range(counted))
     if bound is None or bound > _FEW:
         return False
     names = {callee_name(call) for call in made}
@@ -150,10 +150,9 @@ def _setting(node: cst.BaseExpression) -> str:
 def runs_over_files(infer: Inference, loop: Loop | None) -> bool:
     """Whether a loop runs over the names of files."""
     iterable = loop.iterable if loop is not None else None
-    if loop is not None and isinstance(loop.node, cst.For) and _names_file(loop.node):
+    if loop is not None and isinstance(loop.node, cst.For) and _names_file(infer, loop.node):
         return True
-    while isinstance(iterable, cst.Call) and callee_name(iterable) in _LIKE_THEIR_FIRST and iterable.args:
-        iterable = iterable.args[0].value
+    iterable = source(infer, iterable) if iterable is not None else None
     found = infer.bindings_reaching(iterable) if isinstance(iterable, cst.Name) else None
     if found is not None and len(found[1]) == 1 and found[1][0].path == ():
         iterable = found[1][0].value
@@ -162,12 +161,12 @@ def runs_over_files(infer: Inference, loop: Loop | None) -> bool:
     )
 
 
-def _names_file(loop: cst.For) -> bool:
+def _names_file(infer: Inference, loop: cst.For) -> bool:
     """Whether a loop, which may count, gives its values to what the name of a file goes by: `for i, path in enumerate(x)`."""
-    names = list(target_names(loop.target))
-    if isinstance(loop.iter, cst.Call) and callee_name(loop.iter) == "enumerate":
-        names = names[1:]
-    return len(names) == 1 and _FILE.search(names[0].value) is not None
+    match list(with_targets(infer, loop.iter, loop.target)):
+        case [(_, cst.Name(value=name))]:
+            return _FILE.search(name) is not None
+    return False
 
 
 def _literal(infer: Inference, name: cst.Name) -> cst.List | cst.Tuple | None:

@@ -29,6 +29,7 @@ from tflint_perf.analysis.python.syntax import (
 )
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import is_counting, sources, taken_part
 from tflint_perf.analysis.values.values import Value
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ _DEEPEST = 12
 # A list that is filled with the samples of one batch.
 _COLLECTED = re.compile(r"(^|_)(mini)?batch(es)?(_|$)", re.I)
 _MEASURE = re.compile(r"size|num|len|count|ind(ex|ic)|idx|shape|batches|(^|_)(n|i|id|ids)(_|$)", re.I)
-_LIKE_THEIR_ARGUMENTS = frozenset(["enumerate", "zip", "list", "reversed", "tqdm"])
 # What an agent is asked about: one observation, or one of each environment.
 _OBSERVATION = re.compile(r"(^|_)(obs|state|observation)s?$", re.I)
 
@@ -108,15 +108,15 @@ class Sizes:
 
     def _runs_over_batch(self, iterable: cst.BaseExpression) -> bool:
         """Whether a loop runs over the samples of one batch."""
-        if not isinstance(iterable, cst.Call):
-            return self.partial(iterable) == "batch"
-        name, args = callee_name(iterable), [arg.value for arg in iterable.args if not arg.star]
-        if name == "range" and len(args) == 1:
-            if BATCH_SIZE.search(last_name(args[0])):
+        return any(map(self._is_batch_or_its_length, sources(self.infer, iterable)))
+
+    def _is_batch_or_its_length(self, iterable: cst.BaseExpression) -> bool:
+        """Whether a loop goes over the samples of a batch, or counts them."""
+        if isinstance(iterable, cst.Call) and is_counting(self.infer, iterable) and len(iterable.args) == 1:
+            length = iterable.args[0].value
+            if BATCH_SIZE.search(last_name(length)):
                 return True
-            return any(map(self._runs_over_batch, size_of_calls.counted(self.sources(args[0]))))
-        if name in _LIKE_THEIR_ARGUMENTS and args:
-            return any(map(self._runs_over_batch, args))
+            return any(map(self._runs_over_batch, size_of_calls.counted(self.sources(length))))
         return self.partial(iterable) == "batch"
 
     def sources(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
@@ -252,21 +252,19 @@ class Sizes:
 
     def element(self, iterable: cst.BaseExpression, path: tuple[int, ...]) -> Size | None:
         """The size of what a loop over `iterable` gives its target."""
+        found = taken_part(self.infer, iterable, path)
+        if found is None:
+            return "scalar"
+        iterable, path = found
         value = self.infer.value(iterable)
         if value.kind in ("dataset", "iterator"):
             return size_of_element(value)
         if isinstance(iterable, cst.Call):
             name, args = callee_name(iterable), [arg.value for arg in iterable.args if arg.keyword is None]
-            if name == "enumerate" and args:
-                return "scalar" if path[:1] == (0,) else self.element(args[0], path[1:])
             if name == "zip" and not path and iterable.args and iterable.args[0].star == "*":
                 # The columns of a batch of transitions.
                 return "batch" if self.partial(args[0]) == "batch" else "unknown"
-            if name == "zip" and path and path[0] < len(args):
-                return self.element(args[path[0]], path[1:])
-            if name in ("tqdm", "list", "reversed", "iter") and args:
-                return self.element(args[0], path)
-            if name == "range":
+            if is_counting(self.infer, iterable):
                 return "scalar"
             if name == "array_split":
                 return "batch"

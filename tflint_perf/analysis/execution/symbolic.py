@@ -14,6 +14,7 @@ from tflint_perf.analysis.python.syntax import callee_name, descendants, is_name
 from tflint_perf.analysis.values.bound_values import value_of_binding
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import taken_part
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 
 # `Dataset` methods that trace their function even where everything else is eager.
@@ -264,12 +265,10 @@ class Symbolic:
 
     def _of_element(self, iterable: cst.BaseExpression, path: tuple[int, ...], depth: int) -> bool:
         """Whether what iterating gives, or the part of it, is symbolic."""
-        if isinstance(iterable, cst.Call) and path:
-            name, args = callee_name(iterable), [arg.value for arg in iterable.args if not arg.star]
-            if name == "enumerate" and args:
-                return path[0] == 1 and self._of_element(args[0], path[1:], depth + 1)
-            if name == "zip":
-                return path[0] < len(args) and self._of_element(args[path[0]], path[1:], depth + 1)
+        found = taken_part(self._infer, iterable, path)
+        if found is None:
+            return False
+        iterable, path = found
         value = self._infer.value(iterable)
         if value.kind == "dataset":
             return True

@@ -27,6 +27,7 @@ from tflint_perf.analysis.python.syntax import (
     target_names,
 )
 from tflint_perf.analysis.values.caller import Batch
+from tflint_perf.analysis.values.iterables import sources
 from tflint_perf.analysis.values.keras_flows import Makers
 from tflint_perf.analysis.values.outside import name_outside
 from tflint_perf.analysis.values.values import Value
@@ -35,7 +36,6 @@ from tflint_perf.records import dataclass
 if TYPE_CHECKING:
     from tflint_perf.analysis.model import Model
 
-_WRAPPING = frozenset({"enumerate", "tqdm", "zip", "iter", "islice", "progress_bar", "track"})
 # Ops that prepare one sample.
 _PREPROCESSES = re.compile(r"tf\.(image|io\.decode|io\.read_file|audio\.decode|signal)\b.*")
 _DECODES = re.compile(r"tf\.(image|io|audio)\.(decode_\w+|read_file)|tf\.read_file")
@@ -136,13 +136,10 @@ class HostBatches:
 
     def _iterated(self, node: cst.BaseExpression) -> Iterator[HostBatch]:
         """What a loop over a generator, or over an object that makes batches, gets."""
-        if isinstance(node, cst.Call) and callee_name(node) in _WRAPPING:
-            for arg in node.args:
-                yield from self._iterated(arg.value)
-            return
-        how = self.sources.of(node)
-        if how is not None and not MEMORY.search(dotted_name(node)):
-            yield HostBatch(node, how)
+        for each in sources(self._infer, node):
+            how = self.sources.of(each)
+            if how is not None and not MEMORY.search(dotted_name(each)):
+                yield HostBatch(each, how)
 
     def made_by(self, function: Function) -> Batch | None:
         """How a function, called in a loop, or a generator makes batches."""

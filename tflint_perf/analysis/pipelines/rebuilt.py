@@ -20,9 +20,9 @@ from tflint_perf.analysis.python.syntax import (
     integer,
     keyword_argument,
     names_read,
-    unwrapped,
 )
 from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.iterables import wrapper
 from tflint_perf.analysis.values.mutations import Touched
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.records import dataclass
@@ -139,7 +139,8 @@ class Rebuilt:
             if isinstance(parent, cst.Call):
                 if self._infer.value(parent).kind != "dataset" or self._calls.targets(parent):
                     break
-                if unwrapped(parent) is not parent and callee_name(parent) != "enumerate":
+                wraps = wrapper(self._infer, parent)
+                if wraps is not None and wraps.how.gives == "elements":
                     break  # a progress bar
                 whole = parent
             parent = self._walk.parents.get(parent)

@@ -28,6 +28,7 @@ from tflint_perf.analysis.python.syntax import (
     target_names,
 )
 from tflint_perf.analysis.training.sequences import made_of
+from tflint_perf.analysis.values.iterables import counting, source
 from tflint_perf.analysis.values.methods import objects_of_several
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.values import Pipeline, Value
@@ -220,17 +221,12 @@ class ForwardPasses:
         guard = model.guard_of(loop.node)
         if guard is not None and isinstance(guard.node, cst.Name | cst.Attribute | cst.Comparison):
             return True
-        if isinstance(iterable, cst.Call) and callee_name(iterable) == "range" and iterable.args:
-            count = model.iterations.number(bound_of_range(iterable))
+        counted = counting(model.infer, iterable)
+        if counted is not None and counted.args:
+            count = model.iterations.number(bound_of_range(counted))
             few = count is not None and count <= _FEW and not self._trains(loop)
             return few and not self._is_for_each_step(loop)
-        while (
-            isinstance(iterable, cst.Call)
-            and callee_name(iterable) in ("enumerate", "iter")
-            and iterable.args
-        ):
-            iterable = iterable.args[0].value
-        pipelines = model.value(iterable).pipelines if iterable is not None else ()
+        pipelines = model.value(source(model.infer, iterable)).pipelines if iterable is not None else ()
         return bool(pipelines) and all(map(self._takes_few, pipelines))
 
     def _is_for_each_step(self, loop: Loop) -> bool:
