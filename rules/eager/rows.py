@@ -17,7 +17,6 @@ from tflint_perf.analysis.python.syntax import (
     callee_name,
     calls_below,
     descendants_here,
-    integer,
     mentions,
     names_read,
 )
@@ -25,6 +24,7 @@ from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import with_targets
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.values import Value
+from tflint_perf.analysis.values.written import written_out
 from tflint_perf.records import dataclass
 
 # "list": `[int(i) for i in t]`; "ops": ops on one row after the other; "stack": rows of host data made tensors one
@@ -160,25 +160,20 @@ class Rows:
             return found is None or any(self._binds_short(binding) for binding in found[1])
         if isinstance(node, cst.Call):
             given = argument(node, 0)
-            if value.name in ("tf.constant", "tf.convert_to_tensor") and isinstance(
-                given, cst.List | cst.Tuple
-            ):
-                return len(given.elements) <= 16
+            if value.name in ("tf.constant", "tf.convert_to_tensor"):
+                items = written_out(self._infer, given)
+                return items is not None and len(items) <= 16
             first = self._first_size(node, value)
             return first is not None and first <= 16
         return False
 
-    @staticmethod
-    def _first_size(node: cst.Call, value: Value) -> int | None:
+    def _first_size(self, node: cst.Call, value: Value) -> int | None:
         """The number of rows where the shape is in sight: `tf.zeros((4, 2))`."""
         shape = argument(node, 0, "shape")
         if not value.name.startswith(("tf.zeros", "tf.ones", "tf.random.", "tf.fill")):
             return None
-        return (
-            integer(shape.elements[0].value)
-            if isinstance(shape, cst.Tuple | cst.List) and shape.elements
-            else None
-        )
+        sizes = written_out(self._infer, shape)
+        return self._infer.integers.most(sizes[0]) if sizes else None
 
     def _binds_short(self, binding: Binding) -> bool:
         if binding.kind in ("for", "comprehension"):

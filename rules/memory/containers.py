@@ -17,9 +17,9 @@ from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop
 from tflint_perf.analysis.python.syntax import (
     argument,
+    bound_of_range,
     callee_name,
     descendants,
-    integer,
     keyword_argument,
     last_name,
     last_statement,
@@ -29,6 +29,7 @@ from tflint_perf.analysis.python.syntax import (
 from tflint_perf.analysis.python.walk import Walk
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import counting
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.records import dataclass
 
@@ -194,18 +195,7 @@ class Containers:
             return False  # a few elements on each step
         if loop is not None and self._breaks_soon(loop):
             return True
-        iterable = loop.iterable if loop is not None else None
-        while (
-            isinstance(iterable, cst.Call)
-            and callee_name(iterable) in ("enumerate", "tqdm")
-            and iterable.args
-        ):
-            iterable = iterable.args[0].value
-        return (
-            isinstance(iterable, cst.Call)
-            and callee_name(iterable) == "take"
-            and integer(argument(iterable, 0, "count")) is not None
-        )
+        return loop is not None and self._infer.integers.cut(loop.iterable) is not None
 
     def _breaks_soon(self, loop: Loop) -> bool:
         """Whether a loop is left when the count of its iterations comes to a small number."""
@@ -222,16 +212,9 @@ class Containers:
                             comparator=bound,
                         )
                     ],
-                ) if left == counter and self._number(bound) in range(_MOST_SHOWN + 1):
+                ) if left == counter and self._infer.integers.most(bound) in range(_MOST_SHOWN + 1):
                     return True
         return False
-
-    def _number(self, node: cst.BaseExpression) -> int | None:
-        """An integer that stands in the file: a literal, or a name that is only ever bound to one."""
-        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        if found is not None and len(found[1]) == 1 and found[1][0].path == () and found[1][0].value:
-            return integer(found[1][0].value)
-        return integer(node)
 
     # Loops that are no step loops
 
@@ -258,17 +241,13 @@ class Containers:
 
     def _is_long(self, loop: Loop) -> bool:
         """Whether a loop counts to an unknown number, or to more than a few."""
-        iterable = loop.iterable
-        if not isinstance(iterable, cst.Call) or callee_name(iterable) != "range" or not iterable.args:
+        counted = counting(self._infer, loop.iterable)
+        if counted is None or not counted.args:
             return False
-        bound = iterable.args[min(1, len(iterable.args) - 1)].value
-        number = integer(bound)
+        bound = bound_of_range(counted)
         if isinstance(bound, cst.Name | cst.Attribute) and PARTS.search(last_name(bound)):
             return False  # the layers of a model
-        if number is None and isinstance(bound, cst.Name):
-            found = self._infer.bindings_reaching(bound)
-            numbers = [integer(b.value) for b in found[1] if b.kind == "assign"] if found is not None else []
-            number = max((n for n in numbers if n is not None), default=None)
+        number = self._infer.integers.most(bound)
         return number is None or number > _FEW
 
 

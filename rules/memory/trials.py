@@ -11,7 +11,7 @@ from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.short_loops import is_part_of_one_iteration
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Function, Loop
-from tflint_perf.analysis.python.syntax import bound_of_range, callee_name, descendants, integer
+from tflint_perf.analysis.python.syntax import callee_name, descendants
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.records import dataclass
@@ -23,7 +23,6 @@ _FREES = frozenset({"clear_session", "collect", "reset_default_graph", "malloc_t
 _LOADS = frozenset({"keras.models.load_model", "tf.hub.load"})
 # So few models make no search: two are compared.
 _FEW = 2
-_LIKE_ITS_FIRST = frozenset({"enumerate", "zip", "reversed", "sorted", "tqdm"})
 _DEEPEST = 4
 
 
@@ -89,31 +88,8 @@ class Trials:
     def _is_short(self, loop: Loop) -> bool:
         """Whether a loop has a few iterations: `range(2)`, or `range(RUNS)`, or over a list of two items; where the code
         does not show how many, one that is part of an iteration of the loop around it."""
-        iterable = loop.iterable
-        while isinstance(iterable, cst.Call) and callee_name(iterable) in _LIKE_ITS_FIRST and iterable.args:
-            iterable = iterable.args[0].value
-        if isinstance(iterable, cst.Call) and callee_name(iterable) == "range" and iterable.args:
-            counts = [integer(node) for node in self._literals(bound_of_range(iterable))]
-        else:
-            lists = self._literals(iterable) if iterable is not None else []
-            counts = [
-                len(node.elements) if isinstance(node, cst.List | cst.Tuple) else None for node in lists
-            ]
-        known = [count for count in counts if count is not None]
-        if not known or len(known) < len(counts):
-            return is_part_of_one_iteration(self._infer, loop)
-        return max(known) <= _FEW
-
-    def _literals(self, node: cst.BaseExpression) -> list[cst.BaseExpression | None]:
-        """An expression, or what a name is bound to."""
-        if not isinstance(node, cst.Name):
-            return [node]
-        found = self._infer.bindings_reaching(node)
-        return (
-            [b.value if b.kind == "assign" and b.path == () else None for b in found[1]]
-            if found is not None
-            else []
-        )
+        count = self._infer.integers.length(loop.iterable)
+        return count <= _FEW if count is not None else is_part_of_one_iteration(self._infer, loop)
 
     def frees(self, trial: Trial) -> bool:
         """Whether anything in an iteration is done for the sake of memory."""

@@ -139,7 +139,7 @@ class Materializations:
         source = pipeline[0]
         for stage in pipeline:
             if stage.name == "take":
-                count = integer(argument(stage.call, 0, "count"))
+                count = self._model.infer.integers.most(argument(stage.call, 0, "count"))
                 if count is None or count in range(_FEW + 1):  # -1 is all
                     return True
         if source.name in ("from_tensor_slices", "from_tensors"):

@@ -14,12 +14,13 @@ class Wrapping:
     """What going over the result of a function gives: the `elements` of what it is given first, pairs of a number and an element
     (`numbered`), or `tuples` with an element of each of its arguments.
 
-    `lazily` says that it takes them one by one, as a loop asks for them. What `goes_on` is an iterator of its argument: a loop
-    over one with a name takes what others have left of it.
+    `lazily` says that it takes them one by one, as a loop asks for them, `all_once` that it gives each once. What `goes_on` is an
+    iterator of its argument: a loop over one with a name takes what others have left of it.
     """
 
     gives: Literal["elements", "numbered", "tuples"]
     lazily: bool = True
+    all_once: bool = True
     goes_on: bool = False
 
 
@@ -32,8 +33,8 @@ _WRAPPING = {
     "itertools.zip_longest": _TUPLES,
     "iter": Wrapping("elements", goes_on=True),
     "reversed": _ELEMENTS,
-    "itertools.islice": _ELEMENTS,
-    "itertools.cycle": _ELEMENTS,
+    "itertools.islice": Wrapping("elements", all_once=False),
+    "itertools.cycle": Wrapping("elements", all_once=False),
     "tensorflow_datasets.as_numpy": _ELEMENTS,
     "list": _COPY,
     "tuple": _COPY,

@@ -52,7 +52,11 @@ class Counters:
                         bindings = self._bindings(target)
                         inside = [binding for binding in bindings if _lies_in(binding, loop)]
                         first = [binding for binding in bindings if binding not in inside]
-                        if len(inside) == 1 and first and all(integer(b.value) is not None for b in first):
+                        if (
+                            len(inside) == 1
+                            and first
+                            and all(self._infer.integers.most(b.value) is not None for b in first)
+                        ):
                             return target.value
         return ""
 

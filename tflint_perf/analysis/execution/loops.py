@@ -25,7 +25,6 @@ from tflint_perf.analysis.python.syntax import (
     COMPREHENSIONS,
     argument,
     callee_name,
-    integer,
     is_name,
     keyword_argument,
     last_name,
@@ -506,7 +505,7 @@ class Epochs:
         child: cst.CSTNode = part.node if isinstance(part, Loop) else part
         current = parents.get(child)
         while current is not None and not isinstance(current, cst.For | cst.While | cst.FunctionDef):
-            if isinstance(current, cst.If) and child is current.body and _counts(current.test):
+            if isinstance(current, cst.If) and child is current.body and _counts(self._infer, current.test):
                 return True
             child, current = current, parents.get(current)
         return False
@@ -582,27 +581,27 @@ def _calls_in(loop: Loop) -> list[cst.Call]:
     return [*loop.calls, *(call for inner in loop.inner for call in _calls_in(inner))]
 
 
-def _counts(test: cst.BaseExpression) -> bool:
+def _counts(infer: Inference, test: cst.BaseExpression) -> bool:
     """Whether a condition asks a counter: `step % n == 0`; `% 1` asks nothing."""
     match test:
         case cst.BooleanOperation(operator=cst.And()):
-            return _counts(test.left) or _counts(test.right)
+            return _counts(infer, test.left) or _counts(infer, test.right)
         case cst.BooleanOperation(operator=cst.Or()):
-            return _counts(test.left) and _counts(test.right)
+            return _counts(infer, test.left) and _counts(infer, test.right)
         case cst.UnaryOperation(operator=cst.Not(), expression=cst.BinaryOperation() as left):
-            return _is_modulo(left)
+            return _is_modulo(infer, left)
         case cst.Comparison(
             left=left, comparisons=[cst.ComparisonTarget(operator=cst.Equal(), comparator=right)]
         ):
-            return _is_modulo(left) or _is_modulo(right)
+            return _is_modulo(infer, left) or _is_modulo(infer, right)
     return False
 
 
-def _is_modulo(node: cst.BaseExpression) -> bool:
+def _is_modulo(infer: Inference, node: cst.BaseExpression) -> bool:
     return (
         isinstance(node, cst.BinaryOperation)
         and isinstance(node.operator, cst.Modulo)
-        and integer(node.right) not in (0, 1)
+        and infer.integers.only(node.right) not in (0, 1)
     )
 
 

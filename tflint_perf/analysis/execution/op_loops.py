@@ -198,7 +198,7 @@ class OpLoops:
         scope = self._infer.names.lookup(name.value, self._infer.names.scope_of(name))
         within = [b for b in scope[1] if self._invariance.is_bound_in(b, loop)] if scope is not None else []
         return bool(within) and all(
-            (added := _added(b)) is not None and self._iterations.number(added) is not None for b in within
+            (added := _added(b)) is not None and self._infer.integers.most(added) is not None for b in within
         )
 
     def counts(self, loop: Loop) -> bool:

@@ -13,11 +13,12 @@ from tflint_perf.analysis.execution.iterations import FEW
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop
-from tflint_perf.analysis.python.syntax import argument, callee_name, integer, names_read
+from tflint_perf.analysis.python.syntax import argument, callee_name, names_read
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import counting, taken_part
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.written import written_out
 
 # "number" is an `int` or a `float`, and the code does not show which.
 NumberType = Literal["int", "float", "bool", "number"]
@@ -136,8 +137,9 @@ class Numbers:
         if found is None:
             return "int"
         iterable, path = found
-        if isinstance(iterable, cst.List | cst.Tuple) and not path:
-            return _join(self._type(element.value) for element in iterable.elements)
+        items = written_out(self._infer, iterable) if not path else None
+        if items is not None:
+            return _join(map(self._type, items))
         if not isinstance(iterable, cst.Call) or path:
             return None
         name = builtin_or_qualified(self._infer, iterable.func)
@@ -201,9 +203,8 @@ class Numbers:
         counted = counting(self._infer, loop.iterable)
         if counted is None:
             return True
-        bounds = [integer(arg.value) for arg in counted.args if arg.keyword is None]
-        numbers = [bound for bound in bounds if bound is not None]
-        return 0 < len(numbers) == len(bounds) < 3 and len(range(*numbers)) <= FEW
+        number = self._infer.integers.length(counted)
+        return number is not None and number <= FEW
 
     def _counts(self, node: cst.Attribute) -> bool:
         """Whether an attribute is a counter: `self.step += 1` somewhere."""

@@ -10,11 +10,9 @@ import libcst as cst
 from tflint_perf.analysis.execution.sizes import is_of_environment
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import (
-    argument,
     bound_of_range,
     callee_name,
     descendants,
-    integer,
     last_name,
     last_statement,
     names_read,
@@ -24,6 +22,7 @@ from tflint_perf.analysis.python.syntax import (
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import counting, source, sources, with_targets
+from tflint_perf.analysis.values.written import written_out
 
 # A loop over so few literal items, or a short constant count inside another loop, is part of one iteration.
 _FEW = 10
@@ -83,31 +82,37 @@ def _is_part(infer: Inference, loop: Loop) -> bool:
     if iterable is None:
         return False
     iterable = source(infer, iterable)
-    if isinstance(iterable, cst.Name):
-        iterable = _literal(infer, iterable) or iterable
-    if isinstance(iterable, cst.List | cst.Tuple):
-        return len(iterable.elements) <= _FEW
+    items = written_out(infer, iterable)
+    if items is not None:
+        return len(items) <= _FEW
     if isinstance(iterable, cst.Call):
         name = callee_name(iterable)
         if name == "range" and iterable.args:
             stop = bound_of_range(iterable)
-            bound = integer(stop)
+            bound = infer.integers.most(stop)
             if bound is None:
                 setting = _setting(stop)
                 return bool(
                     _LAYERS.search(setting) or (loop.parent is not None and _STEPS_OF_CRITICS.search(setting))
                 )
-            # A few steps of an environment are steps of an episode.
-            acts = any(callee_name(call) == "step" and is_of_environment(call) for call in loop.calls)
-            return bound <= 1 or (bound <= _FEW and loop.parent is not None and not acts)
+            if bound <= 1 or bound > _FEW or loop.parent is None:
+                return bound <= 1
+            # A few steps of an environment are steps of an episode, and so is what is learnt of one behind it.
+            beside = [other for other in loop.parent.inner if other is not loop]
+            return not any(map(_acts, (loop, *beside)))
         if name == "take":
-            return _takes_few(iterable)
+            return _takes_few(infer, iterable)
         if infer.names.qualified(iterable.func) in _LISTS_OF_DEVICES_AND_FILES:
             return True
         if name == "zip":
             given = list(sources(infer, iterable))
-            return any(_is_part_of_model(infer, each) or _takes_few(each) for each in given)
+            return any(_is_part_of_model(infer, each) or _takes_few(infer, each) for each in given)
     return _is_part_of_model(infer, iterable)
+
+
+def _acts(loop: Loop) -> bool:
+    """Whether a loop steps an environment."""
+    return any(callee_name(call) == "step" and is_of_environment(call) for call in loop.calls)
 
 
 def counts_steps_of_critic(infer: Inference, loop: Loop) -> bool:
@@ -123,7 +128,7 @@ def shows_a_few(infer: Inference, calls: CallGraph, loop: Loop, made: Collection
     counted = counting(infer, loop.iterable)
     if counted is None or not counted.args:
         return False
-    bound = integer(bound_of_range(counted))
+    bound = infer.integers.most(bound_of_range(counted))
     if bound is None or bound > _FEW:
         return False
     names = {callee_name(call) for call in made}
@@ -131,12 +136,10 @@ def shows_a_few(infer: Inference, calls: CallGraph, loop: Loop, made: Collection
     return not names.isdisjoint(_SHOWING_PICTURES) and names.isdisjoint(_TRAINING)
 
 
-def _takes_few(node: cst.BaseExpression) -> bool:
+def _takes_few(infer: Inference, node: cst.BaseExpression) -> bool:
     """`dataset.take(3)`."""
-    if not isinstance(node, cst.Call) or callee_name(node) != "take":
-        return False
-    count = integer(argument(node, 0, "count"))
-    return count is not None and 0 <= count <= _FEW
+    count = infer.integers.cut(node)
+    return count is not None and count <= _FEW
 
 
 def _setting(node: cst.BaseExpression) -> str:
@@ -167,23 +170,6 @@ def _names_file(infer: Inference, loop: cst.For) -> bool:
         case [(_, cst.Name(value=name))]:
             return _FILE.search(name) is not None
     return False
-
-
-def _literal(infer: Inference, name: cst.Name) -> cst.List | cst.Tuple | None:
-    """The literal that a name stands for, where nothing else is bound to it and nothing is added to it."""
-    found = infer.bindings_reaching(name)
-    if found is None or len(found[1]) != 1 or len(found[0].bindings[name.value]) != 1:
-        return None
-    binding = found[1][0]
-    value = binding.value
-    if binding.kind != "assign" or binding.path != () or not isinstance(value, cst.List | cst.Tuple):
-        return None
-    parents = infer.walk.parents
-    if not value.elements or any(
-        isinstance(parents.get(mention), cst.Attribute) for mention in infer.walk.names.get(name.value, ())
-    ):
-        return None
-    return value
 
 
 def _is_part_of_model(infer: Inference, node: cst.BaseExpression) -> bool:

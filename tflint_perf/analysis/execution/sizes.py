@@ -374,7 +374,11 @@ def size_of_subscript(sizes: Sizes, node: cst.Subscript) -> Size | None:
 def _size_of_slice(sizes: Sizes, base: cst.BaseExpression, cut: cst.Slice) -> Size | None:
     of_base = sizes.partial(base)
     kept: Size | None = of_base if of_base in ("batch", "sample") else "unknown"
-    if cut.step is None and integer(cut.upper) == 1 and (cut.lower is None or integer(cut.lower) == 0):
+    if (
+        cut.step is None
+        and sizes.infer.integers.only(cut.upper) == 1
+        and (cut.lower is None or integer(cut.lower) == 0)
+    ):
         return "sample"
     if integer(cut.lower) == -1 and cut.upper is None and cut.step is None:
         return "sample"
@@ -384,8 +388,8 @@ def _size_of_slice(sizes: Sizes, base: cst.BaseExpression, cut: cst.Slice) -> Si
         return kept
     match cut.upper:
         case cst.BinaryOperation(left=at, operator=cst.Add(), right=n) if same_code(at, cut.lower):
-            if integer(n) == 1 or BATCH_SIZE.search(last_name(n)):
-                return "sample" if integer(n) == 1 else "batch"
+            if sizes.infer.integers.only(n) == 1 or BATCH_SIZE.search(last_name(n)):
+                return "sample" if sizes.infer.integers.only(n) == 1 else "batch"
     return "batch" if sizes.varies(cut.lower) else kept
 
 
@@ -480,7 +484,7 @@ def size_of_call(sizes: Sizes, call: cst.Call) -> Size | None:
             return "sample"
         return "batch" if parts & {"batch", "sample"} else "unknown"
     if qualified in ("random.sample", "random.choices"):
-        return "sample" if integer(argument(call, 1, "k")) == 1 else "batch"
+        return "sample" if sizes.infer.integers.only(argument(call, 1, "k")) == 1 else "batch"
     for target in sizes.calls.targets(call):
         returned = sizes.of_function(target, ())
         if returned != "unknown":
@@ -519,7 +523,7 @@ def _method(sizes: Sizes, call: cst.Call, receiver: cst.BaseExpression, name: st
         return "sample"
     if name == "reshape" and call.args:
         first = call.args[0].value
-        if begins_with_one(first) or integer(first) == 1:
+        if begins_with_one(first) or sizes.infer.integers.only(first) == 1:
             return "sample"
     if name in _KEEPING_METHODS:
         return sizes.partial(receiver)
@@ -604,14 +608,13 @@ def _by_first_axis(sizes: Sizes, length: cst.BaseExpression | None, call: cst.Ca
     """The size by the length of the first axis: a number counts where the array is made anew in a loop."""
     if length is None:
         return "scalar"
-    number = integer(length)
-    if number == 1:
+    if sizes.infer.integers.only(length) == 1:
         return "sample"
     if any(BATCH_SIZE.search(last_name(part)) for part in (length, *names_read(length))):
         return "batch"
     if sizes.is_length_of_batch(length) or _is_given_as_batch_size(sizes, length):
         return "batch"
-    if number is not None:
+    if integer(length) is not None:
         return "batch" if sizes.is_made_anew(call) else "unknown"
     return "batch" if callee_name(call) in _DRAWS and _is_asked_for(sizes, call, length) else "unknown"
 

@@ -16,6 +16,7 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import taken_part
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.written import written_out
 
 # `Dataset` methods that trace their function even where everything else is eager.
 _DATASET_TRACERS = frozenset({"map", "filter", "flat_map", "interleave", "reduce", "scan", "take_while",
@@ -272,8 +273,9 @@ class Symbolic:
         value = self._infer.value(iterable)
         if value.kind == "dataset":
             return True
-        if value.kind in ("list", "tuple") and isinstance(iterable, cst.List | cst.Tuple):
-            return all(self._ask(element.value, path, depth + 1) for element in iterable.elements)
+        items = written_out(self._infer, iterable)
+        if items is not None:
+            return all(self._ask(item, path, depth + 1) for item in items)
         return self._ask(iterable, (0, *path), depth + 1)
 
     def _of_call(self, call: cst.Call, path: tuple[int, ...], depth: int) -> bool:

@@ -191,7 +191,10 @@ class Parallelism:
     def _is_of_files(self, way: Pipeline, depth: int) -> bool:
         if any(stage.name not in _KEEPING_FILES for stage in way[1:]):
             return False
-        if any(stage.name == "take" and integer(argument(stage.call, 0, "count")) == 1 for stage in way):
+        if any(
+            stage.name == "take" and self._infer.integers.only(argument(stage.call, 0, "count")) == 1
+            for stage in way
+        ):
             return False
         if way[0].name == "list_files":
             return True

@@ -24,7 +24,6 @@ from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
     descendants_here,
-    integer,
     keyword_argument,
     last_name,
     last_statement,
@@ -163,7 +162,7 @@ class Pipelines:
         """Whether `dataset.take(count)` is a few elements, by all that its callers give as `count`."""
         is_taken = isinstance(dataset, cst.Call) and callee_name(dataset) == "take"
         count = argument(dataset, 0, "count") if is_taken else None  # type: ignore[arg-type]
-        return isinstance(count, cst.Name) and self._model.iterations.number(count) in range(_FEW + 1)
+        return self._model.infer.integers.most(count) in range(_FEW + 1)
 
     def _drawn(self) -> Iterator[Consumption]:
         """Datasets whose elements are drawn one by one, as by `next(iterator)`, where that is done per step.
@@ -185,7 +184,10 @@ class Pipelines:
             return False
         for line in loop.node.body.body:
             if isinstance(line, cst.If) and isinstance(last_statement(line.body), cst.Break):
-                bounds = [integer(part.comparator) for part in getattr(line.test, "comparisons", ())]
+                bounds = [
+                    self._infer.integers.most(part.comparator)
+                    for part in getattr(line.test, "comparisons", ())
+                ]
                 if any(bound is not None and bound <= _FEW for bound in bounds):
                     return True
         return isinstance(last_statement(loop.node.body), cst.Break)

@@ -17,7 +17,6 @@ from tflint_perf.analysis.python.syntax import (
     descendants,
     descendants_here,
     has_stars,
-    integer,
     keyword_argument,
     names_read,
 )
@@ -195,10 +194,9 @@ class Rebuilt:
             for call in loop.calls
         )
 
-    @staticmethod
-    def _is_one_epoch(fit: cst.Call) -> bool:
+    def _is_one_epoch(self, fit: cst.Call) -> bool:
         epochs = keyword_argument(fit, "epochs")
-        return not has_stars(fit) and (epochs is None or integer(epochs) == 1)
+        return not has_stars(fit) and (epochs is None or self._infer.integers.only(epochs) == 1)
 
     def _is_from_outside(self, node: cst.BaseExpression, loop: Loop) -> bool:
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None

@@ -223,16 +223,25 @@ class ForwardPasses:
             return True
         counted = counting(model.infer, iterable)
         if counted is not None and counted.args:
-            count = model.iterations.number(bound_of_range(counted))
+            count = model.infer.integers.most(bound_of_range(counted))
             few = count is not None and count <= _FEW and not self._trains(loop)
             return few and not self._is_for_each_step(loop)
         pipelines = model.value(source(model.infer, iterable)).pipelines if iterable is not None else ()
         return bool(pipelines) and all(map(self._takes_few, pipelines))
 
     def _is_for_each_step(self, loop: Loop) -> bool:
-        """Whether a loop runs anew on each step of a loop around it that looks at more."""
-        outer = self._model.loops.training_loop(extent(self._walk, loop))
-        return outer is not None and self._model.loops.kind(outer) == "step" and not self.looks_at_few(outer)
+        """Whether a loop runs anew on each step of a loop around it that looks at more, or whenever its function is called
+        on a step."""
+        model = self._model
+        outer, function = model.loops.training_loop(extent(self._walk, loop)), model.function_at(loop.node)
+        if outer is None and function is not None:
+            sites = model.calls.sites(function)
+            return any(model.is_per_step(site) and model.guard_of(site) is None for site in sites)
+        if outer is None or model.loops.kind(outer) != "step" or self.looks_at_few(outer):
+            return False
+        # It may count as a loop of steps for the sake of this one alone.
+        takes = outer.iterable is not None and model.loops.takes_batches(outer.iterable)
+        return takes or any(map(model.loops.actions.acts, outer.calls))
 
     def _trains(self, loop: Loop) -> bool:
         """Whether a loop makes gradient steps, in functions of this file or by Keras: then it looks at nothing."""
@@ -255,7 +264,7 @@ class ForwardPasses:
     def _takes_few(self, pipeline: Pipeline) -> bool:
         last = pipeline[-1]
         given = argument(last.call, 0, "count") if last.name == "take" else None
-        count = self._model.iterations.number(given) if given is not None else None
+        count = self._model.infer.integers.most(given) if given is not None else None
         return count is not None and 0 <= count <= _FEW
 
     def _is_bound_by_loop(self, call: cst.Call) -> bool:

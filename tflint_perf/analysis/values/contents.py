@@ -82,7 +82,7 @@ class Contents:
         return self._appends.get((function, name), [])
 
     def grows(self, name: str) -> bool:
-        """Whether something is added, anywhere in the file, to a list of that name."""
+        """Whether something is added, anywhere in the file, to a list with that name or in an attribute of that name."""
         return name in self._grown
 
     def filled(self, made: Value, binding: Binding, scope: Scope) -> Value:
@@ -165,8 +165,7 @@ class Contents:
     @cached_property
     def _grown(self) -> frozenset[str]:
         calls = (call for method in _GROWS for call in self._walk.calls.get(method, ()))
-        lists = (call.func.value for call in calls if isinstance(call.func, cst.Attribute))
-        return frozenset(given.value for given in lists if isinstance(given, cst.Name))
+        return frozenset(last_name(call.func.value) for call in calls if isinstance(call.func, cst.Attribute))
 
     def _by_methods(self) -> Iterator[Put]:
         for method in (*_ONE, *_ALL):

@@ -10,6 +10,7 @@ Wrappers are known by their qualified names (`apis.iteration`), and behind a nam
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
@@ -17,9 +18,11 @@ from tflint_perf.analysis.apis.iteration import METHODS, Wrapping, counts, wrapp
 from tflint_perf.analysis.python.names import canonical
 from tflint_perf.analysis.python.scopes import Binding
 from tflint_perf.analysis.python.syntax import argument, integer, keyword_argument
-from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.records import dataclass
+
+if TYPE_CHECKING:
+    from tflint_perf.analysis.values.infer import Inference
 
 Path = tuple[int, ...]
 

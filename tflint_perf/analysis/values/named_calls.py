@@ -10,7 +10,7 @@ import libcst as cst
 from tflint_perf.analysis.apis.apis import kind_of_call
 from tflint_perf.analysis.apis.dataset_apis import DATASET_FUNCTIONS, DATASET_SOURCES
 from tflint_perf.analysis.apis.iteration import is_progress_bar
-from tflint_perf.analysis.python.syntax import argument, callee_name, integer, keyword_argument, string
+from tflint_perf.analysis.python.syntax import argument, callee_name, keyword_argument, string
 from tflint_perf.analysis.values.values import (
     ARRAY,
     NUMBER,
@@ -202,7 +202,9 @@ def datasets_of_tfds(infer: Inference, call: cst.Call, at: int) -> Value:
     """The datasets for the split that a call is given as its argument `at`: of single samples, unless it is given a
     `batch_size`."""
     batched = keyword_argument(call, "batch_size")
-    source = "tfds.load(batch_size)" if batched is not None and integer(batched) != 1 else "tfds.load"
+    source = (
+        "tfds.load(batch_size)" if batched is not None and infer.integers.only(batched) != 1 else "tfds.load"
+    )
     one = Value("dataset", pipelines=((Stage(source, call),),))
     split = argument(call, at, "split")
     return Value("dict", element=one) if split is None else _split(infer, split, one)
