@@ -46,6 +46,17 @@ def _bound_to(infer: Inference, node: cst.Name | cst.Attribute) -> cst.BaseExpre
 def bindings_of(infer: Inference, node: cst.Name | cst.Attribute) -> list[Binding]:
     """The bindings whose value a name, or an attribute of an object or class of this file, may have where it stands."""
     if isinstance(node, cst.Attribute):
-        return infer.classes.bindings_of(node)
+        return infer.classes.bindings_of(node) or _of_class(infer, node)
     found = infer.bindings_reaching(node)
     return found[1] if found is not None else []
+
+
+def _of_class(infer: Inference, node: cst.Attribute) -> list[Binding]:
+    """What the body of the nearest class binds an attribute to that nothing writes to: `batch_size = 32` below `class Config`."""
+    klass, name = infer.value(node.value).klass, node.attr.value
+    if klass is None or name in infer.walk.attribute_writes:
+        return []
+    return next(
+        (each.scope.bindings[name] for each in infer.classes.lineage(klass) if name in each.scope.bindings),
+        [],
+    )
