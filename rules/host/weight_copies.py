@@ -8,6 +8,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.randomness import changes_by_itself, is_random_op
 from tflint_perf.analysis.execution.each_step import EachStep
+from tflint_perf.analysis.execution.filled_lists import is_empty_list
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.steady_conditions import asks_for_enough
 from tflint_perf.analysis.execution.steps import GradientSteps
@@ -180,7 +181,7 @@ class WeightCopies:
                 yield from self._reached(binding.value, depth + 1, seen)
                 for value in self._put_into(name):
                     yield from self._reached(value, depth + 1, seen)
-                if isinstance(binding.value, cst.List) and not binding.value.elements:
+                if is_empty_list(self._infer, binding):
                     for call in self._walk.calls.get("append", ()):
                         if dotted_name(call.func) == f"{name.value}.append" and call.args:
                             yield from self._reached(call.args[0].value, depth + 1, seen)

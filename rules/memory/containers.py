@@ -16,11 +16,9 @@ from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop
 from tflint_perf.analysis.python.syntax import (
-    argument,
     bound_of_range,
     callee_name,
     descendants,
-    keyword_argument,
     last_name,
     last_statement,
     mentions,
@@ -31,6 +29,7 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import counting
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.new_containers import made_by
 from tflint_perf.records import dataclass
 
 # "step": emptied or made anew per step, or bounded; "round": per iteration of an outer loop, an epoch or episode
@@ -39,9 +38,6 @@ Life = Literal["step", "round", "run", "unknown"]
 
 _GROWING = ("append", "appendleft", "extend")
 _SHRINKING = frozenset(["clear", "pop", "popleft", "popitem", "remove"])
-_MAKERS = frozenset(
-    ["list", "dict", "collections.deque", "collections.defaultdict", "collections.OrderedDict"]
-)
 # A loop of so few iterations keeps next to nothing.
 _FEW = 16
 # No more than this is kept to be shown.
@@ -121,22 +117,9 @@ class Containers:
         return function is not None and function.name in ("__init__", "build", "setup")
 
     def _is_new_container(self, binding: Binding) -> bool:
-        """`[]`, `{}`, `list()`, `defaultdict(list)`, `deque()`; a deque with a greatest length is none."""
-        value = binding.value
-        if binding.path:
-            parts = value.elements if isinstance(value, cst.Tuple | cst.List) else ()
-            value = (
-                parts[binding.path[0]].value
-                if len(binding.path) == 1 and binding.path[0] < len(parts)
-                else None
-            )
-        if isinstance(value, cst.ListComp) and isinstance(value.elt, cst.Call):
-            value = value.elt  # `[deque(maxlen=9) for _ in range(3)]`
-        if isinstance(value, cst.Call):
-            name = self._infer.names.qualified(value.func) or callee_name(value)
-            bound = keyword_argument(value, "maxlen") or argument(value, 1)
-            return name in _MAKERS and (bound is None or not name.endswith("deque"))
-        return isinstance(value, cst.List | cst.Dict | cst.ListComp | cst.DictComp)
+        """Whether a binding makes a container that grows without end; a deque with a greatest length is none."""
+        made = made_by(self._infer, binding)
+        return made is not None and not made.is_bounded
 
     def _life_at(self, place: cst.CSTNode) -> Life:
         """How long a container lives that is made or emptied at `place`."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
+from tflint_perf.analysis.execution.filled_lists import is_empty_list
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.pipelines.elementwise import is_elementwise, mapped_function
@@ -195,7 +196,7 @@ class Varying:
     def _is_growing_list(self, name: cst.Name, loop: Loop) -> bool:
         """Whether a list has another length at each call: it grows in the loop, or is as long as an episode."""
         found = self._infer.names.lookup(name.value, self._infer.names.scope_of(name))
-        if found is None or not all(_is_empty_list(binding) for binding in found[1]):
+        if found is None or not all(is_empty_list(self._infer, binding) for binding in found[1]):
             return False
         if any(parent.attr.value in _SHRINKING for parent in self._methods_of(name)):
             return False
@@ -225,16 +226,6 @@ def _only_bound(part: cst.Slice) -> cst.BaseExpression | None:
         return None
     bound = part.lower or part.upper
     return bound if bound is not None and not is_constant(bound) else None
-
-
-def _is_empty_list(binding: Binding) -> bool:
-    value = binding.value
-    if binding.kind == "assign" and binding.path == ():
-        return isinstance(value, cst.List) and not value.elements
-    if binding.kind == "assign" and binding.path and isinstance(value, cst.Tuple) and len(binding.path) == 1:
-        part = value.elements[binding.path[0]].value if binding.path[0] < len(value.elements) else None
-        return isinstance(part, cst.List) and not part.elements
-    return False
 
 
 def _ends_anywhere(loop: Loop) -> bool:

@@ -131,7 +131,7 @@ class Sizes:
         found = self.infer.bindings_reaching(node)
         if found is None or not found[1]:
             return "unknown"
-        if all(map(is_empty_list, found[1])) and (
+        if all(is_empty_list(self.infer, binding) for binding in found[1]) and (
             _COLLECTED.search(node.value) or self._is_filled_from_batch(node, found[1])
         ):
             return "batch"
