@@ -12,6 +12,7 @@ from tflint_perf.analysis.execution.filled_lists import is_empty_list
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.steady_conditions import asks_for_enough
 from tflint_perf.analysis.execution.steps import GradientSteps
+from tflint_perf.analysis.execution.trains import trains_by
 from tflint_perf.analysis.python.reach import leads_to
 from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.python.syntax import callee_name, descendants, dotted_name, names_read
@@ -64,7 +65,7 @@ class BesideGradients:
         if isinstance(statement, _DECIDING):
             return False
         return any(
-            callee_name(part) in ("apply_gradients", "train_on_batch")
+            trains_by(self._infer, part) in ("update", "batch")
             or any(leads_to(target, self._training, self._trains) for target in self._calls.targets(part))
             for part in descendants(statement)
             if isinstance(part, cst.Call)
@@ -72,7 +73,9 @@ class BesideGradients:
 
     def _trains(self, function: Function) -> bool | list[Function]:
         """Whether a function makes gradient steps itself, or else what it calls."""
-        if self._steps.of(function) or any(callee_name(call) == "train_on_batch" for call in function.calls):
+        if self._steps.of(function) or any(
+            trains_by(self._infer, call) == "batch" for call in function.calls
+        ):
             return True
         return [target for call in function.calls for target in self._calls.targets(call)]
 

@@ -9,6 +9,7 @@ import libcst as cst
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.short_loops import is_part_of_one_iteration
+from tflint_perf.analysis.execution.trains import trains_by
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import callee_name, descendants
@@ -16,8 +17,6 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.records import dataclass
 
-_TRAINS = frozenset({"fit", "fit_generator", "train_on_batch"})
-_UPDATES = frozenset({"apply_gradients", "minimize"})
 # What people do between trials for the sake of memory.
 _FREES = frozenset({"clear_session", "collect", "reset_default_graph", "malloc_trim"})
 _LOADS = frozenset({"keras.models.load_model", "tf.hub.load"})
@@ -141,7 +140,8 @@ class Trials:
             call = self._walk.parents.get(parent)
             if not isinstance(call, cst.Call) or call.func is not parent:
                 return False
-            return parent.attr.value in _TRAINS or any(map(self._updates_compiled, self._calls.targets(call)))
+            by_itself = trains_by(self._infer, call) in ("fit", "batch")
+            return by_itself or any(map(self._updates_compiled, self._calls.targets(call)))
         for function, name in self._handed_to(mention, parent):
             if self._updates_compiled(function):
                 return True
@@ -153,7 +153,9 @@ class Trials:
 
     def _updates_compiled(self, function: Function) -> bool:
         """Whether a function is compiled and changes a model's variables."""
-        return self._compiled.state(function) == "compiled" and any(map(_updates, function.calls))
+        return self._compiled.state(function) == "compiled" and any(
+            trains_by(self._infer, call) == "update" for call in function.calls
+        )
 
     @remembered
     def _may_keep(self, mention: cst.Name, depth: int) -> bool:
@@ -190,7 +192,3 @@ class Trials:
         bound = {binding.node for binding in function.scope.bindings.get(name, ())}
         mentions = self._infer.names.mentions(name, function.scope) if bound else []
         return [node for node in mentions if node not in bound]
-
-
-def _updates(call: cst.Call) -> bool:
-    return callee_name(call) in _UPDATES

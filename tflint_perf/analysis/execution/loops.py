@@ -18,6 +18,7 @@ from tflint_perf.analysis.execution.short_loops import (
 )
 from tflint_perf.analysis.execution.sizes import BATCH_SIZE, is_of_environment, remembers_step
 from tflint_perf.analysis.execution.tapes import is_under_tape
+from tflint_perf.analysis.execution.trains import FITS, trains_by
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.reach import leads_to
 from tflint_perf.analysis.python.scopes import Function, Loop
@@ -39,8 +40,6 @@ from tflint_perf.analysis.values.outside import RUN_OVER
 from tflint_perf.analysis.values.values import ROWS, Value
 
 LoopKind = Literal["step", "epoch", "none"]
-# Keras's own loops over what makes batches; they train.
-FITS = ("fit", "fit_generator")
 _AROUND_CODE = frozenset(
     [cst.FunctionDef, cst.Lambda, cst.ClassDef, cst.For, cst.While, cst.CompFor, *COMPREHENSIONS]
 )
@@ -436,7 +435,7 @@ class Epochs:
         learns = any(self._learns_by(call) for call in own if call not in inside)
         if not (learns or takes or any(map(self._takes_batch, own))):
             return all(self._is_under_tape(part) for part in inside)
-        applies = any(callee_name(call) == "apply_gradients" for call in own)
+        applies = any(trains_by(self._infer, call) == "update" for call in own)
         return all(
             self._is_seldom(part)
             or self._is_under_tape(part)
@@ -529,7 +528,7 @@ class Epochs:
             return False
         if callee_name(call) == "gradient":
             return self._infer.value(call.func.value).kind == "tape"
-        return callee_name(call) in ("apply_gradients", "train_on_batch")
+        return trains_by(self._infer, call) in ("update", "batch")
 
     def _learns_by(self, call: cst.Call) -> bool:
         """Whether a call makes a gradient step, here or in a function that makes it outside loops."""
@@ -558,9 +557,11 @@ class Epochs:
         return [target for call in function.calls for target in self._calls.targets(call)]
 
     def _may_learn_here(self, call: cst.Call, acting: bool) -> bool:
-        if self._is_gradient_step(call) or is_of_environment(call):
-            return True
-        if callee_name(call) in ("fit", "minimize"):
+        if (
+            self._is_gradient_step(call)
+            or is_of_environment(call)
+            or trains_by(self._infer, call) is not None
+        ):
             return True
         value = self._infer.value(call.func)
         return not self._calls.targets(call) and (

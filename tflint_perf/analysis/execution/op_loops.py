@@ -11,6 +11,7 @@ from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.execution.iterations import Iterations
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.tapes import is_under_tape
+from tflint_perf.analysis.execution.trains import trains_by
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop, Scope
 from tflint_perf.analysis.python.syntax import (
@@ -32,7 +33,7 @@ _HARMLESS = frozenset(
     ["print", "range", "len", "zip", "enumerate", "reversed", "str", "repr", "float", "int", "round", "abs", "min",
      "max", "tuple", "list", "tf.print"]
 )  # fmt: skip
-_CHANGES_VARIABLES = frozenset(["apply_gradients", "minimize", "assign", "assign_add", "assign_sub"])
+_ASSIGNS = frozenset(["assign", "assign_add", "assign_sub"])
 _READS = frozenset(["numpy", "item", "tolist", "get_shape", "as_list", "set_shape"])
 _LIST_METHODS = frozenset(["append", "extend"])
 _ON_HOST = frozenset(["float", "int", "bool", "numpy", "item", "tolist"])
@@ -136,7 +137,7 @@ class OpLoops:
             ]
         return (
             any(callee_name(call) == "gradient" for call in calls)
-            and not any(callee_name(call) in _CHANGES_VARIABLES for call in calls)
+            and not any(callee_name(call) in _ASSIGNS or trains_by(self._infer, call) for call in calls)
             and all(self.is_op_call(call, 0, gradients=True) for call in own)
         )
 

@@ -8,6 +8,7 @@ from collections.abc import Collection
 import libcst as cst
 
 from tflint_perf.analysis.execution.sizes import is_of_environment
+from tflint_perf.analysis.execution.trains import trains_by
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import (
     bound_of_range,
@@ -52,7 +53,6 @@ _LISTS_OF_DEVICES_AND_FILES = frozenset(
 # What the name of a file goes by.
 _FILE = re.compile(r"(^|_)(path|file|file_?name|fname)$", re.I)
 _SHOWING_PICTURES = frozenset({"imshow", "imsave", "display"})
-_TRAINING = frozenset({"gradient", "apply_gradients", "minimize", "train_on_batch", "fit", "run"})
 _PARTS_OF_A_MODEL = frozenset(
     [
         "layers",
@@ -131,9 +131,13 @@ def shows_a_few(infer: Inference, calls: CallGraph, loop: Loop, made: Collection
     bound = infer.integers.most(bound_of_range(counted))
     if bound is None or bound > _FEW:
         return False
-    names = {callee_name(call) for call in made}
-    names |= {callee_name(inner) for call in made for target in calls.targets(call) for inner in target.calls}
-    return not names.isdisjoint(_SHOWING_PICTURES) and names.isdisjoint(_TRAINING)
+    run = [*made, *(inner for call in made for target in calls.targets(call) for inner in target.calls)]
+    names = {callee_name(call) for call in run}
+    return not (
+        names.isdisjoint(_SHOWING_PICTURES)
+        or not names.isdisjoint(("gradient", "run"))
+        or any(trains_by(infer, call) for call in run)
+    )
 
 
 def _takes_few(infer: Inference, node: cst.BaseExpression) -> bool:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Literal
 import libcst as cst
 
 from tflint_perf.analysis.execution.given_models import parameters_behind
-from tflint_perf.analysis.execution.loops import FITS, fitted
+from tflint_perf.analysis.execution.loops import fitted
 from tflint_perf.analysis.execution.short_loops import is_part_of_one_iteration
 from tflint_perf.analysis.execution.steady_conditions import Usual
+from tflint_perf.analysis.execution.trains import FITS
 from tflint_perf.analysis.links.summary import Use
 from tflint_perf.analysis.pipelines.prefetching import readiness, takes_many
 from tflint_perf.analysis.python.conditions import conditions

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.analysis.execution.filled_lists import COUNTS, MEMORY, STACKS, is_filled_within
-from tflint_perf.analysis.execution.loops import FITS, fitted
+from tflint_perf.analysis.execution.loops import fitted
 from tflint_perf.analysis.execution.sizes import has_environment
+from tflint_perf.analysis.execution.trains import FITS
 from tflint_perf.analysis.pipelines.batch_sources import BatchSources, calls_for_each
 from tflint_perf.analysis.pipelines.filled_arrays import FilledArrays
 from tflint_perf.analysis.python.conditions import conditions

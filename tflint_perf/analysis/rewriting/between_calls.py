@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from tflint_perf.analysis.execution.trains import METHODS
 from tflint_perf.analysis.python.flow import loops_around, runs_beside
 from tflint_perf.analysis.python.scopes import At, Function
 from tflint_perf.analysis.python.syntax import (
@@ -32,7 +33,6 @@ _SETTINGS = (
 _OF_OPTIMIZERS = frozenset({"clipnorm", "clipvalue", "global_clipnorm", "learning_rate"})
 _OPTIMIZER = re.compile(r"opt(im|imizer)?$", re.I)
 _SCHEDULE = re.compile(r"Decay|Schedule|Restarts")
-_APPLIES = frozenset({"apply_gradients", "minimize"})
 
 # Where calls stand that lead to a place, by the function that they stand in.
 _Ways = dict[Function | None, list[At]]
@@ -261,6 +261,6 @@ def _applied(node: cst.CSTNode) -> Iterator[str]:
         if (
             isinstance(part, cst.Call)
             and isinstance(part.func, cst.Attribute)
-            and callee_name(part) in _APPLIES
+            and METHODS.get(callee_name(part)) == "update"
         ):
             yield dotted_name(part.func.value, "…")

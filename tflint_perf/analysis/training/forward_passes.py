@@ -12,6 +12,7 @@ from tflint_perf.analysis.execution.once import extent
 from tflint_perf.analysis.execution.op_loops import is_read
 from tflint_perf.analysis.execution.short_loops import runs_over_files
 from tflint_perf.analysis.execution.tapes import is_under_tape
+from tflint_perf.analysis.execution.trains import trains_by
 from tflint_perf.analysis.python.flow import loops_around, runs_beside
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Function, Loop
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 _COMPILED_WHERE_SAVED = ("tf.hub.", "tensorflow_hub.", "tf.saved_model.")
 _BUILDING = ("keras.Input", "keras.layers.Input", "keras.Model", "keras.models.Model")
 _MADE_UP = frozenset({"zeros", "ones", "random", "normal", "uniform", "rand", "randn", "Input"})
-_STEPPING = frozenset({"train_on_batch", "apply_gradients", "minimize"})
 _FEW = 10
 
 
@@ -252,8 +252,10 @@ class ForwardPasses:
             calls = [*current.calls]
             while calls:
                 call = calls.pop()
-                name = callee_name(call)
-                if name in _STEPPING or (name == "fit" and self._model.loops.batches.are_taken_by(call)):
+                by = trains_by(self._model.infer, call)
+                if by in ("update", "batch") or (
+                    by == "fit" and self._model.loops.batches.are_taken_by(call)
+                ):
                     return True
                 for function in self._model.calls.targets(call):
                     if function not in seen:
