@@ -16,7 +16,6 @@ from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop
 from tflint_perf.analysis.python.syntax import (
-    bound_of_range,
     callee_name,
     descendants,
     last_name,
@@ -27,7 +26,7 @@ from tflint_perf.analysis.python.syntax import (
 from tflint_perf.analysis.python.walk import Walk
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
-from tflint_perf.analysis.values.iterables import counting
+from tflint_perf.analysis.values.iterables import counts_to
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.new_containers import made_by
 from tflint_perf.records import dataclass
@@ -224,13 +223,10 @@ class Containers:
 
     def _is_long(self, loop: Loop) -> bool:
         """Whether a loop counts to an unknown number, or to more than a few."""
-        counted = counting(self._infer, loop.iterable)
-        if counted is None or not counted.args:
-            return False
-        bound = bound_of_range(counted)
-        if isinstance(bound, cst.Name | cst.Attribute) and PARTS.search(last_name(bound)):
+        stop = counts_to(self._infer, loop.iterable)
+        if stop is None or (isinstance(stop, cst.Name | cst.Attribute) and PARTS.search(last_name(stop))):
             return False  # the layers of a model
-        number = self._infer.integers.most(bound)
+        number = self._infer.integers.most(stop)
         return number is None or number > _FEW
 
 

@@ -97,7 +97,7 @@ LENGTHS = {
     "a star": ("here([*xs, a])", None),
     "a list that grows": ("xs = [a]\nxs.append(b)\nhere(xs)", None),
     "what is unknown": ("here(xs)", None),
-    "what has no end": ("import itertools\nhere(itertools.count())", None),
+    "what has no end": ("import itertools\nhere(itertools.count(5))", None),
 }
 
 

@@ -9,6 +9,7 @@ from tests.analysis.support import model_of
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.values.iterables import (
     counting,
+    counts_to,
     is_numbered,
     source,
     sources,
@@ -138,3 +139,20 @@ def test_a_loop_counts_or_numbers(code: str) -> None:
     model = model_of(IMPORTS + code)
     iterable = last_loop(model).iter
     assert (counting(model.infer, iterable) is not None, is_numbered(model.infer, iterable)) == COUNTS[code]
+
+
+BOUNDS = {
+    "for i in range(n): pass": "n",
+    "for i in tqdm(range(1, n)): pass": "n",
+    "for i in range(n, 0, -1): pass": "n",
+    "for i in trange(n): pass": "n",
+    "for i in itertools.count(n): pass": "",
+    "for i in range(): pass": "",
+    "for i in xs: pass": "",
+}
+
+
+@pytest.mark.parametrize("code", BOUNDS)
+def test_a_loop_counts_as_far_as(code: str) -> None:
+    model = model_of(IMPORTS + code)
+    assert text(counts_to(model.infer, last_loop(model).iter)) == BOUNDS[code]

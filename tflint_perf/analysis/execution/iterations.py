@@ -21,7 +21,7 @@ from tflint_perf.analysis.python.syntax import (
 )
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
-from tflint_perf.analysis.values.iterables import counting, wrapper
+from tflint_perf.analysis.values.iterables import counting, counts_to, wrapper
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 
 # A loop of so few iterations costs next to nothing.
@@ -57,7 +57,6 @@ class Iterations:
         self._infer = infer
         self._calls = calls
         self._walk = infer.walk
-        self._integers = infer.integers
         self._counted: set[Binding] = set()
         self._filling: set[Binding] = set()
 
@@ -89,7 +88,7 @@ class Iterations:
             return 0
         match node:
             case cst.List() | cst.Tuple() | cst.Set():
-                return self._integers.length(node) or 0
+                return self._infer.integers.length(node) or 0
             case cst.ListComp():
                 inner = node.for_in.inner_for_in
                 return self._most(node.for_in.iter, traced, depth + 1) if inner is None else 0
@@ -103,7 +102,8 @@ class Iterations:
         name = builtin_or_qualified(self._infer, call.func)
         if has_stars(call) or not call.args:
             return 0
-        if name in ("range", "tqdm.trange"):
+        counts = counting(self._infer, call) is call and counts_to(self._infer, call) is not None
+        if counts and not name.startswith("tf."):
             return self._of_range([arg.value for arg in call.args if arg.keyword is None], traced, depth)
         wraps = wrapper(self._infer, call)
         if wraps is not None and wraps.how.all_once:
@@ -115,13 +115,13 @@ class Iterations:
         number, axis = argument(call, 1, "num"), argument(call, 2, "axis")
         if axis is not None and integer(axis) not in (0, 1):
             return 0
-        known = self._integers.most(number) if number is not None else None
+        known = self._infer.integers.most(number) if number is not None else None
         return math.inf if known is None else known
 
     def _of_range(self, bounds: list[cst.BaseExpression], traced: bool, depth: int) -> float:
         if not bounds:
             return 0
-        numbers = [self._integers.most(bound) for bound in bounds]
+        numbers = [self._infer.integers.most(bound) for bound in bounds]
         if None not in numbers and (len(numbers) < 3 or numbers[2] != 0):
             return len(range(*[number for number in numbers if number is not None]))
         stop = bounds[min(1, len(bounds) - 1)]
@@ -196,7 +196,7 @@ class Iterations:
         match node:
             case cst.BinaryOperation():
                 return all(
-                    self._integers.most(side) is not None or self._counts(side, traced)
+                    self._infer.integers.most(side) is not None or self._counts(side, traced)
                     for side in (node.left, node.right)
                 )
             case cst.Subscript():

@@ -16,7 +16,7 @@ from tflint_perf.analysis.python.scopes import Binding, Function, Loop
 from tflint_perf.analysis.python.syntax import argument, callee_name, names_read
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
-from tflint_perf.analysis.values.iterables import counting, taken_part
+from tflint_perf.analysis.values.iterables import counting, is_counting, taken_part
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.written import written_out
 
@@ -142,8 +142,9 @@ class Numbers:
             return _join(map(self._type, items))
         if not isinstance(iterable, cst.Call) or path:
             return None
-        name = builtin_or_qualified(self._infer, iterable.func)
-        return "int" if name in ("range", "itertools.count", "tqdm.trange") else None
+        # What the ops and NumPy count is no Python number.
+        of_python = not builtin_or_qualified(self._infer, iterable.func).startswith(("tf.", "np."))
+        return "int" if of_python and is_counting(self._infer, iterable) else None
 
     def _call(self, call: cst.Call) -> _Found:
         name = builtin_or_qualified(self._infer, call.func)

@@ -11,7 +11,6 @@ from tflint_perf.analysis.execution.sizes import is_of_environment
 from tflint_perf.analysis.execution.trains import trains_by
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import (
-    bound_of_range,
     callee_name,
     descendants,
     last_name,
@@ -22,7 +21,7 @@ from tflint_perf.analysis.python.syntax import (
 )
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
-from tflint_perf.analysis.values.iterables import counting, source, sources, with_targets
+from tflint_perf.analysis.values.iterables import counts_to, source, sources, with_targets
 from tflint_perf.analysis.values.written import written_out
 
 # A loop over so few literal items, or a short constant count inside another loop, is part of one iteration.
@@ -87,16 +86,16 @@ def _is_part(infer: Inference, loop: Loop) -> bool:
         return len(items) <= _FEW
     if isinstance(iterable, cst.Call):
         name = callee_name(iterable)
-        if name == "range" and iterable.args:
-            stop = bound_of_range(iterable)
-            bound = infer.integers.most(stop)
-            if bound is None:
+        stop = counts_to(infer, iterable)
+        if stop is not None:
+            most = infer.integers.most(stop)
+            if most is None:
                 setting = _setting(stop)
                 return bool(
                     _LAYERS.search(setting) or (loop.parent is not None and _STEPS_OF_CRITICS.search(setting))
                 )
-            if bound <= 1 or bound > _FEW or loop.parent is None:
-                return bound <= 1
+            if most <= 1 or most > _FEW or loop.parent is None:
+                return most <= 1
             # A few steps of an environment are steps of an episode, and so is what is learnt of one behind it.
             beside = [other for other in loop.parent.inner if other is not loop]
             return not any(map(_acts, (loop, *beside)))
@@ -117,19 +116,14 @@ def _acts(loop: Loop) -> bool:
 
 def counts_steps_of_critic(infer: Inference, loop: Loop) -> bool:
     """Whether a loop runs as often as a critic is trained for each step of its generator: `for _ in range(self.d_steps)`."""
-    counted = counting(infer, loop.iterable)
-    if counted is None or not counted.args:
-        return False
-    return _STEPS_OF_CRITICS.search(_setting(bound_of_range(counted))) is not None
+    stop = counts_to(infer, loop.iterable)
+    return stop is not None and _STEPS_OF_CRITICS.search(_setting(stop)) is not None
 
 
 def shows_a_few(infer: Inference, calls: CallGraph, loop: Loop, made: Collection[cst.Call]) -> bool:
     """Whether a person looks at what a loop of a few iterations makes: `for _ in range(5): show_images(model(noise))`."""
-    counted = counting(infer, loop.iterable)
-    if counted is None or not counted.args:
-        return False
-    bound = infer.integers.most(bound_of_range(counted))
-    if bound is None or bound > _FEW:
+    most = infer.integers.most(counts_to(infer, loop.iterable))
+    if most is None or most > _FEW:
         return False
     run = [*made, *(inner for call in made for target in calls.targets(call) for inner in target.calls)]
     names = {callee_name(call) for call in run}

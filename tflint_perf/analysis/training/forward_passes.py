@@ -18,7 +18,6 @@ from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
     argument,
-    bound_of_range,
     callee_name,
     descendants,
     has_stars,
@@ -29,7 +28,7 @@ from tflint_perf.analysis.python.syntax import (
     target_names,
 )
 from tflint_perf.analysis.training.sequences import made_of
-from tflint_perf.analysis.values.iterables import counting, source
+from tflint_perf.analysis.values.iterables import counts_to, source
 from tflint_perf.analysis.values.methods import objects_of_several
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.values import Pipeline, Value
@@ -221,9 +220,9 @@ class ForwardPasses:
         guard = model.guard_of(loop.node)
         if guard is not None and isinstance(guard.node, cst.Name | cst.Attribute | cst.Comparison):
             return True
-        counted = counting(model.infer, iterable)
-        if counted is not None and counted.args:
-            count = model.infer.integers.most(bound_of_range(counted))
+        stop = counts_to(model.infer, iterable)
+        if stop is not None:
+            count = model.infer.integers.most(stop)
             few = count is not None and count <= _FEW and not self._trains(loop)
             return few and not self._is_for_each_step(loop)
         pipelines = model.value(source(model.infer, iterable)).pipelines if iterable is not None else ()

@@ -21,7 +21,7 @@ import libcst as cst
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding
 from tflint_perf.analysis.python.syntax import argument, callee_name, integer, part_at
-from tflint_perf.analysis.values.iterables import Wrapper, counting, wrapper
+from tflint_perf.analysis.values.iterables import Wrapper, counting, counts_to, wrapper
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.values import Pipeline
 from tflint_perf.analysis.values.written import bindings_of, written_out
@@ -211,8 +211,8 @@ class Integers:
             case cst.Subscript(
                 slice=[cst.SubscriptElement(cst.Slice(lower=None, upper=upper, step=None)), *_]
             ):
-                bound = self._greatest(upper, depth) if upper is not None else None
-                return bound if bound is not None and bound >= 0 else None
+                most = self._greatest(upper, depth) if upper is not None else None
+                return most if most is not None and most >= 0 else None
             case cst.Call():
                 return self._length_of_call(node, depth)
             case cst.Name() | cst.Attribute() if not self._infer.contents.grows(_name(node)):
@@ -236,9 +236,10 @@ class Integers:
                 return self._after(wraps)
             return min((length for length in lengths if length is not None), default=None)
         counted = counting(self._infer, call)
-        if counted is not None and not any(arg.star or arg.keyword for arg in counted.args):
+        plain = counted is not None and not any(arg.star or arg.keyword for arg in counted.args)
+        if counted is not None and plain and counts_to(self._infer, counted) is not None:
             bounds = [self._greatest(arg.value, depth) for arg in counted.args]
-            known = [bound for bound in bounds if bound is not None]
+            known = [number for number in bounds if number is not None]
             if 0 < len(known) == len(bounds) <= 3 and 0 not in known[2:]:
                 return len(range(*known))
         return None

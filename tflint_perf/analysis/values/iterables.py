@@ -17,7 +17,13 @@ import libcst as cst
 from tflint_perf.analysis.apis.iteration import METHODS, Wrapping, counts, wrapping
 from tflint_perf.analysis.python.names import canonical
 from tflint_perf.analysis.python.scopes import Binding
-from tflint_perf.analysis.python.syntax import argument, integer, keyword_argument
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    bound_of_range,
+    callee_name,
+    integer,
+    keyword_argument,
+)
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.records import dataclass
 
@@ -166,6 +172,13 @@ def counting(infer: Inference, iterable: cst.BaseExpression | None) -> cst.Call 
     """The call of `range`, or of what else counts, whose numbers a loop goes over: `for step in tqdm(range(n))`."""
     inner = source(infer, iterable) if iterable is not None else None
     return inner if isinstance(inner, cst.Call) and is_counting(infer, inner) else None
+
+
+def counts_to(infer: Inference, iterable: cst.BaseExpression | None) -> cst.BaseExpression | None:
+    """What says how far a loop counts: `n` of `range(n)` and `range(n, 0, -1)`; None where it does not count, or without end."""
+    counted = counting(infer, iterable)
+    ends = counted is not None and bool(counted.args) and callee_name(counted) != "count"
+    return bound_of_range(counted) if counted is not None and ends else None
 
 
 def is_numbered(infer: Inference, iterable: cst.BaseExpression) -> bool:
