@@ -21,6 +21,7 @@ from tflint_perf.analysis.python.syntax import (
     mentions,
     target_names,
 )
+from tflint_perf.analysis.values.iterables import is_numbered, source
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.values import Pipeline, Stage, Value
 from tflint_perf.records import dataclass
@@ -117,37 +118,27 @@ class Materializations:
             keeps = (
                 _only_keeps(loop.node) if isinstance(loop.node, cst.For) else self._comprehension_keeps(loop)
             )
-            if keeps and self._is_named_for_training(found) and self._enumerated(loop.iterable) is None:
+            if (
+                keeps
+                and self._is_named_for_training(found)
+                and not is_numbered(self._model.infer, loop.iterable)
+            ):
                 yield Materialization(loop.iterable, "stack", *found)
 
     # Datasets
 
     def _dataset(self, node: cst.BaseExpression) -> tuple[cst.BaseExpression, Value] | None:
         """The dataset that an expression gives the elements of, numbered or not, and what is known of it."""
-        node = self._enumerated(node) or node
-        if isinstance(node, cst.Call) and node.args and self._builtin(node) == "tensorflow_datasets.as_numpy":
-            node = node.args[0].value
+        node = source(self._model.infer, node)
         value = self._model.value(node)
-        if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
-            if callee_name(node) == "as_numpy_iterator" and value.kind == "iterator":
-                return node.func.value, value
         return (node, value) if value.kind == "dataset" else None
-
-    def _enumerated(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
-        """`ds` of `enumerate(ds)`, and of a name for that."""
-        found = self._model.infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        if found is not None and len(found[1]) == 1 and found[1][0].path == ():
-            node = found[1][0].value or node
-        if isinstance(node, cst.Call) and node.args and self._builtin(node) == "enumerate":
-            return node.args[0].value
-        return None
 
     def _is_small(self, pipeline: Pipeline) -> bool:
         """Whether a pipeline gives a few elements, names of files, or what is written down in the file."""
         source = pipeline[0]
         for stage in pipeline:
             if stage.name == "take":
-                count = integer(argument(stage.call, 0, "count"))
+                count = self._model.infer.integers.most(argument(stage.call, 0, "count"))
                 if count is None or count in range(_FEW + 1):  # -1 is all
                     return True
         if source.name in ("from_tensor_slices", "from_tensors"):

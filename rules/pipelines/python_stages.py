@@ -169,7 +169,7 @@ class OtherReads:
         ):
             return True
         in_memory = not _OUT_OF_MEMORY.search(self._model.text)
-        if not in_memory and any(map(self._may_be_elsewhere, data_of(body))):
+        if not in_memory and any(map(self._may_be_elsewhere, data_of(self._model.infer, body))):
             return True
         called: list[Function] = []
         for call in function.calls:

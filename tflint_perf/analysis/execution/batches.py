@@ -11,20 +11,18 @@ from tflint_perf.analysis.conventions import names_a_generator, names_a_stream
 from tflint_perf.analysis.execution.elements import adds_batch_axis
 from tflint_perf.analysis.execution.sizes import Size, Sizes
 from tflint_perf.analysis.python.flow import loops_around
-from tflint_perf.analysis.python.scopes import Binding
 from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
-    integer,
     keyword_argument,
     last_name,
     mentions,
     names_read,
     target_names,
-    unwrapped,
 )
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import source
 
 if TYPE_CHECKING:
     from tflint_perf.analysis.execution.loops import Loops
@@ -97,20 +95,7 @@ class Batches:
 
     def _is_one(self, number: cst.BaseExpression) -> bool:
         """Whether a number is 1, here or by all that a name stands for."""
-        found = self._infer.bindings_reaching(number) if isinstance(number, cst.Name) else None
-        if found is None:
-            return integer(number) == 1
-        numbers = [self._numbers(binding) for binding in found[1]]
-        return bool(numbers) and all(
-            given and all(integer(value) == 1 for value in given) for given in numbers
-        )
-
-    def _numbers(self, binding: Binding) -> list[cst.BaseExpression]:
-        """What a name is bound to, or given as a parameter in this file."""
-        if binding.kind == "param":
-            return self._sizes.given(binding)
-        is_assigned = binding.kind == "assign" and binding.path == ()
-        return [binding.value] if is_assigned and binding.value is not None else []
+        return self._infer.integers.only(number) == 1
 
     def _is_generated(self, given: cst.BaseExpression) -> bool:
         """Whether a loop takes something from what is called a generator, or a dataset: a sample or a batch."""
@@ -119,13 +104,13 @@ class Batches:
         return bool(bindings) and all(
             binding.kind == "for"
             and binding.value is not None
-            and any(map(self._is_stream, self._sources(unwrapped(binding.value))))
+            and any(map(self._is_stream, self._sources(source(self._infer, binding.value))))
             for binding in bindings
         )
 
     def come_from(self, iterable: cst.BaseExpression) -> bool:
         """Whether a loop runs over what, by its name, gives batches: `enumerate(loader.load_batch(size))`."""
-        return self._is_stream(unwrapped(iterable))
+        return self._is_stream(source(self._infer, iterable))
 
     def _is_stream(self, source: cst.BaseExpression) -> bool:
         if isinstance(source, cst.Call):

@@ -11,6 +11,7 @@ from tflint_perf.analysis.python.scopes import Binding, Loop
 from tflint_perf.analysis.python.syntax import argument, callee_name, dotted_name
 from tflint_perf.analysis.python.walk import Walk
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.new_containers import made_by
 
 STACKS = frozenset(
     {"np.array", "np.asarray", "np.stack", "np.vstack", "np.hstack", "np.concatenate", "np.dstack"}
@@ -67,10 +68,7 @@ def _is_worked_out(node: cst.BaseExpression) -> bool:
     return isinstance(node, cst.Call) and callee_name(node) not in COUNTS
 
 
-def is_empty_list(binding: Binding) -> bool:
+def is_empty_list(infer: Inference, binding: Binding) -> bool:
     """Whether an assignment gives a name a list with nothing in it."""
-    value = binding.value
-    for index in binding.path or ():
-        parts = value.elements if isinstance(value, cst.Tuple | cst.List) else ()
-        value = parts[index].value if index < len(parts) else None
-    return binding.kind == "assign" and isinstance(value, cst.List) and not value.elements
+    made = made_by(infer, binding)
+    return made is not None and made.kind == "list" and made.is_empty

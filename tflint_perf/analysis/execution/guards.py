@@ -8,10 +8,11 @@ from tflint_perf.analysis.conventions import names_a_debug_switch, names_the_bes
 from tflint_perf.analysis.execution.decided import Told, is_left_out
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.conditions import exits_before
-from tflint_perf.analysis.python.scopes import Binding, Function
-from tflint_perf.analysis.python.syntax import callee_name, descendants, integer, last_statement, names_read
+from tflint_perf.analysis.python.scopes import Function
+from tflint_perf.analysis.python.syntax import descendants, last_statement, names_read
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import is_count
 from tflint_perf.records import dataclass
 
 _EQUAL_OPS = frozenset({"tf.equal", "tf.math.equal"})
@@ -187,7 +188,7 @@ class Guards:
                 left=left,
                 comparisons=[cst.ComparisonTarget(cst.LessThan() | cst.LessThanEqual(), last)],
             ):
-                return self._is_counter(left) and self.number(last) is not None
+                return self._is_counter(left) and self._infer.integers.most(last) is not None
         return False
 
     def _of_equal_op(self, call: cst.Call) -> Guard | None:
@@ -198,7 +199,7 @@ class Guards:
                     return self._modulo(arg.value)
                 case cst.Call(args=[_, cst.Arg(value=every)]) as mod:
                     if self._infer.names.qualified(mod.func) in _MODULO_OPS:
-                        number = self.number(every)
+                        number = self._infer.integers.most(every)
                         return Guard(mod, number) if number is None or number >= 2 else None
         return None
 
@@ -210,8 +211,9 @@ class Guards:
             for side in (test.left, right):
                 if isinstance(side, cst.BinaryOperation) and isinstance(side.operator, cst.Modulo):
                     return self._modulo(side)
-            other = right if integer(test.left) is None else test.left
-            if integer(other) is not None and self._is_counter(test.left if other is right else right):
+            number = self._infer.integers.only
+            other = right if number(test.left) is None else test.left
+            if number(other) is not None and self._is_counter(test.left if other is right else right):
                 return Guard(test)  # `if step == 0:` runs once
             if self._is_of_loop(test.left) != self._is_of_loop(right):
                 return Guard(test)  # and so does `if step + 1 == last:`
@@ -226,9 +228,13 @@ class Guards:
     def _is_of_loop(self, node: cst.BaseExpression) -> bool:
         """Whether it is what a loop counts by, or the number before or behind that: `step`, `step + 1`."""
         if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add | cst.Subtract):
-            node = node.left if integer(node.right) is not None else node
+            node = node.left if self._infer.integers.only(node.right) is not None else node
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        return found is not None and bool(found[1]) and all(map(_counts, found[1]))
+        return (
+            found is not None
+            and bool(found[1])
+            and all(is_count(self._infer, binding) for binding in found[1])
+        )
 
     def _is_counter(self, node: cst.BaseExpression) -> bool:
         return isinstance(node, cst.Name | cst.Attribute) and self._infer.value(node).kind in (
@@ -238,35 +244,10 @@ class Guards:
 
     def _modulo(self, node: cst.BinaryOperation) -> Guard | None:
         """`counter % n` as a guard; None for `% 1`."""
-        every = self.number(node.right)
+        every = self._infer.integers.most(node.right)
         if every is not None and every < 2:
             return None
         return Guard(node, every)
-
-    def number(self, node: cst.BaseExpression) -> int | None:
-        """An integer that stands in the file: a literal, or a name that is only ever bound to one."""
-        literal = integer(node)
-        if literal is not None or not isinstance(node, cst.Name):
-            return literal
-        found = self._infer.bindings_reaching(node)
-        if found is None or len(found[1]) != 1:
-            return None
-        binding = found[1][0]
-        return integer(binding.value) if binding.kind in ("assign", "param") and binding.path == () else None
-
-
-def _counts(binding: Binding) -> bool:
-    """Whether a loop binds a name to how far it has come: by `range`, or as the first part of `enumerate`."""
-    over = binding.value if binding.kind == "for" else None
-    while isinstance(over, cst.Call) and callee_name(over) == "tqdm" and over.args:
-        over = over.args[0].value
-    if not isinstance(over, cst.Call):
-        return False
-    return (
-        callee_name(over) in ("range", "trange", "arange")
-        if binding.path == ()
-        else (callee_name(over) == "enumerate" and binding.path == (0,))
-    )
 
 
 def _last_names(node: cst.CSTNode) -> list[str]:

@@ -46,6 +46,7 @@ from tflint_perf.analysis.python.syntax import (
 )
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import is_counting, sources, taken_part
 from tflint_perf.analysis.values.values import Value
 
 if TYPE_CHECKING:
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
 Size = Literal["scalar", "sample", "batch", "unknown"]
 
 _DEEPEST = 12
-_LIKE_THEIR_ARGUMENTS = frozenset(["enumerate", "zip", "list", "reversed", "tqdm"])
 
 
 class Sizes:
@@ -120,15 +120,15 @@ class Sizes:
 
     def _runs_over_batch(self, iterable: cst.BaseExpression) -> bool:
         """Whether a loop runs over the samples of one batch."""
-        if not isinstance(iterable, cst.Call):
-            return self.partial(iterable) == "batch"
-        name, args = callee_name(iterable), [arg.value for arg in iterable.args if not arg.star]
-        if name == "range" and len(args) == 1:
-            if names_a_batch_size(last_name(args[0])):
+        return any(map(self._is_batch_or_its_length, sources(self.infer, iterable)))
+
+    def _is_batch_or_its_length(self, iterable: cst.BaseExpression) -> bool:
+        """Whether a loop goes over the samples of a batch, or counts them."""
+        if isinstance(iterable, cst.Call) and is_counting(self.infer, iterable) and len(iterable.args) == 1:
+            length = iterable.args[0].value
+            if names_a_batch_size(last_name(length)):
                 return True
-            return any(map(self._runs_over_batch, size_of_calls.counted(self.sources(args[0]))))
-        if name in _LIKE_THEIR_ARGUMENTS and args:
-            return any(map(self._runs_over_batch, args))
+            return any(map(self._runs_over_batch, size_of_calls.counted(self.sources(length))))
         return self.partial(iterable) == "batch"
 
     def sources(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
@@ -143,7 +143,7 @@ class Sizes:
         found = self.infer.bindings_reaching(node)
         if found is None or not found[1]:
             return "unknown"
-        if all(map(is_empty_list, found[1])) and (
+        if all(is_empty_list(self.infer, binding) for binding in found[1]) and (
             names_a_batch(node.value) or self._is_filled_from_batch(node, found[1])
         ):
             return "batch"
@@ -264,21 +264,19 @@ class Sizes:
 
     def element(self, iterable: cst.BaseExpression, path: tuple[int, ...]) -> Size | None:
         """The size of what a loop over `iterable` gives its target."""
+        found = taken_part(self.infer, iterable, path)
+        if found is None:
+            return "scalar"
+        iterable, path = found
         value = self.infer.value(iterable)
         if value.kind in ("dataset", "iterator"):
             return size_of_element(value)
         if isinstance(iterable, cst.Call):
             name, args = callee_name(iterable), [arg.value for arg in iterable.args if arg.keyword is None]
-            if name == "enumerate" and args:
-                return "scalar" if path[:1] == (0,) else self.element(args[0], path[1:])
             if name == "zip" and not path and iterable.args and iterable.args[0].star == "*":
                 # The columns of a batch of transitions.
                 return "batch" if self.partial(args[0]) == "batch" else "unknown"
-            if name == "zip" and path and path[0] < len(args):
-                return self.element(args[path[0]], path[1:])
-            if name in ("tqdm", "list", "reversed", "iter") and args:
-                return self.element(args[0], path)
-            if name == "range":
+            if is_counting(self.infer, iterable):
                 return "scalar"
             if name == "array_split":
                 return "batch"
@@ -384,7 +382,11 @@ def size_of_subscript(sizes: Sizes, node: cst.Subscript) -> Size | None:
 def _size_of_slice(sizes: Sizes, base: cst.BaseExpression, cut: cst.Slice) -> Size | None:
     of_base = sizes.partial(base)
     kept: Size | None = of_base if of_base in ("batch", "sample") else "unknown"
-    if cut.step is None and integer(cut.upper) == 1 and (cut.lower is None or integer(cut.lower) == 0):
+    if (
+        cut.step is None
+        and sizes.infer.integers.only(cut.upper) == 1
+        and (cut.lower is None or integer(cut.lower) == 0)
+    ):
         return "sample"
     if integer(cut.lower) == -1 and cut.upper is None and cut.step is None:
         return "sample"
@@ -394,8 +396,8 @@ def _size_of_slice(sizes: Sizes, base: cst.BaseExpression, cut: cst.Slice) -> Si
         return kept
     match cut.upper:
         case cst.BinaryOperation(left=at, operator=cst.Add(), right=n) if same_code(at, cut.lower):
-            if integer(n) == 1 or names_a_batch_size(last_name(n)):
-                return "sample" if integer(n) == 1 else "batch"
+            if sizes.infer.integers.only(n) == 1 or names_a_batch_size(last_name(n)):
+                return "sample" if sizes.infer.integers.only(n) == 1 else "batch"
     return "batch" if sizes.varies(cut.lower) else kept
 
 
@@ -474,7 +476,7 @@ def size_of_call(sizes: Sizes, call: cst.Call) -> Size | None:
             return "sample"
         return "batch" if parts & {"batch", "sample"} else "unknown"
     if qualified in ("random.sample", "random.choices"):
-        return "sample" if integer(argument(call, 1, "k")) == 1 else "batch"
+        return "sample" if sizes.infer.integers.only(argument(call, 1, "k")) == 1 else "batch"
     for target in sizes.calls.targets(call):
         returned = sizes.of_function(target, ())
         if returned != "unknown":
@@ -513,7 +515,7 @@ def _method(sizes: Sizes, call: cst.Call, receiver: cst.BaseExpression, name: st
         return "sample"
     if name == "reshape" and call.args:
         first = call.args[0].value
-        if begins_with_one(first) or integer(first) == 1:
+        if begins_with_one(first) or sizes.infer.integers.only(first) == 1:
             return "sample"
     if name in _KEEPING_METHODS:
         return sizes.partial(receiver)
@@ -603,14 +605,13 @@ def _by_first_axis(sizes: Sizes, length: cst.BaseExpression | None, call: cst.Ca
     """The size by the length of the first axis: a number counts where the array is made anew in a loop."""
     if length is None:
         return "scalar"
-    number = integer(length)
-    if number == 1:
+    if sizes.infer.integers.only(length) == 1:
         return "sample"
     if any(names_a_batch_size(last_name(part)) for part in (length, *names_read(length))):
         return "batch"
     if sizes.is_length_of_batch(length) or _is_given_as_batch_size(sizes, length):
         return "batch"
-    if number is not None:
+    if integer(length) is not None:
         return "batch" if sizes.is_made_anew(call) else "unknown"
     return "batch" if callee_name(call) in _DRAWS and _is_asked_for(sizes, call, length) else "unknown"
 

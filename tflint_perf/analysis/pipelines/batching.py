@@ -109,11 +109,15 @@ class Batching:
 
     def _after(self, stage: Stage, state: Elements) -> Elements:
         name = applied(stage.call) if stage.name == "apply" else stage.name
-        if name == "take" and integer(argument(stage.call, 0, "count")) in range(_FEW + 1):
+        if name == "take" and self._infer.integers.most(argument(stage.call, 0, "count")) in range(_FEW + 1):
             return "unknown"
         if name in _KEEPING:
             return state
-        if name == "batch" and integer(argument(stage.call, 0, "batch_size")) == 1 and state == "single":
+        if (
+            name == "batch"
+            and self._infer.integers.only(argument(stage.call, 0, "batch_size")) == 1
+            and state == "single"
+        ):
             return "ones"
         if name in _MAKING_BATCHES:
             return "batches"

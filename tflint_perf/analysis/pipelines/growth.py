@@ -28,6 +28,7 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified, dtype_name
 from tflint_perf.analysis.values.values import Pipeline, Stage
+from tflint_perf.analysis.values.written import written_out
 
 _IMAGE_DECODERS = frozenset(
     f"tf.{space}.decode_{kind}"
@@ -418,28 +419,11 @@ class ImageSizes:
     def _numbers(self, node: cst.BaseExpression) -> Iterator[int | None]:
         """The integers that a size is made of; None for each that is not in sight."""
         match node:
-            case cst.Tuple() | cst.List():
-                for element in node.elements:
-                    yield from self._numbers(element.value)
-            case cst.Subscript(
-                value=cst.Name() as name, slice=[cst.SubscriptElement(slice=cst.Index(value=at))]
-            ):
-                parts, index = self._parts_of(name), integer(at)
-                inside = parts is not None and index is not None and 0 <= index < len(parts)
-                yield self._iterations.number(parts[index].value) if inside else None  # type: ignore[index]
-            case cst.Name() if (parts := self._parts_of(node)) is not None:
-                for element in parts:
-                    yield from self._numbers(element.value)
+            case _ if (items := written_out(self._infer, node)) is not None:
+                for item in items:
+                    yield from self._numbers(item)
             case _:
-                yield self._iterations.number(node)
-
-    def _parts_of(self, name: cst.Name) -> list[cst.BaseElement] | None:
-        """What a name stands for that is bound once, to a tuple or a list."""
-        found = self._infer.bindings_reaching(name)
-        if found is None or len(found[1]) != 1 or found[1][0].kind != "assign" or found[1][0].path != ():
-            return None
-        value = found[1][0].value
-        return list(value.elements) if isinstance(value, cst.Tuple | cst.List) else None
+                yield self._infer.integers.most(node)
 
 
 def gives_images(generator: cst.Call) -> bool:

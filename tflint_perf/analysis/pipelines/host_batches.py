@@ -10,8 +10,9 @@ import libcst as cst
 
 from tflint_perf.analysis.conventions import names_experience, names_noise
 from tflint_perf.analysis.execution.filled_lists import COUNTS, STACKS, is_filled_within
-from tflint_perf.analysis.execution.loops import FITS, fitted
+from tflint_perf.analysis.execution.loops import fitted
 from tflint_perf.analysis.execution.sizes import has_environment
+from tflint_perf.analysis.execution.trains import FITS
 from tflint_perf.analysis.pipelines.batch_sources import BatchSources, calls_for_each
 from tflint_perf.analysis.pipelines.filled_arrays import FilledArrays
 from tflint_perf.analysis.python.conditions import conditions
@@ -28,6 +29,7 @@ from tflint_perf.analysis.python.syntax import (
     target_names,
 )
 from tflint_perf.analysis.values.caller import Batch
+from tflint_perf.analysis.values.iterables import sources
 from tflint_perf.analysis.values.keras_flows import Makers
 from tflint_perf.analysis.values.outside import name_outside
 from tflint_perf.analysis.values.values import Value
@@ -36,7 +38,6 @@ from tflint_perf.records import dataclass
 if TYPE_CHECKING:
     from tflint_perf.analysis.model import Model
 
-_WRAPPING = frozenset({"enumerate", "tqdm", "zip", "iter", "islice", "progress_bar", "track"})
 # Ops that prepare one sample.
 _PREPROCESSES = re.compile(r"tf\.(image|io\.decode|io\.read_file|audio\.decode|signal)\b.*")
 _DECODES = re.compile(r"tf\.(image|io|audio)\.(decode_\w+|read_file)|tf\.read_file")
@@ -137,13 +138,10 @@ class HostBatches:
 
     def _iterated(self, node: cst.BaseExpression) -> Iterator[HostBatch]:
         """What a loop over a generator, or over an object that makes batches, gets."""
-        if isinstance(node, cst.Call) and callee_name(node) in _WRAPPING:
-            for arg in node.args:
-                yield from self._iterated(arg.value)
-            return
-        how = self.sources.of(node)
-        if how is not None and not names_experience(dotted_name(node)):
-            yield HostBatch(node, how)
+        for each in sources(self._infer, node):
+            how = self.sources.of(each)
+            if how is not None and not names_experience(dotted_name(each)):
+                yield HostBatch(each, how)
 
     def made_by(self, function: Function) -> Batch | None:
         """How a function, called in a loop, or a generator makes batches."""

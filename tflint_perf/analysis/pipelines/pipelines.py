@@ -10,7 +10,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.dataset_apis import DATASET_STAGES
 from tflint_perf.analysis.conventions import may_name_a_step, names_a_step, names_the_model
-from tflint_perf.analysis.execution.elements import adds_batch_axis, iterated_with
+from tflint_perf.analysis.execution.elements import adds_batch_axis
 from tflint_perf.analysis.pipelines.draws import drawn_from
 from tflint_perf.analysis.pipelines.elementwise import (
     arity,
@@ -24,13 +24,13 @@ from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
     descendants_here,
-    integer,
     keyword_argument,
     last_name,
     last_statement,
     mentions,
     target_names,
 )
+from tflint_perf.analysis.values.iterables import with_targets
 from tflint_perf.analysis.values.values import Pipeline, Stage, Value
 from tflint_perf.records import dataclass
 
@@ -147,26 +147,18 @@ class Pipelines:
         for node, loop in self._walk.loops.items():
             if not isinstance(node, cst.For) or self.only_inspects(loop):
                 continue
-            for dataset, target in iterated_with(self._wrapper(node.iter), node.target):
+            for dataset, target in with_targets(self._infer, node.iter, node.target):
                 value = self._infer.value(dataset)
                 if value.kind in ("dataset", "iterator") and target is not None and not self._is_few(dataset):
                     use = self.use_in(node, {name.value for name in target_names(target)})
                     if use is not None:
                         yield Consumption(dataset, value, use, loop)
 
-    def _wrapper(self, iterable: cst.BaseExpression) -> cst.BaseExpression:
-        """What a loop runs over: for `bar` the call that made it, as `bar = tqdm(enumerate(dataset))`."""
-        if not isinstance(iterable, cst.Name) or self._infer.value(iterable).kind != "generator":
-            return iterable
-        found = self._infer.bindings_reaching(iterable)
-        made = [b.value for b in found[1] if b.path == ()] if found is not None else []
-        return made[0] if len(made) == 1 and isinstance(made[0], cst.Call) else iterable
-
     def _is_few(self, dataset: cst.BaseExpression) -> bool:
         """Whether `dataset.take(count)` is a few elements, by all that its callers give as `count`."""
         is_taken = isinstance(dataset, cst.Call) and callee_name(dataset) == "take"
         count = argument(dataset, 0, "count") if is_taken else None  # type: ignore[arg-type]
-        return isinstance(count, cst.Name) and self._model.iterations.number(count) in range(_FEW + 1)
+        return self._model.infer.integers.most(count) in range(_FEW + 1)
 
     def _drawn(self) -> Iterator[Consumption]:
         """Datasets whose elements are drawn one by one, as by `next(iterator)`, where that is done per step.
@@ -188,7 +180,10 @@ class Pipelines:
             return False
         for line in loop.node.body.body:
             if isinstance(line, cst.If) and isinstance(last_statement(line.body), cst.Break):
-                bounds = [integer(part.comparator) for part in getattr(line.test, "comparisons", ())]
+                bounds = [
+                    self._infer.integers.most(part.comparator)
+                    for part in getattr(line.test, "comparisons", ())
+                ]
                 if any(bound is not None and bound <= _FEW for bound in bounds):
                     return True
         return isinstance(last_statement(loop.node.body), cst.Break)
@@ -283,7 +278,7 @@ class Pipelines:
             pipeline[-1].call
             for loop in self._walk.loops.values()
             if loop.iterable is not None and loop not in consumed
-            for node, _ in iterated_with(loop.iterable, None)
+            for node, _ in with_targets(self._infer, loop.iterable, None)
             for pipeline in self._infer.value(node).pipelines
         )
 

@@ -255,17 +255,6 @@ def integer(node: cst.CSTNode | None) -> int | None:
     return None
 
 
-# Loops run over what these are given.
-_WRAPPING = frozenset({"enumerate", "tqdm", "iter", "islice"})
-
-
-def unwrapped(iterable: cst.BaseExpression) -> cst.BaseExpression:
-    """What a loop runs over: `batches` of `enumerate(tqdm(batches))`."""
-    while isinstance(iterable, cst.Call) and callee_name(iterable) in _WRAPPING and iterable.args:
-        iterable = iterable.args[0].value
-    return iterable
-
-
 def bound_of_range(call: cst.Call) -> cst.BaseExpression:
     """What says how far a call of `range` counts: its end, or where it counts down its beginning."""
     if len(call.args) > 2 and (integer(call.args[2].value) or 0) < 0:

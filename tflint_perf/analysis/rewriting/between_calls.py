@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tflint_perf.analysis.conventions import names_a_schedule, names_an_optimizer
+from tflint_perf.analysis.execution.trains import METHODS
 from tflint_perf.analysis.python.flow import loops_around, runs_beside
 from tflint_perf.analysis.python.scopes import At, Function
 from tflint_perf.analysis.python.syntax import (
@@ -30,7 +31,6 @@ _SETTINGS = (
     "rate", "clipnorm", "clipvalue", "global_clipnorm", "activation", "weight_decay", "momentum", "learning_rate"
 )  # fmt: skip
 _OF_OPTIMIZERS = frozenset({"clipnorm", "clipvalue", "global_clipnorm", "learning_rate"})
-_APPLIES = frozenset({"apply_gradients", "minimize"})
 
 # Where calls stand that lead to a place, by the function that they stand in.
 _Ways = dict[Function | None, list[At]]
@@ -259,6 +259,6 @@ def _applied(node: cst.CSTNode) -> Iterator[str]:
         if (
             isinstance(part, cst.Call)
             and isinstance(part.func, cst.Attribute)
-            and callee_name(part) in _APPLIES
+            and METHODS.get(callee_name(part)) == "update"
         ):
             yield dotted_name(part.func.value, "…")

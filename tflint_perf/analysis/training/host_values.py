@@ -93,7 +93,7 @@ class HostValues:
         way = following
         parent = self._walk.parents.get(node)
         match parent:
-            case cst.Arg() | cst.For() | cst.CompFor() if names := names_over(self._walk, node):
+            case cst.Arg() | cst.For() | cst.CompFor() if names := names_over(self._infer, node):
                 for name in names:
                     yield from self._named(name, way)
             case cst.Arg():

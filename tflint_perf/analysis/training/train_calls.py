@@ -14,6 +14,7 @@ from tflint_perf.analysis.conventions import (
     names_initializing,
     names_training,
 )
+from tflint_perf.analysis.execution.trains import trains_by
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import argument, callee_name, descendants, keyword_argument, last_name
 from tflint_perf.analysis.training.graph_ops import assigned
@@ -21,7 +22,6 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import minimizes_loss
 
-_FIT_METHODS = frozenset({"fit", "fit_generator", "train_on_batch"})
 _ESTIMATORS = ("tf.estimator.", "tf.contrib.learn.")
 # What fits the estimators that it is given, or that it belongs to.
 _BY_SCIKIT_LEARN = frozenset({"fit", "cross_val_score", "cross_validate", "cross_val_predict"})
@@ -48,6 +48,15 @@ class TrainCalls:
         self._calls = calls
         self._walk = infer.walk
 
+    def trains(self, call: cst.Call) -> bool:
+        """Whether a call trains: by an optimizer or by Keras, in a session, or in a function of another file."""
+        outside = self._infer.value(call.func).outside
+        return (
+            trains_by(self._infer, call) is not None
+            or self.runs_train_op(call)
+            or (bool(outside) and self._infer.outside.trains(outside))
+        )
+
     def fits(self, call: cst.Call) -> bool:
         """Whether a call is a Keras model's `fit` or a kin of it, or what trains an `Estimator`."""
         name = callee_name(call)
@@ -59,8 +68,9 @@ class TrainCalls:
             return True
         if self._infer.names.qualified(call.func) == "tf.estimator.train_and_evaluate":
             return True
-        if name not in _FIT_METHODS or not isinstance(call.func, cst.Attribute) or self._calls.targets(call):
+        if trains_by(self._infer, call) not in ("fit", "batch") or self._calls.targets(call):
             return False
+        assert isinstance(call.func, cst.Attribute)
         receiver = self._infer.value(call.func.value)
         if receiver.known:
             return receiver.kind == "model"
@@ -199,14 +209,14 @@ class TrainCalls:
         )
 
     def runs_train_op(self, call: cst.Call) -> bool:
-        """Whether a session runs, by a call, what by its name is an op that trains."""
+        """Whether a session runs, by a call, what by its name or by what made it is an op that trains."""
         fetched = self._fetched(call)
         if fetched is None or not self.runs_session(call) or not isinstance(call.func, cst.Attribute):
             return False
         if fetched is not call.func.value and not names_a_session(last_name(call.func.value)):
             return False
         return any(
-            names_a_train_op(last_name(node))
+            names_a_train_op(last_name(node)) or self._is_train_op(node)
             for node in descendants(fetched)
             if isinstance(node, cst.Name | cst.Attribute)
         )

@@ -9,7 +9,8 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.apis import kind_of_call
 from tflint_perf.analysis.apis.dataset_apis import DATASET_FUNCTIONS, DATASET_SOURCES
-from tflint_perf.analysis.python.syntax import argument, callee_name, integer, keyword_argument, string
+from tflint_perf.analysis.apis.iteration import is_progress_bar
+from tflint_perf.analysis.python.syntax import argument, callee_name, keyword_argument, string
 from tflint_perf.analysis.values.values import (
     ARRAY,
     NUMBER,
@@ -32,8 +33,6 @@ GENERATOR = Value("object", name="np.random.Generator")
 TFDS_BUILDER = Value("object", name="tensorflow_datasets.core.DatasetBuilder")
 _SPLITTING = frozenset({"even_splits", "subsplit"})
 _PAIRS_OF_ARRAYS = Value("tuple", items=(Value("tuple", items=(ARRAY, ARRAY)),) * 2)
-_PROGRESS_BARS = frozenset({"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.std.tqdm", "tqdm.trange",
-                            "fastprogress.progress_bar", "progressbar.progressbar", "rich.progress.track"})  # fmt: skip
 
 
 def minimizes_loss(infer: Inference, call: cst.Call) -> bool:
@@ -67,7 +66,7 @@ def value_of_named_call(infer: Inference, call: cst.Call, name: str) -> Value:
     handler = _BY_NAME.get(name)
     if handler is not None:
         return handler(infer, call)
-    if name in _PROGRESS_BARS or name.endswith(".tqdm") or name == "tqdm":
+    if is_progress_bar(name):
         return infer.value(call.args[0].value) if call.args else UNKNOWN
     kind = kind_of_call(name)
     if kind == "tensors":
@@ -203,7 +202,9 @@ def datasets_of_tfds(infer: Inference, call: cst.Call, at: int) -> Value:
     """The datasets for the split that a call is given as its argument `at`: of single samples, unless it is given a
     `batch_size`."""
     batched = keyword_argument(call, "batch_size")
-    source = "tfds.load(batch_size)" if batched is not None and integer(batched) != 1 else "tfds.load"
+    source = (
+        "tfds.load(batch_size)" if batched is not None and infer.integers.only(batched) != 1 else "tfds.load"
+    )
     one = Value("dataset", pipelines=((Stage(source, call),),))
     split = argument(call, at, "split")
     return Value("dict", element=one) if split is None else _split(infer, split, one)
