@@ -121,8 +121,8 @@ def _compile(edit: Editor, loop: Loop) -> Repair | Refusal:
     if obstacle is not None:
         return Refusal(obstacle.reason, obstacle.node)
     assert isinstance(loop.node, cst.For) and isinstance(loop.node.iter, cst.Call)
-    decorator, imports = edit.spell("function")
-    ranged, _ = edit.spell("range")
+    decorator, imports = edit.spell("function", function.node)
+    ranged, _ = edit.spell("range", loop.node)
     return Repair(
         f"Compile `{function.name}` with `@{decorator}`, and loop over `{ranged}`",
         [

@@ -172,6 +172,12 @@ def names_written(statements: Iterable[cst.CSTNode]) -> set[str]:
                     written |= {name.value for name in target_names(node.name)}
                 case cst.FunctionDef() | cst.ClassDef():
                     written.add(node.name.value)
+                case cst.ImportAlias(asname=None):
+                    written.add(node.evaluated_name.partition(".")[0])
+                case cst.MatchAs(name=cst.Name(value=name)) | cst.MatchStar(name=cst.Name(value=name)):
+                    written.add(name)
+                case cst.MatchMapping(rest=cst.Name(value=name)):
+                    written.add(name)
     return written
 
 
