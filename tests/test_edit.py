@@ -314,11 +314,11 @@ def test_a_name_is_spelled_as_the_file_imports_it(imports: str, spelled: str) ->
 
 
 def test_a_name_that_the_file_can_not_spell_needs_an_import() -> None:
-    source = Source.from_bytes(b"from tensorflow import keras\n", "example.py")
+    source = Source.from_bytes(b"from tensorflow import keras\nrun()\n", "example.py")
     edit = editor_of(source)
     spelled, edits = edit.spell("data.Dataset", edit.model.module.body[-1])
     assert spelled == "tf.data.Dataset"
-    assert source.apply(edits).text == "from tensorflow import keras\nimport tensorflow as tf\n"
+    assert source.apply(edits).text == "from tensorflow import keras\nimport tensorflow as tf\nrun()\n"
 
 
 def test_a_name_that_is_imported_later_needs_an_import() -> None:
