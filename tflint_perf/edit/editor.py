@@ -222,6 +222,8 @@ class Editor:
                 end = self._positions.start(given[last + 1])
             elif first > 0:
                 start = self._end_of_arg(given[first - 1])
+            elif isinstance(given[last].comma, cst.Comma):
+                end = self._text.index(",", end) + 1
             edits.append(self.edit(start, end, ""))
         return edits
 
