@@ -151,7 +151,7 @@ def test_a_rule_that_finds_nothing_in_a_row_tells_what_it_asked(tflint_perf: Com
             "x = tf.convert_to_tensor(images[start : start + BATCH])",
             [
                 "`images[start : start + BATCH]`: an array\n",
-                "The name `BATCH` fits the pattern for batch size? yes\n",
+                "The name `BATCH`: how many samples a batch has, where a number is asked for? yes, by the word `batch`\n",
             ],
         ),
         (

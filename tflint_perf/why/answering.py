@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from tflint_perf.finding import Finding
 from tflint_perf.lint.screen import passes, through_callers, through_imports
 from tflint_perf.lint.suppress import suppressing_rows
 from tflint_perf.project.linting import FileResult, Heard, Neighbours, files_that_call, lint_and_hear
+from tflint_perf.records import dataclass
 from tflint_perf.stack import on_deep_stack
 from tflint_perf.text.code import code_of
 from tflint_perf.text.source import Source

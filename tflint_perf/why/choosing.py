@@ -10,11 +10,12 @@ import dataclasses
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import libcst as cst
 
 from tflint_perf.analysis.values.values import Value
+from tflint_perf.records import dataclass
 from tflint_perf.why.places import Here, Places, is_structure, node_of, nodes_in
 from tflint_perf.why.recording import Question
 

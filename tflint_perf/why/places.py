@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import libcst as cst
 
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.scopes import Block, Scope
+from tflint_perf.records import dataclass
 from tflint_perf.text.positions import Positions, Span
 from tflint_perf.text.source import Source
 

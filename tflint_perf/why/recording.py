@@ -9,10 +9,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, Literal
+
+from tflint_perf.records import dataclass
 
 # Flags of code, as `inspect` names them: CO_VARARGS, CO_VARKEYWORDS, CO_GENERATOR.
 _TAKES_MORE, _TAKES_NAMED, _GENERATES = 0x04, 0x08, 0x20

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.dead_code import never_runs
 from tflint_perf.analysis.values.outside import Outside
 from tflint_perf.lint.asking import guarded
+from tflint_perf.records import dataclass
 from tflint_perf.rule import Report, Rule
 from tflint_perf.text.source import Source
 from tflint_perf.text.trees import whole_module

@@ -6,7 +6,6 @@ import dataclasses
 import enum
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Protocol
 
@@ -15,6 +14,7 @@ import libcst as cst
 from tflint_perf.analysis.python.scopes import Block, Function, Scope
 from tflint_perf.analysis.values.caller import Caller
 from tflint_perf.analysis.values.values import Value
+from tflint_perf.records import dataclass
 from tflint_perf.why.choosing import Chosen
 from tflint_perf.why.places import Here, Places, Spot, node_of, nodes_in, shortened
 from tflint_perf.why.recording import Kind, Question
@@ -81,7 +81,7 @@ class Words:
         spots: list[Spot] = []
         return Told(
             text,
-            self._callers(question) or self.answer(question.answer, spots),
+            _by_word(question) or self._callers(question) or self.answer(question.answer, spots),
             question.asked.qualified,
             question.asked.kind,
             about,
@@ -96,6 +96,9 @@ class Words:
         """What is asked: a docstring up to its first stop, about the code at hand; and whether it asks whether."""
         if isinstance(question.answer, Value) and about is not None:
             return self._said(about), False
+        if _by_word(question) and about is not None:
+            meaning = _first(question.asked.says).partition(":")[0]
+            return f"The name {self._said(about)}: {meaning[0].lower()}{meaning[1:]}", True
         text = _first(question.asked.says).replace(", in the order of the text", "")
         name = question.asked.name.rpartition(".")[2].strip("_").replace("_", " ")
         if text[0] in '"`':  # it lists the answers
@@ -289,6 +292,13 @@ def _expression(question: Question) -> cst.BaseExpression | None:
     """The expression that a question is about first."""
     node = next((node for node in map(node_of, question.about.values()) if node is not None), None)
     return node if isinstance(node, cst.BaseExpression) else None
+
+
+def _by_word(question: Question) -> str:
+    """Whether a convention took a user's name for something, and the word that it went by; "" for other questions."""
+    if question.asked.kind != "name" or not isinstance(question.answer, str):
+        return ""
+    return f"yes, by the word `{question.answer}`" if question.answer else "no"
 
 
 def _first(text: str) -> str:
