@@ -6,8 +6,7 @@ import re
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.apis import kind_of_call
-from tflint_perf.analysis.apis.dataset_apis import DATASET_FUNCTIONS
+from tflint_perf.analysis.apis.rows import fact
 from tflint_perf.analysis.python.flow import encloses
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Block, Function
@@ -116,9 +115,9 @@ class DeviceSetup:
 
 def _lives_on_devices(name: str) -> bool:
     """Whether the function of that name runs an op, or makes a dataset, a variable, a strategy or a whole model."""
-    if name in DATASET_FUNCTIONS or name in _SET_UP or name.startswith("tf.data.Dataset."):
+    if fact(name, "batched") or name in _SET_UP or name.startswith("tf.data.Dataset."):
         return True
-    kind = kind_of_call(name)
+    kind = fact(name, "gives")
     if kind == "model":
         return name.startswith("keras.applications.") or name == "keras.models.load_model"
     return kind in _ON_DEVICES and name.startswith("tf.") and not _NO_OP.match(name)

@@ -6,7 +6,7 @@ import re
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.randomness import changes_by_itself, is_random_op
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import argument, calls_below, is_name, keyword_argument
 from tflint_perf.analysis.values.calls import CallGraph
@@ -60,7 +60,7 @@ class Augmentations:
             return function is not None and self._function_draws(function, seen, on_host=True)
         if name:
             # In a traced function, NumPy draws once: when it is traced.
-            draws = changes_by_itself(name) if on_host else is_random_op(name)
+            draws = has(name, "varies") if on_host else has(name, "draws")
             return draws and _IS_NO_DRAW.search(name) is None
         targets = self._calls.targets(call)
         if any(self._function_draws(target, seen, on_host=on_host) for target in targets):

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.apis import kind_of_call
-from tflint_perf.analysis.apis.op_twins import twin_of
+from tflint_perf.analysis.apis.rows import fact
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Class, Function
 from tflint_perf.analysis.python.syntax import (
@@ -92,7 +91,7 @@ class PlainNumpy:
         """The ops for a function that is given to `tf.py_function` or `tf.numpy_function`."""
         name = self._infer.names.qualified(node)
         if name:
-            twin = twin_of(name)
+            twin = fact(name, "twin")
             return [twin] if twin else None
         function = self._infer.value(node).function
         reader = _Reader(self._infer, self._calls)
@@ -297,10 +296,10 @@ class _Reader:
         return _ENCODERS.get(names.pop(), "") if len(names) == 1 else ""
 
     def _is_known(self, name: str) -> bool:
-        twin = twin_of(name)
+        twin = fact(name, "twin")
         if twin:
             self.ops[twin] = None
-        of_tensorflow = kind_of_call(name) in ("tensor", "tensors")
+        of_tensorflow = fact(name, "gives") in ("tensor", "tensors")
         self.runs_ops |= of_tensorflow
         return bool(twin) or name in _CASTS or name in _BUILTINS or of_tensorflow
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.dataset_apis import DATASET_STAGES
-from tflint_perf.analysis.apis.pure_ops import is_pure_op
+from tflint_perf.analysis.apis.rows import has, methods
 from tflint_perf.analysis.python.syntax import callee_name, calls_below, keyword_argument
 
 if TYPE_CHECKING:
@@ -64,10 +63,12 @@ class Discarded:
     def _only_computes(self, call: cst.Call) -> bool:
         """Whether a call, and every call among its arguments, does nothing but compute."""
         model, name = self._model, self._model.qualified(call.func)
-        if name and not is_pure_op(name):
+        if name and not has(name, "pure"):
             return False
         if not name:
-            if not isinstance(call.func, cst.Attribute) or callee_name(call) not in DATASET_STAGES:
+            if not isinstance(call.func, cst.Attribute) or callee_name(call) not in methods(
+                "Dataset", "stage"
+            ):
                 return False
             # What is a dataset only by the stages that it is asked for may be anything else here.
             sources = [way[0] for way in model.value(call.func.value).pipelines]
@@ -79,7 +80,7 @@ class Discarded:
     def _is_harmless(self, call: cst.Call) -> bool:
         name = self._model.qualified(call.func)
         if name:
-            return is_pure_op(name) or name.startswith(_MAKING)
+            return has(name, "pure") or name.startswith(_MAKING)
         return isinstance(call.func, cst.Name) and call.func.value in _HARMLESS
 
     def _is_on_purpose(self, statement: cst.Expr, call: cst.Call) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.dataset_apis import BATCHING, NEUTRAL
+from tflint_perf.analysis.apis.rows import methods
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding
 from tflint_perf.analysis.python.syntax import argument, callee_name, has_stars, keyword_argument
@@ -259,7 +259,11 @@ def _sliced(pipeline: Pipeline) -> cst.BaseExpression | None:
     source = pipeline[0]
     if source.name != "from_tensor_slices" or not source.call.args:
         return None
-    if any(stage.name not in NEUTRAL and stage.name not in BATCHING for stage in pipeline[1:]):
+    if any(
+        stage.name not in methods("Dataset", "keeps-elements")
+        and stage.name not in methods("Dataset", "makes-batches")
+        for stage in pipeline[1:]
+    ):
         return None
     given = source.call.args[0].value
     return given.elements[0].value if isinstance(given, cst.Tuple) and given.elements else given

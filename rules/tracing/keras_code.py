@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.keras_classes import COMPILED_METHODS
+from tflint_perf.analysis.apis.rows import methods
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.symbolic import ASKS_THE_MODE, Symbolic
 from tflint_perf.analysis.python.scopes import Function
@@ -59,7 +59,7 @@ class KerasCode:
 
     def _is_method_of_block(self, function: Function) -> bool:
         kind = self._infer.classes.keras_kind(function.owner) if function.owner is not None else ""
-        return kind in _BUILDING_BLOCKS and function.name in COMPILED_METHODS[kind]
+        return kind in _BUILDING_BLOCKS and function.name in methods(kind, "compiled")
 
     def _is_in_graph(self, call: cst.Call) -> bool:
         """Whether a call is in code that is traced, or in a function that builds a model from its inputs on."""

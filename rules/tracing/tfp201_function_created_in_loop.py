@@ -7,7 +7,7 @@ from functools import partial
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.apis import kind_of_call
+from tflint_perf.analysis.apis.rows import fact
 from tflint_perf.analysis.execution.invariance import bound_names
 from tflint_perf.analysis.model import Loop, Model
 from tflint_perf.analysis.python.scopes import Function
@@ -149,7 +149,7 @@ def _objection(model: Model, made: cst.FunctionDef | cst.Call, loop: Loop) -> Re
     if changed is not None:
         return Refusal(changed.reason, changed.node)
     for call in calls_below(traced.node.body):
-        if kind_of_call(model.qualified(call.func)) in _KINDS_WITH_STATE:
+        if fact(model.qualified(call.func), "gives") in _KINDS_WITH_STATE:
             return Refusal("what it creates would outlive the step", call)
     obstacle = model.tracing.obstacle_in_function(traced)
     return Refusal(obstacle.reason, obstacle.node) if obstacle is not None else None

@@ -20,7 +20,6 @@ from tflint_perf.analysis.values.outside import NOTHING, Outside
 _SEES_NAMES = re.compile(r"\b(?:eval|exec|globals|locals|vars|getattr|__dict__)\b")
 
 if TYPE_CHECKING:
-    from tflint_perf.analysis.apis.versions import Versions
     from tflint_perf.analysis.execution.compiled import Compiled
     from tflint_perf.analysis.execution.counters import Counters
     from tflint_perf.analysis.execution.decided import Decided
@@ -69,6 +68,7 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.values.calls import CallGraph
     from tflint_perf.analysis.values.scalars import Scalars
     from tflint_perf.analysis.values.values import Value
+    from tflint_perf.analysis.values.versions import Versions
 
 
 _Part = TypeVar("_Part")
@@ -177,7 +177,7 @@ class Parts:
     # Batches that Python makes on the host.
     host_batches: HostBatches = part("pipelines.host_batches.HostBatches")
     # For which version the file is written.
-    versions: Versions = part("apis.versions.Versions", "walk", "names")
+    versions: Versions = part("values.versions.Versions", "walk", "names")
     # Gradient tapes, and what is asked of them.
     tapes: Tapes = part("execution.tapes.Tapes", "infer", "calls")
     # What stands in the way of compiling eager code.

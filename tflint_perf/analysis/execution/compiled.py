@@ -6,7 +6,7 @@ import re
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.keras_classes import COMPILED_METHODS, STEPS_OF_MODELS
+from tflint_perf.analysis.apis.rows import methods
 from tflint_perf.analysis.execution.sizes import is_of_environment
 from tflint_perf.analysis.python.reach import leads_to
 from tflint_perf.analysis.python.scopes import Function, Loop
@@ -107,7 +107,9 @@ class Compiled:
         for function in functions:
             self._follow_callers_outside(function)
         of_keras = [function for function in functions if self._is_keras_method(function)]
-        self._by_keras = {f for f in of_keras if f not in self._traced and f.name in STEPS_OF_MODELS}
+        self._by_keras = {
+            f for f in of_keras if f not in self._traced and f.name in methods("Model", "steps")
+        }
         self._traced.update(of_keras)
         self._traceable = set(self._traced)
         if self._everything_eager():
@@ -151,7 +153,7 @@ class Compiled:
     def _is_keras_method(self, function: Function) -> bool:
         if function.owner is None:
             return False
-        return function.name in COMPILED_METHODS.get(self._infer.classes.keras_kind(function.owner), ())
+        return function.name in methods(self._infer.classes.keras_kind(function.owner), "compiled")
 
     def _follow_callers_outside(self, function: Function) -> None:
         """Note what other files do with a function, but for calling it."""

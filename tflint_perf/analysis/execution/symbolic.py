@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.apis import TENSOR_METHODS, kind_of_call
-from tflint_perf.analysis.apis.keras_classes import COMPILED_METHODS
+from tflint_perf.analysis.apis.rows import fact, library, methods
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.python.syntax import callee_name, descendants, is_name, keyword_argument, last_name
@@ -129,7 +128,7 @@ class Symbolic:
         owner = function.owner
         if owner is None or self._infer.classes.keras_kind(owner) != "model":
             return False
-        if function.name not in COMPILED_METHODS["model"] or "run_eagerly" in self._text:
+        if function.name not in methods("Model", "compiled") or "run_eagerly" in self._text:
             return False
         return any(
             isinstance(call.func, cst.Attribute)
@@ -280,7 +279,7 @@ class Symbolic:
     def _of_call(self, call: cst.Call, path: tuple[int, ...], depth: int) -> bool:
         name = builtin_or_qualified(self._infer, call.func)
         if name:
-            kind = kind_of_call(name) if name.startswith(("tf.", "keras.")) else ""
+            kind = fact(name, "gives") if library(name) in ("tensorflow", "keras") else ""
             return kind == "tensor" or (kind == "tensors" and bool(path))
         targets = self._calls.targets(call)
         if targets:
@@ -294,7 +293,7 @@ class Symbolic:
         kind = self._infer.value(base).kind
         if kind == "tape":
             return method in ("gradient", "jacobian", "batch_jacobian")
-        if kind in ("tensor", "variable") and method in TENSOR_METHODS:
+        if kind in ("tensor", "variable") and method in methods("Variable RaggedTensor", "gives"):
             return kind == "variable" or self._ask(base, (), depth)
         return kind == "metric" and method == "result"
 

@@ -9,8 +9,9 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.dataset_apis import BATCHING, DATASET_FUNCTIONS, NEUTRAL, applied
+from tflint_perf.analysis.apis.rows import fact, methods
 from tflint_perf.analysis.execution.elements import adds_batch_axis
+from tflint_perf.analysis.pipelines.applied import applied
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Block, Function, Scope
@@ -24,7 +25,7 @@ Elements = Literal["single", "ones", "batches", "unknown"]
 
 _BY_NAME: dict[str, Elements] = {"single": "single", "ones": "ones", "batches": "batches"}
 _SINGLE_SOURCES = frozenset({"from_tensor_slices", "tfds.load", "list_files"})
-_KEEPING = NEUTRAL | {
+_KEEPING = methods("Dataset", "keeps-elements") | {
     "filter",
     "shard",
     "with_options",
@@ -34,7 +35,15 @@ _KEEPING = NEUTRAL | {
     "ignore_errors",
     "unique",
 }
-_MAKING_BATCHES = frozenset((*BATCHING, "window", "group_by_window", "bucket_by_sequence_length", "rebatch"))
+_MAKING_BATCHES = frozenset(
+    (
+        *methods("Dataset", "makes-batches"),
+        "window",
+        "group_by_window",
+        "bucket_by_sequence_length",
+        "rebatch",
+    )
+)
 _BATCH_SIZE = re.compile(r"^(train_?|training_?|global_?)?batch_?size$", re.I)
 _BATCHED_NAME = re.compile(r"batch", re.I)
 _STRUCTURES = (cst.Name, cst.Tuple, cst.List, cst.Dict)
@@ -71,11 +80,11 @@ class Batching:
             return _BY_NAME.get(source.origin.elements, "unknown")
         if source.name == "zip":
             return self._zipped([self.elements(given) for given in source.inputs])
-        if source.name.endswith("(batch_size)") or DATASET_FUNCTIONS.get(source.name):
+        if source.name.endswith("(batch_size)") or fact(source.name, "batched") == "yes":
             return "batches"
         if source.name == "from_tensor_slices" and any(map(self._holds_batches, source.call.args)):
             return "unknown"
-        if source.name in _SINGLE_SOURCES or DATASET_FUNCTIONS.get(source.name) is False:
+        if source.name in _SINGLE_SOURCES or fact(source.name, "batched") == "no":
             return "single"
         return "unknown"
 
@@ -138,7 +147,7 @@ class Batching:
         given = argument(call, 0, "map_func")
         if given is None:
             return "unknown"
-        if DATASET_FUNCTIONS.get(self._infer.names.qualified(given)) is False:
+        if fact(self._infer.names.qualified(given), "batched") == "no":
             return "single"
         function = mapped_function(self._infer, given)
         return self.elements(self._infer.returned(function)) if function is not None else "unknown"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.dataset_apis import NEUTRAL
+from tflint_perf.analysis.apis.rows import methods
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import argument, has_stars, is_name, string
 from tflint_perf.analysis.values.infer import Inference
@@ -125,7 +125,9 @@ def mapped_function(infer: Inference, node: cst.BaseExpression) -> Function | No
 
 def parts_of_element(pipeline: Pipeline) -> int | None:
     """How many arguments a mapped function gets; None where the elements' structure is not in sight."""
-    if not pipeline or any(stage.name not in NEUTRAL | {"filter", "batch"} for stage in pipeline[1:]):
+    if not pipeline or any(
+        stage.name not in methods("Dataset", "keeps-elements") | {"filter", "batch"} for stage in pipeline[1:]
+    ):
         return 2 if pipeline and pipeline[-1].name == "enumerate" else None
     source = pipeline[0]
     if source.name == "zip":

@@ -9,7 +9,7 @@ from itertools import islice, pairwise
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.dataset_apis import BATCHING, NEUTRAL
+from tflint_perf.analysis.apis.rows import methods
 from tflint_perf.analysis.execution.iterations import Iterations
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Block, Function
@@ -147,7 +147,12 @@ class Growth:
         """Whether a stage behind `before` surely does not make much smaller elements of what became large, as `how`
         says: next to the name of a file any image is large."""
         if stage.name != "map":
-            return stage.name in NEUTRAL or stage.name in ("filter", "enumerate", "with_options", *BATCHING)
+            return stage.name in methods("Dataset", "keeps-elements") or stage.name in (
+                "filter",
+                "enumerate",
+                "with_options",
+                *methods("Dataset", "makes-batches"),
+            )
         functions = [function for choice in self._choices(stage) for function in choice]
         calls = self._calls_of(functions)
         if not functions:
@@ -321,7 +326,9 @@ class Growth:
 
     def _size_before(self, before: Pipeline, *, scaled: bool) -> float | None:
         for stage in before[1:]:
-            if stage.name not in NEUTRAL and not (stage.name == "map" and self._keeps_bytes(stage)):
+            if stage.name not in methods("Dataset", "keeps-elements") and not (
+                stage.name == "map" and self._keeps_bytes(stage)
+            ):
                 return None
         return self._eight_bits.at_source(before, scaled=scaled)
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.dataset_apis import BATCHING, DATASET_FUNCTIONS, applied
+from tflint_perf.analysis.apis.rows import fact, methods
 from tflint_perf.analysis.execution.sizes import BATCH_SIZE
+from tflint_perf.analysis.pipelines.applied import applied
 from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
@@ -29,7 +30,7 @@ _OTHER_ELEMENTS = frozenset(
     {"flat_map", "interleave", "unbatch", "window", "group_by_window", "apply", "scan"}
 )
 _FEW = 10
-_MAKES_BATCHES = frozenset((*BATCHING, *_OTHER_ELEMENTS, "rebatch"))
+_MAKES_BATCHES = frozenset((*methods("Dataset", "makes-batches"), *_OTHER_ELEMENTS, "rebatch"))
 # Stands for what comes behind a dataset.
 _END = Stage("end", cst.Call(cst.Name("end")))
 
@@ -124,7 +125,7 @@ class LateShuffles:
             return stage.origin.large
         if self._buckets(stage):
             return BATCHES if not self._is_batched_later(pipeline[-1].call) else ""
-        if stage.name in BATCHING or DATASET_FUNCTIONS.get(stage.name):
+        if stage.name in methods("Dataset", "makes-batches") or fact(stage.name, "batched") == "yes":
             return BATCHES if self._makes_batches(stage, pipeline[-1].call) else ""
         if stage.name == "zip":
             if {self._model.batching.elements(given) for given in stage.inputs} == {"batches"}:
@@ -157,7 +158,7 @@ class LateShuffles:
         """Whether a stage makes the batches that a step gets, and not sequences that are batched later."""
         if self._is_batched_later(shuffle):
             return False
-        if DATASET_FUNCTIONS.get(stage.name):
+        if fact(stage.name, "batched") == "yes":
             size = keyword_argument(stage.call, "batch_size")
             return not is_name(size, "None") and integer(size) != 1
         if self._model.successors.is_consumed(shuffle):

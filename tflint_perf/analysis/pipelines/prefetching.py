@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from tflint_perf.analysis.apis.dataset_apis import BATCHING, applied
+from tflint_perf.analysis.apis.rows import methods
+from tflint_perf.analysis.pipelines.applied import applied
 from tflint_perf.analysis.python.scopes import Block, Scope
 from tflint_perf.analysis.python.syntax import argument, integer
 from tflint_perf.analysis.values.infer import Inference
@@ -15,7 +16,7 @@ from tflint_perf.analysis.values.values import NOWHERE, Pipeline, Stage, Value
 # to be made.
 Readiness = Literal["raw", "late", "ahead", "kept", "unknown"]
 
-_WORKING = frozenset((*BATCHING, "map", "bucket_by_sequence_length"))
+_WORKING = frozenset((*methods("Dataset", "makes-batches"), "map", "bucket_by_sequence_length"))
 _AHEAD = frozenset({"prefetch", "prefetch_to_device"})
 _JOINING = frozenset({"zip", "concatenate", "choose_from_datasets", "sample_from_datasets"})
 _BY_NAME: dict[str, Readiness] = {"raw": "raw", "late": "late", "ahead": "ahead", "kept": "kept"}

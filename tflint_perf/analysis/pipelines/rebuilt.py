@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.dataset_apis import DATASET_STAGES
-from tflint_perf.analysis.apis.randomness import changes_by_itself, is_random_op
+from tflint_perf.analysis.apis.rows import has, methods
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop, Scope
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -255,7 +254,7 @@ _PURE_BUILTINS = frozenset(
      "set", "slice", "sorted", "str", "sum", "tuple", "zip"]
 )  # fmt: skip
 # Methods that give something of an array, a list or a text, and change none of it.
-_PURE_METHODS = DATASET_STAGES | frozenset(
+_PURE_METHODS = methods("Dataset", "stage") | frozenset(
     ["astype", "copy", "flatten", "format", "get", "items", "join", "keys", "numpy", "ravel", "reshape", "split",
      "squeeze", "strip", "to_numpy", "tolist", "transpose", "values"]
 )  # fmt: skip
@@ -306,7 +305,7 @@ class Inputs:
         name = builtin_or_qualified(self._infer, call.func)
         if name:
             return name in _PURE_BUILTINS or (
-                name.startswith(_PURE) and not changes_by_itself(name) and not is_random_op(name)
+                name.startswith(_PURE) and not has(name, "varies") and not has(name, "draws")
             )
         targets = self._calls.targets(call)
         if targets:

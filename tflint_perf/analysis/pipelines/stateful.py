@@ -9,7 +9,7 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.randomness import is_random_op
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.execution.decided import Named, Told, constant_of, is_left_out, none_known
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
 from tflint_perf.analysis.python.scopes import Binding, Function
@@ -311,7 +311,7 @@ def _of_name(name: str) -> Nature:
     last = name.rsplit(".", 1)[-1]
     if name in _PYTHON:
         return "python"
-    if is_random_op(name) or (".layers." in name and last.startswith(_RANDOM_LAYERS)):
+    if has(name, "draws") or (".layers." in name and last.startswith(_RANDOM_LAYERS)):
         return "random"
     if (
         name in _STATEFUL_OPS

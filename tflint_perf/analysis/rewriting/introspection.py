@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.effects import CALLING_STAGES, LIBRARIES
+from tflint_perf.analysis.apis.rows import has, methods
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
 from tflint_perf.analysis.python.names import canonical
 from tflint_perf.analysis.python.syntax import descendants, is_name
@@ -107,7 +107,7 @@ def _graphs(infer: Inference) -> Iterator[cst.CSTNode]:
 def _imported_whole(infer: Inference) -> Iterator[cst.CSTNode]:
     """`from helpers import *`, of modules whose names are not known."""
     for binding in infer.walk.top.bindings.get("*", ()):
-        if canonical(binding.imported.removesuffix(".*")).split(".")[0] not in LIBRARIES:
+        if not has(canonical(binding.imported.removesuffix(".*")), "never-assigned"):
             yield binding.node
 
 
@@ -165,7 +165,7 @@ def _settings_in_passing(infer: Inference) -> Iterator[cst.CSTNode]:
 
 def _races(infer: Inference) -> Iterator[cst.CSTNode]:
     """Variables, and what holds some, that a function of a pipeline reads while the steps change them."""
-    for name in CALLING_STAGES:
+    for name in methods("Dataset", "calls"):
         for call in infer.walk.calls.get(name, ()):
             given = call.args[0].value if call.args else None
             function = mapped_function(infer, given) if given is not None else None

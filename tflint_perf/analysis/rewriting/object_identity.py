@@ -6,8 +6,7 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from tflint_perf.analysis.apis import effects
-from tflint_perf.analysis.apis.dataset_apis import DATASET_STAGES
+from tflint_perf.analysis.apis.rows import has, methods
 from tflint_perf.analysis.python.syntax import callee_name
 from tflint_perf.analysis.rewriting.doubts import Doubt
 from tflint_perf.analysis.values.infer import Inference
@@ -98,7 +97,9 @@ class ObjectIdentity:
             case cst.Attribute():
                 call = self._parents.get(parent)
                 is_stage = (
-                    isinstance(call, cst.Call) and call.func is parent and parent.attr.value in DATASET_STAGES
+                    isinstance(call, cst.Call)
+                    and call.func is parent
+                    and parent.attr.value in methods("Dataset", "stage")
                 )
                 return [call] if is_stage and call is not None else None
             case cst.Arg():
@@ -114,8 +115,8 @@ class ObjectIdentity:
         name = builtin_or_qualified(self._infer, call.func)
         if name in _TAKING:
             return []
-        if name in effects.DATASET_SOURCES or (
-            callee_name(call) in DATASET_STAGES and self._is_dataset(call)
+        if has(name, "repeatable") or (
+            callee_name(call) in methods("Dataset", "stage") and self._is_dataset(call)
         ):
             return [call]
         is_model = isinstance(call.func, cst.Attribute) and self._infer.value(call.func.value).kind == "model"
@@ -147,10 +148,7 @@ class ObjectIdentity:
         while isinstance(current, _STRUCTURE):
             current = self._parents.get(current)
         call = self._parents.get(current) if isinstance(current, cst.Arg) else None
-        return (
-            isinstance(call, cst.Call)
-            and builtin_or_qualified(self._infer, call.func) in effects.DATASET_SOURCES
-        )
+        return isinstance(call, cst.Call) and has(builtin_or_qualified(self._infer, call.func), "repeatable")
 
     def _is_dataset(self, node: cst.BaseExpression) -> bool:
         return self._infer.value(node).kind == "dataset"

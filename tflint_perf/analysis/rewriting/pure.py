@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import libcst as cst
 
 from tflint_perf.analysis.apis import effects
+from tflint_perf.analysis.apis.rows import has, methods
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import callee_name, has_stars
@@ -175,7 +176,7 @@ class Purity:
             return (
                 None if self._unchanging.is_of_library(node) else if_it_changes(node, f"`{node.attr.value}`")
             )
-        if node.attr.value in effects.ARRAY_FACTS and (
+        if node.attr.value in methods("ndarray", "describes") and (
             function is not None or self._natures.of(node.value) is not None
         ):
             return self._of(node.value, move, function, depth)
@@ -206,7 +207,7 @@ class Purity:
             )
         if isinstance(call.func, cst.Name) and function is None:
             is_builtin = self._names.lookup(call.func.value, self._names.scope_of(call.func)) is None
-            if is_builtin and call.func.value in effects.BUILTINS_PURE:
+            if is_builtin and has(call.func.value, "pure"):
                 return self._of_arguments(call, move, function, depth)
         if isinstance(call.func, cst.Name) and function is not None:
             called = mapped_function(self._infer, call.func)
@@ -217,18 +218,18 @@ class Purity:
         return _of_call_unseen(call)
 
     def _is_known(self, call: cst.Call, name: str) -> bool:
-        if name in effects.NUMPY_COPYING:
+        if has(name, "copies"):
             return not writes_to_an_argument(name, call)
         if name.startswith("keras.losses.") and name.rsplit(".", 1)[-1][:1].isupper():
             return True
         if name == "tf.function":
             return True
-        return effects.computes(name) or name in effects.DATASET_SOURCES
+        return effects.computes(name) or has(name, "repeatable")
 
     def _is_stage(self, call: cst.Call, func: cst.Attribute, function: Function | None) -> bool:
         return (
             function is None
-            and func.attr.value in effects.DATASET_STAGES
+            and func.attr.value in methods("Dataset", "repeatable")
             and self._infer.value(call).kind == "dataset"
             and self._infer.value(func.value).kind == "dataset"
             and all(arg.keyword is None or arg.keyword.value != "deterministic" for arg in call.args)
@@ -236,7 +237,7 @@ class Purity:
 
     def _is_array_method(self, call: cst.Call, func: cst.Attribute) -> bool:
         return (
-            func.attr.value in effects.ARRAY_COPIES | effects.ARRAY_VIEWS
+            func.attr.value in methods("ndarray", "copies", "views")
             and self._natures.of(call) == "array"
             and not self._natures.is_generator(func.value)
         )
@@ -245,7 +246,8 @@ class Purity:
         self, call: cst.Call, move: Move, function: Function | None, depth: int
     ) -> Doubt | None:
         takes_function = (
-            callee_name(call) in effects.CALLING_STAGES or self._names.qualified(call.func) == "tf.function"
+            callee_name(call) in methods("Dataset", "calls")
+            or self._names.qualified(call.func) == "tf.function"
         )
         for index, arg in enumerate(call.args):
             if takes_function and index == 0 and arg.keyword is None:

@@ -8,7 +8,7 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.apis import TENSOR_METHODS, kind_of_call
+from tflint_perf.analysis.apis.rows import fact, methods
 from tflint_perf.analysis.execution.tapes import GRADIENTS
 from tflint_perf.analysis.python.scopes import Binding, Function, Scope
 from tflint_perf.analysis.python.syntax import COMPREHENSIONS, argument, callee_name, integer, last_name
@@ -221,7 +221,7 @@ class Structures:
             return self._at(sources, path) if isinstance(sources, cst.List | cst.Tuple) else "gradient"
         name = builtin_or_qualified(self._infer, call.func)
         last = name.rpartition(".")[2]
-        if kind_of_call(name) == "tensors" or last in _SEVERAL_OPS:
+        if fact(name, "gives") == "tensors" or last in _SEVERAL_OPS:
             if last == "clip_by_global_norm":
                 return self.of(call.args[0].value) if path[0] == 0 and call.args else "tensor"
             return "tensor" if last != "meshgrid" or path else "several"
@@ -303,7 +303,7 @@ class Structures:
                 return "number"
             if name.startswith("tf.nest."):
                 return "open" if last == "flatten" or not given else self.of(given[-1])
-            kind = kind_of_call(name)
+            kind = fact(name, "gives")
             if name in _OPEN_OPS:
                 return "open"
             if kind == "tensors" or (kind == "tensor" and name.rpartition(".")[2] in _SEVERAL_OPS):
@@ -327,7 +327,7 @@ class Structures:
         base = self.of(call.func.value)
         if last in _PARTS and base != "tensor":
             return "several"
-        if base == "tensor" and (last in TENSOR_METHODS or last == "set_shape"):
+        if base == "tensor" and (last in methods("Variable RaggedTensor", "gives") or last == "set_shape"):
             return "tensor"
         return _of_value(self._infer.value(call)) if callee.kind == "metric" else "open"
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.apis import kind_of_call
-from tflint_perf.analysis.apis.dataset_apis import DATASET_SOURCES, DATASET_STAGES
+from tflint_perf.analysis.apis.rows import fact, has, methods
 from tflint_perf.analysis.python.syntax import callee_name
 from tflint_perf.analysis.values.infer import Inference
 
@@ -146,7 +145,7 @@ def adds_to_graph(infer: Inference, call: cst.Call) -> bool:
                 and not call.args[0].star
             )
         case "dataset":
-            return method in DATASET_STAGES or method in _ITERATORS
+            return method in methods("Dataset", "stage") or method in _ITERATORS
         case "iterator":
             return method == "get_next"
     return False
@@ -160,7 +159,7 @@ def _adds_by_name(name: str) -> bool:
     if name in _NO_OPS or name.endswith(_NO_OP_ENDS) or name.startswith(_NO_OP_STARTS):
         return False
     space, _, last = name.rpartition(".")
-    if space in _SPACES and last[:1].islower() and kind_of_call(name) != "":
+    if space in _SPACES and last[:1].islower() and fact(name, "gives") != "":
         return True
     if (
         space in ("tf.losses", "tf.metrics")
@@ -169,8 +168,8 @@ def _adds_by_name(name: str) -> bool:
     ):
         return True
     if space == "tf.data.Dataset":
-        return last in DATASET_SOURCES
-    return kind_of_call(name) in ("tensor", "tensors", "dataset")
+        return has(name, "source")
+    return fact(name, "gives") in ("tensor", "tensors", "dataset")
 
 
 def makes_state(infer: Inference, call: cst.Call) -> bool:

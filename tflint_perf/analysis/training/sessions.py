@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.randomness import changes_by_itself
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.once import Once, extent
@@ -121,7 +121,7 @@ class Sessions:
         """Whether a call, made while a graph is built, gives the same for the same arguments and does nothing else."""
         name = builtin_or_qualified(self._infer, call.func)
         if name.startswith("np."):
-            return not changes_by_itself(name)
+            return not has(name, "varies")
         if name.startswith(("tf.", "keras.")) or name in _PURE:
             return True
         return adds_to_graph(self._infer, call) or (not name and callee_name(call) in _PURE_METHODS)

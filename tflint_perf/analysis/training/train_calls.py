@@ -7,11 +7,11 @@ from functools import cached_property
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.frameworks import imports_another
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import argument, callee_name, descendants, keyword_argument, last_name
 from tflint_perf.analysis.training.graph_ops import assigned
 from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.frameworks import imports_another
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import minimizes_loss
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.dataset_apis import DATASET_STAGES
-from tflint_perf.analysis.apis.frameworks import imports_another
+from tflint_perf.analysis.apis.rows import methods
 from tflint_perf.analysis.python.syntax import keyword_argument, last_name, target_names
+from tflint_perf.analysis.values.frameworks import imports_another
 from tflint_perf.analysis.values.values import NOWHERE, UNKNOWN, Value, stream_from
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class ByUse:
     def _parameters_with_stages(self) -> Iterator[cst.CSTNode]:
         """The parameters on which stages are put, in one expression or by assignments, that only a dataset has."""
         stages_of: dict[cst.CSTNode, set[str]] = {}
-        for name in DATASET_STAGES:
+        for name in methods("Dataset", "stage"):
             for call in self._walk.calls.get(name, ()):
                 stages = {name, *(arg.keyword.value for arg in call.args if arg.keyword is not None)}
                 node = call.func.value if isinstance(call.func, cst.Attribute) else None

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.keras_classes import COMPILED_METHODS
+from tflint_perf.analysis.apis.rows import methods
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -183,7 +183,7 @@ class CallGraph:
         if value.klass is None:
             return None
         wanted = (
-            "__init__" if value.kind == "class" else "call" if value.kind in COMPILED_METHODS else "__call__"
+            "__init__" if value.kind == "class" else "call" if methods(value.kind, "compiled") else "__call__"
         )
         for klass in self._infer.classes.lineage(value.klass):
             if wanted in klass.methods:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.keras_classes import KERAS_BASES
+from tflint_perf.analysis.apis.rows import fact, has
 from tflint_perf.analysis.python.flow import reaching
 from tflint_perf.analysis.python.scopes import At, Binding, Block, Class, Function
 from tflint_perf.analysis.values.bound_values import value_of_binding
@@ -67,8 +67,8 @@ class Classes:
         line, kind, foreign = [klass], "", False
         for arg in klass.node.bases:
             name = self._infer.names.qualified(arg.value)
-            if name in KERAS_BASES:
-                kind = kind or KERAS_BASES[name]
+            if has(name, "base"):
+                kind = kind or fact(name, "base")
                 continue
             if name.startswith(("keras.layers.", "keras.metrics.", "keras.losses.", "keras.callbacks.")):
                 kind = kind or name.split(".")[1].removesuffix("s").replace("losse", "loss")

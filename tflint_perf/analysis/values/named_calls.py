@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.apis import kind_of_call
-from tflint_perf.analysis.apis.dataset_apis import DATASET_FUNCTIONS, DATASET_SOURCES
+from tflint_perf.analysis.apis.rows import fact, has
 from tflint_perf.analysis.python.syntax import argument, callee_name, integer, keyword_argument, string
 from tflint_perf.analysis.values.values import (
     ARRAY,
@@ -58,18 +57,18 @@ def builtin_or_qualified(infer: Inference, function: cst.BaseExpression) -> str:
 
 def value_of_named_call(infer: Inference, call: cst.Call, name: str) -> Value:
     """What a call of a builtin or an imported function gives."""
-    if name.startswith("tf.data.Dataset.") and name.rsplit(".", 1)[1] in DATASET_SOURCES:
+    if has(name, "source"):
         return _dataset_from(infer, call, name.rsplit(".", 1)[1])
-    if name in DATASET_FUNCTIONS:
+    if fact(name, "batched"):
         return _dataset_from(infer, call, name)
-    if name.startswith("keras.datasets.") and name.endswith(".load_data"):
+    if has(name, "gives-data"):
         return _PAIRS_OF_ARRAYS
     handler = _BY_NAME.get(name)
     if handler is not None:
         return handler(infer, call)
     if name in _PROGRESS_BARS or name.endswith(".tqdm") or name == "tqdm":
         return infer.value(call.args[0].value) if call.args else UNKNOWN
-    kind = kind_of_call(name)
+    kind = fact(name, "gives")
     if kind == "tensors":
         return TENSORS
     if kind in ("tensor", "array"):
@@ -183,7 +182,7 @@ def _compiled(infer: Inference, call: cst.Call) -> Value:
 
 def _map(infer: Inference, call: cst.Call) -> Value:
     """`map(np.array, …)`: arrays."""
-    made = kind_of_call(infer.names.qualified(call.args[0].value)) if call.args else ""
+    made = fact(infer.names.qualified(call.args[0].value), "gives") if call.args else ""
     return Value("generator", name="map", element=ARRAY) if made == "array" else UNKNOWN
 
 
