@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 Form = Literal["length", "count", "list", "stack"]
 
 # Sources and stages whose number of elements TensorFlow knows.
-_COUNTED_SOURCES = frozenset({"from_tensor_slices", "from_tensors", "range", "list_files", "tfds.load"})
+_COUNTED_SOURCES = frozenset(
+    {"from_tensor_slices", "from_tensors", "range", "list_files", "tensorflow_datasets.load"}
+)
 _COUNTED = frozenset(
     {"map", "batch", "padded_batch", "ragged_batch", "shuffle", "prefetch", "cache", "take", "skip", "shard",
      "enumerate", "window", "with_options"}

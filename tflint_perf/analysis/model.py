@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import named
 from tflint_perf.analysis.python.names import Names
 from tflint_perf.analysis.python.scopes import Class, Function, Loop
 from tflint_perf.analysis.python.syntax import names_read
@@ -305,10 +306,9 @@ class Model(Parts):
     @cached_property
     def compiled_calls(self) -> list[cst.Call]:
         """Calls of functions that are a `tf.function`."""
-        if (
-            not {"function", "defun"} & {*self.walk.names, *self.walk.attributes}
-            and "tf.function" not in self._aliases
-        ):
+        if not {"function", "defun"} & {*self.walk.names, *self.walk.attributes} and named(
+            "compiles"
+        ).isdisjoint(self._aliases):
             return []
         return [
             call

@@ -12,7 +12,7 @@ def computes(name: str) -> bool:
     # A name that speaks of chance is taken at its word, whatever library it is of.
     if has(name, "draws", "host") or ".random" in name or "sample" in name:
         return False
-    return has(name, "pure", "parses")
+    return has(name, "pure", "decodes", "parses")
 
 
 def writes_to_an_argument(name: str, given: int, keywords: set[str]) -> bool:

@@ -43,8 +43,7 @@ class WrongRowError(ValueError):
 
 def has(name: str, *words: str) -> bool:
     """Whether one of the words is said of a qualified name, or of a name space that it stands in."""
-    found = _facts(name)
-    return any(word in found for word in words)
+    return not _facts(name).keys().isdisjoint(words)
 
 
 def fact(name: str, word: str) -> str:
@@ -61,7 +60,7 @@ def library(name: str) -> str:
 def named(*words: str) -> frozenset[str]:
     """The names of which rows of their own say one of the words."""
     rows = _read()
-    return frozenset(name for word in words for name in rows if word in _own(name))
+    return frozenset(name for word in words for name in rows if word in _own(name) and not _is_of_many(name))
 
 
 @cache
@@ -143,7 +142,7 @@ def _read() -> dict[str, str]:
     for file in FILES:
         text = (_FOLDER / f"{file}.txt").read_text(encoding="utf-8")
         for number, line in enumerate(text.splitlines(), 1):
-            name, _, facts = line.partition("#")[0].strip().partition(" ")
+            name, _, facts = line.partition("#")[0].partition(" ")
             if name:
                 if name in rows or not facts:
                     raise WrongRowError(
@@ -153,11 +152,15 @@ def _read() -> dict[str, str]:
     return rows
 
 
+def _is_of_many(name: str) -> bool:
+    return "*" in name or "<" in name
+
+
 @cache
 def _patterns() -> dict[str, list[str]]:
     """The names of the rows about more than one name, from the shortest beginning to the longest, by their first part."""
     found: dict[str, list[str]] = {}
-    names = [name for name in _read() if "*" in name or "<" in name]
+    names = filter(_is_of_many, _read())
     for name in sorted(names, key=lambda name: (len(re.split(r"[*<]", name)[0]), "*" not in name)):
         found.setdefault(name.partition(".")[0], []).append(name)
     return found

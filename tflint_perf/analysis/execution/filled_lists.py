@@ -7,20 +7,16 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.python.scopes import Binding, Loop
 from tflint_perf.analysis.python.syntax import argument, callee_name, dotted_name
 from tflint_perf.analysis.python.walk import Walk
 from tflint_perf.analysis.values.infer import Inference
 
-STACKS = frozenset(
-    {"np.array", "np.asarray", "np.stack", "np.vstack", "np.hstack", "np.concatenate", "np.dstack"}
-)
 # What reinforcement learning remembers.
 MEMORY = re.compile(
     r"memory|memor|buffer|replay|rollout|trajector|transition|experience|episode|history|(^|_)env", re.I
 )
-# These give a number or a word of a sample.
-COUNTS = frozenset({"int", "float", "str", "len", "bool", "range"})
 
 
 def is_filled_within(infer: Inference, node: cst.BaseExpression, loop: Loop) -> bool:
@@ -28,7 +24,7 @@ def is_filled_within(infer: Inference, node: cst.BaseExpression, loop: Loop) -> 
     given = argument(node, 0) if isinstance(node, cst.Call) else None
     if not isinstance(given, cst.Name) or not isinstance(node, cst.Call) or MEMORY.search(given.value):
         return False
-    if infer.names.qualified(node.func) not in STACKS:
+    if not has(infer.names.qualified(node.func), "makes-array", "joins-arrays"):
         return False
     return any(
         _is_worked_out(source) for added in _added(given.value, loop) for source in _sources(infer, added)
@@ -68,7 +64,7 @@ def _is_worked_out(node: cst.BaseExpression) -> bool:
     if isinstance(node, cst.BinaryOperation):
         picked = isinstance(node.left, cst.Subscript | cst.Call | cst.Name)
         return picked and isinstance(node.operator, cst.Divide | cst.Subtract)
-    return isinstance(node, cst.Call) and callee_name(node) not in COUNTS
+    return isinstance(node, cst.Call) and not has(callee_name(node), "counts")
 
 
 def is_empty_list(binding: Binding) -> bool:

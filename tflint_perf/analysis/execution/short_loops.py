@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.execution.sizes import is_of_environment
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import (
@@ -32,22 +33,6 @@ _AGENTS = re.compile(r"(^|_)agents$", re.I)
 # Settings that say how often a critic is trained for each step of its generator.
 _STEPS_OF_CRITICS = re.compile(
     r"(^|_)(critics?|disc|dis|discriminators?)(_|$)|(^|_)d_(steps?|iters?|iterations?|updates?)$|^n_?d$", re.I
-)
-_LISTS_OF_DEVICES_AND_FILES = frozenset(
-    [
-        "tf.config.list_physical_devices",
-        "tf.config.list_logical_devices",
-        "glob.glob",
-        "os.listdir",
-        "glob.iglob",
-        "os.walk",
-        "tf.io.gfile.glob",
-        "tf.io.gfile.listdir",
-        "tf.gfile.Glob",
-        "tf.train.checkpoints_iterator",
-        "os.scandir",
-        "tf.gfile.ListDirectory",
-    ]
 )
 # What the name of a file goes by.
 _FILE = re.compile(r"(^|_)(path|file|file_?name|fname)$", re.I)
@@ -103,7 +88,7 @@ def _is_part(infer: Inference, loop: Loop) -> bool:
             return bound <= 1 or (bound <= _FEW and loop.parent is not None and not acts)
         if name == "take":
             return _takes_few(iterable)
-        if infer.names.qualified(iterable.func) in _LISTS_OF_DEVICES_AND_FILES:
+        if has(infer.names.qualified(iterable.func), "lists-files", "walks-files", "lists-devices"):
             return True
         if name in ("zip", "reversed", "list", "sorted") and iterable.args:
             return any(_is_part_of_model(infer, arg.value) or _takes_few(arg.value) for arg in iterable.args)
@@ -157,8 +142,8 @@ def runs_over_files(infer: Inference, loop: Loop | None) -> bool:
     found = infer.bindings_reaching(iterable) if isinstance(iterable, cst.Name) else None
     if found is not None and len(found[1]) == 1 and found[1][0].path == ():
         iterable = found[1][0].value
-    return (
-        isinstance(iterable, cst.Call) and infer.names.qualified(iterable.func) in _LISTS_OF_DEVICES_AND_FILES
+    return isinstance(iterable, cst.Call) and has(
+        infer.names.qualified(iterable.func), "lists-files", "walks-files", "lists-devices"
     )
 
 
@@ -190,7 +175,9 @@ def _literal(infer: Inference, name: cst.Name) -> cst.List | cst.Tuple | None:
 def _is_part_of_model(infer: Inference, node: cst.BaseExpression) -> bool:
     if isinstance(node, cst.Attribute) and node.attr.value in _PARTS_OF_A_MODEL:
         return True
-    if isinstance(node, cst.Call) and infer.names.qualified(node.func) in _LISTS_OF_DEVICES_AND_FILES:
+    if isinstance(node, cst.Call) and has(
+        infer.names.qualified(node.func), "lists-files", "walks-files", "lists-devices"
+    ):
         return True
     value = infer.value(node)
     if value.kind in ("list", "tuple") and value.element is not None:

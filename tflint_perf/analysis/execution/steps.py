@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import fact
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import argument, callee_name, keyword_argument, mentions, target_names
 from tflint_perf.analysis.values.calls import CallGraph
@@ -115,7 +116,7 @@ class GradientSteps:
             for item in node.items:
                 if (
                     isinstance(item.item, cst.Call)
-                    and self._infer.names.qualified(item.item.func) == "tf.GradientTape"
+                    and fact(self._infer.names.qualified(item.item.func), "gives") == "tape"
                 ):
                     bound = item.asname.name if item.asname is not None else None
                     if isinstance(bound, cst.Name):

@@ -15,9 +15,6 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 
-# `Dataset` methods that trace their function even where everything else is eager.
-_DATASET_TRACERS = frozenset({"map", "filter", "flat_map", "interleave", "reduce", "scan", "take_while",
-                              "group_by_window", "bucket_by_sequence_length"})  # fmt: skip
 # Code that asks for one of these knows that it may run in both modes.
 ASKS_THE_MODE = frozenset({"executing_eagerly", "inside_function", "init_scope", "is_symbolic_tensor",
                             "executing_eagerly_outside_functions", "functions_run_eagerly"})  # fmt: skip
@@ -97,7 +94,7 @@ class Symbolic:
         return any(
             self._infer.compiles(call.func)
             or (
-                callee_name(call) in _DATASET_TRACERS
+                callee_name(call) in methods("Dataset", "traces")
                 and isinstance(call.func, cst.Attribute)
                 and self._infer.value(call.func.value).kind == "dataset"
             )

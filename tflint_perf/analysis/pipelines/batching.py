@@ -9,7 +9,7 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import fact, methods
+from tflint_perf.analysis.apis.rows import fact, has, library, methods
 from tflint_perf.analysis.execution.elements import adds_batch_axis
 from tflint_perf.analysis.pipelines.applied import applied
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
@@ -24,26 +24,6 @@ from tflint_perf.analysis.values.values import Pipeline, Stage, Value
 Elements = Literal["single", "ones", "batches", "unknown"]
 
 _BY_NAME: dict[str, Elements] = {"single": "single", "ones": "ones", "batches": "batches"}
-_SINGLE_SOURCES = frozenset({"from_tensor_slices", "tfds.load", "list_files"})
-_KEEPING = methods("Dataset", "keeps-elements") | {
-    "filter",
-    "shard",
-    "with_options",
-    "enumerate",
-    "take_while",
-    "snapshot",
-    "ignore_errors",
-    "unique",
-}
-_MAKING_BATCHES = frozenset(
-    (
-        *methods("Dataset", "makes-batches"),
-        "window",
-        "group_by_window",
-        "bucket_by_sequence_length",
-        "rebatch",
-    )
-)
 _BATCH_SIZE = re.compile(r"^(train_?|training_?|global_?)?batch_?size$", re.I)
 _BATCHED_NAME = re.compile(r"batch", re.I)
 _STRUCTURES = (cst.Name, cst.Tuple, cst.List, cst.Dict)
@@ -84,7 +64,11 @@ class Batching:
             return "batches"
         if source.name == "from_tensor_slices" and any(map(self._holds_batches, source.call.args)):
             return "unknown"
-        if source.name in _SINGLE_SOURCES or fact(source.name, "batched") == "no":
+        if (
+            source.name in methods("tf.data.Dataset", "single")
+            or has(source.name, "single")
+            or fact(source.name, "batched") == "no"
+        ):
             return "single"
         return "unknown"
 
@@ -122,11 +106,11 @@ class Batching:
         name = applied(stage.call) if stage.name == "apply" else stage.name
         if name == "take" and integer(argument(stage.call, 0, "count")) in range(_FEW + 1):
             return "unknown"
-        if name in _KEEPING:
+        if name in methods("Dataset", "keeps-batches"):
             return state
         if name == "batch" and integer(argument(stage.call, 0, "batch_size")) == 1 and state == "single":
             return "ones"
-        if name in _MAKING_BATCHES:
+        if name in methods("Dataset", "makes-batches", "regroups"):
             return "batches"
         if name == "unbatch":
             return "single" if state in ("batches", "ones") else "unknown"
@@ -174,8 +158,8 @@ class Batching:
     def _is_plain_call(self, call: cst.Call, seen: set[Function]) -> bool:
         name = self._infer.names.qualified(call.func)
         if name:
-            hidden = ("tf.py_function", "tf.numpy_function", "tf.py_func", "tf.stack", "tf.io.parse_example")
-            return name.startswith(("tf.", "keras.", "np.", "functools.")) and name not in hidden
+            known = library(name) in ("tensorflow", "keras", "numpy") or has(name, "binds")
+            return known and not has(name, "runs-python", "stacks-tensors", "parses-batches")
         targets = self._calls.targets(call)
         if targets:
             return all(self._is_plain(target, seen) for target in targets)

@@ -25,12 +25,7 @@ if TYPE_CHECKING:
 
 BATCHES = "batches"
 _BUCKETING = "bucket_by_sequence_length"
-# Behind these there are other elements than in front of them.
-_OTHER_ELEMENTS = frozenset(
-    {"flat_map", "interleave", "unbatch", "window", "group_by_window", "apply", "scan"}
-)
 _FEW = 10
-_MAKES_BATCHES = frozenset((*methods("Dataset", "makes-batches"), *_OTHER_ELEMENTS, "rebatch"))
 # Stands for what comes behind a dataset.
 _END = Stage("end", cst.Call(cst.Name("end")))
 
@@ -90,7 +85,7 @@ class LateShuffles:
         others = (
             index
             for index, stage in enumerate(pipeline)
-            if stage.name in _OTHER_ELEMENTS and not self._buckets(stage)
+            if stage.name in methods("Dataset", "other-elements") and not self._buckets(stage)
         )
         start = max(others, default=-1) + 1
         for index in range(start, len(pipeline) - 1):
@@ -114,7 +109,11 @@ class LateShuffles:
 
     def how_large(self, value: Value) -> str:
         """How the elements of a dataset, which are not batched, were made large in all ways of building it."""
-        if any(stage.name in _MAKES_BATCHES for way in value.pipelines for stage in way):
+        if any(
+            stage.name in methods("Dataset", "makes-batches", "other-elements", "rebatches")
+            for way in value.pipelines
+            for stage in way
+        ):
             return ""
         return self._at_end(value)
 
@@ -139,7 +138,10 @@ class LateShuffles:
         return hows.pop() if len(hows) == 1 and BATCHES not in hows else ""
 
     def _is_batched_later(self, shuffle: cst.Call) -> bool:
-        return any(behind.name in _MAKES_BATCHES for behind in self._model.successors.behind(shuffle))
+        return any(
+            behind.name in methods("Dataset", "makes-batches", "other-elements", "rebatches")
+            for behind in self._model.successors.behind(shuffle)
+        )
 
     def _buckets(self, stage: Stage) -> bool:
         """Whether a stage makes batches of sequences of like length, also by a function with a name that it applies."""

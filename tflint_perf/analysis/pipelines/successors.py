@@ -24,7 +24,6 @@ _EVALUATION = re.compile(
     r"(^|_)(val|valid|validation|test|testing|eval|evaluation|dev|infer|inference|predict)(\d|_|$)", re.I
 )
 _TRAINING = re.compile(r"(^|_)train(ing)?(_|$)", re.I)
-_JOINING = frozenset({"zip", "concatenate", "choose_from_datasets", "sample_from_datasets"})
 
 
 class Successors:
@@ -54,7 +53,7 @@ class Successors:
         after: dict[cst.Call, dict[cst.Call, Stage]] = {}
         calls = (
             call
-            for name in (*methods("Dataset", "stage"), *_JOINING)
+            for name in (*methods("Dataset", "stage"), *methods("Dataset", "joins"))
             for call in self._walk.calls.get(name, ())
         )
         for call in calls:

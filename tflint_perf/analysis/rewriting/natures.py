@@ -123,7 +123,7 @@ class Natures:
     def _of_attribute(self, node: cst.Attribute) -> Nature | None:
         if self._names.dotted(node):
             name = self._names.qualified(node)
-            return "fixed" if name in ("np.pi", "np.e", "math.pi", "math.e", "np.nan", "np.inf") else None
+            return "fixed" if has(name, "constant") else None
         if self.of(node.value) == "array":
             return (
                 "fixed"
@@ -150,7 +150,7 @@ class Natures:
     def _of_call(self, call: cst.Call) -> Nature | None:
         name = self._names.qualified(call.func)
         if name:
-            if effects.makes_tensor(name) or name.startswith("math."):
+            if effects.makes_tensor(name) or has(name, "plain-numbers"):
                 return "fixed"
             if has(name, "unforeseen"):
                 return "array"

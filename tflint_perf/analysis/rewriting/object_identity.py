@@ -12,10 +12,6 @@ from tflint_perf.analysis.rewriting.doubts import Doubt
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 
-# What they give shows nothing of the dataset that they take elements from.
-_TAKING = frozenset(
-    {"enumerate", "zip", "iter", "next", "tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.trange"}
-)
 _FITTING = frozenset({"fit", "evaluate", "predict"})
 _KEEPING = frozenset({"append", "appendleft", "add", "insert", "extend", "put", "setdefault", "update", "index", "count", "remove",
                       "setattr"})  # fmt: skip
@@ -113,7 +109,7 @@ class ObjectIdentity:
         if not isinstance(call, cst.Call) or arg.star:
             return None
         name = builtin_or_qualified(self._infer, call.func)
-        if name in _TAKING:
+        if has(name, "takes-elements"):
             return []
         if has(name, "repeatable") or (
             callee_name(call) in methods("Dataset", "stage") and self._is_dataset(call)

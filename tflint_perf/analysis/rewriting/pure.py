@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import libcst as cst
 
 from tflint_perf.analysis.apis import effects
-from tflint_perf.analysis.apis.rows import has, methods
+from tflint_perf.analysis.apis.rows import fact, has, methods
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import callee_name, has_stars
@@ -58,7 +58,7 @@ class Purity:
         for decorator in function.decorators:
             made = decorator.decorator
             callee = made.func if isinstance(made, cst.Call) else made
-            if self._names.qualified(callee) != "tf.function" or depth:
+            if not has(self._names.qualified(callee), "compiles") or depth:
                 return Doubt("what its decorator does", decorator)
             of_given = self._of_arguments(made, move, None, depth) if isinstance(made, cst.Call) else None
             if of_given is not None:
@@ -94,12 +94,12 @@ class Purity:
                 )
             case cst.Call():
                 name = self._names.qualified(node.func)
-                if name in ("tf.constant", "tf.convert_to_tensor"):
+                if has(name, "makes-tensor"):
                     return len(node.args) != 1 or not isinstance(node.args[0].value, cst.Integer | cst.Float)
-                if name == "tf.function" and len(node.args) == 1:
+                if has(name, "compiles") and len(node.args) == 1:
                     made = node.args[0].value
                     return isinstance(made, cst.Lambda) and self.may_fail(made)
-                return not (name.startswith("keras.losses.") and not node.args)
+                return not (has(name, "loss") and not node.args)
         return not isinstance(node, _LITERALS)
 
     # Statements and expressions
@@ -220,9 +220,7 @@ class Purity:
     def _is_known(self, call: cst.Call, name: str) -> bool:
         if has(name, "copies"):
             return not writes_to_an_argument(name, call)
-        if name.startswith("keras.losses.") and name.rsplit(".", 1)[-1][:1].isupper():
-            return True
-        if name == "tf.function":
+        if fact(name, "gives") == "loss" or has(name, "compiles"):
             return True
         return effects.computes(name) or has(name, "repeatable")
 
@@ -245,9 +243,8 @@ class Purity:
     def _of_arguments(
         self, call: cst.Call, move: Move, function: Function | None, depth: int
     ) -> Doubt | None:
-        takes_function = (
-            callee_name(call) in methods("Dataset", "calls")
-            or self._names.qualified(call.func) == "tf.function"
+        takes_function = callee_name(call) in methods("Dataset", "calls") or has(
+            self._names.qualified(call.func), "compiles"
         )
         for index, arg in enumerate(call.args):
             if takes_function and index == 0 and arg.keyword is None:

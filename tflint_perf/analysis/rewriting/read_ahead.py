@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has, methods
+from tflint_perf.analysis.apis.rows import methods
 from tflint_perf.analysis.python.syntax import argument
 from tflint_perf.analysis.rewriting.doubts import Doubt, Move
 from tflint_perf.analysis.rewriting.pure import Purity
@@ -51,7 +51,7 @@ class ReadAhead:
         if stage.name in methods("Dataset", "repeatable", "orders"):
             keeps_file = stage.name == "cache" and stage.call.args
             return Doubt("the files of the cache", stage.call) if keeps_file else None
-        if has(f"tf.data.Dataset.{stage.name}", "repeatable"):
+        if stage.name in methods("tf.data.Dataset", "repeatable"):
             return None
         return Doubt(_what(stage), stage.call if isinstance(stage.call, cst.Call) else None)
 

@@ -7,7 +7,7 @@ import builtins
 import libcst as cst
 
 from tflint_perf.analysis.apis import effects
-from tflint_perf.analysis.apis.rows import has, methods
+from tflint_perf.analysis.apis.rows import has, library, methods
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.python.scopes import Binding, Loop, Scope
 from tflint_perf.analysis.python.syntax import callee_name, keyword_argument
@@ -190,7 +190,7 @@ class Reads:
             return is_builtin and has(call.func.value, "reads")
         if isinstance(call.func, cst.Attribute) and callee_name(call) in _FITS:
             model = self._infer.value(call.func.value)
-            return model.kind == "model" and model.klass is None and model.name.startswith("keras.")
+            return model.kind == "model" and model.klass is None and library(model.name) == "keras"
         return False
 
     def _is_given_to_dataset(self, node: cst.CSTNode) -> bool:

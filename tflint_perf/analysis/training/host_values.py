@@ -9,6 +9,7 @@ from typing import Literal
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has, library
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.own_containers import OwnContainers
 from tflint_perf.analysis.execution.steady_conditions import Usual
@@ -372,23 +373,6 @@ METHODS = frozenset({"item", "mean", "sum", "max", "min", "std", "var", "round",
                      "reshape", "upper", "lower", "join", "transpose", "clip", "ravel", "dot", "decode", "swapaxes",
                      "prod", "any", "all", "resize", "convert", "argsort", "cumsum", "nonzero"})  # fmt: skip
 ATTRIBUTES = frozenset({"T", "real", "imag", "shape", "size", "ndim", "dtype", "flat"})
-# Modules whose functions make values of values, but for those that show or write them.
-_COMPUTING = (
-    "np.",
-    "math.",
-    "cv2.",
-    "skimage.",
-    "scipy.",
-    "sklearn.",
-    "PIL.Image.fromarray",
-    "statistics.",
-    "copy.",
-)
-_PICTURES = re.compile(
-    r"(matplotlib|seaborn|plotly|imageio|visdom)\..*|cv2\.(im(show|write)|VideoWriter|rectangle|putText|circle|line|polylines|ellipse|arrowedLine)|(skimage\.io|scipy\.misc)\.im(save|show)|"
-    r"np\.save\w*|pickle\.dump|json\.dump|joblib\.dump|torchvision\.utils\.save_image|"
-    r"(tf|keras)\.(preprocessing\.image|utils)\.(save_img|array_to_img)|tf\.(io\.)?write_file"
-)
 _PICTURE_METHODS = re.compile(
     r"im(show|save|write)|savefig|save_?(image|img|fig|png|plot|result|sample|grid)s?|write(row|rows|lines|_?frame)?|append_data|"
     r"tofile|set_(title|xlabel|ylabel|text|data|xdata|ydata|offsets)|scatter|plot|(show|plot|draw|display|visuali[sz]e|render)_\w+|savetxt|"
@@ -412,8 +396,6 @@ _TAKES_TEXT = re.compile(
 _PLACES_OF_TEXT = re.compile(r"postfix|suffix|desc|description|bar_format|caption|comment")
 # Functions that get what a model gave and what it should have given.
 _LOSS = re.compile(r"(?i)loss|criterion")
-# What makes one array of others.
-_JOINING = frozenset({"np.append", "np.concatenate", "np.hstack", "np.vstack", "np.stack", "np.column_stack"})
 # Classes that keep a running mean, and objects of them.
 _METER = re.compile(r"(?i)meter|average|avg|running_?mean|tracker")
 
@@ -447,13 +429,13 @@ class Takers:
         return "picture" if self._shows_by_name(last) else ""
 
     def _by_name(self, call: cst.Call, name: str) -> Made:
-        if _PICTURES.fullmatch(name):
+        if has(name, "pictures"):
             return "picture"
-        if name in _JOINING and self._fills(call):
+        if has(name, "joins-arrays", "appends-arrays") and self._fills(call):
             return ""
-        if name.startswith(_COMPUTING):
+        if has(name, "computes-values"):
             return "value" if callee_name(call)[:1].islower() and ".random." not in name else ""
-        if name.startswith("tf.") and self._infer.value(call).kind == "tensor":
+        if library(name) == "tensorflow" and self._infer.value(call).kind == "tensor":
             return "tensor"
         return "picture" if self._shows_by_name(callee_name(call)) else ""
 
