@@ -8,6 +8,7 @@ from typing import Literal, TypeGuard
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has, library
 from tflint_perf.analysis.execution.counters import Counters
 from tflint_perf.analysis.execution.iterations import PARTS
 from tflint_perf.analysis.execution.loops import Loops
@@ -38,9 +39,6 @@ Life = Literal["step", "round", "run", "unknown"]
 
 _GROWING = ("append", "appendleft", "extend")
 _SHRINKING = frozenset(["clear", "pop", "popleft", "popitem", "remove"])
-_MAKERS = frozenset(
-    ["list", "dict", "collections.deque", "collections.defaultdict", "collections.OrderedDict"]
-)
 # A loop of so few iterations keeps next to nothing.
 _FEW = 16
 # No more than this is kept to be shown.
@@ -134,7 +132,7 @@ class Containers:
         if isinstance(value, cst.Call):
             name = self._infer.names.qualified(value.func) or callee_name(value)
             bound = keyword_argument(value, "maxlen") or argument(value, 1)
-            return name in _MAKERS and (bound is None or not name.endswith("deque"))
+            return has(name, "makes-container") and (bound is None or not name.endswith("deque"))
         return isinstance(value, cst.List | cst.Dict | cst.ListComp | cst.DictComp)
 
     def _life_at(self, place: cst.CSTNode) -> Life:
@@ -246,7 +244,7 @@ class Containers:
         if self._loops.kind(loop) != "none":
             return False  # one value an epoch is no store
         made = all(
-            isinstance(value, cst.Call) and self._infer.names.qualified(value.func).startswith("tf.")
+            isinstance(value, cst.Call) and library(self._infer.names.qualified(value.func)) == "tensorflow"
             for value in addition.added
         )
         reads = list(self.reads(addition))
@@ -319,12 +317,6 @@ def _items(value: cst.BaseExpression, method: str) -> tuple[cst.BaseExpression, 
 
 
 _GRADIENT = ("gradient", "gradients", "apply_gradients")
-# Ops that make one tensor of several, and those that make one number of them.
-_COMBINES = re.compile(r"tf\.(stack|concat|convert_to_tensor|strings\.\w+|ragged\.\w+|data\.Dataset\.\w+)")
-_REDUCES = re.compile(
-    r"np\.(nan)?(mean|sum|average|std|var|median|max|min)|sum|max|min|len|statistics\.\w+|"
-    r"tf\.(math\.)?(add_n|reduce_\w+)"
-)
 # Functions that by their names train nothing.
 _EVALUATES = re.compile(r"eval|test|valid|(^|_)val(_|$)|infer|predict|accuracy|score|metric|measure", re.I)
 _IN_ARGUMENTS = (cst.Arg, cst.Element, cst.DictElement, cst.List, cst.Tuple, cst.Dict)
@@ -415,7 +407,7 @@ class Kept:
         if not isinstance(parent, cst.Call) or parent.func is node:
             return False
         name = builtin_or_qualified(self._infer, parent.func)
-        return bool(_COMBINES.fullmatch(name) or (reduced and _REDUCES.fullmatch(name)))
+        return has(name, "combines") or (reduced and has(name, "one-number"))
 
     def use_as_tensor(self, addition: Addition) -> cst.CSTNode | None:
         """Where something asks of what is held what only a tensor can do."""
@@ -442,7 +434,7 @@ class Kept:
                     if isinstance(below, cst.Attribute) and getattr(below.value, "value", "") in names:
                         return below
             case cst.Call() if node is not parent.func:
-                if self._infer.names.qualified(parent.func).startswith(("tf.", "keras.")):
+                if library(self._infer.names.qualified(parent.func)) in ("tensorflow", "keras"):
                     return parent
                 if self._infer.value(parent.func).kind in ("model", "layer", "compiled", "loss", "metric"):
                     return parent

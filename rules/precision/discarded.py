@@ -13,17 +13,8 @@ from tflint_perf.analysis.python.syntax import callee_name, calls_below, keyword
 if TYPE_CHECKING:
     from tflint_perf.analysis.model import Model
 
-_CLOCKS = (
-    "time.time",
-    "time.perf_counter",
-    "time.monotonic",
-    "time.process_time",
-    "timeit.default_timer",
-    "tf.timestamp",
-)
 # Functions of Python's own that do nothing but compute, and qualified names that begin like an op's.
 _HARMLESS = frozenset({"len", "int", "float", "zip", "list", "range"})
-_MAKING = ("tf.constant", "tf.zeros", "tf.ones", "tf.shape", "np.")
 # Parts of the names of what waits for an error, or measures.
 _WATCHING = ("raises", "profil", "time")
 
@@ -80,7 +71,7 @@ class Discarded:
     def _is_harmless(self, call: cst.Call) -> bool:
         name = self._model.qualified(call.func)
         if name:
-            return has(name, "pure") or name.startswith(_MAKING)
+            return has(name, "pure") or has(name, "harmless-to-make")
         return isinstance(call.func, cst.Name) and call.func.value in _HARMLESS
 
     def _is_on_purpose(self, statement: cst.Expr, call: cst.Call) -> bool:
@@ -91,7 +82,9 @@ class Discarded:
             return True
         function = model.function_at(call)
         calls = function.calls if function is not None else model.walk.module_calls
-        return any(model.qualified(other.func) in _CLOCKS for other in calls) or self._is_tried(statement)
+        return any(
+            has(model.qualified(other.func), "clock", "device-clock") for other in calls
+        ) or self._is_tried(statement)
 
     def _is_tried(self, statement: cst.CSTNode) -> bool:
         """Whether an error is waited for: in a `try`, or in a `with` such as `pytest.raises(…)`."""

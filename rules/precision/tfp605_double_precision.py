@@ -78,7 +78,7 @@ class DoublePrecision(Rule):
     claim = Claim("step time", least=1.3, steps=150)
 
     def check(self, model: Model) -> Iterator[Report]:
-        for call in model.calls_to(*_POLICIES):
+        for call in model.calls_that("sets-precision"):
             given = argument(call, 0) or (call.args[0].value if call.args else None)
             if string(given) == "float64" and not _has_comment(model, call):
                 yield Report(

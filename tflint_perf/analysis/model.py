@@ -286,6 +286,10 @@ class Model(Parts):
             found += [call for calls in lists for call in calls if self.names.qualified(call.func) == name]
         return found
 
+    def calls_that(self, *words: str) -> list[cst.Call]:
+        """Calls to functions of libraries of which the rows of `apis` say one of the words: `calls_that("compiles")`."""
+        return self.calls_to(*sorted(named(*words)))
+
     @cached_property
     def _aliases(self) -> dict[str, set[str]]:
         """Qualified names by the module-wide short names that stand for them."""

@@ -322,7 +322,7 @@ class Handed:
         """Find the objects that a dataset calls: `dataset.map(Parser(size))`."""
         if not self._calls.methods_named("__call__"):
             return
-        for name in methods("Dataset", "traces"):
+        for name in sorted(methods("Dataset", "traces")):
             for call in self._walk.calls.get(name, ()):
                 given = argument(call, 0, "map_func")
                 while isinstance(given, cst.Call) and has(self._names.qualified(given.func), "binds"):

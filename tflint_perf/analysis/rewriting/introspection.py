@@ -87,7 +87,7 @@ def _onlookers(infer: Inference) -> Iterator[cst.CSTNode]:
 
 def _graphs(infer: Inference) -> Iterator[cst.CSTNode]:
     """Whatever only programs that build graphs have."""
-    for name in last_names("numbers-ops"):
+    for name in sorted(last_names("numbers-ops")):
         yield from infer.walk.attributes.get(name, ())
         yield from infer.walk.names.get(name, ())
 
@@ -140,7 +140,7 @@ def _settings_in_passing(infer: Inference) -> Iterator[cst.CSTNode]:
         for call in calls:
             if has(infer.names.qualified(call.func), "sets") and _is_in_passing(infer, call):
                 yield call
-    for name in last_names("sets"):
+    for name in sorted(last_names("sets")):
         for node in (*infer.walk.attributes.get(name, ()), *infer.walk.names.get(name, ())):
             parent = infer.walk.parents.get(node)
             called = isinstance(parent, cst.Call) and parent.func is node
@@ -153,7 +153,7 @@ def _settings_in_passing(infer: Inference) -> Iterator[cst.CSTNode]:
 
 def _races(infer: Inference) -> Iterator[cst.CSTNode]:
     """Variables, and what holds some, that a function of a pipeline reads while the steps change them."""
-    for name in methods("Dataset", "calls"):
+    for name in sorted(methods("Dataset", "calls")):
         for call in infer.walk.calls.get(name, ()):
             given = call.args[0].value if call.args else None
             function = mapped_function(infer, given) if given is not None else None

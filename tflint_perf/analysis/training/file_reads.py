@@ -48,7 +48,9 @@ class FileReads:
 
     def all(self) -> Iterator[cst.Call]:
         """Every call that reads a file, by the names of what reads."""
-        for name in last_names("opens-files", "reads-images", "reads-arrays", "reads-tables", "reads-file"):
+        for name in sorted(
+            last_names("opens-files", "reads-images", "reads-arrays", "reads-tables", "reads-file")
+        ):
             for call in self._walk.calls.get(name, ()):
                 if call.args and not call.args[0].star and self._reads(call):
                     yield call

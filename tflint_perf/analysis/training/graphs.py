@@ -117,7 +117,7 @@ class Graphs:
         names = self._infer.names
         called = {
             names.qualified(call.func)
-            for name in last_names("eager-mode", "graph-mode")
+            for name in sorted(last_names("eager-mode", "graph-mode"))
             for call in self._walk.calls.get(name, ())
         }
         if called & named("graph-mode"):

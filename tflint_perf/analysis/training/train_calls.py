@@ -240,7 +240,7 @@ class TrainCalls:
         """Whether the file is written for the graphs and sessions of TensorFlow 1."""
         return any(
             self._infer.names.qualified(call.func) == name and not self._only_sets_options(call)
-            for name in named("session-code")
+            for name in sorted(named("session-code"))
             for call in self._walk.calls.get(name.rsplit(".", 1)[1], ())
         )
 

@@ -172,7 +172,7 @@ class ByUse:
     def _parameters_with_stages(self) -> Iterator[cst.CSTNode]:
         """The parameters on which stages are put, in one expression or by assignments, that only a dataset has."""
         stages_of: dict[cst.CSTNode, set[str]] = {}
-        for name in methods("Dataset", "stage"):
+        for name in sorted(methods("Dataset", "stage")):
             for call in self._walk.calls.get(name, ()):
                 stages = {name, *(arg.keyword.value for arg in call.args if arg.keyword is not None)}
                 node = call.func.value if isinstance(call.func, cst.Attribute) else None
