@@ -201,7 +201,7 @@ class Materializations:
                     return stage
                 if stage is pipeline[0]:
                     if not (
-                        stage.name in methods("tf.data.Dataset", "counted") or has(stage.name, "counted")
+                        stage.name in methods("source", "counted") or has(stage.name, "counted")
                     ) and not (stage.name == "zip" and stage.inputs):
                         return stage
                 elif stage.name not in _COUNTED and not stage.inputs and not _repeats_some_times(stage):

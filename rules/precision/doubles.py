@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has, methods
+from tflint_perf.analysis.apis.rows import has, last_names, methods
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding
 from tflint_perf.analysis.python.syntax import argument, callee_name, has_stars, keyword_argument
@@ -152,11 +152,9 @@ class Doubles:
             return False
         if has(name, "makes-doubles") and not has_stars(call):
             return len(call.args) == 1 or has(name, "any-arguments")
-        if has(name, "draws-doubles") or (
-            last in methods("np.random", "draws-doubles") and self._is_generator(call)
-        ):
+        if has(name, "draws-doubles") or (last in last_names("draws-doubles") and self._is_generator(call)):
             return bool(call.args)
-        if last not in methods("np", "keeps-type"):
+        if last not in last_names("keeps-type"):
             return False
         if has(name, "keeps-type"):
             given = call.args[0].value if call.args else None
@@ -190,8 +188,8 @@ class Doubles:
                 return part is not None and self._is_whole(part, depth + 1)
             case cst.Subscript():
                 return self._is_whole(node.value, depth + 1)
-            case cst.Call(func=cst.Attribute(value=base, attr=cst.Name(value=last))) if last in methods(
-                "np", "keeps-type"
+            case cst.Call(func=cst.Attribute(value=base, attr=cst.Name(value=last))) if last in last_names(
+                "keeps-type"
             ):
                 named = has(self._model.qualified(node.func), "keeps-type")
                 given = (node.args[0].value if node.args else None) if named else base

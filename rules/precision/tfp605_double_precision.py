@@ -16,13 +16,6 @@ from tflint_perf.rule import Claim, Repair, Report, Rule
 
 from .doubles import DoubleFeed, Doubles
 
-_POLICIES = (
-    "keras.backend.set_floatx",
-    "keras.config.set_floatx",
-    "keras.config.set_dtype_policy",
-    "keras.mixed_precision.set_global_policy",
-    "keras.mixed_precision.set_dtype_policy",
-)
 # It has to have something to suppress.
 _SUPPRESSION = re.compile(r"#\s*(noqa\b|tflint-perf\s*:)", re.IGNORECASE)
 

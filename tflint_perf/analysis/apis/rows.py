@@ -33,6 +33,7 @@ _CLASSES = {
     "metric": "Metric",
     "model": "Model",
     "optimizer": "Optimizer",
+    "source": "tf.data.Dataset",
     "variable": "Variable",
 }
 
@@ -144,9 +145,9 @@ def _read() -> dict[str, str]:
         for number, line in enumerate(text.splitlines(), 1):
             name, _, facts = line.partition("#")[0].partition(" ")
             if name:
-                if name in rows or not facts:
+                if name in rows or not facts.strip():
                     raise WrongRowError(
-                        f"{file}.txt:{number}: {name} {'stands here twice' if facts else 'says nothing'}"
+                        f"{file}.txt:{number}: {name} {'stands here twice' if facts.strip() else 'says nothing'}"
                     )
                 rows[name] = facts
     return rows

@@ -65,7 +65,7 @@ class Batching:
         if source.name == "from_tensor_slices" and any(map(self._holds_batches, source.call.args)):
             return "unknown"
         if (
-            source.name in methods("tf.data.Dataset", "single")
+            source.name in methods("source", "single")
             or has(source.name, "single")
             or fact(source.name, "batched") == "no"
         ):

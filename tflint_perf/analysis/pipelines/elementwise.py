@@ -13,16 +13,6 @@ from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.values import Pipeline
 from tflint_perf.records import dataclass
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-def _in_math(names: frozenset[str]) -> frozenset[str]:
-    """Ops by their names in `tf.math` and by the short names of some of them."""
-    return frozenset(f"{space}.{name}" for space in ("tf", "tf.math") for name in names)
-
-
 _OPERATORS = (cst.Add, cst.Subtract, cst.Multiply, cst.Divide, cst.FloorDivide, cst.Modulo, cst.Power)
 # Functions that call functions, no deeper than this.
 _DEEPEST = 5

@@ -208,7 +208,7 @@ class Growth:
         name = self._name(call)
         if not name:
             return isinstance(call.func, cst.Attribute) and call.func.attr.value in _METHODS
-        if has(name, "never-large"):
+        if has(name, "size-known"):
             return True
         if library(name) == "keras":
             return has(name, "makes-floats") or name.endswith(".preprocess_input") or has(name, "keeps-size")
@@ -426,7 +426,6 @@ def keeps_numbers(call: cst.Call) -> bool:
 # Which elements of pipelines are images of 8-bit numbers, and of what size these are.
 
 
-_KERAS_DATA = re.compile(r"^keras\.datasets\.(\w+)\.load_data$")
 # Pixels of the images in data sets: an average where they differ.
 _PIXELS = {
     **dict.fromkeys(
@@ -542,8 +541,8 @@ class EightBits:
         if depth > _DEEPEST:
             return None
         match node:
-            case cst.Call() if loaded := _KERAS_DATA.match(self._infer.names.qualified(node.func)):
-                return _PIXELS.get(loaded[1]) if len(path) == 2 and path[1] == 0 else None
+            case cst.Call() if has(name := self._infer.names.qualified(node.func), "gives-data"):
+                return _PIXELS.get(name.split(".")[-2]) if len(path) == 2 and path[1] == 0 else None
             case cst.Tuple() if path and path[0] < len(node.elements):
                 return self._of_part(node.elements[path[0]].value, path[1:], depth + 1)
             case cst.Name() if path:
@@ -564,7 +563,7 @@ class EightBits:
             return math.inf if self._infer.value(call).dtype == "uint8" and last == "astype" else None
         name = self._infer.names.qualified(call.func)
         if name:
-            given = call.args[0].value if name in (f"np.{last}", f"tf.{last}") and call.args else None
+            given = call.args[0].value if has(name, "keeps-eight-bits") and call.args else None
             if isinstance(given, cst.Tuple | cst.List):
                 sizes = [self.of_array(element.value, depth + 1) for element in given.elements]
                 return max((s for s in sizes if s is not None), default=None) if None not in sizes else None

@@ -73,7 +73,7 @@ class Statefulness:
 
     def _is_deterministic_stage(self, stage: Stage) -> bool:
         if (
-            not (stage.name in methods("Dataset tf.data.Dataset", "steady") or has(stage.name, "steady"))
+            not (stage.name in methods("dataset source", "steady") or has(stage.name, "steady"))
             or keyword_argument(stage.call, "deterministic") is not None
         ):
             return False

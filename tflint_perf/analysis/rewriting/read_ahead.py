@@ -51,7 +51,7 @@ class ReadAhead:
         if stage.name in methods("Dataset", "repeatable", "orders"):
             keeps_file = stage.name == "cache" and stage.call.args
             return Doubt("the files of the cache", stage.call) if keeps_file else None
-        if stage.name in methods("tf.data.Dataset", "repeatable"):
+        if stage.name in methods("source", "repeatable"):
             return None
         return Doubt(_what(stage), stage.call if isinstance(stage.call, cst.Call) else None)
 

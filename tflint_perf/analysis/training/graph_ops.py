@@ -19,7 +19,7 @@ def adds_to_graph(infer: Inference, call: cst.Call) -> bool:
     method, base = call.func.attr.value, infer.value(call.func.value)
     match base.kind:
         case "optimizer":
-            return method in methods("Optimizer", "adds-ops") and base.klass is None
+            return method in methods("Optimizer", "adds-op") and base.klass is None
         case "variable":
             return method in methods("Variable", "assigns")
         case "unknown":

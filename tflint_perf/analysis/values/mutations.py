@@ -78,7 +78,7 @@ class Touched:
     def _is_harmless(self, call: cst.Call) -> bool:
         name, last = builtin_or_qualified(self._infer, call.func), callee_name(call)
         if name:
-            return has(name, "changes-nothing") and not has(name, "changes-array")
+            return has(name, "changes-nothing") and not has(name, "writes-to-arrays")
         if not isinstance(call.func, cst.Attribute):
             return self._infer.value(call.func).kind in _OWN_KINDS
         kind = self._infer.value(call.func.value).kind
