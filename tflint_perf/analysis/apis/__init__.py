@@ -12,6 +12,8 @@ them is asked somewhere: look for it in quotes. They are, with a value where a `
 What a name is
 
 - `is=`: where the same thing stands now, which TensorFlow had elsewhere once, or has in its sources.
+- `until=`: the last major version of its library that has it as one may write it today; `benchmarks.api_facts` holds
+  the names without one against the installed versions.
 - `library=`: the library that all names below are of.
 - `by-star`: a star import of one of several Keras modules brings it.
 - `never-assigned`: nobody who trains a model assigns to what the library gives by name; where a file does, it says so.

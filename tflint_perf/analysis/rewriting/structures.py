@@ -22,14 +22,6 @@ from tflint_perf.analysis.values.values import Value, element
 # a tape gives for sources of unknown structure: one tensor, or several. "element": a whole element of a dataset.
 Structure = Literal["tensor", "several", "gradient", "element", "number", "open"]
 
-_SEVERAL_OPS = frozenset(
-    {"approx_top_k", "approx_max_k", "approx_min_k", "hessians", "identity_n", "ragged_fill_empty_rows", "decode_wav",
-     "sample_distorted_bounding_box", "stateless_sample_distorted_bounding_box", "lu", "slogdet", "eig", "collapse_repeated",
-     "ctc_beam_search_decoder", "ctc_greedy_decoder", "ctc_unique_labels", "fractional_avg_pool", "fractional_max_pool",
-     "max_pool_with_argmax", "normalize_moments", "sufficient_statistics", "weighted_moments", "quantize", "quantized_concat",
-     "unicode_decode_with_offsets", "unicode_split_with_offsets", "non_max_suppression_with_scores",
-     "non_max_suppression_padded", "combined_non_max_suppression"}
-)  # fmt: skip
 _CONTAINERS = frozenset({"list", "tuple", "set", "dict", "frozenset", "sorted", "zip", "enumerate", "range", "map", "filter",
                          "reversed", "iter"})  # fmt: skip
 _HOLDING = frozenset({"list", "tuple", "dict", "generator", "string", "dataset", "iterator"})
@@ -221,7 +213,7 @@ class Structures:
             return self._at(sources, path) if isinstance(sources, cst.List | cst.Tuple) else "gradient"
         name = builtin_or_qualified(self._infer, call.func)
         last = name.rpartition(".")[2]
-        if fact(name, "gives") == "tensors" or last in _SEVERAL_OPS:
+        if fact(name, "gives") == "tensors":
             if last == "clip_by_global_norm":
                 return self.of(call.args[0].value) if path[0] == 0 and call.args else "tensor"
             return "tensor" if last != "meshgrid" or path else "several"
@@ -306,7 +298,7 @@ class Structures:
             kind = fact(name, "gives")
             if has(name, "gives-any"):
                 return "open"
-            if kind == "tensors" or (kind == "tensor" and name.rpartition(".")[2] in _SEVERAL_OPS):
+            if kind == "tensors":
                 return "several"
             return _KINDS.get(kind, "open")
         targets = self._calls.targets(call)
