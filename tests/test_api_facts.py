@@ -12,7 +12,9 @@ import pytest
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(find_spec("tensorflow") is None, reason="it runs TensorFlow, which `make test` installs"),
+    pytest.mark.skipif(
+        find_spec("tensorflow") is None, reason="it runs TensorFlow, which `make test` installs"
+    ),
 ]
 ROOT = Path(__file__).parent.parent
 
