@@ -7,7 +7,7 @@ from typing import Literal
 import libcst as cst
 
 from tflint_perf.analysis.apis import effects
-from tflint_perf.analysis.apis.rows import has, methods
+from tflint_perf.analysis.apis.rows import has, library, methods
 from tflint_perf.analysis.python.scopes import Binding, Scope
 from tflint_perf.analysis.python.syntax import has_stars, keyword_argument, part_at
 from tflint_perf.analysis.values.infer import Inference
@@ -188,7 +188,7 @@ class Natures:
     def is_of_numbers(self, view: cst.Call) -> bool:
         """Whether `x.view(…)` gives an array of numbers, and not an object of a class that may do anything when it is read."""
         return all(
-            isinstance(arg.value, cst.SimpleString) or self._names.qualified(arg.value).startswith("np.")
+            isinstance(arg.value, cst.SimpleString) or library(self._names.qualified(arg.value)) == "numpy"
             for arg in view.args
         )
 
