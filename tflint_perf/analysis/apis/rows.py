@@ -90,9 +90,11 @@ def by_last_name(word: str) -> dict[str, str]:
 @lru_cache(maxsize=16384)
 def _facts(name: str) -> Mapping[str, str]:
     found: dict[str, str] = {}
-    for pattern in _patterns().get(name.partition(".")[0], ()):
-        if _matches(name, pattern):
-            _add(found, _own(pattern))
+    patterns = _patterns()
+    for end in range(len(name) + 1):
+        for pattern in patterns.get(name[:end], ()):
+            if _matches(name, pattern):
+                _add(found, _own(pattern))
     if name in _read():
         _add(found, _own(name))
     return found
@@ -159,9 +161,8 @@ def _is_of_many(name: str) -> bool:
 
 @cache
 def _patterns() -> dict[str, list[str]]:
-    """The names of the rows about more than one name, from the shortest beginning to the longest, by their first part."""
+    """The names of the rows about more than one name by the text that they begin with, those of the widest reach first."""
     found: dict[str, list[str]] = {}
-    names = filter(_is_of_many, _read())
-    for name in sorted(names, key=lambda name: (len(re.split(r"[*<]", name)[0]), "*" not in name)):
-        found.setdefault(name.partition(".")[0], []).append(name)
+    for name in sorted(filter(_is_of_many, _read()), key=lambda name: "*" not in name):
+        found.setdefault(re.split(r"[*<]", name)[0], []).append(name)
     return found
