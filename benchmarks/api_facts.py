@@ -153,7 +153,7 @@ def samples(name: str) -> list[tuple[Any, ...]]:
         wanted = getattr(function, "nin", 1)
     if inspect.isclass(function) and library(name) in ("tensorflow", "keras"):
         raise UnansweredError("it is a class, and its objects differ")
-    match library(name):
+    match "numpy" if name.startswith("ndarray.") else library(name):
         case "tensorflow" | "keras":
             given = inputs()
         case "numpy":
@@ -288,6 +288,8 @@ def gives(name: str, said: str) -> bool:
         return isinstance(first(name), (tuple, list))
     if said == "array" and name.startswith("np.random."):
         return isinstance(resolve(name)(*samples(name)[0]), (np.ndarray, np.generic, float, int))
+    if name == "np.where":
+        raise UnansweredError("with one argument it gives places")
     if said == "array":
         return isinstance(first(name), (np.ndarray, np.generic))
     if said == "number":
