@@ -4,6 +4,7 @@
     python benchmarks/places.py score CHECKOUTS             # this linter, or another one's --findings
     python benchmarks/places.py snapshot CHECKOUTS --write before.txt
     python benchmarks/places.py snapshot CHECKOUTS --against before.txt
+    python benchmarks/places.py ablation CHECKOUTS          # what each word earns by which users' names are evidence
 
 Each row in `places/` names a public repository, a commit, and a place in one of its files with a verdict that was
 written down by reading the program, before the linter saw it. CHECKOUTS is a folder outside the project with a folder
@@ -28,6 +29,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from tflint_perf.analysis.conventions import Notion, notions
 from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.config.files import find_files
 from tflint_perf.config.settings import Settings
@@ -339,6 +341,83 @@ def difference(before: Sequence[str], after: Sequence[str]) -> list[str]:
     return [f"{sign} {line}" for line, sign in sorted(signed)]
 
 
+# The ablation.
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A file with places, what is found in it, and for each notion the names that went by one of its words meanwhile."""
+
+    checkout: Path
+    places: Sequence[Place]
+    found: set[Found]
+    asked: Mapping[str, Sequence[str]]
+
+
+@dataclass(slots=True)
+class Earning:
+    """What a word of a notion earns.
+
+    With it so many more places are `found`, and so many more `false` alarms given. It alone decides about some name in so
+    many `files`, of which it changes so many findings, listed or not.
+    """
+
+    notion: str
+    word: str
+    files: int = 0
+    changed: int = 0
+    found: int = 0
+    false: int = 0
+
+    @property
+    def net(self) -> int:
+        return self.found - self.false
+
+
+def lint_listed(folder: Path, places: Mapping[str, Sequence[Place]]) -> Iterator[Listed]:
+    """Each file that has places, linted alone."""
+    for name, rows in places.items():
+        for file in sorted({place.file for place in rows}):
+            for notion in notions():
+                notion.forget()
+            found = found_in(folder / name, {file})
+            asked = {
+                notion.name: [name for name, word in notion.asked.items() if word] for notion in notions()
+            }
+            yield Listed(folder / name, [place for place in rows if place.file == file], found, asked)
+
+
+def earning(notion: Notion, word: str, files: Sequence[Listed]) -> Earning:
+    """What a word earns: only files are linted again for which some name was asked about that goes by this word alone."""
+    earned = Earning(notion.name, word)
+    with notion.without(word):
+        for file in files:
+            if all(map(notion.in_name, file.asked[notion.name])):
+                continue
+            without = found_in(file.checkout, {file.places[0].file})
+            earned.files += 1
+            earned.changed += len(file.found ^ without)
+            for sign, found in ((1, file.found), (-1, without)):
+                reported = Counter(place.verdict for place, told in score(file.places, found) if told)
+                earned.found += sign * reported["report"]
+                earned.false += sign * reported["silent"]
+    return earned
+
+
+def earnings_table(earnings: Sequence[Earning]) -> Iterator[str]:
+    """A line for each word that changes findings, those that earn most first; then what changes none, by notion."""
+    yield f"{'notion':28}{'word':24}{'files':>6}{'changed':>9}{'found':>7}{'false':>7}{'net':>5}"
+    for one in sorted(earnings, key=lambda each: (-each.net, -each.changed, each.notion, each.word)):
+        if one.changed:
+            yield f"{one.notion:28}{one.word:24}{one.files:6}{one.changed:9}{one.found:7}{one.false:7}{one.net:5}"
+    yield ""
+    yield "These change nothing; in brackets, in how many files they alone decide about a name."
+    for notion in dict.fromkeys(one.notion for one in earnings):
+        idle = [f"{one.word} ({one.files})" for one in earnings if one.notion == notion and not one.changed]
+        if idle:
+            yield f"{notion}: {', '.join(idle)}"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """The exit code: 2 where something can't be had, 1 where a score is too low or a snapshot differs."""
     options = _parser().parse_args(arguments)
@@ -346,6 +425,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "fetch": _fetch,
         "score": _score,
         "snapshot": _snapshot,
+        "ablation": _ablation,
     }
     try:
         return commands[options.command](options)
@@ -367,7 +447,10 @@ def _parser() -> argparse.ArgumentParser:
     snapping = commands.add_parser(
         "snapshot", help="keep each finding of this linter, or compare with a file"
     )
-    for command in (fetching, scoring, snapping):
+    ablating = commands.add_parser(
+        "ablation", help="print what each word earns by which users' names are taken for evidence"
+    )
+    for command in (fetching, scoring, snapping, ablating):
         command.add_argument("checkouts", type=Path, metavar="CHECKOUTS")
         command.add_argument(
             "--kind", action="append", default=[], choices=KINDS, help="of this kind alone; may be repeated"
@@ -384,6 +467,14 @@ def _parser() -> argparse.ArgumentParser:
         type=_pair,
         metavar="THEIRS=OURS",
         help="count findings of this code of theirs for ours; may be repeated",
+    )
+    ablating.add_argument(
+        "--notion",
+        action="append",
+        default=[],
+        choices=[notion.name for notion in notions()],
+        metavar="NAME",
+        help="the words of this notion alone; may be repeated",
     )
     either = snapping.add_mutually_exclusive_group(required=True)
     either.add_argument("--write", type=Path, metavar="FILE", help="put the findings there, sorted")
@@ -443,6 +534,16 @@ def _snapshot(options: argparse.Namespace) -> int:
     differs = difference(before, after)
     print(*differs, sep="\n", end="\n" if differs else "")
     return 1 if differs else 0
+
+
+def _ablation(options: argparse.Namespace) -> int:
+    files = list(lint_listed(options.checkouts, present(options.checkouts, read_places(options.kind))))
+    chosen = [notion for notion in notions() if not options.notion or notion.name in options.notion]
+    print(
+        *earnings_table([earning(notion, word, files) for notion in chosen for word in notion.words]),
+        sep="\n",
+    )
+    return 0
 
 
 if __name__ == "__main__":

@@ -116,7 +116,7 @@ def test_a_library_is_told_of_its_names_and_not_of_others() -> None:
 
 # What still stands in code, and how often: move it to the rows, and take it from here.
 LEFT = {
-    "analysis/execution/iterations.py": 6,
+    "analysis/execution/iterations.py": 2,
     "analysis/execution/sizes.py": 12,
     "analysis/execution/tapes.py": 1,
     # How names are spelled, and what modules are imported.
@@ -124,8 +124,10 @@ LEFT = {
     "analysis/training/graphs.py": 2,
     "analysis/values/versions.py": 5,
     # What values go by.
+    "analysis/values/integers.py": 4,
     "analysis/values/methods.py": 2,
     "analysis/values/named_calls.py": 4,
+    "analysis/values/new_containers.py": 1,
     "rules/eager/rows.py": 1,
     "rules/precision/precision.py": 1,
     "rules/precision/tfp601_debug_left_on.py": 3,

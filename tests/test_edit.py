@@ -294,7 +294,8 @@ IMPORTED = {
 
 @pytest.mark.parametrize(("before", "expected"), IMPORTED.values(), ids=IMPORTED)
 def test_an_import_is_added_to_the_first_run_of_imports(before: str, expected: str) -> None:
-    assert after(before, lambda edit: edit.add_import("NEW")) == expected
+    added = after(f"{before}run()\n", lambda edit: edit.add_import("NEW", edit.model.module.body[-1]))
+    assert added == f"{expected}run()\n"
 
 
 @pytest.mark.parametrize(
@@ -308,15 +309,28 @@ def test_an_import_is_added_to_the_first_run_of_imports(before: str, expected: s
     ],
 )
 def test_a_name_is_spelled_as_the_file_imports_it(imports: str, spelled: str) -> None:
-    edit = editor_of(Source.from_bytes(f"{imports}\n".encode(), "example.py"))
-    assert edit.spell("data.Dataset") == (spelled, [])
+    edit = editor_of(Source.from_bytes(f"{imports}\nrun()\n".encode(), "example.py"))
+    assert edit.spell("data.Dataset", edit.model.module.body[-1]) == (spelled, [])
 
 
 def test_a_name_that_the_file_can_not_spell_needs_an_import() -> None:
-    source = Source.from_bytes(b"from tensorflow import keras\n", "example.py")
-    spelled, edits = editor_of(source).spell("data.Dataset")
+    source = Source.from_bytes(b"from tensorflow import keras\nrun()\n", "example.py")
+    edit = editor_of(source)
+    spelled, edits = edit.spell("data.Dataset", edit.model.module.body[-1])
     assert spelled == "tf.data.Dataset"
-    assert source.apply(edits).text == "from tensorflow import keras\nimport tensorflow as tf\n"
+    assert source.apply(edits).text == "from tensorflow import keras\nimport tensorflow as tf\nrun()\n"
+
+
+def test_a_name_that_is_imported_later_needs_an_import() -> None:
+    source = Source.from_bytes(
+        b"import os\nrun()\nimport tensorflow as tf\ndef step():\n    pass\n", "example.py"
+    )
+    edit = editor_of(source)
+    _, call, _, function = edit.model.module.body
+    spelled, edits = edit.spell("function", call)
+    assert spelled == "tf.function"
+    assert source.apply(edits).text.startswith("import os\nimport tensorflow as tf\nrun()\n")
+    assert edit.spell("function", function) == ("tf.function", [])
 
 
 @pytest.mark.parametrize(

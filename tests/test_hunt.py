@@ -65,6 +65,22 @@ def own() -> list[mutated.Program]:
     return [program for program in own_programs() if program.name.endswith("slow.py")]
 
 
+# What fixes broke once, or asked to report.
+BROKEN = {
+    "a backslash behind a statement that goes": "import tensorflow as tf\nfor x, y in (  # why\ndataset  # why\n):\n    model.train_on_batch(x, y)\n    tf.keras.backend.clear_session()\\\n\n\n",
+    "a name in parentheses over several lines": 'if a: pass\nelif b:\n    import tensorflow as tf\ndef main\\\n(args)\\\n:\n    match a:\n      case _:\n                (\n            tf.keras.mixed_precision\n            ).experimental\\\n            ("mixed_float16")  # <-\n',
+    "a statement that would move ahead of a block on its line": "while a:\n    import tensorflow as tf\ntry:  strategy = tf.distribute.MirroredStrategy(); tf.config.experimental.set_memory_growth(gpu, True)  # <-\nexcept Exception as error:  # caught\n    raise\n",
+    "an import in the block above which a function goes": "try:\n    import tensorflow as tf\n    target = tf.keras.models.clone_model(model)\n    def train_step(x):\n        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))\n    for x in dataset:\n        train_step(x)\n        target.set_weights([0.1 * w + 0.9 * t for w, t in zip(model.get_weights(), target.get_weights())])\nfinally: pass\n",
+    "a name that a pattern binds": "import tensorflow as tf\nfor e in range(num_epoch,):\n    with tf.GradientTape() as tape:\n        loss = tf.reduce_sum(tf.square(y_pred - y))\n    match 'é':\n        case [a, *rest] if rest:\n            pass\n    grads = tape.gradient(loss, variables)\n    optimizer.apply_gradients(grads_and_vars=zip(grads, variables))\nprint(a, b)\n",
+    "an import below": "for train, test in folds:\n        for x in Dataset.from_tensor_slices(images[train]).batch(32).take(epoch):\n            step(x)\nimport tensorflow as tf\nDataset = tf.data.Dataset\ndef step(x):\n    return model(x)\n",
+}
+
+
+@pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN.keys())
+def test_no_fix_breaks_what_one_broke_once(text: str) -> None:
+    assert examine.examine(text.encode()).failures == []
+
+
 def test_no_fix_breaks_a_mutated_file_or_loses_a_comment(own: list[mutated.Program]) -> None:
     fixes = 0
     for number, mutant in enumerate(mutated.mutants(own, 60, seed=0)):

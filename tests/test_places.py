@@ -30,6 +30,17 @@ ROW = 1 + next(index for index, line in enumerate(SLOW.splitlines()) if "gc.coll
 CALLED = "import gc\nimport tensorflow as tf\ndef tidy():\n    gc.collect()\n"
 CALLER = SLOW.replace("import gc\n", "import gc\nfrom layers import tidy\n").replace("gc.collect()", "tidy()")
 
+# Findings that rest on what the session is called.
+BY_NAME = """\
+import gc
+import tensorflow as tf
+
+def run(sess, train_op, images):
+    for image in images:
+        sess.run(train_op, {"x": image})
+        gc.collect()
+"""
+
 each_list = pytest.mark.parametrize("path", LISTS, ids=lambda path: path.stem)
 
 
@@ -287,6 +298,49 @@ def test_a_snapshot_leaves_out_what_is_not_there(
     assert places.main(["snapshot", str(checkouts), f"--against={kept}"]) == 0
     assert places.main(["snapshot", str(checkouts / "one"), f"--against={kept}"]) == 2
     assert capsys.readouterr().err.endswith("has none of the checkouts: get them with `fetch`\n")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "earned"),
+    [
+        (("report", "report"), ["1", "2", "2", "0", "2"]),
+        (("report", "silent"), ["1", "2", "1", "1", "0"]),
+        (("silent", "silent"), ["1", "2", "0", "2", "-2"]),
+    ],
+)
+def test_a_word_earns_the_places_that_it_finds_less_its_false_alarms(
+    places: ModuleType,
+    checkouts: Path,
+    capsys: pytest.CaptureFixture[str],
+    verdicts: tuple[str, str],
+    earned: list[str],
+) -> None:
+    (checkouts / "one" / "train.py").write_text(BY_NAME)
+    write_list(checkouts.parent, ("one", 6, "TFP305", verdicts[0]), ("one", 7, "TFP406", verdicts[1]))
+    assert places.main(["ablation", str(checkouts), "--notion=a session"]) == 0
+    heading, *rows = capsys.readouterr().out.splitlines()
+    assert heading.split() == ["notion", "word", "files", "changed", "found", "false", "net"]
+    assert rows[0].split() == ["a", "session", "sess$", *earned]
+    assert rows[1:] == [
+        "",
+        "These change nothing; in brackets, in how many files they alone decide about a name.",
+        "a session: session$ (0)",
+    ]
+
+
+def test_only_files_are_linted_again_in_which_the_word_alone_decides_about_a_name(
+    places: ModuleType, checkouts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (checkouts / "one" / "train.py").write_text(BY_NAME)
+    write_list(checkouts.parent, ("one", 7, "TFP406", "report"), ("two", ROW, "TFP406", "report"))
+    listed = list(places.lint_listed(checkouts, places.read_places()))
+    linted = []
+    monkeypatch.setattr(places, "found_in", lambda checkout, files: linted.append(checkout.name) or set())
+    (session,) = (notion for notion in places.notions() if notion.name == "a session")
+    assert places.earning(session, "sess$", listed).files == 1
+    assert linted == ["one"]
+    assert places.earning(session, "session$", listed).files == 0
+    assert linted == ["one"]
 
 
 def git(folder: Path, *arguments: str) -> str:

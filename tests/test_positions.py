@@ -77,3 +77,11 @@ def test_a_form_feed_in_front_of_a_statement_moves_nothing(feed: str) -> None:
 def test_other_line_ends_count_as_they_stand(newline: str) -> None:
     code = newline.join(["a = 1", "if b:", "    c = '''x", "y'''", ""])
     assert extents(code)[-1][1] == f"c = '''x{newline}y'''"
+
+
+@pytest.mark.parametrize(
+    "handler", ["except ValueError :", "except ValueError \\\n    :", "except (A,\n  B) :", "except A as a :"]
+)
+def test_a_space_in_front_of_the_colon_of_a_handler_moves_nothing(handler: str) -> None:
+    code = f"try:\n    a = 1\n{handler}\n    b = 2\nc = 3\n"
+    assert [whole for _, whole in extents(code)][1:] == ["a = 1", "b = 2", "c = 3"]

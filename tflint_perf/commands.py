@@ -173,6 +173,10 @@ def check(**options: Any) -> int:
         **{name: options[name] for name in Request.__dataclass_fields__ if name != "jobs"},
         jobs=options["jobs"] or cores(),
     )
+    if options["why"] is not None:
+        from tflint_perf.cli.why import why
+
+        return why(options["why"], request, _configs(options))
     if options["watch"]:
         from tflint_perf.cli.watch import watch
 

@@ -32,7 +32,7 @@ def compile_function(edit: Editor, function: Function) -> Repair | Refusal:
     obstacle = model.tracing.obstacle_in_function(function)
     if obstacle is not None:
         return Refusal(obstacle.reason, obstacle.node)
-    spelled, imports = edit.spell("function")
+    spelled, imports = edit.spell("function", function.node)
     if model.own(Shapes).vary_for(function):
         static = model.own(Shapes).asked_for([function.node])
         if static is not None:

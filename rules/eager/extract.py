@@ -92,7 +92,9 @@ def _immovable(edit: Editor, stretch: Stretch) -> Refusal | None:
             return Refusal("a string of several lines can't be moved", node)
     for statement in (stretch.first, stretch.last):
         line = edit.model.parent(statement)
-        if isinstance(line, cst.SimpleStatementLine) and not set(line.body) <= set(stretch.statements):
+        if isinstance(line, cst.SimpleStatementSuite) or (
+            isinstance(line, cst.SimpleStatementLine) and not set(line.body) <= set(stretch.statements)
+        ):
             return Refusal("the step shares a line with other statements", statement)
     return None
 
@@ -108,13 +110,13 @@ def _shapes_vary(model: Model, stretch: Stretch, crossing: Crossing) -> bool:
 
 
 def _edits(edit: Editor, stretch: Stretch, home: _Home, crossing: Crossing, varies: bool) -> Repair:
-    decorator, imports = edit.spell("function")
+    decorator, imports = edit.spell("function", home.node)
     if varies:
         decorator += "(reduce_retracing=True)"
     given = []
     for parameter in crossing.parameters:
         if parameter in crossing.numbers:
-            constant, more = edit.spell("constant")
+            constant, more = edit.spell("constant", stretch.first)
             imports = imports or more
             given.append(f"{constant}({parameter})")
         else:

@@ -18,14 +18,14 @@ from tflint_perf.analysis.python.syntax import (
     callee_name,
     calls_below,
     descendants_here,
-    has_stars,
-    integer,
     mentions,
     names_read,
 )
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import with_targets
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.values import Value
+from tflint_perf.analysis.values.written import written_out
 from tflint_perf.records import dataclass
 
 # "list": `[int(i) for i in t]`; "ops": ops on one row after the other; "stack": rows of host data made tensors one
@@ -91,8 +91,10 @@ class Rows:
             return next(
                 (
                     iterated
-                    for iterated, target in self._iterated(node.iter, node.target)
-                    if self._is_long_tensor(iterated) and self._is_computed(node, target.value)
+                    for iterated, target in with_targets(self._infer, node.iter, node.target)
+                    if isinstance(target, cst.Name)
+                    and self._is_long_tensor(iterated)
+                    and self._is_computed(node, target.value)
                 ),
                 None,
             )
@@ -112,22 +114,6 @@ class Rows:
             and not self._reads_host(loop)
             and self._is_reduction(loop)
         )
-
-    def _iterated(
-        self, iterable: cst.BaseExpression, target: cst.BaseExpression
-    ) -> Iterator[tuple[cst.BaseExpression, cst.Name]]:
-        """What a `for` runs over, and the name that it gives each row: also behind `enumerate` and in `zip`."""
-        match target:
-            case cst.Name():
-                yield iterable, target
-            case cst.Tuple(elements=elements) if isinstance(iterable, cst.Call) and not has_stars(iterable):
-                parts = [element.value for element in elements]
-                name = builtin_or_qualified(self._infer, iterable.func)
-                if name == "enumerate" and len(parts) == 2 and iterable.args:
-                    yield from self._iterated(iterable.args[0].value, parts[1])
-                elif name == "zip" and len(parts) == len(iterable.args):
-                    for arg, part in zip(iterable.args, parts, strict=True):
-                        yield from self._iterated(arg.value, part)
 
     def _is_long_tensor(self, node: cst.BaseExpression) -> bool:
         """Whether iterating over `node` takes rows of a tensor, of which there may be many."""
@@ -159,23 +145,20 @@ class Rows:
             return found is None or any(self._binds_short(binding) for binding in found[1])
         if isinstance(node, cst.Call):
             given = argument(node, 0)
-            if has(value.name, "makes-tensor") and isinstance(given, cst.List | cst.Tuple):
-                return len(given.elements) <= 16
+            if has(value.name, "makes-tensor"):
+                items = written_out(self._infer, given)
+                return items is not None and len(items) <= 16
             first = self._first_size(node, value)
             return first is not None and first <= 16
         return False
 
-    @staticmethod
-    def _first_size(node: cst.Call, value: Value) -> int | None:
+    def _first_size(self, node: cst.Call, value: Value) -> int | None:
         """The number of rows where the shape is in sight: `tf.zeros((4, 2))`."""
         shape = argument(node, 0, "shape")
         if not has(value.name, "takes-shape"):
             return None
-        return (
-            integer(shape.elements[0].value)
-            if isinstance(shape, cst.Tuple | cst.List) and shape.elements
-            else None
-        )
+        sizes = written_out(self._infer, shape)
+        return self._infer.integers.most(sizes[0]) if sizes else None
 
     def _binds_short(self, binding: Binding) -> bool:
         if binding.kind in ("for", "comprehension"):

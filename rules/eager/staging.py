@@ -199,7 +199,7 @@ class Staging:
         parent = self._walk.parents.get(node)
         while isinstance(parent, cst.BinaryOperation):
             other = parent.right if node is parent.left else parent.left
-            if not isinstance(parent.operator, _ARITHMETIC) or self._iterations.number(other) is None:
+            if not isinstance(parent.operator, _ARITHMETIC) or self._infer.integers.most(other) is None:
                 return False
             node, parent = parent, self._walk.parents.get(parent)
         if isinstance(parent, cst.Index):

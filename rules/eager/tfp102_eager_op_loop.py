@@ -57,10 +57,10 @@ class EagerOpLoop(Rule):
 
     ## What is left alone
 
-    Compiled code and functions that someone else may compile, training loops, loops over variables or layers, loops
-    that call anything but ops and models, and loops that what is computed steers on the host. Printing the value is no excuse.
-    The fix is refused where tracing would change or break the function, and for a loop that is one of several things
-    that a function does.
+    Compiled code and functions that someone else may compile, training loops and what a tape records as part of a gradient
+    step, loops over variables or layers, loops that call anything but ops and models, and loops that what is computed steers
+    on the host. Printing the value is no excuse. The fix is refused where tracing would change or break the function, and for
+    a loop that is one of several things that a function does.
 
     ## Sources
 
@@ -121,8 +121,8 @@ def _compile(edit: Editor, loop: Loop) -> Repair | Refusal:
     if obstacle is not None:
         return Refusal(obstacle.reason, obstacle.node)
     assert isinstance(loop.node, cst.For) and isinstance(loop.node.iter, cst.Call)
-    decorator, imports = edit.spell("function")
-    ranged, _ = edit.spell("range")
+    decorator, imports = edit.spell("function", function.node)
+    ranged, _ = edit.spell("range", loop.node)
     return Repair(
         f"Compile `{function.name}` with `@{decorator}`, and loop over `{ranged}`",
         [

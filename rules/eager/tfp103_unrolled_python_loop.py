@@ -117,7 +117,7 @@ def _stage(edit: Editor, loop: Loop) -> Repair | Refusal:
     if obstacle is not None:
         return Refusal(obstacle.reason, obstacle.node)
     assert isinstance(loop.node, cst.For) and isinstance(loop.node.iter, cst.Call)
-    spelled, imports = edit.spell("range")
+    spelled, imports = edit.spell("range", loop.node)
     return Repair(
         f"Loop over `{spelled}`",
         [*imports, edit.replace(loop.node.iter.func, spelled)],

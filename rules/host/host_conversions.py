@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from tflint_perf.analysis.apis.rows import has
+from tflint_perf.analysis.conventions import names_a_number
 from tflint_perf.analysis.python.syntax import is_constant, last_name
 from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
     from tflint_perf.analysis.model import Model
-
-# Names of numbers that a step is given besides its batch.
-_SETTING = re.compile(
-    r"(?i)rate|eps|alpha|beta|gamma|lambda|sigma|step|epoch|temperature|weight|coef|scale|index|^lr$|^[nk]$|num|(?<!dis)count|(^|_)size"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +84,7 @@ class HostConversions:
             size == "unknown"
             and value.kind != "tensor"
             and (value.kind == "array" or not is_cast)
-            and not _SETTING.search(last_name(node))
+            and not names_a_number(last_name(node))
             and model.feeds.a_gradient_step(call)
             and not model.feeds.is_differentiated(call)
         )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import libcst as cst
 
 from tflint_perf.analysis.apis.rows import has
+from tflint_perf.analysis.conventions import names_a_batch, names_a_measure, names_an_input, names_no_batch
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.scopes import Binding
 from tflint_perf.analysis.python.syntax import argument, is_constant, is_name, last_name
@@ -15,17 +15,6 @@ from tflint_perf.analysis.training.sessions import Sessions
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 
-# What the variable is called that holds a batch, where nothing else says what it holds.
-_BATCH = re.compile(r"(^|_)(mini)?batch(_|$)|^(x|y|xs|ys|x_?b|y_?b)$", re.I)
-# What is called so is no batch but a number about it.
-_MEASURE = re.compile(r"size|num|len|count|ind(ex|ic)|idx|rate|norm|step", re.I)
-# What a number or a switch is called that a graph is given besides its batch, or that it writes to a log.
-_SETTING = re.compile(
-    r"prob|drop|keep|rate|^lr$|_lr$|lr_|learning|train|phase|mode|handle|flag|^is_|eps|alpha|beta|gamma|lambda|sigma|temp|step|"
-    r"epoch|iter|size|len|num|count|weight|coef|scale|reward|score|loss|acc|mean|avg|average|std|max|min|total|sum|"
-    r"summ|metric|value|name|path|file|str|seed|decay|momentum",
-    re.I,
-)
 _DEEPEST = 3
 
 
@@ -63,7 +52,7 @@ class SessionFeeds:
             known in ("unknown", "array", "list")
             and not is_constant(value)
             and names[1] != ""
-            and not any(map(_SETTING.search, names))
+            and not any(map(names_no_batch, names))
             and self._loops.batches.size(value) in ("unknown", "batch", "sample")
         )
 
@@ -152,7 +141,8 @@ class SessionFeeds:
         bindings = found[1] if found is not None else []
         if not bindings or not all(map(self._loops.batches.is_made_anew, (b.node for b in bindings))):
             return False
-        if _BATCH.search(value.value) and not _MEASURE.search(value.value):
+        named = names_a_batch(value.value) or names_an_input(value.value)
+        if named and not names_a_measure(value.value):
             return True
         return all(
             isinstance(b.value, cst.Call) and b.kind == "assign" and self._sessions.is_run(b.value)

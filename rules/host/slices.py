@@ -14,14 +14,15 @@ def loop_over_dataset(edit: Editor, found: SlicingLoop) -> list[Edit]:
     arrays = ", ".join(edit.text(part.array) for part in found.slices)
     if len(found.slices) > 1:
         arrays = f"({arrays})"
-    dataset, imports = edit.spell("data.Dataset")
-    autotune, _ = edit.spell("data.AUTOTUNE")
+    read = [*(part.array for part in found.slices), found.size, *([found.count] if found.count else [])]
+    outer = edit.model.rebuilt.outermost_loop_around(found.loop, read)
+    place = outer.node if outer is not None else found.loop
+    dataset, imports = edit.spell("data.Dataset", place)
+    autotune, _ = edit.spell("data.AUTOTUNE", place)
     take = f".take({edit.text(found.count)})" if found.count is not None else ""
     pipeline = (
         f"{dataset}.from_tensor_slices({arrays}).batch({edit.text(found.size)}){take}.prefetch({autotune})"
     )
-    read = [*(part.array for part in found.slices), found.size, *([found.count] if found.count else [])]
-    outer = edit.model.rebuilt.outermost_loop_around(found.loop, read)
     edits = [*imports, edit.replace(found.loop.target, names)]
     if outer is None:
         edits.append(edit.replace(found.loop.iter, pipeline))

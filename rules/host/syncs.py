@@ -268,7 +268,7 @@ class Syncs:
             return False
         for node in descendants(loop.node.iter):
             if isinstance(node, cst.Call) and callee_name(node) in _BOUNDED and node.args:
-                bound = self._guards.number(node.args[min(1, len(node.args) - 1)].value)
+                bound = self._infer.integers.most(node.args[min(1, len(node.args) - 1)].value)
                 return bound is not None and bound <= _FEW
         return False
 

@@ -8,9 +8,11 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.execution.each_step import EachStep
+from tflint_perf.analysis.execution.filled_lists import is_empty_list
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.steady_conditions import asks_for_enough
 from tflint_perf.analysis.execution.steps import GradientSteps
+from tflint_perf.analysis.execution.trains import trains_by
 from tflint_perf.analysis.python.reach import leads_to
 from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.python.syntax import callee_name, descendants, dotted_name, names_read
@@ -63,7 +65,7 @@ class BesideGradients:
         if isinstance(statement, _DECIDING):
             return False
         return any(
-            callee_name(part) in ("apply_gradients", "train_on_batch")
+            trains_by(self._infer, part) in ("update", "batch")
             or any(leads_to(target, self._training, self._trains) for target in self._calls.targets(part))
             for part in descendants(statement)
             if isinstance(part, cst.Call)
@@ -71,7 +73,9 @@ class BesideGradients:
 
     def _trains(self, function: Function) -> bool | list[Function]:
         """Whether a function makes gradient steps itself, or else what it calls."""
-        if self._steps.of(function) or any(callee_name(call) == "train_on_batch" for call in function.calls):
+        if self._steps.of(function) or any(
+            trains_by(self._infer, call) == "batch" for call in function.calls
+        ):
             return True
         return [target for call in function.calls for target in self._calls.targets(call)]
 
@@ -180,7 +184,7 @@ class WeightCopies:
                 yield from self._reached(binding.value, depth + 1, seen)
                 for value in self._put_into(name):
                     yield from self._reached(value, depth + 1, seen)
-                if isinstance(binding.value, cst.List) and not binding.value.elements:
+                if is_empty_list(self._infer, binding):
                     for call in self._walk.calls.get("append", ()):
                         if dotted_name(call.func) == f"{name.value}.append" and call.args:
                             yield from self._reached(call.args[0].value, depth + 1, seen)

@@ -41,7 +41,7 @@ def assign_compiled(edit: Editor, copy: WeightCopy) -> Repair | Refusal:
             changed = change(edit.model, node, loop) if loop is not None else None
             if changed is not None:
                 return changed
-    decorator, edits = edit.spell("function")
+    decorator, edits = edit.spell("function", _first_user(edit))
     statement = edit.model.statement_of(copy.call)
     wanted = "copy_weights" if found.value in found.names else "blend_weights"
     name, added = _function(edit, wanted, decorator, found)

@@ -72,7 +72,9 @@ def _names_in(statements: Sequence[cst.CSTNode]) -> set[str]:
 def _depends(edit: Editor, statement: cst.CSTNode, stays: Sequence[cst.CSTNode]) -> Refusal | None:
     """Why a statement can't change places with those that stay."""
     line = edit.model.parent(statement)
-    if isinstance(line, cst.SimpleStatementLine) and len(line.body) != 1:
+    if isinstance(line, cst.SimpleStatementSuite) or (
+        isinstance(line, cst.SimpleStatementLine) and len(line.body) != 1
+    ):
         return Refusal("it shares its line with other statements", statement)
     if edit.cell(statement) != edit.cell(stays[0]):
         return Refusal("they stand in different cells", stays[0])

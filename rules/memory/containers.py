@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Literal, TypeGuard
 
 import libcst as cst
 
 from tflint_perf.analysis.apis.rows import has, library
+from tflint_perf.analysis.conventions import names_a_metric, names_a_part, names_evaluation
 from tflint_perf.analysis.execution.counters import Counters
-from tflint_perf.analysis.execution.iterations import PARTS
 from tflint_perf.analysis.execution.loops import Loops
-from tflint_perf.analysis.execution.steps import is_under_tape
+from tflint_perf.analysis.execution.tapes import is_under_tape
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop
 from tflint_perf.analysis.python.syntax import (
-    argument,
     callee_name,
     descendants,
-    integer,
-    keyword_argument,
     last_name,
     last_statement,
     mentions,
@@ -30,7 +26,9 @@ from tflint_perf.analysis.python.syntax import (
 from tflint_perf.analysis.python.walk import Walk
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import counts_to
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.new_containers import made_by
 from tflint_perf.records import dataclass
 
 # "step": emptied or made anew per step, or bounded; "round": per iteration of an outer loop, an epoch or episode
@@ -118,22 +116,9 @@ class Containers:
         return function is not None and function.name in ("__init__", "build", "setup")
 
     def _is_new_container(self, binding: Binding) -> bool:
-        """`[]`, `{}`, `list()`, `defaultdict(list)`, `deque()`; a deque with a greatest length is none."""
-        value = binding.value
-        if binding.path:
-            parts = value.elements if isinstance(value, cst.Tuple | cst.List) else ()
-            value = (
-                parts[binding.path[0]].value
-                if len(binding.path) == 1 and binding.path[0] < len(parts)
-                else None
-            )
-        if isinstance(value, cst.ListComp) and isinstance(value.elt, cst.Call):
-            value = value.elt  # `[deque(maxlen=9) for _ in range(3)]`
-        if isinstance(value, cst.Call):
-            name = self._infer.names.qualified(value.func) or callee_name(value)
-            bound = keyword_argument(value, "maxlen") or argument(value, 1)
-            return has(name, "makes-container") and (bound is None or not name.endswith("deque"))
-        return isinstance(value, cst.List | cst.Dict | cst.ListComp | cst.DictComp)
+        """Whether a binding makes a container that grows without end; a deque with a greatest length is none."""
+        made = made_by(self._infer, binding)
+        return made is not None and not made.is_bounded
 
     def _life_at(self, place: cst.CSTNode) -> Life:
         """How long a container lives that is made or emptied at `place`."""
@@ -192,18 +177,7 @@ class Containers:
             return False  # a few elements on each step
         if loop is not None and self._breaks_soon(loop):
             return True
-        iterable = loop.iterable if loop is not None else None
-        while (
-            isinstance(iterable, cst.Call)
-            and callee_name(iterable) in ("enumerate", "tqdm")
-            and iterable.args
-        ):
-            iterable = iterable.args[0].value
-        return (
-            isinstance(iterable, cst.Call)
-            and callee_name(iterable) == "take"
-            and integer(argument(iterable, 0, "count")) is not None
-        )
+        return loop is not None and self._infer.integers.cut(loop.iterable) is not None
 
     def _breaks_soon(self, loop: Loop) -> bool:
         """Whether a loop is left when the count of its iterations comes to a small number."""
@@ -220,16 +194,9 @@ class Containers:
                             comparator=bound,
                         )
                     ],
-                ) if left == counter and self._number(bound) in range(_MOST_SHOWN + 1):
+                ) if left == counter and self._infer.integers.most(bound) in range(_MOST_SHOWN + 1):
                     return True
         return False
-
-    def _number(self, node: cst.BaseExpression) -> int | None:
-        """An integer that stands in the file: a literal, or a name that is only ever bound to one."""
-        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        if found is not None and len(found[1]) == 1 and found[1][0].path == () and found[1][0].value:
-            return integer(found[1][0].value)
-        return integer(node)
 
     # Loops that are no step loops
 
@@ -256,17 +223,10 @@ class Containers:
 
     def _is_long(self, loop: Loop) -> bool:
         """Whether a loop counts to an unknown number, or to more than a few."""
-        iterable = loop.iterable
-        if not isinstance(iterable, cst.Call) or callee_name(iterable) != "range" or not iterable.args:
-            return False
-        bound = iterable.args[min(1, len(iterable.args) - 1)].value
-        number = integer(bound)
-        if isinstance(bound, cst.Name | cst.Attribute) and PARTS.search(last_name(bound)):
+        stop = counts_to(self._infer, loop.iterable)
+        if stop is None or (isinstance(stop, cst.Name | cst.Attribute) and names_a_part(last_name(stop))):
             return False  # the layers of a model
-        if number is None and isinstance(bound, cst.Name):
-            found = self._infer.bindings_reaching(bound)
-            numbers = [integer(b.value) for b in found[1] if b.kind == "assign"] if found is not None else []
-            number = max((n for n in numbers if n is not None), default=None)
+        number = self._infer.integers.most(stop)
         return number is None or number > _FEW
 
 
@@ -317,8 +277,6 @@ def _items(value: cst.BaseExpression, method: str) -> tuple[cst.BaseExpression, 
 
 
 _GRADIENT = ("gradient", "gradients", "apply_gradients")
-# Functions that by their names train nothing.
-_EVALUATES = re.compile(r"eval|test|valid|(^|_)val(_|$)|infer|predict|accuracy|score|metric|measure", re.I)
 _IN_ARGUMENTS = (cst.Arg, cst.Element, cst.DictElement, cst.List, cst.Tuple, cst.Dict)
 _KEPT_DEEPEST = 12
 
@@ -394,7 +352,9 @@ class Kept:
             self._infer.place(read).block.loop in loops
             and self._calls.function_at(read) is function
             and self._is_combined(
-                read, reduced=function is not None and bool(_EVALUATES.search(function.name))
+                read,
+                reduced=function is not None
+                and bool(names_evaluation(function.name) or names_a_metric(function.name)),
             )
             for read in reads
         )

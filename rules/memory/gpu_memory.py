@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.analysis.conventions import names_device_setup
 from tflint_perf.analysis.python.scopes import Binding
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -40,12 +41,6 @@ _SESSION_OPTIONS = frozenset(
 )
 _VARIABLE = "TF_FORCE_GPU_ALLOW_GROWTH"
 _WORDS = tuple(word.encode() for word in (*sorted(_SETTERS), *sorted(_SESSION_OPTIONS), _VARIABLE))
-# A helper or module of another file that, by its name, may be what sets up the devices.
-_MAY_SET_UP_DEVICES = re.compile(
-    r"gpu|cuda|memory_?growth|allow_?growth|limit_?mem|"
-    r"(config|set|init|select|pick|prepare)\w*_?(devices?|sess(ion)?|hardware|accelerators?)(_|$)",
-    re.I,
-)
 # Libraries that look at GPUs, or compute on them by themselves.
 _OTHERS_ABOUT_GPUS = frozenset(
     {
@@ -119,12 +114,12 @@ class GpuMemory:
             if binding.imported and not imports_tensorflow(binding.imported)
         }
         # By its name, where its text is not at hand.
-        by_name = [name for name in imported if _MAY_SET_UP_DEVICES.search(name) and not _is_of_others(name)]
+        by_name = [name for name in imported if names_device_setup(name) and not _is_of_others(name)]
         return (
             any(map(_settles, self._infer.outside.module_texts(*imported)))
             or any(not self._infer.outside.module_texts(name) for name in by_name)
             or any(
-                _MAY_SET_UP_DEVICES.search(name) and any(map(self._is_foreign, calls))
+                names_device_setup(name) and any(map(self._is_foreign, calls))
                 for name, calls in self._walk.calls.items()
             )
         )

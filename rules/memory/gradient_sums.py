@@ -21,6 +21,7 @@ from tflint_perf.analysis.python.syntax import (
 )
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import counting, sources, taken_part, with_targets
 from tflint_perf.records import dataclass
 
 _DEEPEST = 8
@@ -89,24 +90,22 @@ class GradientSums:
                 return None
         return total if self._is_list_of_tensors(total) and self._is_one_gradient(gradient, 0) else None
 
-    def _adds_part(self, added: cst.BaseExpression, part: cst.CompFor, total: Total) -> bool:
+    def _adds_part(self, added: cst.BaseExpression, each: cst.CompFor, total: Total) -> bool:
         """Whether a comprehension gives `total` with a gradient added to each of its parts."""
-        if (
-            isinstance(part.iter, cst.Call)
-            and is_name(part.iter.func, "zip")
-            and isinstance(part.target, cst.Tuple)
-        ):
-            pairs = list(
-                zip(part.iter.args, (element.value for element in part.target.elements), strict=False)
-            )
-            ours = [name for arg, name in pairs if same_code(arg.value, total)]
+        pairs = [
+            (given, target)
+            for given, target in with_targets(self._infer, each.iter, each.target)
+            if target is not None
+        ]
+        ours = [target for given, target in pairs if same_code(given, total)]
+        if ours:
             gradients = {
                 name.value
-                for arg, target in pairs
-                if not same_code(arg.value, total) and self._are_gradients(arg.value, (), 0)
+                for given, target in pairs
+                if not same_code(given, total) and self._are_gradients(given, (), 0)
                 for name in target_names(target)
             }
-            gradient = self._added_to(added, ours[0]) if ours else None
+            gradient = self._added_to(added, ours[0])
             return gradient is not None and mentions(gradient, gradients)
         for place in _subscripts(added):
             if same_code(place.value, total):
@@ -158,16 +157,10 @@ class GradientSums:
 
     def _runs_over_gradients(self, binding: Binding, depth: int) -> bool:
         """Whether a loop binds a name to one gradient after the other, by itself or with `enumerate` and `zip`."""
-        path = binding.path
-        node = binding.value
-        if binding.kind not in ("for", "comprehension") or path is None:
+        if binding.kind not in ("for", "comprehension") or binding.path is None or binding.value is None:
             return False
-        while isinstance(node, cst.Call) and callee_name(node) in ("enumerate", "zip") and path:
-            inner = argument(node, 0 if callee_name(node) == "enumerate" else path[0])
-            if callee_name(node) == "enumerate" and path[0] != 1:
-                return False
-            node, path = inner, path[1:]
-        return node is not None and not path and self._are_gradients(node, (), depth + 1)
+        found = taken_part(self._infer, binding.value, binding.path)
+        return found is not None and not found[1] and self._are_gradients(found[0], (), depth + 1)
 
     @remembered
     def _are_gradients(self, node: cst.BaseExpression, path: tuple[int, ...], depth: int) -> bool:
@@ -259,12 +252,11 @@ class GradientSums:
         """Whether a loop runs over gradients, or over their indices."""
         if isinstance(loop.node, cst.While) or loop.iterable is None:
             return False
-        iterable = loop.iterable
-        if isinstance(iterable, cst.Call) and is_name(iterable.func, "range") and len(iterable.args) == 1:
-            length = iterable.args[0].value
+        counted = counting(self._infer, loop.iterable)
+        if counted is not None and len(counted.args) == 1:
+            length = counted.args[0].value
             return isinstance(length, cst.Call) and is_name(length.func, "len")
-        given = [arg.value for arg in iterable.args] if isinstance(iterable, cst.Call) else [iterable]
-        return any(self._are_gradients(node, (), 0) for node in given)
+        return any(self._are_gradients(node, (), 0) for node in sources(self._infer, loop.iterable))
 
     def _is_zeros(self, node: cst.BaseExpression | None) -> bool:
         match node:

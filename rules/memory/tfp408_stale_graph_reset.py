@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.conventions import names_making
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.syntax import callee_name, descendants
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Repair, Report, Rule
-
-_MAY_MAKE_MODELS = re.compile(r"(build|create|make|load|get|define|new|init|clone|restore)|[A-Z]")
 
 
 class StaleGraphReset(Rule):
@@ -123,7 +121,8 @@ def _makes_models(model: Model, call: cst.Call) -> bool:
 def _may_make_model(model: Model, call: cst.Call) -> bool:
     kind = model.value(call).kind
     if kind == "unknown":
-        return not model.qualified(call.func) and bool(_MAY_MAKE_MODELS.match(callee_name(call)))
+        name = callee_name(call)
+        return not model.qualified(call.func) and bool(name[:1].isupper() or names_making(name))
     return kind in ("model", "layer")
 
 

@@ -10,20 +10,18 @@ from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.short_loops import is_part_of_one_iteration
+from tflint_perf.analysis.execution.trains import trains_by
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Function, Loop
-from tflint_perf.analysis.python.syntax import bound_of_range, callee_name, descendants, integer
+from tflint_perf.analysis.python.syntax import callee_name, descendants
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.records import dataclass
 
-_TRAINS = frozenset({"fit", "fit_generator", "train_on_batch"})
-_UPDATES = frozenset({"apply_gradients", "minimize"})
 # What people do between trials for the sake of memory.
 _FREES = frozenset({"clear_session", "collect", "reset_default_graph", "malloc_trim"})
 # So few models make no search: two are compared.
 _FEW = 2
-_LIKE_ITS_FIRST = frozenset({"enumerate", "zip", "reversed", "sorted", "tqdm"})
 _DEEPEST = 4
 
 
@@ -88,31 +86,8 @@ class Trials:
     def _is_short(self, loop: Loop) -> bool:
         """Whether a loop has a few iterations: `range(2)`, or `range(RUNS)`, or over a list of two items; where the code
         does not show how many, one that is part of an iteration of the loop around it."""
-        iterable = loop.iterable
-        while isinstance(iterable, cst.Call) and callee_name(iterable) in _LIKE_ITS_FIRST and iterable.args:
-            iterable = iterable.args[0].value
-        if isinstance(iterable, cst.Call) and callee_name(iterable) == "range" and iterable.args:
-            counts = [integer(node) for node in self._literals(bound_of_range(iterable))]
-        else:
-            lists = self._literals(iterable) if iterable is not None else []
-            counts = [
-                len(node.elements) if isinstance(node, cst.List | cst.Tuple) else None for node in lists
-            ]
-        known = [count for count in counts if count is not None]
-        if not known or len(known) < len(counts):
-            return is_part_of_one_iteration(self._infer, loop)
-        return max(known) <= _FEW
-
-    def _literals(self, node: cst.BaseExpression) -> list[cst.BaseExpression | None]:
-        """An expression, or what a name is bound to."""
-        if not isinstance(node, cst.Name):
-            return [node]
-        found = self._infer.bindings_reaching(node)
-        return (
-            [b.value if b.kind == "assign" and b.path == () else None for b in found[1]]
-            if found is not None
-            else []
-        )
+        count = self._infer.integers.length(loop.iterable)
+        return count <= _FEW if count is not None else is_part_of_one_iteration(self._infer, loop)
 
     def frees(self, trial: Trial) -> bool:
         """Whether anything in an iteration is done for the sake of memory."""
@@ -164,7 +139,8 @@ class Trials:
             call = self._walk.parents.get(parent)
             if not isinstance(call, cst.Call) or call.func is not parent:
                 return False
-            return parent.attr.value in _TRAINS or any(map(self._updates_compiled, self._calls.targets(call)))
+            by_itself = trains_by(self._infer, call) in ("fit", "batch")
+            return by_itself or any(map(self._updates_compiled, self._calls.targets(call)))
         for function, name in self._handed_to(mention, parent):
             if self._updates_compiled(function):
                 return True
@@ -176,7 +152,9 @@ class Trials:
 
     def _updates_compiled(self, function: Function) -> bool:
         """Whether a function is compiled and changes a model's variables."""
-        return self._compiled.state(function) == "compiled" and any(map(_updates, function.calls))
+        return self._compiled.state(function) == "compiled" and any(
+            trains_by(self._infer, call) == "update" for call in function.calls
+        )
 
     @remembered
     def _may_keep(self, mention: cst.Name, depth: int) -> bool:
@@ -213,7 +191,3 @@ class Trials:
         bound = {binding.node for binding in function.scope.bindings.get(name, ())}
         mentions = self._infer.names.mentions(name, function.scope) if bound else []
         return [node for node in mentions if node not in bound]
-
-
-def _updates(call: cst.Call) -> bool:
-    return callee_name(call) in _UPDATES

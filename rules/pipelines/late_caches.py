@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
+from tflint_perf.analysis.conventions import names_an_epoch
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -29,7 +29,6 @@ Why = Literal["random", "shuffle", "repeat", "endless"]
 
 # A shuffle in front of these is one of files, or a way to split a dataset: its order is to be kept, or does not matter.
 _SPLITS = frozenset({"take", "skip", "shard", "flat_map", "interleave", "unbatch", "take_while"})
-_EPOCHS = re.compile(r"(^|_)epochs?$", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ class LateCaches:
             given = argument(stage.call, 0, "count")
             if given is None or is_name(given, "None") or integer(given) == -1:
                 return "endless"
-            several = (integer(given) or 0) > 1 or _EPOCHS.search(last_name(given)) is not None
+            several = (integer(given) or 0) > 1 or bool(names_an_epoch(last_name(given)))
             return "repeat" if several and not cache.args else None
         # What is written to a file once is meant to be kept.
         if cache.args or self._model.successors.is_for_evaluation(cache):

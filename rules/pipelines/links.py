@@ -37,7 +37,7 @@ def append(edit: Editor, call: cst.Call, link: str) -> Edit:
 def add_argument(edit: Editor, call: cst.Call, argument: str) -> list[Edit]:
     """Give a call, which has arguments, one more: on a line of its own where the last one has that."""
     text, last = edit.model.text, call.args[-1]
-    end = outer_end(edit, last.value)
+    end = edit.outer_end(last.value)
     start = edit.start(last)
     line = text[line_start(text, start) : start]
     if line.strip():
@@ -71,7 +71,7 @@ def autotune(edit: Editor, node: cst.CSTNode) -> tuple[str, list[Edit]]:
     named = [model.names.dotted(use) or "" for use in uses]
     experimental = named and all("experimental" in name for name in named)
     old = experimental or model.programs.is_graph_code() or model.versions.is_version_1()
-    return edit.spell("data.experimental.AUTOTUNE" if old else "data.AUTOTUNE")
+    return edit.spell("data.experimental.AUTOTUNE" if old else "data.AUTOTUNE", node)
 
 
 def stages_of_name(model: Model, statement: cst.CSTNode) -> list[cst.Assign]:
@@ -105,15 +105,7 @@ def _beginning(node: cst.BaseExpression) -> cst.BaseExpression:
 def receiver_end(edit: Editor, call: cst.Call) -> int:
     """Where the link of `call` begins, behind what it is called on and the parentheses around that."""
     assert isinstance(call.func, cst.Attribute)
-    return outer_end(edit, call.func.value)
-
-
-def outer_end(edit: Editor, node: cst.BaseExpression) -> int:
-    """Where an expression ends, the parentheses around it included."""
-    end = edit.end(node)
-    for _ in node.rpar:
-        end = edit.model.text.index(")", end) + 1
-    return end
+    return edit.outer_end(call.func.value)
 
 
 def gap_behind(text: str, start: int) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
 from tflint_perf.analysis.apis.rows import has, methods
+from tflint_perf.analysis.conventions import names_training_data
 from tflint_perf.analysis.pipelines.successors import is_name_of_evaluation
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import (
@@ -22,6 +22,7 @@ from tflint_perf.analysis.python.syntax import (
     mentions,
     target_names,
 )
+from tflint_perf.analysis.values.iterables import is_numbered, source
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.values import Pipeline, Stage, Value
 from tflint_perf.records import dataclass
@@ -38,7 +39,6 @@ _COUNTED = frozenset(
 # A dataset of no more elements than this is looked at, not trained on.
 _FEW = 100
 _NAMES = frozenset({"list_files", "shuffle", "shard", "cache", "prefetch"})
-_TRAINING = re.compile(r"(^|_)train(ing)?(_|$)", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,37 +116,27 @@ class Materializations:
             keeps = (
                 _only_keeps(loop.node) if isinstance(loop.node, cst.For) else self._comprehension_keeps(loop)
             )
-            if keeps and self._is_named_for_training(found) and self._enumerated(loop.iterable) is None:
+            if (
+                keeps
+                and self._is_named_for_training(found)
+                and not is_numbered(self._model.infer, loop.iterable)
+            ):
                 yield Materialization(loop.iterable, "stack", *found)
 
     # Datasets
 
     def _dataset(self, node: cst.BaseExpression) -> tuple[cst.BaseExpression, Value] | None:
         """The dataset that an expression gives the elements of, numbered or not, and what is known of it."""
-        node = self._enumerated(node) or node
-        if isinstance(node, cst.Call) and node.args and has(self._builtin(node), "as-arrays"):
-            node = node.args[0].value
+        node = source(self._model.infer, node)
         value = self._model.value(node)
-        if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
-            if callee_name(node) == "as_numpy_iterator" and value.kind == "iterator":
-                return node.func.value, value
         return (node, value) if value.kind == "dataset" else None
-
-    def _enumerated(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
-        """`ds` of `enumerate(ds)`, and of a name for that."""
-        found = self._model.infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        if found is not None and len(found[1]) == 1 and found[1][0].path == ():
-            node = found[1][0].value or node
-        if isinstance(node, cst.Call) and node.args and self._builtin(node) == "enumerate":
-            return node.args[0].value
-        return None
 
     def _is_small(self, pipeline: Pipeline) -> bool:
         """Whether a pipeline gives a few elements, names of files, or what is written down in the file."""
         source = pipeline[0]
         for stage in pipeline:
             if stage.name == "take":
-                count = integer(argument(stage.call, 0, "count"))
+                count = self._model.infer.integers.most(argument(stage.call, 0, "count"))
                 if count is None or count in range(_FEW + 1):  # -1 is all
                     return True
         if source.name in ("from_tensor_slices", "from_tensors"):
@@ -188,7 +178,7 @@ class Materializations:
 
     def _is_named_for_training(self, found: tuple[cst.BaseExpression, Value]) -> bool:
         name = last_name(found[0])
-        if _TRAINING.search(name) is not None:
+        if bool(names_training_data(name)):
             return True
         # One function may build what is trained on and what is tested on.
         return not is_name_of_evaluation(name) and self._ends_in_training(found[1])

@@ -15,7 +15,6 @@ from tflint_perf.analysis.python.syntax import (
     children,
     descendants_here,
     has_stars,
-    is_name,
     keyword_argument,
     last_name,
     string,
@@ -23,6 +22,7 @@ from tflint_perf.analysis.python.syntax import (
 )
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import sources
 from tflint_perf.analysis.values.keras_flows import is_flow
 from tflint_perf.analysis.values.named_calls import GENERATOR, builtin_or_qualified
 
@@ -82,7 +82,7 @@ class PlainNumpy:
         reader = _Reader(self._infer, self._calls)
         if function is None or function.yields or not reader.is_plain_function(function, 0):
             return None
-        if any(self._is_elsewhere(given, function) for given in data_of(function.node.body)):
+        if any(self._is_elsewhere(given, function) for given in data_of(self._infer, function.node.body)):
             return None
         return list(reader.ops)
 
@@ -156,7 +156,7 @@ class PlainNumpy:
         reader = _Reader(self._infer, self._calls, _IN_GENERATORS)
         if not function.yields or not reader.is_plain(function.node.body, 0):
             return None
-        data = list(data_of(function.node.body))
+        data = list(data_of(self._infer, function.node.body))
         if data and _DECODER not in reader.ops:
             if not all(last_name(each) in arrays or self._is_in_memory(each) for each in data):
                 return None
@@ -298,12 +298,15 @@ def _called(klass: Class) -> Function | None:
     return klass.methods.get(name)
 
 
-def data_of(body: cst.CSTNode) -> Iterator[cst.BaseExpression]:
+def data_of(infer: Inference, body: cst.CSTNode) -> Iterator[cst.BaseExpression]:
     """What a function takes its elements from: what its loops run over, and what it takes parts of by an index."""
     own = set(_bound_in(body))
     for node in descendants_here(body):
         if isinstance(node, cst.For | cst.CompFor):
-            yield from (given for given in _looped_over(node.iter) if last_name(given) not in own)
+            for given in sources(infer, node.iter):
+                # A text gives letters of what the code has already.
+                if not isinstance(given, cst.Call | cst.FormattedString) and last_name(given) not in own:
+                    yield given
         elif isinstance(node, cst.Subscript) and not isinstance(node.value, cst.Call | cst.Subscript):
             if last_name(node.value) not in {*own, "shape"}:
                 yield node.value
@@ -320,13 +323,3 @@ def _bound_in(body: cst.CSTNode) -> Iterator[str]:
             case _:
                 continue
         yield from (name.value for target in targets for name in target_names(target))
-
-
-def _looped_over(iterable: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    if isinstance(iterable, cst.FormattedString):
-        return  # letters of what the code has already
-    if not isinstance(iterable, cst.Call):
-        yield iterable
-    elif is_name(iterable.func, "zip") or is_name(iterable.func, "enumerate"):
-        for arg in iterable.args:
-            yield from _looped_over(arg.value)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.analysis.apis.rows import has, library
+from tflint_perf.analysis.conventions import names_reading
 from tflint_perf.analysis.execution.sizes import has_environment
 from tflint_perf.analysis.pipelines.successors import is_name_of_evaluation
 from tflint_perf.analysis.python.reach import leads_to
@@ -125,11 +126,6 @@ class PythonStages:
 # What Python code reads that TensorFlow's ops can't: files of other formats, environments, data bases.
 
 
-# What such functions are called in libraries that nobody here knows, and what waits for something.
-_NAMES = re.compile(
-    r"(^|_|\.)(i?m?read|load|open|fetch|query|execute|recv|request|download|sleep|step|reset|iter(rows|tuples|items))",
-    re.I,
-)
 # In a file that says so, arrays may lie in a file of their own.
 _OUT_OF_MEMORY = re.compile(
     r"h5py|hdf5|memmap|mmap_mode|lmdb|zarr|netCDF|VideoCapture|read_(hdf|parquet)", re.I
@@ -160,7 +156,7 @@ class OtherReads:
         ):
             return True
         in_memory = not _OUT_OF_MEMORY.search(self._model.text)
-        if not in_memory and any(map(self._may_be_elsewhere, data_of(body))):
+        if not in_memory and any(map(self._may_be_elsewhere, data_of(self._model.infer, body))):
             return True
         called: list[Function] = []
         for call in function.calls:
@@ -191,6 +187,6 @@ class OtherReads:
 def is_reader(name: str) -> bool:
     """Whether a function of another library, by its name, reads what TensorFlow can't."""
     return has(name, "reads-elsewhere") or (
-        bool(_NAMES.search(name))
+        bool(names_reading(name))
         and not (has(name, "reads-images") or library(name) in ("tensorflow", "keras"))
     )

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Literal
 
 import libcst as cst
 
+from tflint_perf.analysis.conventions import names_a_dataset
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.flow import encloses
 from tflint_perf.analysis.python.scopes import Binding, Function
-from tflint_perf.analysis.python.syntax import argument, callee_name, descendants, integer, last_name
+from tflint_perf.analysis.python.syntax import argument, callee_name, descendants, last_name
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import source
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.records import dataclass
 
-_DATASET = re.compile(r"(^|_)(ds|dataset)s?(_|$)", re.I)
 _TAKES_NEXT = frozenset({"next", "get_next", "__next__"})
 _DISTRIBUTES = frozenset(
     {
@@ -139,12 +139,13 @@ class Restarts:
 
     def _loops_over_one(self) -> Iterator[Restart]:
         for loop in self._walk.loops.values():
-            iterable = loop.iterable
-            if isinstance(iterable, cst.Call) and callee_name(iterable) == "enumerate" and iterable.args:
-                iterable = iterable.args[0].value
+            iterable = source(self._infer, loop.iterable) if loop.iterable is not None else None
             if not isinstance(iterable, cst.Call) or not isinstance(iterable.func, cst.Attribute):
                 continue
-            if callee_name(iterable) == "take" and integer(argument(iterable, 0, "count")) == 1:
+            if (
+                callee_name(iterable) == "take"
+                and self._infer.integers.only(argument(iterable, 0, "count")) == 1
+            ):
                 if self._is_dataset(iterable.func.value) or self._is_called_one(iterable.func.value):
                     yield Restart(iterable, "take", iterable.func.value)
 
@@ -154,7 +155,7 @@ class Restarts:
     def _is_called_one(self, node: cst.BaseExpression) -> bool:
         """Whether what a loop takes one element of is a dataset by its name, where nothing more is known of it."""
         unknown = isinstance(node, cst.Name | cst.Attribute) and not self._infer.value(node).known
-        return unknown and _DATASET.search(last_name(node)) is not None
+        return unknown and bool(names_a_dataset(last_name(node)))
 
     # The same dataset each time
 

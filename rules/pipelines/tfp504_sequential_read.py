@@ -8,7 +8,7 @@ from functools import partial
 import libcst as cst
 
 from tflint_perf.analysis.model import Model
-from tflint_perf.analysis.python.syntax import argument, descendants, has_stars, integer
+from tflint_perf.analysis.python.syntax import argument, descendants, has_stars
 from tflint_perf.analysis.rewriting import Doubt
 from tflint_perf.edit import Editor
 from tflint_perf.edit.judged import judged
@@ -75,7 +75,9 @@ def _interleaves(model: Model) -> Iterator[Report]:
         if given is None or has_stars(call) or argument(call, 3, "num_parallel_calls") is not None:
             continue
         # One at a time on purpose.
-        if integer(argument(call, 1, "cycle_length")) == 1 or not model.pipelines.stages_before(call):
+        if model.infer.integers.only(
+            argument(call, 1, "cycle_length")
+        ) == 1 or not model.pipelines.stages_before(call):
             continue
         if model.is_compiled(call) or _runs_python(model, given):
             continue

@@ -7,6 +7,7 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.conventions import names_a_test
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.syntax import callee_name, descendants
 from tflint_perf.edit import Editor
@@ -73,7 +74,7 @@ class DatasetMaterialized(Rule):
 def _is_tested(model: Model, node: cst.CSTNode) -> bool:
     """Whether a test looks at what is materialized: it is asserted, or stands in a function called `test_…`."""
     function = model.function_at(node)
-    if function is not None and function.name.startswith("test"):
+    if function is not None and names_a_test(function.name):
         return True
     above: cst.CSTNode | None = node
     while above is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.analysis.apis.rows import has, methods
+from tflint_perf.analysis.conventions import names_watching
 from tflint_perf.analysis.python.syntax import callee_name, calls_below, keyword_argument
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
 # Functions of Python's own that do nothing but compute, and qualified names that begin like an op's.
 _HARMLESS = frozenset({"len", "int", "float", "zip", "list", "range"})
-# Parts of the names of what waits for an error, or measures.
-_WATCHING = ("raises", "profil", "time")
 
 
 class Discarded:
@@ -94,7 +93,7 @@ class Discarded:
                 return True
             if isinstance(current, cst.With):
                 names = [callee_name(item.item) for item in current.items if isinstance(item.item, cst.Call)]
-                if any(word in name.lower() for name in names for word in _WATCHING):
+                if any(map(names_watching, names)):
                     return True
             child, current = current, self._model.parent(current)
         return False

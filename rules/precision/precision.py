@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from tflint_perf.analysis.conventions import names_a_version
 from tflint_perf.analysis.python.names import canonical
 from tflint_perf.analysis.python.scopes import Scope
 from tflint_perf.analysis.python.syntax import descendants, dotted_name, last_name
@@ -15,7 +16,6 @@ from tflint_perf.records import dataclass
 
 # Where the names of mixed precision were until TensorFlow 2.4 gave them a place without `experimental`.
 _GONE = "keras.mixed_precision.experimental"
-_ASKS_VERSION = re.compile(r"version|hasattr|getattr", re.I)
 # Words of a file that has thought of its precision, or that hands the matter to a switch or to another file.
 _THOUGHT_OF = re.compile(
     r"mixed|precision|float16|float64|floatx|dtype_policy|fp16|bf16|\bhalf\b|\bamp\b", re.I
@@ -143,9 +143,13 @@ class Precision:
         return False
 
 
+# How old code asks what a version has.
+_ASKING = ("hasattr", "getattr")
+
+
 def _asks_version(test: cst.CSTNode) -> bool:
     return any(
-        _ASKS_VERSION.search(last_name(node))
+        names_a_version(last_name(node)) or last_name(node) in _ASKING
         for node in descendants(test)
         if isinstance(node, cst.Name | cst.Attribute)
     )

@@ -150,12 +150,15 @@ def _reason(model: Model, use: RemovedUse) -> Refusal | None:
     return None
 
 
-def _name(edit: Editor, use: RemovedUse, module: str) -> list[Edit]:
+def _name(edit: Editor, use: RemovedUse, module: str) -> list[Edit] | Refusal:
     """Edits that make an expression spell the present name."""
     node, holder, name = use.node, use.holder, _TODAY.get(use.name, "")
     edits: list[Edit] = []
     if isinstance(holder, cst.Attribute) and last_name(holder) == "experimental":
-        edits.append(edit.edit(edit.end(holder.value), edit.end(holder), ""))
+        behind = edit.outer_end(holder.value)
+        if "#" in edit.model.text[behind : edit.start(holder.attr)]:
+            return Refusal("a comment stands in its name", holder)
+        edits.append(edit.edit(behind, edit.end(holder), ""))
     elif holder is not None and last_name(holder) == "experimental":
         edits.append(edit.replace(holder, module))
     if name != use.name:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Literal
@@ -10,9 +9,12 @@ from typing import Literal
 import libcst as cst
 
 from tflint_perf.analysis.apis.rows import methods
+from tflint_perf.analysis.conventions import names_a_loss
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.symbolic import Symbolic
+from tflint_perf.analysis.execution.tapes import GRADIENTS
+from tflint_perf.analysis.execution.trains import METHODS, trains_by
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
@@ -33,8 +35,6 @@ Time = Literal["step", "epoch", "call", "traced"]
 _PER_EPOCH = frozenset({"variable", "layer", "optimizer"})
 # Functions that make the parts of something else, once for each of these.
 _MAKERS = frozenset({"__init__", "build", "__new__", "setup", "__post_init__", "from_config"})
-_LOSS = re.compile(r"loss|(^|_)(bce|mse|criterion)($|_)", re.I)
-_TRAINING = ("apply_gradients", "minimize", "fit", "train_on_batch")
 _TRAINED = frozenset({"trainable_variables", "trainable_weights", "variables", "weights"})
 # Callers of helpers are followed no further than this.
 _DEEPEST = 4
@@ -232,7 +232,7 @@ class Making:
         """Whether a function is, or is only called by, one that computes a loss, and whose callers are not in sight:
         they call it on each step."""
         owner = function.owner.name if function.owner is not None else ""
-        if not (_LOSS.search(function.name) or _LOSS.search(owner)):
+        if not (names_a_loss(function.name) or names_a_loss(owner)):
             return False
         if self._calls.callers_outside(function) or function.name in _MAKERS or self._is_left_over(function):
             return False
@@ -246,7 +246,8 @@ class Making:
 
     @property
     def _trains(self) -> bool:
-        return any(name in self._walk.calls for name in _TRAINING)
+        named = (call for name in METHODS for call in self._walk.calls.get(name, ()))
+        return any(trains_by(self._infer, call) for call in named)
 
     def _is_left_over(self, function: Function) -> bool:
         """Whether a script that trains mentions a function of it nowhere: nobody calls that."""
@@ -320,9 +321,7 @@ class Making:
 # Variables that hold a program's state, rather than what it trains: they are written to by `assign`.
 
 
-_HELD_STATE_TRAINING = frozenset(
-    {"gradient", "jacobian", "watch", "apply_gradients", "minimize", "assign_sub", "assign_add"}
-)
+_ASKS_OR_STEPS = GRADIENTS | {"watch", "assign_sub", "assign_add"}
 
 
 def holds_state(calls: CallGraph, statement: cst.CSTNode | None, loop: Loop) -> bool:
@@ -337,7 +336,10 @@ def holds_state(calls: CallGraph, statement: cst.CSTNode | None, loop: Loop) -> 
         for name in target_names(target.target)
     }
     inside = [part for part in descendants(loop.node) if isinstance(part, cst.Call)]
-    if any(callee_name(call) in _HELD_STATE_TRAINING and mentions(call, names) for call in inside):
+    trained = (
+        call for call in inside if callee_name(call) in _ASKS_OR_STEPS or METHODS.get(callee_name(call))
+    )
+    if any(mentions(call, names) for call in trained):
         return False
     return any(
         _assigns(call, names)

@@ -15,7 +15,7 @@ _KEYWORDS = frozenset({"sep", "end"})
 
 def print_in_graph(edit: Editor, call: cst.Call) -> Repair | Refusal:
     """Make `tf.print` of a `print`: without `.numpy()`, and with the parts of an f-string one by one."""
-    spelled, imports = edit.spell("print")
+    spelled, imports = edit.spell("print", call)
     edits = [*imports, edit.replace(call.func, spelled)]
     keywords = {arg.keyword.value for arg in call.args if arg.keyword is not None}
     if has_stars(call) or not keywords <= _KEYWORDS:

@@ -121,12 +121,12 @@ def _pass_tensor(edit: Editor, call: cst.Call, arg: cst.Arg, function: Function 
     dtypes.discard("")
     if len(dtypes) > 1:
         return Refusal(f"`{name}` meets tensors of several types", function.node)
-    spelled, imports = edit.spell("constant")
+    spelled, imports = edit.spell("constant", arg.value)
     # The type that TensorFlow gives to such a number by itself needs no mention.
     dtype = dtypes.pop() if dtypes else ""
     closing = ")"
     if dtype and dtype != {"int": "int32", "float": "float32"}[number]:
-        named, more = edit.spell(dtype)
+        named, more = edit.spell(dtype, arg.value)
         closing, imports = f", {named})", [*imports, *(more if not imports else [])]
     return Repair(
         "Pass a tensor",

@@ -98,7 +98,7 @@ def _use_tensorflow(found: HostCall, edit: Editor) -> Repair | Refusal | None:
     op = tensorflow_op(edit.model.qualified(found.call.func), found.call)
     if op is None:
         return Refusal("TensorFlow has no op that takes the same arguments", found.call)
-    spelled, imports = edit.spell(op)
+    spelled, imports = edit.spell(op, found.call)
     return Repair(
         f"Use `{spelled}`",
         [*imports, edit.replace(found.call.func, spelled)],

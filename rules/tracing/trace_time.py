@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Literal
 
 import libcst as cst
 
 from tflint_perf.analysis.apis.rows import has, library
+from tflint_perf.analysis.conventions import names_a_loss, names_a_metric, names_a_model, tells_of_tracing
 from tflint_perf.analysis.execution.once import Once
 from tflint_perf.analysis.execution.symbolic import Symbolic
 from tflint_perf.analysis.python.scopes import Binding, Function
@@ -31,15 +31,9 @@ Kind = Literal["value", "number", "print", "numpy", "random", "time", "append"]
 _TAKES_VALUE = frozenset({"numpy", "item", "tolist"})
 # Names that stand for names, no deeper than this.
 _DEEPEST = 12
-# Who prints these means to see when the function is traced.
-_TRACING = re.compile(r"trac|compil|graph|symbolic", re.I)
 _FORMATS = frozenset({"str", "repr", "format"})
-# What an optimizer keeps in variables, and who by their names compute with the tensors that they are given.
+# What an optimizer keeps in variables.
 _OF_OPTIMIZERS = frozenset({"lr", "learning_rate", "iterations"})
-_COMPUTES = re.compile(
-    r"loss|criterion|accuracy|metric|(^|_)(model|net|network|generator|discriminator|encoder|decoder|actor|critic)($|_)",
-    re.I,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +145,11 @@ class TraceTime:
 
     def _prints_tensor(self, call: cst.Call) -> bool:
         texts = (string(part) for part in descendants(call))
-        if any(text is not None and _TRACING.search(text) for text in texts):
+        # Who prints these means to see when the function is traced.
+        if any(text is not None and tells_of_tracing(text) for text in texts):
             return False
         if any(
-            isinstance(part, cst.FormattedStringText) and _TRACING.search(part.value)
+            isinstance(part, cst.FormattedStringText) and tells_of_tracing(part.value)
             for part in descendants(call)
         ):
             return False
@@ -186,7 +181,7 @@ class TraceTime:
                 sides = (node.left, node.right)
                 return any(self._is_computed(side, depth + 1) for side in sides)
             case cst.Call():
-                return bool(_COMPUTES.search(callee_name(node))) and any(
+                return _computes_by_name(callee_name(node)) and any(
                     self._holds_tensor(arg)
                     or self._is_unknown_parameter(arg.value)
                     or self._seems_computed(arg.value, depth + 1)
@@ -283,3 +278,8 @@ def _is_text(node: cst.BaseExpression) -> bool:
     return isinstance(node, cst.SimpleString | cst.FormattedString | cst.ConcatenatedString) or (
         isinstance(node, cst.Call) and callee_name(node) in ("str", "repr")
     )
+
+
+def _computes_by_name(name: str) -> bool:
+    """Whether something computes with the tensors that it is given, by its name."""
+    return bool(names_a_loss(name) or names_a_metric(name) or names_a_model(name))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import libcst as cst
 
 from tflint_perf.analysis.apis.rows import has
+from tflint_perf.analysis.execution.filled_lists import is_empty_list
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.pipelines.elementwise import is_elementwise, mapped_function
@@ -24,6 +25,7 @@ from tflint_perf.analysis.python.syntax import (
 )
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import is_count, taken_part
 from tflint_perf.analysis.values.values import Pipeline, Stage
 
 if TYPE_CHECKING:
@@ -94,9 +96,10 @@ class Varying:
             value = value.args[0].value
         elif binding.kind != "for":
             return False
-        while isinstance(value, cst.Call) and callee_name(value) in ("enumerate", "tqdm") and value.args:
-            path = path[1:] if callee_name(value) == "enumerate" else path
-            value = value.args[0].value
+        found = taken_part(self._infer, value, path)
+        if found is None:
+            return False
+        value, path = found
         pipelines = self._infer.value(value).pipelines
         return bool(pipelines) and all(self._ends_padded(pipeline, path) for pipeline in pipelines)
 
@@ -169,14 +172,8 @@ class Varying:
         for name in names_read(bound):
             found = self._infer.bindings_reaching(name)
             for binding in found[1] if found is not None else ():
-                counts = isinstance(binding.value, cst.Call) and callee_name(binding.value) in (
-                    "range",
-                    "enumerate",
-                    "trange",
-                )
-                if binding.kind == "for" and counts and any(binding.at is loop.at for loop in around):
-                    if callee_name(binding.value) != "enumerate" or binding.path == (0,):  # type: ignore[arg-type]
-                        return True
+                if is_count(self._infer, binding) and any(binding.at is loop.at for loop in around):
+                    return True
         return False
 
     # What grows
@@ -200,7 +197,7 @@ class Varying:
     def _is_growing_list(self, name: cst.Name, loop: Loop) -> bool:
         """Whether a list has another length at each call: it grows in the loop, or is as long as an episode."""
         found = self._infer.names.lookup(name.value, self._infer.names.scope_of(name))
-        if found is None or not all(_is_empty_list(binding) for binding in found[1]):
+        if found is None or not all(is_empty_list(self._infer, binding) for binding in found[1]):
             return False
         if any(parent.attr.value in _SHRINKING for parent in self._methods_of(name)):
             return False
@@ -230,16 +227,6 @@ def _only_bound(part: cst.Slice) -> cst.BaseExpression | None:
         return None
     bound = part.lower or part.upper
     return bound if bound is not None and not is_constant(bound) else None
-
-
-def _is_empty_list(binding: Binding) -> bool:
-    value = binding.value
-    if binding.kind == "assign" and binding.path == ():
-        return isinstance(value, cst.List) and not value.elements
-    if binding.kind == "assign" and binding.path and isinstance(value, cst.Tuple) and len(binding.path) == 1:
-        part = value.elements[binding.path[0]].value if binding.path[0] < len(value.elements) else None
-        return isinstance(part, cst.List) and not part.elements
-    return False
 
 
 def _ends_anywhere(loop: Loop) -> bool:

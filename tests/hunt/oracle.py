@@ -76,6 +76,7 @@ class Runner:
             with self._old_precision() if old_names else contextlib.nullcontext():
                 seen = self._run(text)
         finally:
+            self._give_back()  # what comes now may need it
             os.chdir(self._home)
             shutil.rmtree(folder, ignore_errors=True)
         return Seen(*(_plain(part, folder) for part in seen))
@@ -124,13 +125,21 @@ class Runner:
                 del module.experimental
             del sys.modules[old.__name__]
 
-    def _reset(self) -> None:
-        tf, np = self._tf, self._np
+    def _give_back(self) -> None:
+        """Give modules what they had before a program wrote into them."""
         for space, kept in self._kept:
             now = vars(space)
-            for name in [name for name in now if name not in kept]:
-                del now[name]
-            now.update((name, value) for name, value in kept.items() if now.get(name) is not value)
+            # Builtins among them, which nothing here may call before they are back.
+            for name in {**now}:
+                if name not in kept:
+                    del now[name]
+            for name in kept:
+                if name not in now or now[name] is not kept[name]:
+                    now[name] = kept[name]
+
+    def _reset(self) -> None:
+        tf, np = self._tf, self._np
+        self._give_back()
         for name in [name for name, module in list(sys.modules.items()) if name not in self._modules]:
             if (getattr(sys.modules[name], "__file__", "") or "").startswith(tempfile.gettempdir()):
                 del sys.modules[name]

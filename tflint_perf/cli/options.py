@@ -90,6 +90,11 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         help="Write the report to this file.",
     ),
     click.option("--statistics", is_flag=True, help="Count findings by rule instead of showing them."),
+    click.option(
+        "--why",
+        metavar="CODE:FILE:ROW",
+        help="Say what the rule's finding at this row rests on, or why there is none.",
+    ),
     click.option("--show-files", is_flag=True, help="List the files that would be linted."),
     click.option("--show-settings", is_flag=True, help="Show the settings that files would be linted with."),
     click.option("-e", "--exit-zero", is_flag=True, help="Exit with 0 also when there are findings."),
@@ -130,7 +135,10 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     ),
     click.option("-q", "--quiet", is_flag=True, help="Print findings and failures only."),
     click.option(
-        "-v", "--verbose", is_flag=True, help="Say which configuration is used, and how long it took."
+        "-v",
+        "--verbose",
+        is_flag=True,
+        help="Say which configuration is used, and how long it took; with --why, every question.",
     ),
 )
 

@@ -27,7 +27,7 @@ from tflint_perf.report.style import Style, style_for
 from tflint_perf.report.summary import counted, fixes, statistics, statistics_json, summary
 
 CLEAN, FINDINGS, FAILURE = 0, 1, 2
-_FOR_PEOPLE = ("full", "concise", "grouped")
+FOR_PEOPLE = ("full", "concise", "grouped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +87,8 @@ def check(request: Request, configs: Configs) -> Ran:
     Raises:
         ConfigError: it cannot be done as it was asked for.
     """
-    config = _for_run(configs.of(folder_of_run(request, configs)), request)
-    if request.statistics and config.output_format not in (*_FOR_PEOPLE, "json"):
+    config = for_run(configs.of(folder_of_run(request, configs)), request)
+    if request.statistics and config.output_format not in (*FOR_PEOPLE, "json"):
         raise ConfigError(f"not there in the format {config.output_format}", "--statistics")
     if request.from_stdin:
         groups = [Group(config.settings, config.path, (Path(request.stdin_filename or "-"),))]
@@ -107,7 +107,7 @@ def check(request: Request, configs: Configs) -> Ran:
         sys.stdout.writelines(f"{line}\n" for line in show(groups))
         _tell(troubles)
         return Ran(FAILURE if troubles else CLEAN, tuple(groups))
-    with _output(request) as output:
+    with output_of(request) as output:
         _tell(troubles)
         if not groups:
             if not (troubles or request.quiet):
@@ -192,7 +192,8 @@ def folder_of_run(request: Request, configs: Configs) -> Path:
     return configs.folder
 
 
-def _for_run(config: Config, request: Request) -> Config:
+def for_run(config: Config, request: Request) -> Config:
+    """The configuration with what the command line alone can say."""
     commit = None
     if request.diff_base is not None:
         from tflint_perf.lint.changed_rows import commit_of
@@ -278,7 +279,7 @@ def _write(
 
 
 def _report(outcome: Outcome, config: Config, request: Request, style: Style) -> Iterator[str]:
-    for_people = config.output_format in _FOR_PEOPLE
+    for_people = config.output_format in FOR_PEOPLE
     if request.statistics:
         yield from statistics(outcome, style) if for_people else statistics_json(outcome)
     else:
@@ -314,7 +315,7 @@ def _settings(groups: Iterable[Group]) -> Iterator[str]:
         yield from settings_page(group.settings, group.config)
 
 
-def _output(request: Request) -> AbstractContextManager[TextIO | None]:
+def output_of(request: Request) -> AbstractContextManager[TextIO | None]:
     """The file of --output-file, opened before the work so that its path can't be wrong afterwards."""
     path = request.output_file
     if path is None:

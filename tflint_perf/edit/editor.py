@@ -139,6 +139,13 @@ class Editor:
             text = "\n" + text
         return self.edit(end, end, text)
 
+    def outer_end(self, node: cst.BaseExpression) -> int:
+        """Where an expression ends, the parentheses around it included."""
+        end = self.end(node)
+        for _ in node.rpar:
+            end = self._text.index(")", end) + 1
+        return end
+
     def remove_statement(self, statement: cst.CSTNode) -> Edit:
         """Remove a small statement: with its line when it has that for itself, else from it.
 
@@ -152,8 +159,10 @@ class Editor:
                 return self.remove_lines(emptied) if emptied is not None else self.edit(start, end, "pass")
             first, last = line_start(self._text, start), line_end(self._text, end)
             rest = self._text[end:last].strip().lstrip(";").strip()
-            if rest:
+            if rest.startswith("#"):
                 return self.edit(start, self._text.index("#", end), "")
+            if rest:  # a backslash, which joins the next line to this one
+                return self.edit(start, end, "pass")
             return self.edit(first, self._past_blank_line(first, last), "")
         return self._remove_from_list(statement, start, end)
 
@@ -225,12 +234,21 @@ class Editor:
 
     # Names
 
-    def spell(self, name: str) -> tuple[str, list[Edit]]:
-        """How this file says `tensorflow.<name>`, and the import to add when it has no way to."""
+    def spell(self, name: str, at: cst.CSTNode) -> tuple[str, list[Edit]]:
+        """How code at `at`, or right above it, says `tensorflow.<name>`, and the import to add when it has no way to."""
         spelled = self.model.names.spelled(name)
-        if spelled is not None:
+        if spelled is not None and self._is_bound_above(spelled.partition(".")[0], at):
             return spelled, []
-        return f"{self.tensorflow}.{name}", [self.add_import(self.import_of_tensorflow)]
+        return f"{self.tensorflow}.{name}", [self.add_import(self.import_of_tensorflow, at)]
+
+    def _is_bound_above(self, name: str, at: cst.CSTNode) -> bool:
+        """Whether a name of the module has a value when what stands at `at` runs; functions run when all of them have."""
+        bindings = self.model.walk.top.bindings.get(name, ())
+        return (
+            not bindings
+            or self.model.function_at(at) is not None
+            or any(self.start(binding.node) < self.start(at) for binding in bindings)
+        )
 
     @cached_property
     def tensorflow(self) -> str:
@@ -242,16 +260,12 @@ class Editor:
         """The import of TensorFlow that a fix adds."""
         return "import tensorflow" + ("" if self.tensorflow == "tensorflow" else f" as {self.tensorflow}")
 
-    def add_import(self, statement: str) -> Edit:
-        """Add an import below those at the top of the module."""
-        last = self._last_import
+    def add_import(self, statement: str, at: cst.CSTNode) -> Edit:
+        """Add an import for what stands at `at`, below the imports at the top of the module."""
+        last = last_import(line for line in self.model.module.body if self.start(line) < self.start(at))
         if last is None:
             return self.edit(self._after_docstring(), self._after_docstring(), f"{statement}\n")
         return self.insert_below(last, f"{statement}\n")
-
-    @cached_property
-    def _last_import(self) -> cst.CSTNode | None:
-        return last_import(self.model.module)
 
     def _after_docstring(self) -> int:
         body = self.model.module.body

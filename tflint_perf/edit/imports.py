@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import libcst as cst
 
 
-def last_import(module: cst.Module) -> cst.CSTNode | None:
-    """The last import statement of the module's first run of imports; None when it has none.
+def last_import(lines: Iterable[cst.CSTNode]) -> cst.CSTNode | None:
+    """The last import statement of the first run of imports in lines of a module; None when they have none.
 
     What defines nothing does not end the run: a string, a `try` or `if` that only imports, `__all__ = …`, and settings
     such as `os.environ["A"] = "1"`, which must come before the imports behind them.
     """
     last: cst.CSTNode | None = None
-    for line in module.body:
+    for line in lines:
         if isinstance(line, cst.SimpleStatementLine):
             imports = [small for small in line.body if isinstance(small, cst.Import | cst.ImportFrom)]
             if imports:

@@ -78,6 +78,14 @@ def suppress(
     return sorted([*remaining, *shown], key=lambda finding: (finding.start.offset, finding.code)), count
 
 
+def suppressing_rows(
+    source: Source, finding: Finding, statements: Sequence[Span], known_codes: Mapping[str, str]
+) -> list[int]:
+    """The rows of the comments that suppress a finding, whatever the settings say of them."""
+    marks = _Scopes(source, statements, known_codes, directives(source.text)).marks(finding)
+    return sorted({source.place(directive.comment.start).row for directive, _ in marks})
+
+
 class _Scopes:
     """What each suppression covers."""
 
@@ -120,13 +128,14 @@ class _Scopes:
         """
         remaining = []
         for finding, subject in findings:
-            marks = set() if finding.code in _NEVER else set(self._marks(finding)) - subject
+            marks = set() if finding.code in _NEVER else set(self.marks(finding)) - subject
             used |= marks
             if not marks:
                 remaining.append(finding)
         return remaining
 
-    def _marks(self, finding: Finding) -> list[Mark]:
+    def marks(self, finding: Finding) -> list[Mark]:
+        """What suppresses a finding."""
         at = finding.start.offset
         covering = [
             *self._of_file,

@@ -36,20 +36,46 @@ def callers_of(
     A method is asked about with the paths of the bases of its class. Where many files have to be looked through, so many
     processes share them.
     """
+    search = _searched(asked, files, project, mentions, processes)
+    found: dict[Path, dict[str, tuple[Caller, ...]]] = {}
+    for file, name in _places(asked):
+        if callers := search.callers((file, name)):
+            found.setdefault(file, {})[name] = callers
+    return dict(found)
+
+
+def files_that_call(
+    asked: Mapping[Path, Mapping[str, tuple[str, ...]]],
+    files: Files,
+    project: Sequence[Path],
+    mentions: Mentions | None = None,
+) -> dict[str, list[Path]]:
+    """For each function that is asked about, in the same way, the other files that the callers are in."""
+    search = _searched(asked, files, project, mentions, 1)
+    return {name: search.files_of_callers((file, name)) for file, name in _places(asked)}
+
+
+def _places(asked: Mapping[Path, Mapping[str, tuple[str, ...]]]) -> list[_Place]:
+    return sorted((file, name) for file, names in asked.items() for name in names)
+
+
+def _searched(
+    asked: Mapping[Path, Mapping[str, tuple[str, ...]]],
+    files: Files,
+    project: Sequence[Path],
+    mentions: Mentions | None,
+    processes: int,
+) -> _Search:
+    """A search that is done."""
     bases = {(file, name): paths for file, names in asked.items() for name, paths in names.items()}
     search = _Search(files, project, bases, mentions or Mentions(), processes)
-    wanted = set(bases)
-    new = wanted
+    new = set(bases)
     for _ in range(_ROUNDS):
         search.look_for(new)
         new = search.callers_alone(new)
         if not new:
             break
-    found: dict[Path, dict[str, tuple[Caller, ...]]] = {}
-    for file, name in sorted(wanted):
-        if callers := search.callers((file, name)):
-            found.setdefault(file, {})[name] = callers
-    return dict(found)
+    return search
 
 
 class _Search:
@@ -266,6 +292,11 @@ class _Search:
             known = tuple(dict.fromkeys(self._caller(file, use, acts) for file, use in uses))
             self._known[place] = known
         return known
+
+    def files_of_callers(self, place: _Place) -> list[Path]:
+        """The files, other than its own, that those who use a function are in."""
+        uses = (use for at in self._also_called_as(place) for use in self._uses.get(at, ()))
+        return sorted({file for file, _ in uses if file != place[0]})
 
     def _caller(self, file: Path, use: Use, acts: bool) -> Caller:
         if use.how == "consume":

@@ -252,13 +252,47 @@ def lint_beside(
     data: bytes, path: str, settings: Settings, neighbours: Neighbours
 ) -> tuple[FileResult, bytes]:
     """The same among files that may have been looked at already for others."""
+    heard = lint_and_hear(data, path, settings, neighbours)
+    return heard.result, heard.new
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What came of the bytes of a file, and what they are after the fixes.
+
+    `open` are the functions of which it mattered who in other files calls them, `callers` those who do; None where it
+    mattered of none.
+    """
+
+    result: FileResult
+    new: bytes
+    open: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    callers: Callers | None = None
+
+
+def lint_and_hear(data: bytes, path: str, settings: Settings, neighbours: Neighbours) -> Heard:
+    """The same, with what other files had to say."""
     file = Path(path)
     result, new = _lint_bytes(data, path, settings, neighbours, None)
-    if result.open:
-        project = files_of_project(neighbours.root, [file], settings)
-        callers = callers_elsewhere({file: result.open}, project, neighbours)
-        result, new = _lint_bytes(data, path, settings, neighbours, callers.get(file, {}))
-    return result, new
+    if not result.open:
+        return Heard(result, new)
+    project = files_of_project(neighbours.root, [file], settings)
+    callers = callers_elsewhere({file: result.open}, project, neighbours).get(file, {})
+    return Heard(*_lint_bytes(data, path, settings, neighbours, callers), result.open, callers)
+
+
+def files_that_call(
+    heard: Heard, path: str, settings: Settings, neighbours: Neighbours
+) -> dict[str, list[Path]]:
+    """The other files in which the callers of a file's open functions are, by the function."""
+    from tflint_perf.project import callers
+    from tflint_perf.stack import on_deep_stack
+
+    project = files_of_project(neighbours.root, [Path(path)], settings)
+    asked = {neighbours.at(path): heard.open}
+    return on_deep_stack(
+        lambda: callers.files_that_call(asked, neighbours.files, project, neighbours.mentions)
+    )
 
 
 def _lint_bytes(

@@ -6,6 +6,7 @@ offsets. So this is a code generation that keeps nothing but a running offset.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 
 import libcst as cst
@@ -24,6 +25,10 @@ class Span:
     start: int
     header_end: int
     end: int
+
+
+# libcst generates no space in front of the colon of `except ValueError :`.
+_SPACED_COLON = re.compile(r"\bexcept\b[^:]*\s:")
 
 
 class _Between:
@@ -89,11 +94,11 @@ class Positions:
         state = _OffsetState(module)
         module._codegen(state)
         self._spans = state.spans
-        if "\f" in text:
+        if "\f" in text or _SPACED_COLON.search(text) is not None:
             self._add_dropped(module, text)
 
     def _add_dropped(self, module: cst.Module, text: str) -> None:
-        """Move what stands behind a form feed that is not in the tree, and behind white space in front of one."""
+        """Move what stands behind white space that is not in the tree: a form feed, what is in front of one, or of a colon."""
         code = module.code
         dropped: list[int] = []
         at = 0

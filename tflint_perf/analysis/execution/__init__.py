@@ -5,4 +5,6 @@ statement from running on each step. *Gradient step*: a tape, the gradient that 
 
     loops.kind(loop)          # "step", "epoch" or "none"
     compiled.is_compiled(node)
+    is_under_tape(infer, node)  # whether a tape records it (`tapes`)
+    trains_by(infer, call)      # "update", "batch", "fit" or None (`trains`)
 """

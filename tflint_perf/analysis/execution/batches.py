@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.analysis.conventions import names_a_generator, names_a_stream
 from tflint_perf.analysis.execution.elements import adds_batch_axis
 from tflint_perf.analysis.execution.sizes import Size, Sizes
 from tflint_perf.analysis.python.flow import loops_around
-from tflint_perf.analysis.python.scopes import Binding
 from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
-    integer,
     keyword_argument,
     last_name,
     mentions,
     names_read,
     target_names,
-    unwrapped,
 )
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import source
 
 if TYPE_CHECKING:
     from tflint_perf.analysis.execution.loops import Loops
 
-_GENERATORS = re.compile(
-    r"(^|_)(generator|gen|loader|batches|(next|load|get)_batch|iterate_minibatches)$", re.I
-)
-# What gives batches, or samples, goes by one of these names, where nothing else is known of it.
-_STREAMS = re.compile(r"(^|_)(ds|dataset|(data)?_?(loader|generator|gen|iterator)|batches)$", re.I)
 # What follows in a chain behind `batch`, and gives batches still.
 _OF_BATCHES = frozenset(
     {"enumerate", "prefetch", "shuffle", "take", "skip", "repeat", "cache", "map", "as_numpy_iterator"}
@@ -102,20 +95,7 @@ class Batches:
 
     def _is_one(self, number: cst.BaseExpression) -> bool:
         """Whether a number is 1, here or by all that a name stands for."""
-        found = self._infer.bindings_reaching(number) if isinstance(number, cst.Name) else None
-        if found is None:
-            return integer(number) == 1
-        numbers = [self._numbers(binding) for binding in found[1]]
-        return bool(numbers) and all(
-            given and all(integer(value) == 1 for value in given) for given in numbers
-        )
-
-    def _numbers(self, binding: Binding) -> list[cst.BaseExpression]:
-        """What a name is bound to, or given as a parameter in this file."""
-        if binding.kind == "param":
-            return self._sizes.given(binding)
-        is_assigned = binding.kind == "assign" and binding.path == ()
-        return [binding.value] if is_assigned and binding.value is not None else []
+        return self._infer.integers.only(number) == 1
 
     def _is_generated(self, given: cst.BaseExpression) -> bool:
         """Whether a loop takes something from what is called a generator, or a dataset: a sample or a batch."""
@@ -124,18 +104,18 @@ class Batches:
         return bool(bindings) and all(
             binding.kind == "for"
             and binding.value is not None
-            and any(map(self._is_stream, self._sources(unwrapped(binding.value))))
+            and any(map(self._is_stream, self._sources(source(self._infer, binding.value))))
             for binding in bindings
         )
 
     def come_from(self, iterable: cst.BaseExpression) -> bool:
         """Whether a loop runs over what, by its name, gives batches: `enumerate(loader.load_batch(size))`."""
-        return self._is_stream(unwrapped(iterable))
+        return self._is_stream(source(self._infer, iterable))
 
     def _is_stream(self, source: cst.BaseExpression) -> bool:
         if isinstance(source, cst.Call):
-            return _GENERATORS.search(callee_name(source)) is not None or self._is_batched(source)
-        named = isinstance(source, cst.Name | cst.Attribute) and _STREAMS.search(last_name(source))
+            return bool(names_a_generator(callee_name(source))) or self._is_batched(source)
+        named = isinstance(source, cst.Name | cst.Attribute) and names_a_stream(last_name(source))
         return bool(named) and not self._infer.value(source).known
 
     def _is_batched(self, source: cst.BaseExpression) -> bool:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
 from tflint_perf.analysis.apis.rows import has, methods
+from tflint_perf.analysis.conventions import names_an_epoch
 from tflint_perf.analysis.execution.sizes import is_of_environment
 from tflint_perf.analysis.python.reach import leads_to
 from tflint_perf.analysis.python.scopes import Function, Loop
@@ -399,7 +398,6 @@ _ON_HOST = frozenset(
     }
 )
 _TOLD = frozenset({"print", "time", "info"})
-_EPOCH = re.compile(r"(^|_)(epochs?|ep|episodes?)(_|$)", re.I)
 
 
 def runs_loop_on_host(function: Function) -> bool:
@@ -423,4 +421,4 @@ def _runs_epochs(loop: Loop) -> bool:
     if iterable is None or not hasattr(loop.node, "target"):
         return False
     names = [*target_names(loop.node.target), *names_read(iterable)]
-    return any(_EPOCH.search(name.value) for name in names)
+    return any(names_an_epoch(name.value) for name in names)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import libcst as cst
 
 from tflint_perf.analysis.python.scopes import Binding, Loop
-from tflint_perf.analysis.python.syntax import callee_name, integer, keyword_argument
+from tflint_perf.analysis.python.syntax import integer, keyword_argument, target_names
 from tflint_perf.analysis.values.infer import Inference
-
-_COUNTING = frozenset({"range", "trange", "count"})
-_WRAPPING = frozenset({"tqdm", "progress_bar", "progressbar", "track"})
+from tflint_perf.analysis.values.iterables import counting, is_count
 
 
 class Counters:
@@ -26,21 +24,21 @@ class Counters:
         """`step` in `for step in range(n)` and in `for step, batch in enumerate(dataset)`."""
         if not isinstance(loop.node, cst.For):
             return ""
-        target: cst.BaseExpression = loop.node.target
-        iterable = _unwrapped(loop.node.iter)
-        if not isinstance(iterable, cst.Call):
-            return ""
-        name = callee_name(iterable)
-        if name == "enumerate" and isinstance(target, cst.Tuple) and len(target.elements) == 2:
-            target = target.elements[0].value
-        elif (
-            name not in _COUNTING or len(iterable.args) > 2 or keyword_argument(iterable, "step") is not None
-        ):
-            return ""
-        if not isinstance(target, cst.Name) or target.value == "_":
-            return ""
-        others = [binding for binding in self._bindings(target) if binding.node is not target]
-        return "" if any(_lies_in(binding, loop) for binding in others) else target.value
+        for target in target_names(loop.node.target):
+            bindings = self._bindings(target)
+            given = [binding for binding in bindings if binding.node is target]
+            if target.value != "_" and given and self._grows_by_one(given[0]):
+                others = [binding for binding in bindings if binding is not given[0]]
+                return "" if any(_lies_in(binding, loop) for binding in others) else target.value
+        return ""
+
+    def _grows_by_one(self, binding: Binding) -> bool:
+        """Whether a loop binds a name to a number that is one more each time: to that of `enumerate`, or of a `range` of no
+        other step."""
+        if not is_count(self._infer, binding):
+            return False
+        over = counting(self._infer, binding.value) if binding.path == () else None
+        return over is None or (len(over.args) < 3 and keyword_argument(over, "step") is None)
 
     def _counted_by_hand(self, loop: Loop) -> str:
         """`step` where the loop's body says `step += 1`, and nothing else in it changes `step`."""
@@ -54,20 +52,17 @@ class Counters:
                         bindings = self._bindings(target)
                         inside = [binding for binding in bindings if _lies_in(binding, loop)]
                         first = [binding for binding in bindings if binding not in inside]
-                        if len(inside) == 1 and first and all(integer(b.value) is not None for b in first):
+                        if (
+                            len(inside) == 1
+                            and first
+                            and all(self._infer.integers.most(b.value) is not None for b in first)
+                        ):
                             return target.value
         return ""
 
     def _bindings(self, name: cst.Name) -> list[Binding]:
         scope = self._infer.names.scope_of(name)
         return scope.bindings.get(name.value, [])
-
-
-def _unwrapped(node: cst.BaseExpression) -> cst.BaseExpression:
-    """What a progress bar runs over."""
-    while isinstance(node, cst.Call) and callee_name(node) in _WRAPPING and node.args:
-        node = node.args[0].value
-    return node
 
 
 def _lies_in(binding: Binding, loop: Loop) -> bool:

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import libcst as cst
 
 from tflint_perf.analysis.apis.rows import has
+from tflint_perf.analysis.conventions import names_experience
 from tflint_perf.analysis.python.scopes import Binding, Loop
 from tflint_perf.analysis.python.syntax import argument, callee_name, dotted_name
 from tflint_perf.analysis.python.walk import Walk
 from tflint_perf.analysis.values.infer import Inference
-
-# What reinforcement learning remembers.
-MEMORY = re.compile(
-    r"memory|memor|buffer|replay|rollout|trajector|transition|experience|episode|history|(^|_)env", re.I
-)
+from tflint_perf.analysis.values.new_containers import made_by
 
 
 def is_filled_within(infer: Inference, node: cst.BaseExpression, loop: Loop) -> bool:
     """Whether `node` is `np.array(images)`, and a loop within `loop` fills that list with what it works out."""
     given = argument(node, 0) if isinstance(node, cst.Call) else None
-    if not isinstance(given, cst.Name) or not isinstance(node, cst.Call) or MEMORY.search(given.value):
+    if not isinstance(given, cst.Name) or not isinstance(node, cst.Call) or names_experience(given.value):
         return False
     if not has(infer.names.qualified(node.func), "makes-array", "joins-arrays"):
         return False
@@ -43,7 +39,7 @@ def appends_by_name(walk: Walk) -> dict[str, list[cst.Call]]:
 def _added(name: str, loop: Loop) -> Iterator[cst.BaseExpression]:
     """What the loops within a loop add to a list."""
     for inner in loop.inner:
-        if inner.iterable is not None and MEMORY.search(dotted_name(inner.iterable)):
+        if inner.iterable is not None and names_experience(dotted_name(inner.iterable)):
             continue
         for call in inner.calls:
             if callee_name(call) == "append" and dotted_name(call.func) == f"{name}.append" and call.args:
@@ -67,10 +63,7 @@ def _is_worked_out(node: cst.BaseExpression) -> bool:
     return isinstance(node, cst.Call) and not has(callee_name(node), "counts")
 
 
-def is_empty_list(binding: Binding) -> bool:
+def is_empty_list(infer: Inference, binding: Binding) -> bool:
     """Whether an assignment gives a name a list with nothing in it."""
-    value = binding.value
-    for index in binding.path or ():
-        parts = value.elements if isinstance(value, cst.Tuple | cst.List) else ()
-        value = parts[index].value if index < len(parts) else None
-    return binding.kind == "assign" and isinstance(value, cst.List) and not value.elements
+    made = made_by(infer, binding)
+    return made is not None and made.kind == "list" and made.is_empty

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
 from tflint_perf.analysis.apis.rows import has
+from tflint_perf.analysis.conventions import names_a_debug_switch, names_the_best
 from tflint_perf.analysis.execution.decided import Told, is_left_out
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.conditions import exits_before
-from tflint_perf.analysis.python.scopes import Binding, Function
-from tflint_perf.analysis.python.syntax import callee_name, descendants, integer, last_statement, names_read
+from tflint_perf.analysis.python.scopes import Function
+from tflint_perf.analysis.python.syntax import descendants, last_statement, names_read
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import is_count
 from tflint_perf.records import dataclass
-
-_DEBUG_FLAG = re.compile(
-    r"(^|_)(debug|verbose|profil\w*|trace|dry_run|log\w*|should_log|print\w*|summar\w*|visuali\w*|plot)($|_)",
-    re.I,
-)
-_BEST = re.compile(r"(^|_)(best|lowest|highest|max|min|record|smallest|largest)(_|$)", re.I)
-
 
 _AROUND_CODE = frozenset([cst.FunctionDef, cst.Lambda, cst.ClassDef, cst.Module])
 # What may keep the code in it from running.
@@ -180,7 +173,7 @@ class Guards:
                 return self._of_equal_op(test)
             case cst.Name() | cst.Attribute() if holds:
                 name = test.attr.value if isinstance(test, cst.Attribute) else test.value
-                return Guard(test) if _DEBUG_FLAG.search(name) else None
+                return Guard(test) if names_a_debug_switch(name) else None
         return None
 
     def _is_early(self, test: cst.BaseExpression) -> bool:
@@ -190,7 +183,7 @@ class Guards:
                 left=left,
                 comparisons=[cst.ComparisonTarget(cst.LessThan() | cst.LessThanEqual(), last)],
             ):
-                return self._is_counter(left) and self.number(last) is not None
+                return self._is_counter(left) and self._infer.integers.most(last) is not None
         return False
 
     def _of_equal_op(self, call: cst.Call) -> Guard | None:
@@ -201,7 +194,7 @@ class Guards:
                     return self._modulo(arg.value)
                 case cst.Call(args=[_, cst.Arg(value=every)]) as mod:
                     if has(self._infer.names.qualified(mod.func), "modulo"):
-                        number = self.number(every)
+                        number = self._infer.integers.most(every)
                         return Guard(mod, number) if number is None or number >= 2 else None
         return None
 
@@ -213,8 +206,9 @@ class Guards:
             for side in (test.left, right):
                 if isinstance(side, cst.BinaryOperation) and isinstance(side.operator, cst.Modulo):
                     return self._modulo(side)
-            other = right if integer(test.left) is None else test.left
-            if integer(other) is not None and self._is_counter(test.left if other is right else right):
+            number = self._infer.integers.only
+            other = right if number(test.left) is None else test.left
+            if number(other) is not None and self._is_counter(test.left if other is right else right):
                 return Guard(test)  # `if step == 0:` runs once
             if self._is_of_loop(test.left) != self._is_of_loop(right):
                 return Guard(test)  # and so does `if step + 1 == last:`
@@ -222,16 +216,20 @@ class Guards:
             isinstance(operator, cst.GreaterThan | cst.LessThan | cst.GreaterThanEqual | cst.LessThanEqual)
             and holds
         ):
-            if any(_BEST.search(name) for side in (test.left, right) for name in _last_names(side)):
+            if any(names_the_best(name) for side in (test.left, right) for name in _last_names(side)):
                 return Guard(test)
         return None
 
     def _is_of_loop(self, node: cst.BaseExpression) -> bool:
         """Whether it is what a loop counts by, or the number before or behind that: `step`, `step + 1`."""
         if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add | cst.Subtract):
-            node = node.left if integer(node.right) is not None else node
+            node = node.left if self._infer.integers.only(node.right) is not None else node
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        return found is not None and bool(found[1]) and all(map(_counts, found[1]))
+        return (
+            found is not None
+            and bool(found[1])
+            and all(is_count(self._infer, binding) for binding in found[1])
+        )
 
     def _is_counter(self, node: cst.BaseExpression) -> bool:
         return isinstance(node, cst.Name | cst.Attribute) and self._infer.value(node).kind in (
@@ -241,35 +239,10 @@ class Guards:
 
     def _modulo(self, node: cst.BinaryOperation) -> Guard | None:
         """`counter % n` as a guard; None for `% 1`."""
-        every = self.number(node.right)
+        every = self._infer.integers.most(node.right)
         if every is not None and every < 2:
             return None
         return Guard(node, every)
-
-    def number(self, node: cst.BaseExpression) -> int | None:
-        """An integer that stands in the file: a literal, or a name that is only ever bound to one."""
-        literal = integer(node)
-        if literal is not None or not isinstance(node, cst.Name):
-            return literal
-        found = self._infer.bindings_reaching(node)
-        if found is None or len(found[1]) != 1:
-            return None
-        binding = found[1][0]
-        return integer(binding.value) if binding.kind in ("assign", "param") and binding.path == () else None
-
-
-def _counts(binding: Binding) -> bool:
-    """Whether a loop binds a name to how far it has come: by `range`, or as the first part of `enumerate`."""
-    over = binding.value if binding.kind == "for" else None
-    while isinstance(over, cst.Call) and callee_name(over) == "tqdm" and over.args:
-        over = over.args[0].value
-    if not isinstance(over, cst.Call):
-        return False
-    return (
-        callee_name(over) in ("range", "trange", "arange")
-        if binding.path == ()
-        else (callee_name(over) == "enumerate" and binding.path == (0,))
-    )
 
 
 def _last_names(node: cst.CSTNode) -> list[str]:

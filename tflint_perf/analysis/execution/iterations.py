@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 
 import libcst as cst
 
+from tflint_perf.analysis.conventions import names_a_critic, names_a_part, names_much, names_settings
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Loop
 from tflint_perf.analysis.python.syntax import (
@@ -17,39 +17,15 @@ from tflint_perf.analysis.python.syntax import (
     integer,
     is_name,
     last_name,
-    part_at,
     string,
 )
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import counting, counts_to, wrapper
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 
 # A loop of so few iterations costs next to nothing.
 FEW = 16
-# What counts the parts of a model, of which there are few: a loop to such a number runs over layers.
-PARTS = re.compile(
-    r"(^|_)(layer|block|head|level|scale|stage|stack|gpu|tpu|replica|worker|device|class|categor\w*|routing|depth|fold|"
-    r"channel|chan|dim|axis|axes|ndim|rank|group|branch|cell|model|expert|order|coupling|flow|hop|view|output|input|"
-    r"net|critic|disc\w*|module|tower|anchor|conv|resblock|flip|repeat|res|unit|capsule|agent|player|task|qubit|wire|"
-    r"feature|param|variable|var|weight|column|mixture|component|kernel|loss|head|label)(e?s)?($|_)|"
-    r"(layers|blocks|heads)$",
-    re.I,
-)
-# What counts time or data, of which there is much.
-_MUCH = re.compile(
-    r"(^|_)(step|iter|iteration|len|length|time|timestep|seq|sequence|horizon|sample|frame|episode|epoch|round|batch|"
-    r"batchsize|size|point|token|row|example|itr|word|n_iter|maxlen|rollout|T)(s?)($|_)",
-    re.I,
-)
-# What holds the settings of a program.
-_SETTINGS = re.compile(
-    r"(^|_)(args?|conf|cfg|config\w*|flags|hparams?|hps?|params|opts?|options?|settings?)$", re.I
-)
-# Settings that say how often a critic is trained for each step of its generator.
-_STEPS_OF_CRITICS = re.compile(r"critic|disc\w*", re.I)
-_SAME_LENGTH = frozenset(
-    ["enumerate", "list", "tuple", "reversed", "sorted", "iter", "tqdm.tqdm", "tqdm.auto.tqdm"]
-)
 _DEEPEST = 8
 
 
@@ -60,7 +36,6 @@ class Iterations:
         self._infer = infer
         self._calls = calls
         self._walk = infer.walk
-        self._measuring: set[cst.Call] = set()
         self._counted: set[Binding] = set()
         self._filling: set[Binding] = set()
 
@@ -83,10 +58,7 @@ class Iterations:
         iterable = loop.iterable
         if not isinstance(iterable, cst.Call) or not isinstance(target, cst.Name):
             return None
-        named = builtin_or_qualified(self._infer, iterable.func)
-        if named == "reversed" and iterable.args and isinstance(iterable.args[0].value, cst.Call):
-            named = builtin_or_qualified(self._infer, iterable.args[0].value.func)
-        return target if named in ("range", "tf.range", "tqdm.trange") else None
+        return target if counting(self._infer, iterable) is not None else None
 
     # Lengths: `inf` for a length that the code does not show, 0 for what is not understood
 
@@ -94,9 +66,8 @@ class Iterations:
         if depth > _DEEPEST:
             return 0
         match node:
-            case cst.List() | cst.Tuple():
-                starred = any(isinstance(element, cst.StarredElement) for element in node.elements)
-                return 0 if starred else len(node.elements)
+            case cst.List() | cst.Tuple() | cst.Set():
+                return self._infer.integers.length(node) or 0
             case cst.ListComp():
                 inner = node.for_in.inner_for_in
                 return self._most(node.for_in.iter, traced, depth + 1) if inner is None else 0
@@ -110,12 +81,12 @@ class Iterations:
         name = builtin_or_qualified(self._infer, call.func)
         if has_stars(call) or not call.args:
             return 0
-        if name in ("range", "tqdm.trange"):
+        counts = counting(self._infer, call) is call and counts_to(self._infer, call) is not None
+        if counts and not name.startswith("tf."):
             return self._of_range([arg.value for arg in call.args if arg.keyword is None], traced, depth)
-        if name in _SAME_LENGTH:
-            return self._most(call.args[0].value, traced, depth + 1)
-        if name == "zip":
-            return min(self._most(arg.value, traced, depth + 1) for arg in call.args)
+        wraps = wrapper(self._infer, call)
+        if wraps is not None and wraps.how.all_once:
+            return min(self._most(given, traced, depth + 1) for given in wraps.given)
         return self._of_unstack(call) if name == "tf.unstack" and traced else 0
 
     def _of_unstack(self, call: cst.Call) -> float:
@@ -123,13 +94,13 @@ class Iterations:
         number, axis = argument(call, 1, "num"), argument(call, 2, "axis")
         if axis is not None and integer(axis) not in (0, 1):
             return 0
-        known = self.number(number) if number is not None else None
+        known = self._infer.integers.most(number) if number is not None else None
         return math.inf if known is None else known
 
     def _of_range(self, bounds: list[cst.BaseExpression], traced: bool, depth: int) -> float:
         if not bounds:
             return 0
-        numbers = [self.number(bound) for bound in bounds]
+        numbers = [self._infer.integers.most(bound) for bound in bounds]
         if None not in numbers and (len(numbers) < 3 or numbers[2] != 0):
             return len(range(*[number for number in numbers if number is not None]))
         stop = bounds[min(1, len(bounds) - 1)]
@@ -160,7 +131,7 @@ class Iterations:
         bindings = found[1] if found is not None else []
         if not bindings or self._counts_parts(node):
             return 0
-        meanwhile: frozenset[object] = frozenset((*self._measuring, *self._filling))
+        meanwhile: frozenset[object] = frozenset(self._filling)
         return min(self._of_binding(binding, traced, depth, meanwhile) for binding in bindings)
 
     @remembered  # apart for each set of lists that are being measured, of which nothing is known meanwhile
@@ -197,76 +168,14 @@ class Iterations:
         function = self._infer.names.function_with.get(parameter.node)
         return self._calls.arguments(function, parameter.name) if function is not None else []
 
-    # Numbers
-
-    def number(self, node: cst.BaseExpression, depth: int = 0) -> int | None:
-        """The integer that `node` is, or the greatest of those that callers pass; None where that is not in sight."""
-        literal = integer(node)
-        if literal is not None or depth > _DEEPEST:
-            return literal
-        if isinstance(node, cst.BinaryOperation):
-            left, right = self.number(node.left, depth + 1), self.number(node.right, depth + 1)
-            return computed(node.operator, left, right) if left is not None and right is not None else None
-        bindings: list[Binding] = []
-        cut = measured(node)
-        if cut is not None and (length := self._length_in_sight(cut)) is not None:
-            return length
-        if isinstance(node, cst.Call):
-            return self._length(node, depth)
-        if isinstance(node, cst.Name):
-            found = self._infer.bindings_reaching(node)
-            bindings = found[1] if found is not None else []
-        elif isinstance(node, cst.Attribute):
-            bindings = self._infer.classes.bindings_of(node)
-        numbers = [self._number_of(binding, depth, frozenset(self._measuring)) for binding in bindings]
-        known = [number for number in numbers if number is not None]
-        return max(known) if known and len(known) == len(numbers) else None
-
-    def _length(self, call: cst.Call, depth: int) -> int | None:
-        """How many items the list that `len(x)` measures has, where that is in sight."""
-        if builtin_or_qualified(self._infer, call.func) != "len" or len(call.args) != 1:
-            return None
-        if call in self._measuring:  # a loop over as many items as a list has may add to the list
-            return None
-        self._measuring.add(call)
-        try:
-            most = self._most(call.args[0].value, traced=False, depth=depth + 1)
-        finally:
-            self._measuring.discard(call)
-        return int(most) if 0 < most < math.inf else None
-
-    def _length_in_sight(self, name: cst.Name) -> int | None:
-        """The greatest length of what a name stands for, where that was cut off (`few = images[:10]`) or written down."""
-        found = self._infer.bindings_reaching(name)
-        match [binding.value for binding in found[1]] if found is not None else []:
-            case [
-                cst.Subscript(slice=[cst.SubscriptElement(cst.Slice(lower=None, upper=upper, step=None)), *_])
-            ] if upper is not None:
-                number = self.number(upper)
-                return number if number is not None and number >= 0 else None
-            case [cst.List() | cst.Tuple() as items] if not self._infer.contents.grows(name.value):
-                starred = any(isinstance(element, cst.StarredElement) for element in items.elements)
-                return None if starred else len(items.elements)
-        return None
-
-    @remembered
-    def _number_of(self, binding: Binding, depth: int, _: frozenset[cst.Call]) -> int | None:
-        if binding.kind == "assign" and binding.value is not None:
-            part = part_at(binding.value, binding.path)
-            return self.number(part, depth + 1) if part is not None else None
-        if binding.path != () or binding.kind != "param":
-            return None
-        given = self._given(binding) or ([binding.value] if binding.value is not None else [])
-        numbers = [self.number(value, depth + 1) for value in given]
-        known = [number for number in numbers if number is not None]
-        return max(known) if known and len(known) == len(numbers) else None
+    # Bounds that are not in sight
 
     def _counts(self, node: cst.BaseExpression, traced: bool) -> bool:
         """Whether a bound whose value is not in sight is a Python number that counts time or data."""
         match node:
             case cst.BinaryOperation():
                 return all(
-                    self.number(side) is not None or self._counts(side, traced)
+                    self._infer.integers.most(side) is not None or self._counts(side, traced)
                     for side in (node.left, node.right)
                 )
             case cst.Subscript():
@@ -282,7 +191,7 @@ class Iterations:
                 return self._counts(node.elt, traced)  # `max(len(x) for x in xs)`
             case cst.Attribute():
                 return self._infer.value(node).kind in ("number", "unknown") and (
-                    bool(_MUCH.search(last_name(node))) or self._is_setting(node)
+                    bool(names_much(last_name(node))) or self._is_setting(node)
                 )
             case cst.Name():
                 return self._name_counts(node, traced)
@@ -338,32 +247,16 @@ class Iterations:
                     b.value is not None and b.path == () and self._is_setting(b.value) for b in bindings
                 )
             case cst.Attribute():
-                return bool(_SETTINGS.search(last_name(node.value)))
+                return bool(names_settings(last_name(node.value)))
             case cst.Subscript(slice=[cst.SubscriptElement(cst.Index(cst.SimpleString() as key))]):
-                return bool(_SETTINGS.search(last_name(node.value))) and not PARTS.search(string(key) or "")
+                return bool(names_settings(last_name(node.value))) and not names_a_part(string(key) or "")
         return False
 
     def _counts_parts(self, node: cst.CSTNode) -> bool:
         name = last_name(node) if isinstance(node, cst.Name | cst.Attribute) else ""
-        if self._is_setting(node):
-            name = _STEPS_OF_CRITICS.sub("", name)
-        return bool(PARTS.search(name)) and name not in ("len", "range")
-
-
-# What the bound of a loop is made of: lengths, sizes that a trace knows, arithmetic.
-
-
-def measured(node: cst.BaseExpression) -> cst.Name | None:
-    """`x` in `len(x)` and `x.shape[0]`."""
-    match node:
-        case cst.Call(func=cst.Name("len"), args=[cst.Arg(value=cst.Name() as name)]):
-            return name
-        case cst.Subscript(
-            value=cst.Attribute(value=cst.Name() as name, attr=cst.Name("shape")),
-            slice=[cst.SubscriptElement(cst.Index(cst.Integer("0")))],
-        ):
-            return name
-    return None
+        if self._is_setting(node) and names_a_critic(name):
+            return False
+        return bool(names_a_part(name)) and name not in ("len", "range")
 
 
 def is_shape(node: cst.BaseExpression) -> bool:
@@ -371,16 +264,3 @@ def is_shape(node: cst.BaseExpression) -> bool:
     if isinstance(node, cst.Call):
         return callee_name(node) in ("get_shape", "as_list") and isinstance(node.func, cst.Attribute)
     return isinstance(node, cst.Attribute) and node.attr.value == "shape"
-
-
-def computed(operator: cst.BaseBinaryOp, left: int, right: int) -> int | None:
-    match operator:
-        case cst.Add():
-            return left + right
-        case cst.Subtract():
-            return left - right
-        case cst.Multiply():
-            return left * right
-        case cst.FloorDivide() if right:
-            return left // right
-    return None

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
+from tflint_perf.analysis.conventions import names_a_test, names_debugging
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import argument, descendants, is_name, last_name, string
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
-
-# Functions that by their name are there for debugging.
-_DEBUGGING = re.compile(r"debug|eager|profil|trac(e|ing)(_|$)|test|diagnos", re.I)
 
 
 class LeftOn:
@@ -46,7 +42,11 @@ class LeftOn:
 
     @staticmethod
     def _is_for_debugging(function: Function) -> bool:
-        if isinstance(function.node, cst.Lambda) or _DEBUGGING.search(function.name):
+        if (
+            isinstance(function.node, cst.Lambda)
+            or names_debugging(function.name)
+            or names_a_test(function.name)
+        ):
             return True
         owner = function.owner
         return owner is not None and any(last_name(base.value) == "TestCase" for base in owner.node.bases)

@@ -8,6 +8,7 @@ from typing import Literal
 
 import libcst as cst
 
+from tflint_perf.analysis.conventions import names_a_batch_size, names_a_session
 from tflint_perf.analysis.execution.batches import Batches
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.given_models import GivenModels
@@ -16,8 +17,9 @@ from tflint_perf.analysis.execution.short_loops import (
     is_part_of_one_iteration,
     shows_a_few,
 )
-from tflint_perf.analysis.execution.sizes import BATCH_SIZE, is_of_environment, remembers_step
-from tflint_perf.analysis.execution.steps import is_under_tape
+from tflint_perf.analysis.execution.sizes import is_of_environment, remembers_step
+from tflint_perf.analysis.execution.tapes import is_under_tape
+from tflint_perf.analysis.execution.trains import FITS, trains_by
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.reach import leads_to
 from tflint_perf.analysis.python.scopes import Function, Loop
@@ -25,23 +27,20 @@ from tflint_perf.analysis.python.syntax import (
     COMPREHENSIONS,
     argument,
     callee_name,
-    integer,
     is_name,
     keyword_argument,
     last_name,
     names_read,
-    unwrapped,
 )
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import counting, is_numbered, source
 from tflint_perf.analysis.values.methods import methods_of_several
 from tflint_perf.analysis.values.named_calls import minimizes_loss
 from tflint_perf.analysis.values.outside import RUN_OVER
 from tflint_perf.analysis.values.values import ROWS, Value
 
 LoopKind = Literal["step", "epoch", "none"]
-# Keras's own loops over what makes batches; they train.
-FITS = ("fit", "fit_generator")
 _AROUND_CODE = frozenset(
     [cst.FunctionDef, cst.Lambda, cst.ClassDef, cst.For, cst.While, cst.CompFor, *COMPREHENSIONS]
 )
@@ -100,7 +99,7 @@ class Loops:
             return "epoch"
         if loop.iterable is not None and self.takes_batches(loop.iterable):
             return "step"
-        if any(map(self.actions.acts, calls)) and not shows_a_few(self._calls, loop, calls):
+        if any(map(self.actions.acts, calls)) and not shows_a_few(self._infer, self._calls, loop, calls):
             return "step"
         if loop.yields and loop.function is not None and self._is_driven(loop.function):
             return "step"
@@ -259,7 +258,7 @@ class Loops:
         if value.function is not None:
             yield value.function
             return
-        value = self._infer.value(unwrapped(iterable))
+        value = self._infer.value(source(self._infer, iterable))
         if value.kind == "instance" and value.klass is not None:
             methods = value.klass.methods
             yield from (methods[name] for name in RUN_OVER if name in methods)
@@ -363,7 +362,6 @@ def fitted(call: cst.Call) -> cst.BaseExpression | None:
 # Epoch loops: those that contain a step loop, and are not one step themselves for all that loops inside.
 
 
-_COUNTING = frozenset({"range", "trange"})
 # What loops inside a loop or function: a step loop in sight, or a call that runs one.
 Inside = Loop | cst.Call
 
@@ -422,7 +420,11 @@ class Epochs:
     def only_counts_inferences(self, loop: Loop) -> bool:
         """Whether a loop counts what it infers: it goes through no data, makes no gradient steps and acts in no
         environment."""
-        return _is_counting(loop) and self._counts_inferences(loop)
+        return self._is_counting(loop) and self._counts_inferences(loop)
+
+    def _is_counting(self, loop: Loop) -> bool:
+        """Whether a loop counts, rather than runs over things."""
+        return loop.iterable is None or counting(self._infer, loop.iterable) is not None
 
     # One step, for all that loops in it
 
@@ -434,7 +436,7 @@ class Epochs:
         learns = any(self._learns_by(call) for call in own if call not in inside)
         if not (learns or takes or any(map(self._takes_batch, own))):
             return all(self._is_under_tape(part) for part in inside)
-        applies = any(callee_name(call) == "apply_gradients" for call in own)
+        applies = any(trains_by(self._infer, call) == "update" for call in own)
         return all(
             self._is_seldom(part)
             or self._is_under_tape(part)
@@ -442,7 +444,7 @@ class Epochs:
             or (takes and self._counts_inferences(part))
             or (takes and learns and self._trains_on_same_batch(part))
             or (applies and self._gathers_gradients(part))
-            or (learns and isinstance(part, Loop) and counts_steps_of_critic(part))
+            or (learns and isinstance(part, Loop) and counts_steps_of_critic(self._infer, part))
             for part in inside
         )
 
@@ -456,7 +458,7 @@ class Epochs:
         calls = [call for function in functions for call in function.calls if call is not part]
         return (
             bool(loops)
-            and all(map(_is_counting, loops))
+            and all(map(self._is_counting, loops))
             and not any(
                 map(self._takes_batch, [*calls, *(call for loop in loops for call in _calls_in(loop))])
             )
@@ -465,7 +467,7 @@ class Epochs:
 
     def _trains_on_same_batch(self, part: Inside) -> bool:
         """Whether a loop counts how often a model learns from the batch that the loop around it took."""
-        if not isinstance(part, Loop) or not _is_counting(part):
+        if not isinstance(part, Loop) or not self._is_counting(part):
             return False
         return not any(map(self._takes_batch, _calls_in(part))) and not any(
             map(is_of_environment, _calls_in(part))
@@ -473,10 +475,10 @@ class Epochs:
 
     def _gathers_gradients(self, part: Inside) -> bool:
         """Whether a loop only asks for gradients, sample by sample of one batch, which the loop around it applies."""
-        iterable = part.iterable if isinstance(part, Loop) else None
-        if not isinstance(part, Loop) or not isinstance(iterable, cst.Call) or not iterable.args:
+        counted = counting(self._infer, part.iterable) if isinstance(part, Loop) else None
+        if counted is None or not counted.args or not isinstance(part, Loop):
             return False
-        if not is_name(iterable.func, "range") or not BATCH_SIZE.search(last_name(iterable.args[-1].value)):
+        if not names_a_batch_size(last_name(counted.args[-1].value)):
             return False
         calls = _calls_in(part)
         return any(map(self._is_gradient_step, calls)) and not any(
@@ -487,8 +489,8 @@ class Epochs:
         """Whether compiled code counts a loop in Python: one call of it is one step."""
         return (
             isinstance(part, Loop)
-            and isinstance(part.iterable, cst.Call)
-            and is_name(part.iterable.func, "range")
+            and (counted := counting(self._infer, part.iterable)) is not None
+            and is_name(counted.func, "range")
             and self._compiled.state(part.function) == "compiled"
             and not any(map(self._takes_batch, _calls_in(part)))
         )
@@ -503,7 +505,7 @@ class Epochs:
         child: cst.CSTNode = part.node if isinstance(part, Loop) else part
         current = parents.get(child)
         while current is not None and not isinstance(current, cst.For | cst.While | cst.FunctionDef):
-            if isinstance(current, cst.If) and child is current.body and _counts(current.test):
+            if isinstance(current, cst.If) and child is current.body and _counts(self._infer, current.test):
                 return True
             child, current = current, parents.get(current)
         return False
@@ -527,7 +529,7 @@ class Epochs:
             return False
         if callee_name(call) == "gradient":
             return self._infer.value(call.func.value).kind == "tape"
-        return callee_name(call) in ("apply_gradients", "train_on_batch")
+        return trains_by(self._infer, call) in ("update", "batch")
 
     def _learns_by(self, call: cst.Call) -> bool:
         """Whether a call makes a gradient step, here or in a function that makes it outside loops."""
@@ -556,9 +558,11 @@ class Epochs:
         return [target for call in function.calls for target in self._calls.targets(call)]
 
     def _may_learn_here(self, call: cst.Call, acting: bool) -> bool:
-        if self._is_gradient_step(call) or is_of_environment(call):
-            return True
-        if callee_name(call) in ("fit", "minimize"):
+        if (
+            self._is_gradient_step(call)
+            or is_of_environment(call)
+            or trains_by(self._infer, call) is not None
+        ):
             return True
         value = self._infer.value(call.func)
         return not self._calls.targets(call) and (
@@ -575,38 +579,31 @@ class Epochs:
         return value.kind != "function" or outside.acts(value.outside) or outside.has_step_loop(value.outside)
 
 
-def _is_counting(loop: Loop) -> bool:
-    """Whether a loop counts, rather than runs over things."""
-    return loop.iterable is None or (
-        isinstance(loop.iterable, cst.Call) and callee_name(loop.iterable) in _COUNTING
-    )
-
-
 def _calls_in(loop: Loop) -> list[cst.Call]:
     return [*loop.calls, *(call for inner in loop.inner for call in _calls_in(inner))]
 
 
-def _counts(test: cst.BaseExpression) -> bool:
+def _counts(infer: Inference, test: cst.BaseExpression) -> bool:
     """Whether a condition asks a counter: `step % n == 0`; `% 1` asks nothing."""
     match test:
         case cst.BooleanOperation(operator=cst.And()):
-            return _counts(test.left) or _counts(test.right)
+            return _counts(infer, test.left) or _counts(infer, test.right)
         case cst.BooleanOperation(operator=cst.Or()):
-            return _counts(test.left) and _counts(test.right)
+            return _counts(infer, test.left) and _counts(infer, test.right)
         case cst.UnaryOperation(operator=cst.Not(), expression=cst.BinaryOperation() as left):
-            return _is_modulo(left)
+            return _is_modulo(infer, left)
         case cst.Comparison(
             left=left, comparisons=[cst.ComparisonTarget(operator=cst.Equal(), comparator=right)]
         ):
-            return _is_modulo(left) or _is_modulo(right)
+            return _is_modulo(infer, left) or _is_modulo(infer, right)
     return False
 
 
-def _is_modulo(node: cst.BaseExpression) -> bool:
+def _is_modulo(infer: Inference, node: cst.BaseExpression) -> bool:
     return (
         isinstance(node, cst.BinaryOperation)
         and isinstance(node.operator, cst.Modulo)
-        and integer(node.right) not in (0, 1)
+        and infer.integers.only(node.right) not in (0, 1)
     )
 
 
@@ -616,7 +613,6 @@ def _is_modulo(node: cst.BaseExpression) -> bool:
 _BATCH_METHODS = frozenset(["train_on_batch", "test_on_batch", "predict_on_batch"])
 _WHOLE_RUN_METHODS = frozenset(["fit", "predict", "evaluate"])
 _TRAINED = ("trainable_variables", "trainable_weights")
-_ACTIONS_COUNTING = frozenset(["range", "enumerate", "count", "trange"])
 
 
 class Actions:
@@ -730,10 +726,7 @@ class Actions:
         """Whether the innermost loop around a call counts, rather than runs over things."""
         loop = self._loops.innermost_loop(call)
         iterable = loop.iterable if loop is not None else None
-        return loop is not None and (
-            iterable is None
-            or (isinstance(iterable, cst.Call) and callee_name(iterable) in _ACTIONS_COUNTING)
-        )
+        return loop is not None and (iterable is None or is_numbered(self._infer, iterable))
 
     def _only_computes(self, function: Function) -> bool:
         """Whether a function calls nothing but ops: it neither trains nor runs a model."""
@@ -757,7 +750,7 @@ class Actions:
 
 def _looks_like_session(node: cst.BaseExpression) -> bool:
     """`sess.run`, `self.session.run`: a session of unknown origin goes by its usual names."""
-    return last_name(node).lstrip("_") in ("sess", "session")
+    return bool(names_a_session(last_name(node)))
 
 
 def is_told_whether_it_trains(call: cst.Call) -> bool:

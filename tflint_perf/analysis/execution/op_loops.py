@@ -11,6 +11,8 @@ from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.execution.iterations import Iterations
 from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.execution.tapes import is_under_tape
+from tflint_perf.analysis.execution.trains import trains_by
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop, Scope
 from tflint_perf.analysis.python.syntax import (
@@ -26,7 +28,7 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 
-_CHANGES_VARIABLES = frozenset(["apply_gradients", "minimize", "assign", "assign_add", "assign_sub"])
+_ASSIGNS = frozenset(["assign", "assign_add", "assign_sub"])
 _READS = frozenset(["numpy", "item", "tolist", "get_shape", "as_list", "set_shape"])
 _LIST_METHODS = frozenset(["append", "extend"])
 _ON_HOST = frozenset(["float", "int", "bool", "numpy", "item", "tolist"])
@@ -130,7 +132,7 @@ class OpLoops:
             ]
         return (
             any(callee_name(call) == "gradient" for call in calls)
-            and not any(callee_name(call) in _CHANGES_VARIABLES for call in calls)
+            and not any(callee_name(call) in _ASSIGNS or trains_by(self._infer, call) for call in calls)
             and all(self.is_op_call(call, 0, gradients=True) for call in own)
         )
 
@@ -192,7 +194,7 @@ class OpLoops:
         scope = self._infer.names.lookup(name.value, self._infer.names.scope_of(name))
         within = [b for b in scope[1] if self._invariance.is_bound_in(b, loop)] if scope is not None else []
         return bool(within) and all(
-            (added := _added(b)) is not None and self._iterations.number(added) is not None for b in within
+            (added := _added(b)) is not None and self._infer.integers.most(added) is not None for b in within
         )
 
     def counts(self, loop: Loop) -> bool:
@@ -263,12 +265,12 @@ class OpLoops:
     # Where a loop runs
 
     def runs_in_eager_program(self, loop: Loop, *, taped: bool = False) -> bool:
-        """Whether the file shows the eager program that runs a loop: a script, or the loop of its training; under a tape
-        only where `taped` says so.
+        """Whether the file shows the eager program that runs a loop: a script, or the loop of its training; under a tape, as
+        a part of a gradient step, only where `taped` says so.
 
         A function that nothing here calls may be compiled by someone else; so may what it calls.
         """
-        if not self._compiled.is_eager(loop.node) or (not taped and self._is_under_tape(loop.node)):
+        if not self._compiled.is_eager(loop.node) or (not taped and is_under_tape(self._infer, loop.node)):
             return False
         function = self._calls.function_at(loop.node)
         switched_off = function is not None and self._compiled.is_switched_off(function)
@@ -284,22 +286,9 @@ class OpLoops:
             return True
         return any(
             self._is_in_program(self._calls.function_at(call), seen, taped)
-            and (taped or not self._is_under_tape(call))
+            and (taped or not is_under_tape(self._infer, call))
             for call in self._calls.sites(function)
         )
-
-    def _is_under_tape(self, node: cst.CSTNode) -> bool:
-        """Whether a `GradientTape` records what runs here: then it is a part of a gradient step."""
-        current: cst.CSTNode | None = node
-        while current is not None and not isinstance(current, cst.FunctionDef | cst.Lambda):
-            if isinstance(current, cst.With) and any(
-                isinstance(item.item, cst.Call)
-                and fact(self._infer.names.qualified(item.item.func), "gives") == "tape"
-                for item in current.items
-            ):
-                return True
-            current = self._walk.parents.get(current)
-        return False
 
 
 def _added(binding: Binding) -> cst.BaseExpression | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import libcst as cst
 
 from tflint_perf.analysis.apis.rows import has
+from tflint_perf.analysis.conventions import names_nothing
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.scopes import Binding
 from tflint_perf.analysis.python.syntax import is_name
@@ -36,7 +37,7 @@ class OwnContainers:
         """Whether a function gives a value a name, and nothing reads it by that before it has another, where the name does
         not say so: `_`, `unused`."""
         home = self._infer.names.home(name)
-        if home is None or home.function is None or name.value.startswith(("_", "unused", "dummy")):
+        if home is None or home.function is None or names_nothing(name.value):
             return False
         given = [binding for binding in home.bindings[name.value] if binding.node is name]
         read = any(True for binding in given for _ in self.reads(name.value, binding))

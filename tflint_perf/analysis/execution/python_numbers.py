@@ -7,26 +7,25 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import fact, has
+from tflint_perf.analysis.apis.rows import fact, library
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.execution.iterations import FEW
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop
-from tflint_perf.analysis.python.syntax import argument, callee_name, integer, names_read
+from tflint_perf.analysis.python.syntax import argument, callee_name, names_read
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import counting, is_counting, taken_part
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.written import written_out
 
 # "number" is an `int` or a `float`, and the code does not show which.
 NumberType = Literal["int", "float", "bool", "number"]
 # "?" is a type that is being worked out: it says nothing against others.
 _Found = NumberType | None | Literal["?"]
 
-_BARS = frozenset(["tqdm", "trange", "list", "reversed", "sorted"])
-_WHOLE = frozenset(["tqdm", "enumerate", "list", "reversed", "sorted"])
-_COUNTING = frozenset(["range", "trange", "count"])
 _DEEPEST = 12
 
 
@@ -127,19 +126,18 @@ class Numbers:
 
     def _element(self, iterable: cst.BaseExpression, path: tuple[int, ...]) -> _Found:
         """What a loop over `iterable` gives its target."""
-        if isinstance(iterable, cst.List | cst.Tuple) and not path:
-            return _join(self._type(element.value) for element in iterable.elements)
-        if not isinstance(iterable, cst.Call):
+        found = taken_part(self._infer, iterable, path)
+        if found is None:
+            return "int"
+        iterable, path = found
+        items = written_out(self._infer, iterable) if not path else None
+        if items is not None:
+            return _join(map(self._type, items))
+        if not isinstance(iterable, cst.Call) or path:
             return None
-        name = builtin_or_qualified(self._infer, iterable.func)
-        args = [arg.value for arg in iterable.args if arg.keyword is None]
-        if has(name, "counts-up"):
-            return "int" if not path else None
-        if name == "enumerate" and path:
-            return "int" if path == (0,) else self._element(args[0], path[1:]) if args else None
-        if name == "zip" and path and path[0] < len(args):
-            return self._element(args[path[0]], path[1:])
-        return self._element(args[0], path) if callee_name(iterable) in _BARS and args else None
+        # What the ops and NumPy count is no Python number.
+        of_python = library(builtin_or_qualified(self._infer, iterable.func)) not in ("tensorflow", "numpy")
+        return "int" if of_python and is_counting(self._infer, iterable) else None
 
     def _call(self, call: cst.Call) -> _Found:
         name = builtin_or_qualified(self._infer, call.func)
@@ -194,14 +192,11 @@ class Numbers:
         datasets or resolutions. What differs between them is traced once for each."""
         if inner is None or self._loops.kind(inner) == "step" or loop.iterable is None:
             return False
-        iterable = loop.iterable
-        while isinstance(iterable, cst.Call) and callee_name(iterable) in _WHOLE and iterable.args:
-            iterable = iterable.args[0].value
-        if not isinstance(iterable, cst.Call) or callee_name(iterable) not in _COUNTING:
+        counted = counting(self._infer, loop.iterable)
+        if counted is None:
             return True
-        bounds = [integer(arg.value) for arg in iterable.args if arg.keyword is None]
-        numbers = [bound for bound in bounds if bound is not None]
-        return 0 < len(numbers) == len(bounds) < 3 and len(range(*numbers)) <= FEW
+        number = self._infer.integers.length(counted)
+        return number is not None and number <= FEW
 
     def _counts(self, node: cst.Attribute) -> bool:
         """Whether an attribute is a counter: `self.step += 1` somewhere."""

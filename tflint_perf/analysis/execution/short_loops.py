@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 
 import libcst as cst
 
 from tflint_perf.analysis.apis.rows import has
+from tflint_perf.analysis.conventions import names_a_critic, names_a_file, names_agents, names_layers
 from tflint_perf.analysis.execution.sizes import is_of_environment
+from tflint_perf.analysis.execution.trains import trains_by
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import (
-    argument,
-    bound_of_range,
     callee_name,
     descendants,
-    integer,
     last_name,
     last_statement,
     names_read,
@@ -24,21 +22,12 @@ from tflint_perf.analysis.python.syntax import (
 )
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import counts_to, source, sources, with_targets
+from tflint_perf.analysis.values.written import written_out
 
 # A loop over so few literal items, or a short constant count inside another loop, is part of one iteration.
 _FEW = 10
-# Settings that say how many layers a model has.
-_LAYERS = re.compile(r"(^|_)(layers|blocks)$", re.I)
-_AGENTS = re.compile(r"(^|_)agents$", re.I)
-# Settings that say how often a critic is trained for each step of its generator.
-_STEPS_OF_CRITICS = re.compile(
-    r"(^|_)(critics?|disc|dis|discriminators?)(_|$)|(^|_)d_(steps?|iters?|iterations?|updates?)$|^n_?d$", re.I
-)
-# What the name of a file goes by.
-_FILE = re.compile(r"(^|_)(path|file|file_?name|fname)$", re.I)
 _SHOWING_PICTURES = frozenset({"imshow", "imsave", "display"})
-_TRAINING = frozenset({"gradient", "apply_gradients", "minimize", "train_on_batch", "fit", "run"})
-_LIKE_THEIR_FIRST = frozenset(["enumerate", "sorted", "list", "reversed", "tqdm"])
 _PARTS_OF_A_MODEL = frozenset(
     [
         "layers",
@@ -65,63 +54,64 @@ def _is_part(infer: Inference, loop: Loop) -> bool:
     iterable = loop.iterable
     if _runs_once(loop) or _is_over_environments(loop) or _is_over_models(loop) or _is_over_agents(loop):
         return True
-    if isinstance(iterable, cst.Call) and callee_name(iterable) == "enumerate" and iterable.args:
-        iterable = iterable.args[0].value
     if iterable is None:
         return False
-    if isinstance(iterable, cst.Name):
-        iterable = _literal(infer, iterable) or iterable
-    if isinstance(iterable, cst.List | cst.Tuple):
-        return len(iterable.elements) <= _FEW
+    iterable = source(infer, iterable)
+    items = written_out(infer, iterable)
+    if items is not None:
+        return len(items) <= _FEW
     if isinstance(iterable, cst.Call):
         name = callee_name(iterable)
-        if name == "range" and iterable.args:
-            stop = bound_of_range(iterable)
-            bound = integer(stop)
-            if bound is None:
+        stop = counts_to(infer, iterable)
+        if stop is not None:
+            most = infer.integers.most(stop)
+            if most is None:
                 setting = _setting(stop)
-                return bool(
-                    _LAYERS.search(setting) or (loop.parent is not None and _STEPS_OF_CRITICS.search(setting))
-                )
-            # A few steps of an environment are steps of an episode.
-            acts = any(callee_name(call) == "step" and is_of_environment(call) for call in loop.calls)
-            return bound <= 1 or (bound <= _FEW and loop.parent is not None and not acts)
+                return bool(names_layers(setting) or (loop.parent is not None and names_a_critic(setting)))
+            if most <= 1 or most > _FEW or loop.parent is None:
+                return most <= 1
+            # A few steps of an environment are steps of an episode, and so is what is learnt of one behind it.
+            beside = [other for other in loop.parent.inner if other is not loop]
+            return not any(map(_acts, (loop, *beside)))
         if name == "take":
-            return _takes_few(iterable)
+            return _takes_few(infer, iterable)
         if has(infer.names.qualified(iterable.func), "lists-files", "walks-files", "lists-devices"):
             return True
-        if name in ("zip", "reversed", "list", "sorted") and iterable.args:
-            return any(_is_part_of_model(infer, arg.value) or _takes_few(arg.value) for arg in iterable.args)
+        if name == "zip":
+            given = list(sources(infer, iterable))
+            return any(_is_part_of_model(infer, each) or _takes_few(infer, each) for each in given)
     return _is_part_of_model(infer, iterable)
 
 
-def counts_steps_of_critic(loop: Loop) -> bool:
+def _acts(loop: Loop) -> bool:
+    """Whether a loop steps an environment."""
+    return any(callee_name(call) == "step" and is_of_environment(call) for call in loop.calls)
+
+
+def counts_steps_of_critic(infer: Inference, loop: Loop) -> bool:
     """Whether a loop runs as often as a critic is trained for each step of its generator: `for _ in range(self.d_steps)`."""
-    iterable = loop.iterable
-    if not isinstance(iterable, cst.Call) or callee_name(iterable) != "range" or not iterable.args:
-        return False
-    return _STEPS_OF_CRITICS.search(_setting(bound_of_range(iterable))) is not None
+    stop = counts_to(infer, loop.iterable)
+    return stop is not None and bool(names_a_critic(_setting(stop)))
 
 
-def shows_a_few(calls: CallGraph, loop: Loop, made: Collection[cst.Call]) -> bool:
+def shows_a_few(infer: Inference, calls: CallGraph, loop: Loop, made: Collection[cst.Call]) -> bool:
     """Whether a person looks at what a loop of a few iterations makes: `for _ in range(5): show_images(model(noise))`."""
-    iterable = loop.iterable
-    if not isinstance(iterable, cst.Call) or callee_name(iterable) != "range" or not iterable.args:
+    most = infer.integers.most(counts_to(infer, loop.iterable))
+    if most is None or most > _FEW:
         return False
-    bound = integer(bound_of_range(iterable))
-    if bound is None or bound > _FEW:
-        return False
-    names = {callee_name(call) for call in made}
-    names |= {callee_name(inner) for call in made for target in calls.targets(call) for inner in target.calls}
-    return not names.isdisjoint(_SHOWING_PICTURES) and names.isdisjoint(_TRAINING)
+    run = [*made, *(inner for call in made for target in calls.targets(call) for inner in target.calls)]
+    names = {callee_name(call) for call in run}
+    return not (
+        names.isdisjoint(_SHOWING_PICTURES)
+        or not names.isdisjoint(("gradient", "run"))
+        or any(trains_by(infer, call) for call in run)
+    )
 
 
-def _takes_few(node: cst.BaseExpression) -> bool:
+def _takes_few(infer: Inference, node: cst.BaseExpression) -> bool:
     """`dataset.take(3)`."""
-    if not isinstance(node, cst.Call) or callee_name(node) != "take":
-        return False
-    count = integer(argument(node, 0, "count"))
-    return count is not None and 0 <= count <= _FEW
+    count = infer.integers.cut(node)
+    return count is not None and count <= _FEW
 
 
 def _setting(node: cst.BaseExpression) -> str:
@@ -135,10 +125,9 @@ def _setting(node: cst.BaseExpression) -> str:
 def runs_over_files(infer: Inference, loop: Loop | None) -> bool:
     """Whether a loop runs over the names of files."""
     iterable = loop.iterable if loop is not None else None
-    if loop is not None and isinstance(loop.node, cst.For) and _names_file(loop.node):
+    if loop is not None and isinstance(loop.node, cst.For) and _names_file(infer, loop.node):
         return True
-    while isinstance(iterable, cst.Call) and callee_name(iterable) in _LIKE_THEIR_FIRST and iterable.args:
-        iterable = iterable.args[0].value
+    iterable = source(infer, iterable) if iterable is not None else None
     found = infer.bindings_reaching(iterable) if isinstance(iterable, cst.Name) else None
     if found is not None and len(found[1]) == 1 and found[1][0].path == ():
         iterable = found[1][0].value
@@ -147,29 +136,12 @@ def runs_over_files(infer: Inference, loop: Loop | None) -> bool:
     )
 
 
-def _names_file(loop: cst.For) -> bool:
+def _names_file(infer: Inference, loop: cst.For) -> bool:
     """Whether a loop, which may count, gives its values to what the name of a file goes by: `for i, path in enumerate(x)`."""
-    names = list(target_names(loop.target))
-    if isinstance(loop.iter, cst.Call) and callee_name(loop.iter) == "enumerate":
-        names = names[1:]
-    return len(names) == 1 and _FILE.search(names[0].value) is not None
-
-
-def _literal(infer: Inference, name: cst.Name) -> cst.List | cst.Tuple | None:
-    """The literal that a name stands for, where nothing else is bound to it and nothing is added to it."""
-    found = infer.bindings_reaching(name)
-    if found is None or len(found[1]) != 1 or len(found[0].bindings[name.value]) != 1:
-        return None
-    binding = found[1][0]
-    value = binding.value
-    if binding.kind != "assign" or binding.path != () or not isinstance(value, cst.List | cst.Tuple):
-        return None
-    parents = infer.walk.parents
-    if not value.elements or any(
-        isinstance(parents.get(mention), cst.Attribute) for mention in infer.walk.names.get(name.value, ())
-    ):
-        return None
-    return value
+    match list(with_targets(infer, loop.iter, loop.target)):
+        case [(_, cst.Name(value=name))]:
+            return bool(names_a_file(name))
+    return False
 
 
 def _is_part_of_model(infer: Inference, node: cst.BaseExpression) -> bool:
@@ -203,7 +175,7 @@ def _is_over_agents(loop: Loop) -> bool:
     """Whether each of the agents that share an environment acts or learns once: `for agent in agents: agent.act()`."""
     if not isinstance(loop.node, cst.For) or loop.inner or (loop.parent is None and loop.function is None):
         return False
-    return any(_AGENTS.search(name.value) for name in names_read(loop.node.iter))
+    return any(names_agents(name.value) for name in names_read(loop.node.iter))
 
 
 def _is_over_environments(loop: Loop) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -10,6 +9,24 @@ from typing import TYPE_CHECKING, Literal
 import libcst as cst
 
 from tflint_perf.analysis.apis.rows import fact, methods
+from tflint_perf.analysis.conventions import (
+    names_a_batch,
+    names_a_batch_size,
+    names_a_measure,
+    names_a_memory,
+    names_a_reward,
+    names_a_state,
+    names_a_stream,
+    names_a_worker,
+    names_an_environment,
+    names_an_observation,
+    names_augmenting,
+    names_drawing_a_batch,
+    names_evaluation,
+    names_remembering,
+    names_sampling,
+    names_training_data,
+)
 from tflint_perf.analysis.execution import sizes as size_of_calls
 from tflint_perf.analysis.execution.filled_lists import appends_by_name, is_empty_list
 from tflint_perf.analysis.python.flow import loops_around
@@ -29,6 +46,7 @@ from tflint_perf.analysis.python.syntax import (
 )
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import is_counting, sources, taken_part
 from tflint_perf.analysis.values.values import Value
 
 if TYPE_CHECKING:
@@ -37,12 +55,6 @@ if TYPE_CHECKING:
 Size = Literal["scalar", "sample", "batch", "unknown"]
 
 _DEEPEST = 12
-# A list that is filled with the samples of one batch.
-_COLLECTED = re.compile(r"(^|_)(mini)?batch(es)?(_|$)", re.I)
-_MEASURE = re.compile(r"size|num|len|count|ind(ex|ic)|idx|shape|batches|(^|_)(n|i|id|ids)(_|$)", re.I)
-_LIKE_THEIR_ARGUMENTS = frozenset(["enumerate", "zip", "list", "reversed", "tqdm"])
-# What an agent is asked about: one observation, or one of each environment.
-_OBSERVATION = re.compile(r"(^|_)(obs|state|observation)s?$", re.I)
 
 
 class Sizes:
@@ -108,15 +120,15 @@ class Sizes:
 
     def _runs_over_batch(self, iterable: cst.BaseExpression) -> bool:
         """Whether a loop runs over the samples of one batch."""
-        if not isinstance(iterable, cst.Call):
-            return self.partial(iterable) == "batch"
-        name, args = callee_name(iterable), [arg.value for arg in iterable.args if not arg.star]
-        if name == "range" and len(args) == 1:
-            if BATCH_SIZE.search(last_name(args[0])):
+        return any(map(self._is_batch_or_its_length, sources(self.infer, iterable)))
+
+    def _is_batch_or_its_length(self, iterable: cst.BaseExpression) -> bool:
+        """Whether a loop goes over the samples of a batch, or counts them."""
+        if isinstance(iterable, cst.Call) and is_counting(self.infer, iterable) and len(iterable.args) == 1:
+            length = iterable.args[0].value
+            if names_a_batch_size(last_name(length)):
                 return True
-            return any(map(self._runs_over_batch, size_of_calls.counted(self.sources(args[0]))))
-        if name in _LIKE_THEIR_ARGUMENTS and args:
-            return any(map(self._runs_over_batch, args))
+            return any(map(self._runs_over_batch, size_of_calls.counted(self.sources(length))))
         return self.partial(iterable) == "batch"
 
     def sources(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
@@ -131,8 +143,8 @@ class Sizes:
         found = self.infer.bindings_reaching(node)
         if found is None or not found[1]:
             return "unknown"
-        if all(map(is_empty_list, found[1])) and (
-            _COLLECTED.search(node.value) or self._is_filled_from_batch(node, found[1])
+        if all(is_empty_list(self.infer, binding) for binding in found[1]) and (
+            names_a_batch(node.value) or self._is_filled_from_batch(node, found[1])
         ):
             return "batch"
         return join(self._binding(b) for b in found[1] if b.kind not in ("augment", "delete"))
@@ -165,7 +177,7 @@ class Sizes:
         if bindings:
             return join(self._binding(b) for b in bindings if b.kind == "assign")
         # A field of what a memory gives: `batch.states`.
-        is_field = isinstance(node.value, cst.Name) and not _MEASURE.search(node.attr.value)
+        is_field = isinstance(node.value, cst.Name) and not names_a_measure(node.attr.value)
         return "batch" if is_field and self.partial(node.value) == "batch" else "unknown"
 
     def _binding(self, binding: Binding) -> Size | None:
@@ -197,9 +209,9 @@ class Sizes:
         """The size of a parameter that a step loop of another file gives, if it is called as an observation or batch is."""
         function = self._functions.get(parameter.node)
         by_name: Size | None = None
-        if _OBSERVATION.search(parameter.name):
+        if names_an_observation(parameter.name):
             by_name = "sample"
-        elif _COLLECTED.search(parameter.name) and not _MEASURE.search(parameter.name):
+        elif names_a_batch(parameter.name) and not names_a_measure(parameter.name):
             by_name = "batch"
         if function is None or by_name is None:
             return None
@@ -252,21 +264,19 @@ class Sizes:
 
     def element(self, iterable: cst.BaseExpression, path: tuple[int, ...]) -> Size | None:
         """The size of what a loop over `iterable` gives its target."""
+        found = taken_part(self.infer, iterable, path)
+        if found is None:
+            return "scalar"
+        iterable, path = found
         value = self.infer.value(iterable)
         if value.kind in ("dataset", "iterator"):
             return size_of_element(value)
         if isinstance(iterable, cst.Call):
             name, args = callee_name(iterable), [arg.value for arg in iterable.args if arg.keyword is None]
-            if name == "enumerate" and args:
-                return "scalar" if path[:1] == (0,) else self.element(args[0], path[1:])
             if name == "zip" and not path and iterable.args and iterable.args[0].star == "*":
                 # The columns of a batch of transitions.
                 return "batch" if self.partial(args[0]) == "batch" else "unknown"
-            if name == "zip" and path and path[0] < len(args):
-                return self.element(args[path[0]], path[1:])
-            if name in ("tqdm", "list", "reversed", "iter") and args:
-                return self.element(args[0], path)
-            if name == "range":
+            if is_counting(self.infer, iterable):
                 return "scalar"
             if name == "array_split":
                 return "batch"
@@ -346,10 +356,6 @@ def join(sizes: Iterable[Size | None]) -> Size | None:
 # How much data a part of an array holds, and a list of the same thing many times.
 
 
-# How long a batch is.
-_BATCH_LENGTH = re.compile(r"batch_?(size|len(gth)?)$|(^|_)bs$", re.I)
-
-
 def size_of_subscript(sizes: Sizes, node: cst.Subscript) -> Size | None:
     """The size of `x[i]`, `x[a:b]`, `x[None]`."""
     first = node.slice[0].slice
@@ -376,7 +382,11 @@ def size_of_subscript(sizes: Sizes, node: cst.Subscript) -> Size | None:
 def _size_of_slice(sizes: Sizes, base: cst.BaseExpression, cut: cst.Slice) -> Size | None:
     of_base = sizes.partial(base)
     kept: Size | None = of_base if of_base in ("batch", "sample") else "unknown"
-    if cut.step is None and integer(cut.upper) == 1 and (cut.lower is None or integer(cut.lower) == 0):
+    if (
+        cut.step is None
+        and sizes.infer.integers.only(cut.upper) == 1
+        and (cut.lower is None or integer(cut.lower) == 0)
+    ):
         return "sample"
     if integer(cut.lower) == -1 and cut.upper is None and cut.step is None:
         return "sample"
@@ -386,14 +396,14 @@ def _size_of_slice(sizes: Sizes, base: cst.BaseExpression, cut: cst.Slice) -> Si
         return kept
     match cut.upper:
         case cst.BinaryOperation(left=at, operator=cst.Add(), right=n) if same_code(at, cut.lower):
-            if integer(n) == 1 or BATCH_SIZE.search(last_name(n)):
-                return "sample" if integer(n) == 1 else "batch"
+            if sizes.infer.integers.only(n) == 1 or names_a_batch_size(last_name(n)):
+                return "sample" if sizes.infer.integers.only(n) == 1 else "batch"
     return "batch" if sizes.varies(cut.lower) else kept
 
 
 def is_batch_length(number: cst.BaseExpression | None) -> bool:
     """Whether a number is the size of a batch, by its name."""
-    return number is not None and bool(_BATCH_LENGTH.search(last_name(number)))
+    return number is not None and bool(names_a_batch_size(last_name(number)))
 
 
 def _is_as_long_as_a_batch(cut: cst.Slice) -> bool:
@@ -420,21 +430,6 @@ def size_of_repeated(sizes: Sizes, node: cst.BinaryOperation) -> Size | None:
 # How much data a call gives, by what is called.
 
 
-BATCH_SIZE = re.compile(r"batch|(^|_)bs$", re.I)
-_DRAWS_BATCH = re.compile(
-    r"(^|_|mini)batch$|^(next|sample|get|load|generate|make|random|fetch)_(mini)?batch"
-    r"|^sample_(from_)?(memory|(replay_)?buffer|transitions?|experiences?)$"
-)
-_MEMORY = re.compile(r"memory|buffer|replay|batch", re.I)
-_IS_MEMORY = re.compile(r"memory|buffer|replay", re.I)
-_REMEMBERS = re.compile(
-    r"^(remember|memorize|observe|cache|(store|add|save|append)(_to)?_(transition|experience|memory|sample)s?)$"
-)
-_REWARD = re.compile(r"^r$|reward", re.I)
-_STATE = re.compile(r"^s_?$|state|obs", re.I)
-# What a connection to a process goes by that steps an environment.
-_WORKER = re.compile(r"conn|remote|pipe|worker", re.I)
-_ENVIRONMENT = re.compile(r"^_*(train_|eval_|test_)?envs?(ironment)?$", re.I)
 # The position of a new array's shape.
 _SHAPE_AT = {
     "normal": 2, "uniform": 2, "randint": 2, "binomial": 2, "choice": 1, "random": 0, "random_sample": 0,
@@ -444,7 +439,6 @@ _TF_SHAPE_AT = {"tf.random.normal": 0, "tf.random.uniform": 0, "tf.random.trunca
                 "tf.ones": 0, "tf.fill": 0}  # fmt: skip
 # What draws places of a memory at random, and methods that give what stands there.
 _DRAWS = frozenset(["choice", "randint", "integers"])
-_SAMPLES = re.compile(r"sample|batch|draw|replay", re.I)
 _FROM_LIST = frozenset(
     ["array", "asarray", "convert_to_tensor", "constant", "pad_sequences", "texts_to_sequences", "transform"]
 )
@@ -482,12 +476,12 @@ def size_of_call(sizes: Sizes, call: cst.Call) -> Size | None:
             return "sample"
         return "batch" if parts & {"batch", "sample"} else "unknown"
     if qualified in ("random.sample", "random.choices"):
-        return "sample" if integer(argument(call, 1, "k")) == 1 else "batch"
+        return "sample" if sizes.infer.integers.only(argument(call, 1, "k")) == 1 else "batch"
     for target in sizes.calls.targets(call):
         returned = sizes.of_function(target, ())
         if returned != "unknown":
             return returned
-    if _DRAWS_BATCH.search(name):
+    if names_drawing_a_batch(name):
         return "batch"
     if name in ("float", "int", "len") and not qualified:
         return "scalar"
@@ -521,20 +515,25 @@ def _method(sizes: Sizes, call: cst.Call, receiver: cst.BaseExpression, name: st
         return "sample"
     if name == "reshape" and call.args:
         first = call.args[0].value
-        if begins_with_one(first) or integer(first) == 1:
+        if begins_with_one(first) or sizes.infer.integers.only(first) == 1:
             return "sample"
     if name in _KEEPING_METHODS:
         return sizes.partial(receiver)
-    if name == "sample" and (_MEMORY.search(last_name(receiver)) or _is_told_batch_size(call)):
+    if name == "sample" and (_holds_samples(receiver) or _is_told_batch_size(call)):
         return "batch"
     if name in ("predict", "predict_on_batch") and call.args:
         return sizes.partial(call.args[0].value)
     return _drawn(sizes, call) if name in ("get_next", "next") else None
 
 
+def _holds_samples(node: cst.BaseExpression) -> bool:
+    """Whether something is a memory or a batch, by its name."""
+    return bool(names_a_memory(last_name(node)) or names_a_batch(last_name(node)))
+
+
 def _is_told_batch_size(call: cst.Call) -> bool:
     """Whether a call is given how many samples make a batch: `replay.sample(batch_size)`."""
-    return bool(call.args) and BATCH_SIZE.search(last_name(call.args[0].value)) is not None
+    return bool(call.args) and bool(names_a_batch_size(last_name(call.args[0].value)))
 
 
 def _drawn(sizes: Sizes, call: cst.Call) -> Size | None:
@@ -599,21 +598,20 @@ def _is_given_as_batch_size(sizes: Sizes, length: cst.BaseExpression) -> bool:
     given = (
         [each for b in found[1] if b.kind == "param" for each in sizes.given(b)] if found is not None else []
     )
-    return any(BATCH_SIZE.search(last_name(each)) for each in given)
+    return any(names_a_batch_size(last_name(each)) for each in given)
 
 
 def _by_first_axis(sizes: Sizes, length: cst.BaseExpression | None, call: cst.Call) -> Size:
     """The size by the length of the first axis: a number counts where the array is made anew in a loop."""
     if length is None:
         return "scalar"
-    number = integer(length)
-    if number == 1:
+    if sizes.infer.integers.only(length) == 1:
         return "sample"
-    if any(BATCH_SIZE.search(last_name(part)) for part in (length, *names_read(length))):
+    if any(names_a_batch_size(last_name(part)) for part in (length, *names_read(length))):
         return "batch"
     if sizes.is_length_of_batch(length) or _is_given_as_batch_size(sizes, length):
         return "batch"
-    if number is not None:
+    if integer(length) is not None:
         return "batch" if sizes.is_made_anew(call) else "unknown"
     return "batch" if callee_name(call) in _DRAWS and _is_asked_for(sizes, call, length) else "unknown"
 
@@ -625,7 +623,7 @@ def _is_asked_for(sizes: Sizes, call: cst.Call, length: cst.BaseExpression) -> b
         function is not None
         and isinstance(length, cst.Name)
         and length.value in function.positional
-        and _SAMPLES.search(function.name) is not None
+        and bool(names_sampling(function.name))
     )
 
 
@@ -649,7 +647,7 @@ def begins_with_one(shape: cst.BaseExpression | None) -> bool:
 
 def looks_like_environment(node: cst.BaseExpression) -> bool:
     """`env`, `self.env`: an environment of reinforcement learning goes by its usual names."""
-    return bool(_ENVIRONMENT.match(last_name(node)))
+    return bool(names_an_environment(last_name(node)))
 
 
 def is_of_environment(call: cst.Call) -> bool:
@@ -667,8 +665,8 @@ def remembers_step(call: cst.Call) -> bool:
     if not isinstance(call.func, cst.Attribute):
         return False
     name = callee_name(call)
-    into_memory = name in ("append", "add", "push", "store") and _IS_MEMORY.search(last_name(call.func.value))
-    if not into_memory and not _REMEMBERS.search(name):
+    into_memory = name in ("append", "add", "push", "store") and names_a_memory(last_name(call.func.value))
+    if not into_memory and not names_remembering(name):
         return False
     parts = [
         part
@@ -676,7 +674,7 @@ def remembers_step(call: cst.Call) -> bool:
         for part in (arg.value.elements if isinstance(arg.value, cst.Tuple) else [arg])
     ]
     said = [last_name(part.value) for part in parts]
-    return len(said) >= 4 and any(map(_REWARD.search, said)) and any(map(_STATE.search, said))
+    return len(said) >= 4 and any(map(names_a_reward, said)) and any(map(names_a_state, said))
 
 
 def draws_batch(call: cst.Call) -> bool:
@@ -684,9 +682,7 @@ def draws_batch(call: cst.Call) -> bool:
     if not isinstance(call.func, cst.Attribute):
         return False
     name = callee_name(call)
-    return bool(_DRAWS_BATCH.search(name)) or (
-        name == "sample" and bool(_MEMORY.search(last_name(call.func.value)))
-    )
+    return bool(names_drawing_a_batch(name)) or (name == "sample" and _holds_samples(call.func.value))
 
 
 def gives_batches_by_name(sizes: Sizes, call: cst.Call) -> bool:
@@ -695,8 +691,8 @@ def gives_batches_by_name(sizes: Sizes, call: cst.Call) -> bool:
     A memory of reinforcement learning is asked for one batch, whose transitions the loop goes through.
     """
     name = callee_name(call)
-    draws = _DRAWS_BATCH.search(name) is not None and not name.startswith("sample")
-    memory = isinstance(call.func, cst.Attribute) and _IS_MEMORY.search(last_name(call.func.value))
+    draws = bool(names_drawing_a_batch(name)) and not name.startswith("sample")
+    memory = isinstance(call.func, cst.Attribute) and names_a_memory(last_name(call.func.value))
     if not draws or memory or sizes.calls.targets(call):
         return False
     return not has_environment(sizes.infer.walk.calls)
@@ -710,7 +706,7 @@ def has_environment(calls: Mapping[str, Sequence[cst.Call]]) -> bool:
 
 def _hears_of_worker(call: cst.Call) -> bool:
     """`conn.recv()`: what a process gives that steps an environment of its own."""
-    return isinstance(call.func, cst.Attribute) and bool(_WORKER.search(last_name(call.func.value)))
+    return isinstance(call.func, cst.Attribute) and bool(names_a_worker(last_name(call.func.value)))
 
 
 def size_of_element(value: Value) -> Size:
@@ -732,6 +728,12 @@ def is_flow(node: cst.CSTNode | None) -> bool:
     if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
         return False
     if callee_name(node) == "flow":
-        named = re.search(r"gen|aug|train|val|test", last_name(node.func.value), re.I) is not None
-        return named or keyword_argument(node, "batch_size") is not None
+        name = last_name(node.func.value)
+        named = (
+            names_a_stream(name)
+            or names_augmenting(name)
+            or names_training_data(name)
+            or names_evaluation(name)
+        )
+        return bool(named) or keyword_argument(node, "batch_size") is not None
     return callee_name(node) in ("flow_from_directory", "flow_from_dataframe")

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
+from tflint_perf.analysis.conventions import (
+    names_a_beginning,
+    names_a_counter,
+    names_a_debug_switch,
+    names_a_filling,
+    names_a_moment,
+    names_a_rank,
+    names_enough,
+    names_evaluation,
+    names_settings,
+)
 from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.scopes import Binding, Block
 from tflint_perf.analysis.python.syntax import (
@@ -21,21 +30,6 @@ from tflint_perf.analysis.python.syntax import (
 from tflint_perf.analysis.values.infer import Inference
 
 _GREATER = (cst.GreaterThan, cst.GreaterThanEqual)
-_COUNTER = re.compile(
-    r"(^|_)(global_?)?(steps?|iters?|iterations?|itr|frames?|timesteps?|t|i|n_?updates?|episodes?|epochs?|ep)(_|$)|count|_idx$",
-    re.I,
-)
-_SETTINGS = re.compile(
-    r"^_*(args?|flags|config|cfg|opts?|options|hparams?|hps?|params?|conf|settings|hyper\w*|self)$", re.I
-)
-# Flags that are there to be turned on for a while.
-_SWITCH = re.compile(
-    r"debug|verbose|log|print|summar|visuali|plot|profil|trace|show|display|render|save|done|first|last|best|end|stop|finish|test|valid|eval",
-    re.I,
-)
-# What memories have that say so.
-_ENOUGH = re.compile(r"_*(can|may)_(be_)?(sampled?|learn|train|replay(ed)?)|(has_|have_|is_)?enough(_\w+)?|"
-                     r"(is_)?(ready_(to|for)|sufficient)_(sampl|learn|train|replay)\w*|exceeds")  # fmt: skip
 
 
 class Usual:
@@ -93,7 +87,7 @@ class Usual:
 
     def _counts_up(self, node: cst.BaseExpression) -> bool:
         """Whether a name is that of a counter, which nothing sets back."""
-        if not isinstance(node, cst.Name | cst.Attribute) or not _COUNTER.search(last_name(node)):
+        if not isinstance(node, cst.Name | cst.Attribute) or not names_a_counter(last_name(node)):
             return False
         if isinstance(node, cst.Attribute):
             bindings = self._infer.classes.bindings_of(node)
@@ -107,25 +101,23 @@ class Usual:
         """Whether a value that a counter is compared to is a setting, rather than what it was the last time."""
         return (
             isinstance(node, cst.Name | cst.Attribute | cst.Subscript)
-            and not re.search(r"last|next|prev|best|since", last_name(node), re.I)
-            and (
-                self._is_setting(node)
-                or bool(re.search(r"start|warm|begin|learn|train|batch|init|min", last_name(node), re.I))
-            )
+            and not names_a_moment(last_name(node))
+            and (self._is_setting(node) or bool(names_a_beginning(last_name(node))))
         )
 
     def _is_setting(self, node: cst.BaseExpression) -> bool:
         """`args.use_ema`, `USE_EMA`, `self.use_ema` that only the constructor sets, a parameter of the function that has the
         loop: the same in all steps."""
         if isinstance(node, cst.Subscript):
-            return isinstance(node.value, cst.Name) and bool(_SETTINGS.match(node.value.value))
-        if _SWITCH.search(last_name(node)):
+            return isinstance(node.value, cst.Name) and _holds_settings(node.value.value)
+        name = last_name(node)
+        if names_a_debug_switch(name) or names_evaluation(name) or names_a_moment(name):
             return False
         if isinstance(node, cst.Attribute):
             root = node.value
             while isinstance(root, cst.Attribute):
                 root = root.value
-            if not isinstance(root, cst.Name) or not _SETTINGS.match(root.value):
+            if not isinstance(root, cst.Name) or not _holds_settings(root.value):
                 return False
             return root.value != "self" or self._is_set_once(node)
         if not isinstance(node, cst.Name):
@@ -140,22 +132,26 @@ class Usual:
             return (
                 within.loop is not None
                 and within.function is found[0].function
-                and not _COUNTER.search(node.value)
+                and not names_a_counter(node.value)
             )
         return node.value.isupper() and binding.at.block.loop is None
 
     def _is_set_once(self, node: cst.Attribute) -> bool:
         if isinstance(node.value, cst.Attribute):
-            return bool(_SETTINGS.match(node.value.attr.value))
+            return _holds_settings(node.value.attr.value)
         bindings = self._infer.classes.bindings_of(node)
         functions = [binding.at.block.function for binding in bindings]
         return bool(bindings) and all(f is not None and f.name == "__init__" for f in functions)
 
 
+def _holds_settings(name: str) -> bool:
+    return name == "self" or bool(names_settings(name))
+
+
 def asks_for_enough(condition: cst.CSTNode) -> bool:
     """Whether a condition asks a memory if it holds enough to learn from: `memory.can_sample`, `buffer.has_enough()`."""
     asked = condition.func if isinstance(condition, cst.Call) else condition
-    return isinstance(asked, cst.Attribute) and _ENOUGH.fullmatch(asked.attr.value) is not None
+    return isinstance(asked, cst.Attribute) and bool(names_enough(asked.attr.value))
 
 
 def _is_set_back(binding: Binding, use: Block) -> bool:
@@ -177,12 +173,7 @@ def _measures(node: cst.BaseExpression) -> bool:
         for part in descendants(node)
     ):
         return True
-    return isinstance(node, cst.Attribute) and bool(
-        re.search(
-            r"size$|^(counter|cntr|ptr|mem_cntr|memory_counter|pointer|length|buffer_counter)$",
-            last_name(node),
-        )
-    )
+    return isinstance(node, cst.Attribute) and bool(names_a_filling(last_name(node)))
 
 
 def _is_modulo_one(node: cst.BaseExpression) -> bool:
@@ -205,7 +196,4 @@ def _is_rank(node: cst.BaseExpression) -> bool:
     """Whether a condition asks which of several processes this is."""
     names = [name.value for name in names_read(node)] + [last_name(node)]
     called = callee_name(node) if isinstance(node, cst.Call) else ""
-    return any(
-        re.fullmatch(r"(local_|global_|hvd_|world_)?rank|is_(chief|main\w*|master)", name)
-        for name in (*names, called)
-    )
+    return any(names_a_rank(name) for name in (*names, called))

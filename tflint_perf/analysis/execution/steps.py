@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import fact
+from tflint_perf.analysis.execution.tapes import opened, tape_around
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import argument, callee_name, keyword_argument, mentions, target_names
 from tflint_perf.analysis.values.calls import CallGraph
@@ -113,16 +113,8 @@ class GradientSteps:
 
     def _tapes(self) -> Iterator[GradientStep]:
         for node in self._walk.withs:
-            for item in node.items:
-                if (
-                    isinstance(item.item, cst.Call)
-                    and fact(self._infer.names.qualified(item.item.func), "gives") == "tape"
-                ):
-                    bound = item.asname.name if item.asname is not None else None
-                    if isinstance(bound, cst.Name):
-                        yield self._with_gradients(
-                            GradientStep(node, bound.value, self._calls.function_at(node))
-                        )
+            for _, name in opened(self._infer, node):
+                yield self._with_gradients(GradientStep(node, name.value, self._calls.function_at(node)))
 
     def _with_gradients(self, step: GradientStep) -> GradientStep:
         asked = self._asked.get((step.function, step.name), [])
@@ -152,12 +144,12 @@ class GradientSteps:
 
     @cached_property
     def _named(self) -> dict[tuple[Function | None, str], list[int]]:
-        """Where `with` gives names, by the function and the name."""
+        """Where `with` opens something under a name, by the function and the name."""
         found: dict[tuple[Function | None, str], list[int]] = {}
         for node in self._walk.withs:
             for item in node.items:
-                name = getattr(item.asname.name, "value", "") if item.asname is not None else ""
-                key = self._calls.function_at(node), name if isinstance(name, str) else ""
+                name = item.asname.name if item.asname is not None else item.item
+                key = self._calls.function_at(node), name.value if isinstance(name, cst.Name) else ""
                 found.setdefault(key, []).append(self._walk.at[node].order)
         return found
 
@@ -331,20 +323,3 @@ def _between(placed: list[tuple[int, T]], start: float, end: float) -> list[T]:
     first = bisect_left(placed, start, key=itemgetter(0))
     last = bisect_left(placed, end, first, key=itemgetter(0))
     return [thing for _, thing in placed[first:last]]
-
-
-def is_under_tape(infer: Inference, node: cst.CSTNode) -> bool:
-    """Whether a gradient tape of the same function records what `node` does."""
-    return tape_around(infer, node) is not None
-
-
-def tape_around(infer: Inference, node: cst.CSTNode) -> cst.With | None:
-    """The innermost `with` around `node` whose gradient tape, of the same function, records it."""
-    current: cst.CSTNode | None = node
-    while current is not None and not isinstance(current, cst.FunctionDef):
-        if isinstance(current, cst.With) and any(
-            infer.value(item.item).kind == "tape" for item in current.items
-        ):
-            return current
-        current = infer.walk.parents.get(current)
-    return None

@@ -13,7 +13,9 @@ from tflint_perf.analysis.python.syntax import callee_name, descendants, is_name
 from tflint_perf.analysis.values.bound_values import value_of_binding
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import taken_part
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.written import written_out
 
 # Code that asks for one of these knows that it may run in both modes.
 ASKS_THE_MODE = frozenset({"executing_eagerly", "inside_function", "init_scope", "is_symbolic_tensor",
@@ -260,17 +262,16 @@ class Symbolic:
 
     def _of_element(self, iterable: cst.BaseExpression, path: tuple[int, ...], depth: int) -> bool:
         """Whether what iterating gives, or the part of it, is symbolic."""
-        if isinstance(iterable, cst.Call) and path:
-            name, args = callee_name(iterable), [arg.value for arg in iterable.args if not arg.star]
-            if name == "enumerate" and args:
-                return path[0] == 1 and self._of_element(args[0], path[1:], depth + 1)
-            if name == "zip":
-                return path[0] < len(args) and self._of_element(args[path[0]], path[1:], depth + 1)
+        found = taken_part(self._infer, iterable, path)
+        if found is None:
+            return False
+        iterable, path = found
         value = self._infer.value(iterable)
         if value.kind == "dataset":
             return True
-        if value.kind in ("list", "tuple") and isinstance(iterable, cst.List | cst.Tuple):
-            return all(self._ask(element.value, path, depth + 1) for element in iterable.elements)
+        items = written_out(self._infer, iterable)
+        if items is not None:
+            return all(self._ask(item, path, depth + 1) for item in items)
         return self._ask(iterable, (0, *path), depth + 1)
 
     def _of_call(self, call: cst.Call, path: tuple[int, ...], depth: int) -> bool:

@@ -1,4 +1,4 @@
-"""Gradient tapes: where they are opened, where they are mentioned, and what is asked of them."""
+"""Gradient tapes: where they are opened, what they record, where they are mentioned, and what is asked of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ GRADIENTS = frozenset({"gradient", "jacobian", "batch_jacobian"})
 
 @dataclass(frozen=True, slots=True)
 class Tape:
-    """A tape that a `with` opens under a plain name: `made` is the call that makes it, `target` the name there."""
+    """A tape that a `with` opens and that has a plain name: `made` is the call that makes it, `target` where it gets the name,
+    in the `with` or before."""
 
     node: cst.With
     made: cst.Call
@@ -37,18 +38,18 @@ class Tapes:
 
     def all(self) -> Iterator[Tape]:
         """The tapes, in the order of the text."""
+        seen: set[cst.Call] = set()
         for node in self._walk.withs:
-            for item in node.items:
-                made, bound = item.item, item.asname.name if item.asname is not None else None
-                if isinstance(made, cst.Call) and isinstance(bound, cst.Name):
-                    if self._infer.names.qualified(made.func) == "tf.GradientTape":
-                        yield Tape(node, made, bound, self._calls.function_at(node))
+            for made, target in opened(self._infer, node):
+                if made not in seen:
+                    seen.add(made)
+                    yield Tape(node, made, target, self._calls.function_at(node))
 
     def mentions(self, tape: Tape) -> list[cst.Name]:
-        """Every place where the tape's name is read and may mean it; a `del` is none."""
+        """Every place where the tape's name is read and may mean it; a `del` is none, nor the `with` that opens it."""
         name, home = tape.target.value, self._infer.names.home(tape.target)
-        bound = self._bound(name, home)
-        return [node for node in self._readers.of(name, home).get(tape.target, ()) if node not in bound]
+        none = {*self._bound(name, home), *(item.item for item in tape.node.items)}
+        return [node for node in self._readers.of(name, home).get(tape.target, ()) if node not in none]
 
     @remembered
     def _bound(self, name: str, home: Scope | None) -> frozenset[cst.CSTNode]:
@@ -63,3 +64,65 @@ class Tapes:
         if isinstance(method, cst.Attribute) and isinstance(call, cst.Call) and call.func is method:
             return call
         return None
+
+
+def opened(infer: Inference, node: cst.With) -> Iterator[tuple[cst.Call, cst.Name]]:
+    """The tapes that a `with` opens, each with the call that makes it and the name that it gets there or was given before:
+    `with tf.GradientTape() as tape`, or `tape = tf.GradientTape()` and `with tape`."""
+    for item in node.items:
+        made: cst.BaseExpression | None = item.item
+        name: cst.CSTNode | None = item.asname.name if item.asname is not None else None
+        found = infer.bindings_reaching(made) if isinstance(made, cst.Name) else None
+        if found is not None and len(found[1]) == 1 and found[1][0].path == ():
+            made, name = found[1][0].value, name or found[1][0].node
+        if isinstance(made, cst.Call) and isinstance(name, cst.Name):
+            if infer.names.qualified(made.func) == "tf.GradientTape":
+                yield made, name
+
+
+def is_under_tape(infer: Inference, node: cst.CSTNode) -> bool:
+    """Whether a gradient tape of the same function records what `node` does."""
+    return tape_around(infer, node) is not None
+
+
+def tape_around(infer: Inference, node: cst.CSTNode) -> cst.With | None:
+    """The innermost `with` of the same function whose body holds `node` while it has a gradient tape open, however that is held:
+    made there or before, in an attribute, entered by an `ExitStack`. A tape that `stop_recording` pauses records nothing."""
+    child, current = node, infer.walk.parents.get(node)
+    while current is not None and not isinstance(current, cst.FunctionDef):
+        if isinstance(current, cst.With) and child is current.body:
+            if any(_pauses(infer, item.item) for item in current.items):
+                return None
+            if any(infer.value(item.item).kind == "tape" for item in current.items):
+                return current
+            if _enters_tape(infer, current, node):
+                return current
+        child, current = current, infer.walk.parents.get(current)
+    return None
+
+
+def _pauses(infer: Inference, context: cst.BaseExpression) -> bool:
+    """`tape.stop_recording()`."""
+    match context:
+        case cst.Call(func=cst.Attribute(value=tape, attr=cst.Name("stop_recording"))):
+            return infer.value(tape).kind == "tape"
+    return False
+
+
+def _enters_tape(infer: Inference, stack: cst.With, node: cst.CSTNode) -> bool:
+    """Whether the stack of contexts that a `with` opens enters a tape before `node`: `stack.enter_context(tf.GradientTape())`."""
+    entered = infer.walk.calls.get("enter_context", ())
+    names = {
+        item.asname.name.value
+        for item in stack.items
+        if item.asname and isinstance(item.asname.name, cst.Name)
+    }
+    order = infer.place(node).order if entered else 0
+    for call in entered if names else ():
+        match call:
+            case cst.Call(func=cst.Attribute(value=cst.Name(value=name)), args=[cst.Arg(value=context)]):
+                at = infer.place(call).order
+                inside = infer.walk.at[stack].order < at < order
+                if name in names and inside and infer.value(context).kind == "tape":
+                    return True
+    return False

@@ -10,15 +10,17 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.execution.given_models import parameters_behind
-from tflint_perf.analysis.execution.loops import FITS, fitted
+from tflint_perf.analysis.execution.loops import fitted
 from tflint_perf.analysis.execution.short_loops import is_part_of_one_iteration
 from tflint_perf.analysis.execution.steady_conditions import Usual
+from tflint_perf.analysis.execution.trains import FITS
 from tflint_perf.analysis.links.summary import Use
 from tflint_perf.analysis.pipelines.prefetching import readiness, takes_many
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.scopes import Class
-from tflint_perf.analysis.python.syntax import descendants, unwrapped
+from tflint_perf.analysis.python.syntax import descendants
 from tflint_perf.analysis.values.caller import NEEDED, Fate, Given, How
+from tflint_perf.analysis.values.iterables import source
 from tflint_perf.analysis.values.methods import methods_of_several, objects_of_several
 from tflint_perf.analysis.values.outside import RUN_OVER, name_outside
 from tflint_perf.analysis.values.values import STREAMS, Value
@@ -118,7 +120,7 @@ def _driven(model: Model) -> Iterator[Use]:
 
 def _drive(model: Model, place: cst.CSTNode, taken: cst.BaseExpression) -> Iterator[Use]:
     """The use of a generator, or of an object that a loop goes over."""
-    taken = unwrapped(taken)
+    taken = source(model.infer, taken)
     found = model.infer.bindings_reaching(taken) if isinstance(taken, cst.Name) else None
     for made in [b.value for b in found[1] if b.path == ()] if found is not None else [taken]:
         path = model.value(made.func).outside if isinstance(made, cst.Call) else ""

@@ -13,6 +13,7 @@ from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.scopes import Binding, Class, Function, Scope
 from tflint_perf.analysis.python.syntax import callee_name
 from tflint_perf.analysis.values.caller import Batch
+from tflint_perf.analysis.values.iterables import source
 from tflint_perf.analysis.values.keras_flows import is_flow
 from tflint_perf.analysis.values.values import Value
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 _OTHERS = frozenset(
     {"dataset", "tensor", "array", "variable", "number", "string", "model", "layer", "session"}
 )
-_WRAPPING = frozenset({"enumerate", "tqdm", "iter", "islice", "progress_bar", "track"})
 # Names, helpers and callers are followed no deeper than this.
 _DEEPEST = 6
 
@@ -108,8 +108,8 @@ class BatchSources:
         return self._infer.outside.makes_batches(value.outside) if value.outside.endswith("()") else None
 
     def _of_call(self, call: cst.Call, path: tuple[int, ...]) -> Batch | None:
-        if not path and callee_name(call) in _WRAPPING and call.args:
-            return self._of(call.args[0].value, ())
+        if not path and (inner := source(self._infer, call)) is not call:
+            return self._of(inner, ())
         if callee_name(call) in methods("ImageDataGenerator", "flows"):
             return "augmented" if not path and is_flow(self._infer, call) else None
         callee = self._infer.value(call.func)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Literal
@@ -10,6 +9,7 @@ from typing import Literal
 import libcst as cst
 
 from tflint_perf.analysis.apis.rows import fact, has, library, methods
+from tflint_perf.analysis.conventions import names_a_batch, names_the_batch_size
 from tflint_perf.analysis.execution.elements import adds_batch_axis
 from tflint_perf.analysis.pipelines.applied import applied
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
@@ -24,8 +24,6 @@ from tflint_perf.analysis.values.values import Pipeline, Stage, Value
 Elements = Literal["single", "ones", "batches", "unknown"]
 
 _BY_NAME: dict[str, Elements] = {"single": "single", "ones": "ones", "batches": "batches"}
-_BATCH_SIZE = re.compile(r"^(train_?|training_?|global_?)?batch_?size$", re.I)
-_BATCHED_NAME = re.compile(r"batch", re.I)
 _STRUCTURES = (cst.Name, cst.Tuple, cst.List, cst.Dict)
 # Names that stand for names, no deeper than this.
 _DEEPEST = 4
@@ -75,7 +73,7 @@ class Batching:
     @remembered
     def _holds_batches(self, node: cst.CSTNode, depth: int = 0) -> bool:
         """Whether what is sliced may have batches as its rows: by a name, an axis put in front, or its shape."""
-        if adds_batch_axis(node) or any(_BATCHED_NAME.search(name) for name in _names_in(node)):
+        if adds_batch_axis(node) or any(names_a_batch(name) for name in _names_in(node)):
             return True
         for name in names_read(node) if depth < _DEEPEST else ():
             found = self._infer.bindings_reaching(name)
@@ -98,17 +96,21 @@ class Batching:
             for name in names_read(put.value):
                 found = self._infer.bindings_reaching(name)
                 made += [b.value for b in found[1] if b.value is not None] if found is not None else []
-            if any(_BATCHED_NAME.search(name) for node in made for name in _names_in(node)):
+            if any(names_a_batch(name) for node in made for name in _names_in(node)):
                 return True
         return False
 
     def _after(self, stage: Stage, state: Elements) -> Elements:
         name = applied(stage.call) if stage.name == "apply" else stage.name
-        if name == "take" and integer(argument(stage.call, 0, "count")) in range(_FEW + 1):
+        if name == "take" and self._infer.integers.most(argument(stage.call, 0, "count")) in range(_FEW + 1):
             return "unknown"
         if name in methods("Dataset", "keeps-batches"):
             return state
-        if name == "batch" and integer(argument(stage.call, 0, "batch_size")) == 1 and state == "single":
+        if (
+            name == "batch"
+            and self._infer.integers.only(argument(stage.call, 0, "batch_size")) == 1
+            and state == "single"
+        ):
             return "ones"
         if name in methods("Dataset", "makes-batches", "regroups"):
             return "batches"
@@ -180,11 +182,11 @@ class Batching:
     def _sizes_given(self) -> Iterator[cst.BaseExpression | None]:
         for scope in self._walk.scopes.values():
             for name, bindings in scope.bindings.items():
-                if _BATCH_SIZE.match(name):
+                if names_the_batch_size(name):
                     yield from (binding.value for binding in bindings)
         for klass in self._walk.classes.values():
             for name, bindings in klass.attributes.items():
-                if _BATCH_SIZE.match(name):
+                if names_the_batch_size(name):
                     yield from (binding.value for binding in bindings)
         for name in ("add_argument", "DEFINE_integer"):
             for call in self._walk.calls.get(name, ()):
@@ -193,7 +195,7 @@ class Batching:
                     for arg in call.args
                     if arg.keyword is None
                 ]
-                if any(map(_BATCH_SIZE.match, words)):
+                if any(map(names_the_batch_size, words)):
                     yield argument(call, 1 if name == "DEFINE_integer" else None, "default")
 
     def size_in_reach(self, node: cst.CSTNode) -> str | None:
@@ -201,11 +203,11 @@ class Batching:
         scope: Scope | None = self._infer.names.scope_of(node)
         while scope is not None:
             for name in scope.bindings:
-                if _BATCH_SIZE.match(name) and self._is_bound_before(name, node):
+                if names_the_batch_size(name) and self._is_bound_before(name, node):
                     return name
             scope = scope.parent
         for attr, uses in self._walk.attributes.items():
-            if _BATCH_SIZE.match(attr):
+            if names_the_batch_size(attr):
                 for use in uses:
                     if isinstance(use.value, cst.Name) and self._same_name(use.value, node):
                         return f"{use.value.value}.{attr}"
@@ -255,7 +257,7 @@ def _names_in(node: cst.CSTNode) -> Iterator[str]:
 def _has_batches_as_rows(node: cst.CSTNode) -> bool:
     """Whether a shape in an expression has the batch size behind its first axis: `(steps, batch_size, 28)`."""
     return any(
-        _BATCHED_NAME.search(name)
+        names_a_batch(name)
         for shape in descendants(node)
         if isinstance(shape, cst.Tuple | cst.List)
         for element in shape.elements[1:]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.execution.elements import iterated_with
 from tflint_perf.analysis.pipelines.pipelines import Consumption
 from tflint_perf.analysis.python.scopes import Function
-from tflint_perf.analysis.python.syntax import argument, callee_name, has_stars, target_names, unwrapped
+from tflint_perf.analysis.python.syntax import argument, callee_name, has_stars, target_names
+from tflint_perf.analysis.values.iterables import source, with_targets
 from tflint_perf.analysis.values.values import UNKNOWN
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class DatasetParameters:
         for node, loop in self._walk.loops.items():
             if not isinstance(node, cst.For) or pipelines.only_inspects(loop):
                 continue
-            for given, target in iterated_with(node.iter, node.target):
+            for given, target in with_targets(self._infer, node.iter, node.target):
                 names = {name.value for name in target_names(target)} if target is not None else set()
                 if names and isinstance(given, cst.Name | cst.Attribute) and pipelines.use_in(node, names):
                     if not pipelines.makes_batches_itself(Consumption(given, UNKNOWN, "train", loop)):
@@ -90,7 +90,7 @@ class DatasetParameters:
                     yield from self._parameters(binding.value)
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
         for binding in found[1] if found is not None and depth < _ROUNDS else ():
-            inner = unwrapped(binding.value) if isinstance(binding.value, cst.Call) else None
+            inner = source(self._infer, binding.value) if isinstance(binding.value, cst.Call) else None
             if (
                 binding.kind == "assign"
                 and binding.path == ()

@@ -10,6 +10,7 @@ from itertools import islice, pairwise
 import libcst as cst
 
 from tflint_perf.analysis.apis.rows import has, library, methods, named
+from tflint_perf.analysis.conventions import names_a_label, names_augmenting
 from tflint_perf.analysis.execution.iterations import Iterations
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Block, Function
@@ -27,17 +28,13 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified, dtype_name
 from tflint_perf.analysis.values.values import Pipeline, Stage
+from tflint_perf.analysis.values.written import written_out
 
 _METHODS = frozenset({"set_shape", "get_shape", "as_list", "lookup", "format", "append"})
 # An image of fewer pixels may take less than its file.
 _SMALL = 128 * 128
 _SMALL_IN_FLOATS = 96 * 96
 _FLOATS = frozenset({"float32", "float64"})
-# A function of such a name gives another image of the same size, where nothing more is known of it.
-_AUGMENTS = re.compile(
-    r"^(?!.*(crop|resiz|patch|extract|feature))(\w+_)?(aug(?![a-z])|augment|distort|jitter|flip|noise|rotat|normali[sz]|standardi[sz])",
-    re.I,
-)
 READS_FILES = "reads and decodes files"
 # What a function of another file makes of bytes, and whether it divides them by 255.
 _FLOATS_OF_ANY, _SCALED = "floats", "scaled floats"
@@ -105,8 +102,8 @@ class Growth:
         functions = [function for choice in self._choices(stage) for function in choice]
         calls = self._calls_of(functions)
         if not functions:
-            return _AUGMENTS.search(last_name(argument(stage.call, 0, "map_func"))) is not None
-        known = all(self._is_known(call) or _AUGMENTS.search(last_name(call.func)) for call in calls)
+            return bool(names_augmenting(last_name(argument(stage.call, 0, "map_func"))))
+        known = all(self._is_known(call) or names_augmenting(last_name(call.func)) for call in calls)
         if not known or self._reduces(functions):
             return False
         if how == READS_FILES:
@@ -374,28 +371,11 @@ class ImageSizes:
     def _numbers(self, node: cst.BaseExpression) -> Iterator[int | None]:
         """The integers that a size is made of; None for each that is not in sight."""
         match node:
-            case cst.Tuple() | cst.List():
-                for element in node.elements:
-                    yield from self._numbers(element.value)
-            case cst.Subscript(
-                value=cst.Name() as name, slice=[cst.SubscriptElement(slice=cst.Index(value=at))]
-            ):
-                parts, index = self._parts_of(name), integer(at)
-                inside = parts is not None and index is not None and 0 <= index < len(parts)
-                yield self._iterations.number(parts[index].value) if inside else None  # type: ignore[index]
-            case cst.Name() if (parts := self._parts_of(node)) is not None:
-                for element in parts:
-                    yield from self._numbers(element.value)
+            case _ if (items := written_out(self._infer, node)) is not None:
+                for item in items:
+                    yield from self._numbers(item)
             case _:
-                yield self._iterations.number(node)
-
-    def _parts_of(self, name: cst.Name) -> list[cst.BaseElement] | None:
-        """What a name stands for that is bound once, to a tuple or a list."""
-        found = self._infer.bindings_reaching(name)
-        if found is None or len(found[1]) != 1 or found[1][0].kind != "assign" or found[1][0].path != ():
-            return None
-        value = found[1][0].value
-        return list(value.elements) if isinstance(value, cst.Tuple | cst.List) else None
+                yield self._infer.integers.most(node)
 
 
 def gives_images(generator: cst.Call) -> bool:
@@ -463,7 +443,6 @@ _EIGHT_BITS_KEEPING = frozenset(
         "gather",
     ]
 )
-_LABEL = re.compile(r"(^|_)(y|lbl|label|target|class|cls|category|id)s?($|_|\d)", re.I)
 # Names that stand for names, no deeper than this.
 _DEEPEST = 8
 
@@ -580,8 +559,8 @@ class EightBits:
 def is_label(node: cst.BaseExpression) -> bool:
     """Whether something goes by the name of a label: `y`, `features["label"]`."""
     if isinstance(node, cst.Subscript) and isinstance(node.slice[0].slice, cst.Index):
-        return _LABEL.search(string(node.slice[0].slice.value) or "") is not None
-    return _LABEL.search(last_name(node)) is not None
+        return bool(names_a_label(string(node.slice[0].slice.value) or ""))
+    return bool(names_a_label(last_name(node)))
 
 
 def computes(function: Function) -> bool:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from tflint_perf.analysis.apis.rows import has, library
-from tflint_perf.analysis.execution.filled_lists import MEMORY, is_filled_within
-from tflint_perf.analysis.execution.loops import FITS, fitted
+from tflint_perf.analysis.conventions import names_experience, names_noise
+from tflint_perf.analysis.execution.filled_lists import is_filled_within
+from tflint_perf.analysis.execution.loops import fitted
 from tflint_perf.analysis.execution.sizes import has_environment
+from tflint_perf.analysis.execution.trains import FITS
 from tflint_perf.analysis.pipelines.batch_sources import BatchSources, calls_for_each
 from tflint_perf.analysis.pipelines.filled_arrays import FilledArrays
 from tflint_perf.analysis.python.conditions import conditions
@@ -28,6 +29,7 @@ from tflint_perf.analysis.python.syntax import (
     target_names,
 )
 from tflint_perf.analysis.values.caller import Batch
+from tflint_perf.analysis.values.iterables import sources
 from tflint_perf.analysis.values.keras_flows import Makers
 from tflint_perf.analysis.values.outside import name_outside
 from tflint_perf.analysis.values.values import Value
@@ -36,7 +38,6 @@ from tflint_perf.records import dataclass
 if TYPE_CHECKING:
     from tflint_perf.analysis.model import Model
 
-_WRAPPING = frozenset({"enumerate", "tqdm", "zip", "iter", "islice", "progress_bar", "track"})
 _SPECIAL_METHODS = ("__iter__", "__next__", "__getitem__")
 _DEEPEST = 4
 
@@ -132,13 +133,10 @@ class HostBatches:
 
     def _iterated(self, node: cst.BaseExpression) -> Iterator[HostBatch]:
         """What a loop over a generator, or over an object that makes batches, gets."""
-        if isinstance(node, cst.Call) and callee_name(node) in _WRAPPING:
-            for arg in node.args:
-                yield from self._iterated(arg.value)
-            return
-        how = self.sources.of(node)
-        if how is not None and not MEMORY.search(dotted_name(node)):
-            yield HostBatch(node, how)
+        for each in sources(self._infer, node):
+            how = self.sources.of(each)
+            if how is not None and not names_experience(dotted_name(each)):
+                yield HostBatch(each, how)
 
     def made_by(self, function: Function) -> Batch | None:
         """How a function, called in a loop, or a generator makes batches."""
@@ -156,7 +154,7 @@ class HostBatches:
         return self._made_by_class[klass]
 
     def _by_methods(self, klass: Class) -> Batch | None:
-        if MEMORY.search(klass.name):
+        if names_experience(klass.name):
             return None
         methods = [klass.methods[name] for name in _SPECIAL_METHODS if name in klass.methods]
         how = next((how for method in methods if (how := self._of_function(method)) is not None), None)
@@ -190,7 +188,7 @@ class HostBatches:
         how = self._of_stack(node)
         if how is not None:
             return how
-        if MEMORY.search(dotted_name(node.func)):
+        if names_experience(dotted_name(node.func)):
             return None
         callee = self._infer.value(node.func)
         if callee.outside:
@@ -286,10 +284,10 @@ class HostBatches:
 
     def _of_function(self, function: Function, depth: int = 0) -> Batch | None:
         """How a function, or one that it calls, makes arrays sample by sample, or draws them."""
-        if function in self._made or depth > _DEEPEST or MEMORY.search(function.name):
+        if function in self._made or depth > _DEEPEST or names_experience(function.name):
             return self._made.get(function)
         self._made[function] = None
-        if function.owner is None or not MEMORY.search(function.owner.name):
+        if function.owner is None or not names_experience(function.owner.name):
             self._made[function] = self._look(function, depth)
         return self._made[function]
 
@@ -323,7 +321,7 @@ class HostBatches:
                 if how is not None:
                     return how
         callee = self._infer.value(call.func)
-        if callee.kind != "function" or not callee.outside or MEMORY.search(callee.outside):
+        if callee.kind != "function" or not callee.outside or names_experience(callee.outside):
             return None
         return self._infer.outside.makes_batches(callee.outside)
 
@@ -403,8 +401,6 @@ class MadeForFit:
 _DRAWS = frozenset(
     {"normal", "rand", "randn", "uniform", "random", "random_sample", "standard_normal", "truncnorm"}
 )
-# The few numbers that a generator of images starts from are no data.
-_NOISE = re.compile(r"noise|latent|seed|code|(^|_)(z|eps(ilon)?)\d*($|_)", re.I)
 
 
 class HostDraws:
@@ -432,7 +428,7 @@ class HostDraws:
                 if function is not None and isinstance(statement, cst.Return | cst.Expr)
                 else []
             )
-        return bool(names) and (self._draws_images(call) or not any(map(_NOISE.search, names)))
+        return bool(names) and (self._draws_images(call) or not any(map(names_noise, names)))
 
     def _draws_images(self, call: cst.Call) -> bool:
         """Whether a call draws an array of three axes or more: noise in the size of images or of sequences."""

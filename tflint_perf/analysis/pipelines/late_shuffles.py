@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.analysis.apis.rows import fact, methods
-from tflint_perf.analysis.execution.sizes import BATCH_SIZE
+from tflint_perf.analysis.conventions import names_a_batch_size
 from tflint_perf.analysis.pipelines.applied import applied
 from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
-    integer,
     is_name,
     keyword_argument,
     last_name,
@@ -49,7 +48,9 @@ class LateShuffles:
 
         A way that leads through the same stage, and then through one of which nothing is known, may be as late.
         """
-        if integer(argument(shuffle, 0, "buffer_size")) == 1 or self._only_inspects(shuffle):
+        if self._model.infer.integers.only(argument(shuffle, 0, "buffer_size")) == 1 or self._only_inspects(
+            shuffle
+        ):
             return None
         if self._is_thrown_away(shuffle):
             return None
@@ -73,13 +74,10 @@ class LateShuffles:
         """Whether no more than a few elements are taken of what is shuffled: to look at them."""
         behind = self._model.successors.directly_behind(shuffle)
         return bool(behind) and all(
-            stage.name == "take" and self._number(argument(stage.call, 0, "count")) in range(_FEW + 1)
+            stage.name == "take"
+            and self._model.infer.integers.most(argument(stage.call, 0, "count")) in range(_FEW + 1)
             for stage in behind
         )
-
-    def _number(self, count: cst.BaseExpression | None) -> int | None:
-        """A number that stands in the code, or that all callers give."""
-        return self._model.iterations.number(count) if count is not None else None
 
     def _along(self, pipeline: Pipeline) -> LateShuffle | None:
         others = (
@@ -162,11 +160,11 @@ class LateShuffles:
             return False
         if fact(stage.name, "batched") == "yes":
             size = keyword_argument(stage.call, "batch_size")
-            return not is_name(size, "None") and integer(size) != 1
+            return not is_name(size, "None") and self._model.infer.integers.only(size) != 1
         if self._model.successors.is_consumed(shuffle):
-            return integer(argument(stage.call, 0, "batch_size")) != 1
+            return self._model.infer.integers.only(argument(stage.call, 0, "batch_size")) != 1
         size = argument(stage.call, 0 if stage.name == "batch" else None, "batch_size")
-        return BATCH_SIZE.search(last_name(size)) is not None
+        return bool(names_a_batch_size(last_name(size)))
 
 
 def _is_in_memory(stage: Stage) -> bool:

@@ -13,6 +13,7 @@ from tflint_perf.analysis.python.conditions import exits_before
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Scope
 from tflint_perf.analysis.python.syntax import argument, callee_name, dotted_name, integer, is_name, same_code
+from tflint_perf.analysis.values.iterables import source
 from tflint_perf.analysis.values.values import Pipeline, Value
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ _SWITCHES = {
     "autotune": "experimental_optimization.autotune",
     "enabled": "autotune.enabled",
 }
-# These give as many names as they are given, by the place of that among their arguments.
-_KEEPING_LISTS = {"sorted": 0, "list": 0, "tuple": 0, "reversed": 0, "map": 1}
 # Stages of a dataset of file names that leave it one.
 _KEEPING_FILES = frozenset(
     ["shuffle", "repeat", "shard", "cache", "prefetch", "take", "skip", "with_options"]
@@ -143,9 +142,10 @@ class Parallelism:
             return True
         if has(name, "keeps-number") and call.args:
             return self.are_several_files(call.args[0].value, depth + 1)
-        if isinstance(call.func, cst.Name) and call.func.value in _KEEPING_LISTS:
-            at = _KEEPING_LISTS[call.func.value]
-            return len(call.args) > at and self.are_several_files(call.args[at].value, depth + 1)
+        if is_name(call.func, "map"):
+            return len(call.args) > 1 and self.are_several_files(call.args[1].value, depth + 1)
+        if (inner := source(self._infer, call)) is not call:
+            return self.are_several_files(inner, depth + 1)
         if targets := self._model.calls.targets(call):
             given = [each.value for function in targets for each in function.returns]
             return bool(given) and all(
@@ -163,7 +163,10 @@ class Parallelism:
     def _is_of_files(self, way: Pipeline, depth: int) -> bool:
         if any(stage.name not in _KEEPING_FILES for stage in way[1:]):
             return False
-        if any(stage.name == "take" and integer(argument(stage.call, 0, "count")) == 1 for stage in way):
+        if any(
+            stage.name == "take" and self._infer.integers.only(argument(stage.call, 0, "count")) == 1
+            for stage in way
+        ):
             return False
         if way[0].name == "list_files":
             return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -10,7 +9,8 @@ from typing import TYPE_CHECKING, Literal
 import libcst as cst
 
 from tflint_perf.analysis.apis.rows import methods
-from tflint_perf.analysis.execution.elements import adds_batch_axis, iterated_with
+from tflint_perf.analysis.conventions import may_name_a_step, names_a_step, names_the_model
+from tflint_perf.analysis.execution.elements import adds_batch_axis
 from tflint_perf.analysis.pipelines.draws import drawn_from
 from tflint_perf.analysis.pipelines.elementwise import (
     arity,
@@ -24,13 +24,13 @@ from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
     descendants_here,
-    integer,
     keyword_argument,
     last_name,
     last_statement,
     mentions,
     target_names,
 )
+from tflint_perf.analysis.values.iterables import with_targets
 from tflint_perf.analysis.values.values import Pipeline, Stage, Value
 from tflint_perf.records import dataclass
 
@@ -39,13 +39,9 @@ if TYPE_CHECKING:
 
 Use = Literal["train", "infer"]
 
-_MODEL_NAME = re.compile(r"(^|_)model$")
-_STEP_NAME = re.compile(r"(^|_)(train|step|fit)")
 # What trains or infers goes by one of these.
 _CONSUMERS = {"fit", "fit_generator", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch", "GradientTape",
               "function", "Model", "Sequential", "load_model", "applications", "hub"}  # fmt: skip
-# So may functions of other files.
-_MAY_STEP = re.compile(r"train|step|generat|infer|learn|optimi|update|translate|test|valid|forward", re.I)
 # What a `fit` of datasets is told by Keras's names alone.
 _OF_KERAS_FIT = ("epochs", "validation_data", "steps_per_epoch")
 # A loop that takes no more elements than this looks at them.
@@ -91,7 +87,7 @@ class Pipelines:
         if self._consumptions is None:
             named = self._walk.calls.keys() | self._walk.attributes.keys() | self._walk.names.keys()
             # Nothing below this costs less than to see that a file has neither a model nor a step.
-            consumes = named & _CONSUMERS or any(map(_MAY_STEP.search, self._walk.calls))
+            consumes = named & _CONSUMERS or any(map(may_name_a_step, self._walk.calls))
             here = [*self._given_to_keras(), *self._iterated()] if consumes else []
             in_graphs = self._model.graph_inputs.consumptions()
             self._consumptions = [*here, *self._drawn(), *in_graphs, *self._given_to_other_files()]
@@ -137,7 +133,7 @@ class Pipelines:
             )
         if self._imports_autokeras:
             return False  # it batches what it is given
-        return _MODEL_NAME.search(last_name(receiver)) is not None or (
+        return bool(names_the_model(last_name(receiver))) or (
             callee_name(call) == "fit" and any(keyword_argument(call, word) for word in _OF_KERAS_FIT)
         )
 
@@ -151,26 +147,18 @@ class Pipelines:
         for node, loop in self._walk.loops.items():
             if not isinstance(node, cst.For) or self.only_inspects(loop):
                 continue
-            for dataset, target in iterated_with(self._wrapper(node.iter), node.target):
+            for dataset, target in with_targets(self._infer, node.iter, node.target):
                 value = self._infer.value(dataset)
                 if value.kind in ("dataset", "iterator") and target is not None and not self._is_few(dataset):
                     use = self.use_in(node, {name.value for name in target_names(target)})
                     if use is not None:
                         yield Consumption(dataset, value, use, loop)
 
-    def _wrapper(self, iterable: cst.BaseExpression) -> cst.BaseExpression:
-        """What a loop runs over: for `bar` the call that made it, as `bar = tqdm(enumerate(dataset))`."""
-        if not isinstance(iterable, cst.Name) or self._infer.value(iterable).kind != "generator":
-            return iterable
-        found = self._infer.bindings_reaching(iterable)
-        made = [b.value for b in found[1] if b.path == ()] if found is not None else []
-        return made[0] if len(made) == 1 and isinstance(made[0], cst.Call) else iterable
-
     def _is_few(self, dataset: cst.BaseExpression) -> bool:
         """Whether `dataset.take(count)` is a few elements, by all that its callers give as `count`."""
         is_taken = isinstance(dataset, cst.Call) and callee_name(dataset) == "take"
         count = argument(dataset, 0, "count") if is_taken else None  # type: ignore[arg-type]
-        return isinstance(count, cst.Name) and self._model.iterations.number(count) in range(_FEW + 1)
+        return self._model.infer.integers.most(count) in range(_FEW + 1)
 
     def _drawn(self) -> Iterator[Consumption]:
         """Datasets whose elements are drawn one by one, as by `next(iterator)`, where that is done per step.
@@ -192,7 +180,10 @@ class Pipelines:
             return False
         for line in loop.node.body.body:
             if isinstance(line, cst.If) and isinstance(last_statement(line.body), cst.Break):
-                bounds = [integer(part.comparator) for part in getattr(line.test, "comparisons", ())]
+                bounds = [
+                    self._infer.integers.most(part.comparator)
+                    for part in getattr(line.test, "comparisons", ())
+                ]
                 if any(bound is not None and bound <= _FEW for bound in bounds):
                     return True
         return isinstance(last_statement(loop.node.body), cst.Break)
@@ -241,7 +232,7 @@ class Pipelines:
             return "infer"
         if not value.known and _looks_like_model(call):
             return "infer"
-        if value.kind == "compiled" and _STEP_NAME.search(name):
+        if value.kind == "compiled" and names_a_step(name):
             return "infer" if targets else "train"  # of a model that is made of variables, say
         if value.kind == "compiled" and any(map(self._measures, targets)):
             return "infer"
@@ -287,7 +278,7 @@ class Pipelines:
             pipeline[-1].call
             for loop in self._walk.loops.values()
             if loop.iterable is not None and loop not in consumed
-            for node, _ in iterated_with(loop.iterable, None)
+            for node, _ in with_targets(self._infer, loop.iterable, None)
             for pipeline in self._infer.value(node).pipelines
         )
 
@@ -337,5 +328,5 @@ class Pipelines:
 
 def _looks_like_model(call: cst.Call) -> bool:
     """Whether something of unknown origin is called as a model is: `self.model(x)`, `net(x, training=False)`."""
-    given = bool(call.args) and _MODEL_NAME.search(last_name(call.func)) is not None
+    given = bool(call.args) and bool(names_the_model(last_name(call.func)))
     return given or keyword_argument(call, "training") is not None

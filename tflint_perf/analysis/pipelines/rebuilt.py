@@ -16,12 +16,11 @@ from tflint_perf.analysis.python.syntax import (
     descendants,
     descendants_here,
     has_stars,
-    integer,
     keyword_argument,
     names_read,
-    unwrapped,
 )
 from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.iterables import wrapper
 from tflint_perf.analysis.values.mutations import Touched
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.records import dataclass
@@ -136,7 +135,8 @@ class Rebuilt:
             if isinstance(parent, cst.Call):
                 if self._infer.value(parent).kind != "dataset" or self._calls.targets(parent):
                     break
-                if unwrapped(parent) is not parent and callee_name(parent) != "enumerate":
+                wraps = wrapper(self._infer, parent)
+                if wraps is not None and wraps.how.gives == "elements":
                     break  # a progress bar
                 whole = parent
             parent = self._walk.parents.get(parent)
@@ -191,10 +191,9 @@ class Rebuilt:
             for call in loop.calls
         )
 
-    @staticmethod
-    def _is_one_epoch(fit: cst.Call) -> bool:
+    def _is_one_epoch(self, fit: cst.Call) -> bool:
         epochs = keyword_argument(fit, "epochs")
-        return not has_stars(fit) and (epochs is None or integer(epochs) == 1)
+        return not has_stars(fit) and (epochs is None or self._infer.integers.only(epochs) == 1)
 
     def _is_from_outside(self, node: cst.BaseExpression, loop: Loop) -> bool:
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None

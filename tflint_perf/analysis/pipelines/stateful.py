@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import builtins
-import re
 from collections.abc import Iterator
 from typing import Literal
 
 import libcst as cst
 
 from tflint_perf.analysis.apis.rows import has, methods
+from tflint_perf.analysis.conventions import names_shaping
 from tflint_perf.analysis.execution.decided import Named, Told, constant_of, is_left_out, none_known
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
 from tflint_perf.analysis.python.scopes import Binding, Function
@@ -31,12 +31,6 @@ from tflint_perf.analysis.values.values import Stage, Value
 # it is stateless; "open": it is in sight, and calls what is not.
 Nature = Literal["random", "stateful", "python", "hidden", "open", "shaping", "stateless"]
 
-# What goes by such a name takes an element apart or brings it into shape: it neither draws nor counts.
-_SHAPING = re.compile(
-    r"(?:^|_)(?i:as|cast|concat|convert|crop|decoder?|deserialize|drop|extract|filter|flatten|format|get|load|merge|"
-    r"normali[sz]e|one_hot|pad|parse|parser|pop|read|reader|rename|rescale|reshape|resize|scale|select|split|stack|"
-    r"standardi[sz]e|to|unpack)(?![a-z])"
-)
 _BUILTINS = frozenset(dir(builtins))
 # Functions that call functions, no deeper than this.
 _DEEPEST = 6
@@ -265,9 +259,7 @@ def _switches_off(arg: cst.Arg) -> bool:
 def _unseen(node: cst.CSTNode) -> Nature:
     """The nature of a function, or of what a call gives, of which no more than the name is in sight."""
     return (
-        "shaping"
-        if _SHAPING.search(last_name(node.func if isinstance(node, cst.Call) else node))
-        else "hidden"
+        "shaping" if names_shaping(last_name(node.func if isinstance(node, cst.Call) else node)) else "hidden"
     )
 
 

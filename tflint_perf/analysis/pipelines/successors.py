@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import libcst as cst
 
 from tflint_perf.analysis.apis.rows import methods
+from tflint_perf.analysis.conventions import names_evaluation, names_training_data
 from tflint_perf.analysis.python.syntax import names_written
 from tflint_perf.analysis.values.values import Pipeline, Stage, Value
 
@@ -19,11 +19,6 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.pipelines.pipelines import Consumption
 
 Purpose = Literal["train", "evaluate"]
-
-_EVALUATION = re.compile(
-    r"(^|_)(val|valid|validation|test|testing|eval|evaluation|dev|infer|inference|predict)(\d|_|$)", re.I
-)
-_TRAINING = re.compile(r"(^|_)train(ing)?(_|$)", re.I)
 
 
 class Successors:
@@ -80,7 +75,7 @@ class Successors:
         """Whether the elements of a stage get the name of data to train on."""
         calls = [call, *(stage.call for stage in self.behind(call))]
         return any(
-            _TRAINING.search(name) and not is_name_of_evaluation(name)
+            names_training_data(name) and not is_name_of_evaluation(name)
             for each in calls
             for name in self._names_given(each)
         )
@@ -122,7 +117,7 @@ class Successors:
 
 def is_name_of_evaluation(name: str) -> bool:
     """Whether something goes by the name of data to evaluate or predict on: `val_ds`, `get_test_data`."""
-    return _EVALUATION.search(name) is not None
+    return bool(names_evaluation(name))
 
 
 def _neighbours(pipeline: Pipeline) -> Iterator[tuple[Stage, Stage]]:

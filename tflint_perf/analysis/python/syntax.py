@@ -172,6 +172,12 @@ def names_written(statements: Iterable[cst.CSTNode]) -> set[str]:
                     written |= {name.value for name in target_names(node.name)}
                 case cst.FunctionDef() | cst.ClassDef():
                     written.add(node.name.value)
+                case cst.ImportAlias(asname=None):
+                    written.add(node.evaluated_name.partition(".")[0])
+                case cst.MatchAs(name=cst.Name(value=name)) | cst.MatchStar(name=cst.Name(value=name)):
+                    written.add(name)
+                case cst.MatchMapping(rest=cst.Name(value=name)):
+                    written.add(name)
     return written
 
 
@@ -253,17 +259,6 @@ def integer(node: cst.CSTNode | None) -> int | None:
             value_below = integer(node.expression)
             return None if value_below is None else -value_below
     return None
-
-
-# Loops run over what these are given.
-_WRAPPING = frozenset({"enumerate", "tqdm", "iter", "islice"})
-
-
-def unwrapped(iterable: cst.BaseExpression) -> cst.BaseExpression:
-    """What a loop runs over: `batches` of `enumerate(tqdm(batches))`."""
-    while isinstance(iterable, cst.Call) and callee_name(iterable) in _WRAPPING and iterable.args:
-        iterable = iterable.args[0].value
-    return iterable
 
 
 def bound_of_range(call: cst.Call) -> cst.BaseExpression:

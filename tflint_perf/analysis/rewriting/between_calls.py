@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import libcst as cst
 
+from tflint_perf.analysis.conventions import names_a_schedule, names_an_optimizer
+from tflint_perf.analysis.execution.trains import METHODS
 from tflint_perf.analysis.python.flow import loops_around, runs_beside
 from tflint_perf.analysis.python.scopes import At, Function
 from tflint_perf.analysis.python.syntax import (
@@ -30,9 +31,6 @@ _SETTINGS = (
     "rate", "clipnorm", "clipvalue", "global_clipnorm", "activation", "weight_decay", "momentum", "learning_rate"
 )  # fmt: skip
 _OF_OPTIMIZERS = frozenset({"clipnorm", "clipvalue", "global_clipnorm", "learning_rate"})
-_OPTIMIZER = re.compile(r"opt(im|imizer)?$", re.I)
-_SCHEDULE = re.compile(r"Decay|Schedule|Restarts")
-_APPLIES = frozenset({"apply_gradients", "minimize"})
 
 # Where calls stand that lead to a place, by the function that they stand in.
 _Ways = dict[Function | None, list[At]]
@@ -137,7 +135,7 @@ class BetweenCalls:
 
     def _holds_setting(self, place: cst.Attribute) -> bool:
         of_layers = isinstance(place.value, cst.Subscript) and last_name(place.value.value) == "layers"
-        by_name = _OPTIMIZER.search(last_name(place.value)) and place.attr.value in _OF_OPTIMIZERS
+        by_name = names_an_optimizer(last_name(place.value)) and place.attr.value in _OF_OPTIMIZERS
         if not (of_layers or by_name) and self._infer.value(place.value).kind not in ("layer", "optimizer"):
             return False
         if place.attr.value != "learning_rate":
@@ -145,7 +143,7 @@ class BetweenCalls:
         # A number goes into a variable; a schedule takes that variable's place.
         given = self._infer.walk.parents.get(self._infer.walk.parents[place])
         value = given.value if isinstance(given, cst.Assign) else None
-        return isinstance(value, cst.Call) and bool(_SCHEDULE.search(callee_name(value)))
+        return isinstance(value, cst.Call) and bool(names_a_schedule(callee_name(value)))
 
     def object_given_anew(self, function: Function) -> cst.BaseExpression | None:
         """An argument that is another model or optimizer on some later call: a trace for that may make no variables."""
@@ -261,6 +259,6 @@ def _applied(node: cst.CSTNode) -> Iterator[str]:
         if (
             isinstance(part, cst.Call)
             and isinstance(part.func, cst.Attribute)
-            and callee_name(part) in _APPLIES
+            and METHODS.get(callee_name(part)) == "update"
         ):
             yield dotted_name(part.func.value, "…")

@@ -9,12 +9,14 @@ from typing import Literal
 import libcst as cst
 
 from tflint_perf.analysis.apis.rows import fact, has, library, methods
+from tflint_perf.analysis.conventions import names_a_tape
 from tflint_perf.analysis.execution.tapes import GRADIENTS
 from tflint_perf.analysis.python.scopes import Binding, Function, Scope
 from tflint_perf.analysis.python.syntax import COMPREHENSIONS, argument, callee_name, integer, last_name
 from tflint_perf.analysis.values.bound_values import value_of_binding
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import taken_part
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.values import Value, element
 
@@ -236,18 +238,13 @@ class Structures:
 
     def _element(self, iterable: cst.BaseExpression, path: tuple[int, ...]) -> Structure:
         """What going over a value gives, or the part of it that a target takes."""
-        if isinstance(iterable, cst.Call):
-            name = builtin_or_qualified(self._infer, iterable.func)
-            given = [arg.value for arg in iterable.args if not arg.star and arg.keyword is None]
-            if name == "enumerate" and given and path:
-                return self._element(given[0], path[1:]) if path[0] else "number"
-            if name == "zip" and path and path[0] < len(given):
-                return self._element(given[path[0]], path[1:])
-            if name == "range":
-                steered = any(map(self.is_tensor, given))
-                return "tensor" if steered else "number"
-            if name in ("reversed", "list", "tuple", "sorted", "iter") and given:
-                return self._element(given[0], path)
+        found = taken_part(self._infer, iterable, path)
+        if found is None:
+            return "number"
+        iterable, path = found
+        if isinstance(iterable, cst.Call) and builtin_or_qualified(self._infer, iterable.func) == "range":
+            steered = any(self.is_tensor(arg.value) for arg in iterable.args if not arg.star)
+            return "tensor" if steered else "number"
         if isinstance(iterable, cst.List | cst.Tuple):
             return _either(self._at(item.value, path) for item in iterable.elements)
         whole = self.of(iterable)
@@ -270,7 +267,7 @@ class Structures:
         if callee_name(call) not in GRADIENTS or not isinstance(call.func, cst.Attribute):
             return False
         tape = call.func.value
-        return self._infer.value(tape).kind == "tape" or "tape" in last_name(tape).lower()
+        return self._infer.value(tape).kind == "tape" or bool(names_a_tape(last_name(tape)))
 
     def _returned(self, call: cst.Call) -> list[cst.BaseExpression]:
         """What the functions of this file give that a call runs."""

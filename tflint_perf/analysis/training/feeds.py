@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 import libcst as cst
 
 from tflint_perf.analysis.execution.loops import Loops
-from tflint_perf.analysis.execution.steps import GradientSteps, is_under_tape
+from tflint_perf.analysis.execution.steps import GradientSteps
+from tflint_perf.analysis.execution.tapes import is_under_tape
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import descendants, target_names

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import libcst as cst
 
 from tflint_perf.analysis.apis.rows import has, last_names
+from tflint_perf.analysis.conventions import names_writing
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.steady_conditions import Usual
 from tflint_perf.analysis.python.scopes import Function, Loop
@@ -15,23 +15,13 @@ from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
     keyword_argument,
-    last_name,
     same_code,
     string,
 )
+from tflint_perf.analysis.training.train_calls import TrainCalls
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.outside import RUN_OVER
-
-_WRITERS = re.compile(
-    r"save|dump|write|to_(csv|json|pickle|hdf|parquet)|rename|replace|copy\w*|move|remove|system|run|Popen",
-    re.I,
-)
-_TRAINING = ("apply_gradients", "train_on_batch", "minimize", "fit", "fit_generator")
-_UPDATES = frozenset({"minimize", "apply_gradients"})
-_TRAIN_OP = re.compile(r"train|opt(im)?|solver|minimi[sz]e|update|step", re.I)
-# What is measured of the training data, not done: `model.train_accuracy`.
-_MEASURED = re.compile(r"_(acc(uracy)?|loss(es)?|cost|metrics?|errors?|scores?|summar(y|ies))$", re.I)
 
 
 class FileReads:
@@ -42,6 +32,7 @@ class FileReads:
         self._calls = calls
         self._loops = loops
         self._walk = infer.walk
+        self._train_calls = TrainCalls(infer, calls)
         self._trained_in: dict[Loop, bool] = {}
         # Whether a condition in front of a read lets it happen on nearly every step: what the settings say.
         self.usually = Usual(infer).holds
@@ -128,36 +119,8 @@ class FileReads:
         """Whether an iteration of a loop trains."""
         known = self._trained_in.get(loop)
         if known is None:
-            known = self._trained_in[loop] = any(map(self.trains, self.calls_in(loop)))
+            known = self._trained_in[loop] = any(map(self._train_calls.trains, self.calls_in(loop)))
         return known
-
-    def trains(self, call: cst.Call) -> bool:
-        """Whether a call, by its name, changes what is trained."""
-        name = callee_name(call)
-        if name != "run":
-            if name in _TRAINING and isinstance(call.func, cst.Attribute):
-                return True
-            callee = self._infer.value(call.func).outside
-            return bool(callee) and self._infer.outside.trains(callee)
-        given = argument(call, 0, "fetches")
-        fetched = [e.value for e in given.elements] if isinstance(given, cst.List | cst.Tuple) else [given]
-        names = [last_name(node) for node in fetched]
-        return any(_TRAIN_OP.search(name) and not _MEASURED.search(name) for name in names) or any(
-            map(self._is_of_optimizer, fetched)
-        )
-
-    def _is_of_optimizer(self, op: cst.BaseExpression | None) -> bool:
-        """Whether an op was made by an optimizer: `optimizer.minimize(loss)`."""
-        found = self._infer.bindings_reaching(op) if isinstance(op, cst.Name) else None
-        bindings = found[1] if found is not None else []
-        if isinstance(op, cst.Attribute):
-            bindings = self._infer.classes.bindings_of(op)
-        return any(
-            binding.path == ()
-            and isinstance(binding.value, cst.Call)
-            and callee_name(binding.value) in _UPDATES
-            for binding in bindings
-        )
 
     def writes(self, loop: Loop) -> cst.Call | None:
         """A call in an iteration that may change a file."""
@@ -172,7 +135,7 @@ class FileReads:
 
     def _writes_in(self, loop: Loop) -> Iterator[cst.Call]:
         for call in self.calls_in(loop):
-            if _WRITERS.search(callee_name(call)) or (
+            if names_writing(callee_name(call)) or (
                 has(self._name(call), "opens-files") and not self._reads(call)
             ):
                 yield call

@@ -12,13 +12,13 @@ from tflint_perf.analysis.apis.rows import has, library
 from tflint_perf.analysis.execution.once import extent
 from tflint_perf.analysis.execution.op_loops import is_read
 from tflint_perf.analysis.execution.short_loops import runs_over_files
-from tflint_perf.analysis.execution.steps import is_under_tape
+from tflint_perf.analysis.execution.tapes import is_under_tape
+from tflint_perf.analysis.execution.trains import trains_by
 from tflint_perf.analysis.python.flow import loops_around, runs_beside
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
     argument,
-    bound_of_range,
     callee_name,
     descendants,
     has_stars,
@@ -29,6 +29,7 @@ from tflint_perf.analysis.python.syntax import (
     target_names,
 )
 from tflint_perf.analysis.training.sequences import made_of
+from tflint_perf.analysis.values.iterables import counts_to, source
 from tflint_perf.analysis.values.methods import objects_of_several
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.values import Pipeline, Value
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.model import Model
 
 _MADE_UP = frozenset({"zeros", "ones", "random", "normal", "uniform", "rand", "randn", "Input"})
-_STEPPING = frozenset({"train_on_batch", "apply_gradients", "minimize"})
 _FEW = 10
 
 
@@ -218,23 +218,27 @@ class ForwardPasses:
         guard = model.guard_of(loop.node)
         if guard is not None and isinstance(guard.node, cst.Name | cst.Attribute | cst.Comparison):
             return True
-        if isinstance(iterable, cst.Call) and callee_name(iterable) == "range" and iterable.args:
-            count = model.iterations.number(bound_of_range(iterable))
+        stop = counts_to(model.infer, iterable)
+        if stop is not None:
+            count = model.infer.integers.most(stop)
             few = count is not None and count <= _FEW and not self._trains(loop)
             return few and not self._is_for_each_step(loop)
-        while (
-            isinstance(iterable, cst.Call)
-            and callee_name(iterable) in ("enumerate", "iter")
-            and iterable.args
-        ):
-            iterable = iterable.args[0].value
-        pipelines = model.value(iterable).pipelines if iterable is not None else ()
+        pipelines = model.value(source(model.infer, iterable)).pipelines if iterable is not None else ()
         return bool(pipelines) and all(map(self._takes_few, pipelines))
 
     def _is_for_each_step(self, loop: Loop) -> bool:
-        """Whether a loop runs anew on each step of a loop around it that looks at more."""
-        outer = self._model.loops.training_loop(extent(self._walk, loop))
-        return outer is not None and self._model.loops.kind(outer) == "step" and not self.looks_at_few(outer)
+        """Whether a loop runs anew on each step of a loop around it that looks at more, or whenever its function is called
+        on a step."""
+        model = self._model
+        outer, function = model.loops.training_loop(extent(self._walk, loop)), model.function_at(loop.node)
+        if outer is None and function is not None:
+            sites = model.calls.sites(function)
+            return any(model.is_per_step(site) and model.guard_of(site) is None for site in sites)
+        if outer is None or model.loops.kind(outer) != "step" or self.looks_at_few(outer):
+            return False
+        # It may count as a loop of steps for the sake of this one alone.
+        takes = outer.iterable is not None and model.loops.takes_batches(outer.iterable)
+        return takes or any(map(model.loops.actions.acts, outer.calls))
 
     def _trains(self, loop: Loop) -> bool:
         """Whether a loop makes gradient steps, in functions of this file or by Keras: then it looks at nothing."""
@@ -245,8 +249,10 @@ class ForwardPasses:
             calls = [*current.calls]
             while calls:
                 call = calls.pop()
-                name = callee_name(call)
-                if name in _STEPPING or (name == "fit" and self._model.loops.batches.are_taken_by(call)):
+                by = trains_by(self._model.infer, call)
+                if by in ("update", "batch") or (
+                    by == "fit" and self._model.loops.batches.are_taken_by(call)
+                ):
                     return True
                 for function in self._model.calls.targets(call):
                     if function not in seen:
@@ -257,7 +263,7 @@ class ForwardPasses:
     def _takes_few(self, pipeline: Pipeline) -> bool:
         last = pipeline[-1]
         given = argument(last.call, 0, "count") if last.name == "take" else None
-        count = self._model.iterations.number(given) if given is not None else None
+        count = self._model.infer.integers.most(given) if given is not None else None
         return count is not None and 0 <= count <= _FEW
 
     def _is_bound_by_loop(self, call: cst.Call) -> bool:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import libcst as cst
 
 from tflint_perf.analysis.apis.rows import has, last_names, named
+from tflint_perf.analysis.conventions import names_a_session
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.syntax import argument, callee_name
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
-
-_SESSION = re.compile(r"(^|_)sess(ion)?$")
 
 
 class Graphs:
@@ -35,9 +33,9 @@ class Graphs:
             return kind == "session"
         match node:
             case cst.Name():
-                return _SESSION.search(node.value) is not None
+                return bool(names_a_session(node.value))
             case cst.Attribute():
-                return _SESSION.search(node.attr.value) is not None
+                return bool(names_a_session(node.attr.value))
             case cst.Call():
                 return callee_name(node) in ("get_default_session", "get_session")
         return False

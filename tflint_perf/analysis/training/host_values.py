@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Literal
@@ -10,6 +9,13 @@ from typing import Literal
 import libcst as cst
 
 from tflint_perf.analysis.apis.rows import has, library
+from tflint_perf.analysis.conventions import (
+    names_a_loss,
+    names_a_meter,
+    names_a_picture,
+    names_logging,
+    names_telling,
+)
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.own_containers import OwnContainers
 from tflint_perf.analysis.execution.steady_conditions import Usual
@@ -87,7 +93,7 @@ class HostValues:
         way = following
         parent = self._walk.parents.get(node)
         match parent:
-            case cst.Arg() | cst.For() | cst.CompFor() if names := names_over(self._walk, node):
+            case cst.Arg() | cst.For() | cst.CompFor() if names := names_over(self._infer, node):
                 for name in names:
                     yield from self._named(name, way)
             case cst.Arg():
@@ -373,31 +379,20 @@ METHODS = frozenset({"item", "mean", "sum", "max", "min", "std", "var", "round",
                      "reshape", "upper", "lower", "join", "transpose", "clip", "ravel", "dot", "decode", "swapaxes",
                      "prod", "any", "all", "resize", "convert", "argsort", "cumsum", "nonzero"})  # fmt: skip
 ATTRIBUTES = frozenset({"T", "real", "imag", "shape", "size", "ndim", "dtype", "flat"})
-_PICTURE_METHODS = re.compile(
-    r"im(show|save|write)|savefig|save_?(image|img|fig|png|plot|result|sample|grid)s?|write(row|rows|lines|_?frame)?|append_data|"
-    r"tofile|set_(title|xlabel|ylabel|text|data|xdata|ydata|offsets)|scatter|plot|(show|plot|draw|display|visuali[sz]e|render)_\w+|savetxt|"
-    r"put_?text"
-)
+_PICTURE_METHODS = frozenset(
+    [
+        *(f"im{verb}" for verb in ("show", "save", "write")), "savefig", "savetxt", "append_data", "tofile", "scatter", "plot",
+        *(f"write{what}" for what in ("", "row", "rows", "lines", "frame", "_frame")), "put_text", "puttext",
+        *(f"set_{what}" for what in ("title", "xlabel", "ylabel", "text", "data", "xdata", "ydata", "offsets")),
+    ]
+)  # fmt: skip
+# Where progress bars and figures keep the text that they show.
+_PLACES_OF_TEXT = frozenset({"postfix", "suffix", "desc", "description", "bar_format", "caption", "comment"})
 _SAVING = frozenset({"save", "show", "tofile", "dump", "tostring", "tobytes", "savefig"})
-# Functions of other files that are called so log what they get: no logarithms, and nothing that decides.
-_LOGS = re.compile(
-    r"(log|record|report|print|show|display|write|add_scalar|monitor|track)(_\w+|[a-z]?kv\w*|Metrics?|Scalars?)"
-)
-_NO_LOGS = re.compile(
-    r"log_(softmax|prob\w*|sigmoid|normal|likelihood|loss|pdf|cosh|sum\w*|gamma|det\w*|\d)|.*(memory|buffer|transition|experience)"
-)
 _GIVEN_BACK = {("variable", "assign"), ("metric", "update_state")} | {
     ("model", name)
     for name in ("train_on_batch", "test_on_batch", "predict_on_batch", "predict", "fit", "evaluate")
 }
-_TAKES_TEXT = re.compile(
-    r"(?i)log|print|write|report|show|display|message|msg|echo|notify|status|info|title|label|send|post|debug"
-)
-_PLACES_OF_TEXT = re.compile(r"postfix|suffix|desc|description|bar_format|caption|comment")
-# Functions that get what a model gave and what it should have given.
-_LOSS = re.compile(r"(?i)loss|criterion")
-# Classes that keep a running mean, and objects of them.
-_METER = re.compile(r"(?i)meter|average|avg|running_?mean|tracker")
 
 
 class Takers:
@@ -424,7 +419,7 @@ class Takers:
         value = self._infer.value(call.func.value) if isinstance(call.func, cst.Attribute) else None
         if value is not None and (value.kind, last) in _GIVEN_BACK:
             return "tensor"
-        if _LOSS.search(last) and any(self._infer.value(arg.value).kind == "tensor" for arg in call.args):
+        if names_a_loss(last) and any(self._infer.value(arg.value).kind == "tensor" for arg in call.args):
             return "tensor"
         return "picture" if self._shows_by_name(last) else ""
 
@@ -448,9 +443,9 @@ class Takers:
 
     @staticmethod
     def _shows_by_name(last: str) -> bool:
-        if _PICTURE_METHODS.fullmatch(last):
+        if last in _PICTURE_METHODS or names_a_picture(last):
             return True
-        return bool(_LOGS.fullmatch(last)) and not _NO_LOGS.fullmatch(last)
+        return bool(names_logging(last))
 
     def is_text(self, node: cst.BaseExpression) -> bool:
         """Whether an expression makes text: `template.format(loss)` of a string, too."""
@@ -469,7 +464,7 @@ class Takers:
     @staticmethod
     def takes_text(call: cst.Call) -> bool:
         """Whether a function shows or writes text that it is given, by its name."""
-        return bool(_TAKES_TEXT.search(callee_name(call)))
+        return bool(names_telling(callee_name(call)))
 
     def saves(self, call: cst.Call) -> bool:
         """Whether a method of a value writes it to a file, or shows it: `Image.fromarray(x).save(path)`."""
@@ -487,14 +482,14 @@ class Takers:
         found = self._infer.bindings_reaching(receiver) if isinstance(receiver, cst.Name) else None
         made = [binding.value for binding in found[1]] if found is not None else []
         names = [last_name(value.func) for value in made if isinstance(value, cst.Call)]
-        return any(map(_METER.search, (*names, last_name(receiver))))
+        return any(map(names_a_meter, (*names, last_name(receiver))))
 
 
 def is_place_of_text(node: cst.BaseExpression) -> bool:
     """Whether a progress bar or figure shows what it is given there: `bar.postfix["loss"]`, `bar.desc`."""
     while isinstance(node, cst.Subscript):
         node = node.value
-    return isinstance(node, cst.Attribute) and bool(_PLACES_OF_TEXT.fullmatch(node.attr.value))
+    return isinstance(node, cst.Attribute) and node.attr.value in _PLACES_OF_TEXT
 
 
 def is_place_of_a_sum(target: cst.BaseExpression) -> bool:

@@ -14,6 +14,7 @@ from tflint_perf.analysis.python.syntax import argument, callee_name, dotted_nam
 from tflint_perf.analysis.python.walk import Walk
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import taken_part
 from tflint_perf.analysis.values.methods import methods_of_several
 from tflint_perf.analysis.values.values import join
 
@@ -199,12 +200,10 @@ class OnDevice:
 
     def _of_element(self, iterable: cst.BaseExpression, path: tuple[int, ...]) -> bool | None:
         """Whether what a loop gets of `iterable`, or a part of that, was made on the device."""
-        if isinstance(iterable, cst.Call) and iterable.args and not iterable.args[0].star:
-            match callee_name(iterable):
-                case "enumerate" if path[:1] == (1,):
-                    return self._of_element(iterable.args[0].value, path[1:])
-                case "zip" if path and path[0] < len(iterable.args):
-                    return self._of_element(iterable.args[path[0]].value, path[1:])
+        found = taken_part(self._infer, iterable, path)
+        if found is None:
+            return None
+        iterable, path = found
         match iterable:
             case cst.Call(func=cst.Attribute(value=holder, attr=cst.Name("items")), args=[]):
                 return self._ask(holder, ()) if path == (1,) else None

@@ -16,7 +16,6 @@ from tflint_perf.analysis.python.syntax import (
     COMPREHENSIONS,
     callee_name,
     descendants,
-    integer,
     keyword_argument,
     names_read,
     target_names,
@@ -25,6 +24,7 @@ from tflint_perf.analysis.training.graph_ops import adds_to_graph, assigned
 from tflint_perf.analysis.training.graphs import Graphs
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import counting
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 
 _PURE_METHODS = frozenset(
@@ -149,7 +149,11 @@ class Sessions:
 
     def _is_bounded(self, loop: Loop) -> bool:
         """Loops of a bounded length, over variables for instance: they make one op for each."""
-        if is_part_of_one_iteration(self._infer, loop) or _counts_to_a_few(loop) or _goes_through_dict(loop):
+        if (
+            is_part_of_one_iteration(self._infer, loop)
+            or _counts_to_a_few(self._infer, loop)
+            or _goes_through_dict(loop)
+        ):
             return True
         if loop.iterable is None or isinstance(loop.node, cst.While):
             return False
@@ -213,13 +217,10 @@ def _goes_through_dict(loop: Loop) -> bool:
     return isinstance(over, cst.Call) and callee_name(over) in ("items", "values", "keys")
 
 
-def _counts_to_a_few(loop: Loop) -> bool:
+def _counts_to_a_few(infer: Inference, loop: Loop) -> bool:
     """`for i in range(3)`: what it adds to the graph is soon at an end."""
-    match loop.iterable:
-        case cst.Call(func=cst.Name("range"), args=[*_, cst.Arg(value=last)]) as call if len(call.args) < 3:
-            bound = integer(last)
-            return bound is not None and bound <= _FEW
-    return False
+    length = infer.integers.length(loop.iterable) if counting(infer, loop.iterable) is not None else None
+    return length is not None and length <= _FEW
 
 
 def _is_test(function: Function) -> bool:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
 from tflint_perf.analysis.apis.rows import has
+from tflint_perf.analysis.conventions import names_a_logger, names_a_progress_bar
 from tflint_perf.analysis.python.syntax import callee_name, descendants, dotted_name, last_name
 from tflint_perf.analysis.values.infer import Inference
 
 _FUNCTIONS = frozenset({"print", "pprint"})
-# Methods of loggers, progress bars and writers, and what those usually go by.
-_LOGS = re.compile(r"(debug|info|warning|warn|error|critical|log|log_metrics?|log_scalars?)")
-_LOGGER = re.compile(r"log(ger|ging)?$|^_?log_?$|^run$|experiment|console", re.I)
+# Methods of loggers, progress bars and writers.
+_LOGS = frozenset({"debug", "info", "warning", "warn", "error", "critical", "log"}) | {
+    f"log_{what}" for what in ("metric", "metrics", "scalar", "scalars")
+}
 _BAR_METHODS = frozenset({"set_postfix", "set_postfix_str", "set_description", "set_description_str"})
 _WRITES = frozenset({"add_scalar", "add_scalars", "log_scalar", "scalar_summary"})
-_BAR = re.compile(r"p_?bar|progress|bar$", re.I)
 # What has no effect.
 _PURE_BUILTINS = frozenset(
     {
@@ -57,11 +56,11 @@ def shows(infer: Inference, call: cst.Call) -> bool:
     while isinstance(holder, cst.Subscript):
         holder = holder.value  # `run["train/loss"].log(loss)`
     receiver = last_name(holder)
-    if _LOGS.fullmatch(last) and _LOGGER.search(receiver):
+    if last in _LOGS and names_a_logger(receiver):
         return infer.value(call.func.value).klass is None
     if last == "write":
-        return has(dotted_name(call.func) or "", "shows") or bool(_BAR.search(receiver))
-    return last in ("update", "add") and bool(_BAR.search(receiver))
+        return has(dotted_name(call.func) or "", "shows") or bool(names_a_progress_bar(receiver))
+    return last in ("update", "add") and bool(names_a_progress_bar(receiver))
 
 
 def prints_tensors(infer: Inference, call: cst.Call) -> bool:
@@ -69,7 +68,7 @@ def prints_tensors(infer: Inference, call: cst.Call) -> bool:
     name = infer.names.qualified(call.func) or infer.names.dotted(call.func)
     if name:
         return has(name, "makes-text")
-    return callee_name(call) in _FUNCTIONS | _BAR_METHODS or bool(_LOGS.fullmatch(callee_name(call)))
+    return callee_name(call) in _FUNCTIONS | _BAR_METHODS | _LOGS
 
 
 def effect_besides_showing(infer: Inference, statement: cst.CSTNode) -> cst.CSTNode | None:

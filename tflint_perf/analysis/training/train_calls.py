@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 
 import libcst as cst
 
 from tflint_perf.analysis.apis.rows import has, named
+from tflint_perf.analysis.conventions import (
+    names_a_session,
+    names_a_train_op,
+    names_initializing,
+    names_training,
+)
+from tflint_perf.analysis.execution.trains import trains_by
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import argument, callee_name, descendants, keyword_argument, last_name
 from tflint_perf.analysis.training.graph_ops import assigned
@@ -16,22 +22,10 @@ from tflint_perf.analysis.values.frameworks import imports_another
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import minimizes_loss
 
-_FIT_METHODS = frozenset({"fit", "fit_generator", "train_on_batch"})
 # What fits the estimators that it is given, or that it belongs to.
 _BY_SCIKIT_LEARN = frozenset({"fit", "cross_val_score", "cross_validate", "cross_val_predict"})
 _KERAS_WORDS = frozenset({"epochs", "validation_data", "steps_per_epoch", "validation_split", "nb_epoch"})
-# How methods are called that train what they belong to; names of data, `train_batch`, are none of them.
-_TO_TRAIN = re.compile(
-    r"_*(re|pre)?train(_(step|on_batch|epochs?|model|network|loop|agent|one_(step|epoch|batch)|and_\w+))?|"
-    r"(run|start|do)_train(ing)?|learn|optimi[sz]e(_model)?"
-)
 _MAKERS_OF_TRAIN_OPS = ("minimize", "apply_gradients", "optimize_loss", "create_train_op")
-_TRAIN_OP = re.compile(r"train|optim|minimi|solver|update|apply_grad", re.I)
-# What is measured of the training data, not done: `model.train_accuracy`.
-_MEASURED = re.compile(
-    r"_*train(ing)?_(\w+_)?(acc(uracy)?|loss(es)?|cost|metrics?|errors?|scores?|summar(y|ies)|mse|auc|f1)(_op)?",
-    re.I,
-)
 
 
 class TrainCalls:
@@ -41,6 +35,15 @@ class TrainCalls:
         self._infer = infer
         self._calls = calls
         self._walk = infer.walk
+
+    def trains(self, call: cst.Call) -> bool:
+        """Whether a call trains: by an optimizer or by Keras, in a session, or in a function of another file."""
+        outside = self._infer.value(call.func).outside
+        return (
+            trains_by(self._infer, call) is not None
+            or self.runs_train_op(call)
+            or (bool(outside) and self._infer.outside.trains(outside))
+        )
 
     def fits(self, call: cst.Call) -> bool:
         """Whether a call is a Keras model's `fit` or a kin of it, or what trains an `Estimator`."""
@@ -53,8 +56,9 @@ class TrainCalls:
             return True
         if has(self._infer.names.qualified(call.func), "trains"):
             return True
-        if name not in _FIT_METHODS or not isinstance(call.func, cst.Attribute) or self._calls.targets(call):
+        if trains_by(self._infer, call) not in ("fit", "batch") or self._calls.targets(call):
             return False
+        assert isinstance(call.func, cst.Attribute)
         receiver = self._infer.value(call.func.value)
         if receiver.known:
             return receiver.kind == "model"
@@ -100,7 +104,7 @@ class TrainCalls:
     def may_train(self, call: cst.Call) -> bool:
         """Whether a call is, by its name, one of a step that it is given, or of a method that trains an object of which
         this file does not know where it is from, or that a class derived from its own has."""
-        if not _TO_TRAIN.fullmatch(callee_name(call)) or self.is_of_another_framework:
+        if not names_training(callee_name(call)) or self.is_of_another_framework:
             return False
         called = self._infer.value(call.func)
         if called.function is not None and _is_left_to_others(called.function):
@@ -165,7 +169,9 @@ class TrainCalls:
         fetched = self._fetched(call)
         if fetched is None:
             return False
-        return "init" not in (callee_name(fetched) if isinstance(fetched, cst.Call) else last_name(fetched))
+        return not names_initializing(
+            callee_name(fetched) if isinstance(fetched, cst.Call) else last_name(fetched)
+        )
 
     def _fetched(self, call: cst.Call) -> cst.BaseExpression | None:
         """What `session.run` is given to run, or the op whose method `run` it is: `train_step.run(feed_dict=batch)`."""
@@ -191,14 +197,14 @@ class TrainCalls:
         )
 
     def runs_train_op(self, call: cst.Call) -> bool:
-        """Whether a session runs, by a call, what by its name is an op that trains."""
+        """Whether a session runs, by a call, what by its name or by what made it is an op that trains."""
         fetched = self._fetched(call)
         if fetched is None or not self.runs_session(call) or not isinstance(call.func, cst.Attribute):
             return False
-        if fetched is not call.func.value and "sess" not in last_name(call.func.value).lower():
+        if fetched is not call.func.value and not names_a_session(last_name(call.func.value)):
             return False
         return any(
-            _TRAIN_OP.search(name := last_name(node)) and not _MEASURED.fullmatch(name)
+            names_a_train_op(last_name(node)) or self._is_train_op(node)
             for node in descendants(fetched)
             if isinstance(node, cst.Name | cst.Attribute)
         )

@@ -4,4 +4,8 @@
 
     infer.value(node).kind
     infer.bindings_reaching(name)  # the assignments whose value the name may have here
+    infer.integers.most(node)  # the greatest integer that it may be
+    source(infer, loop.iterable)  # what a loop goes over, behind `enumerate`, `zip` and progress bars (`iterables`)
+    written_out(infer, node)  # the items of a sequence that stands in the source (`written`)
+    made_by(infer, binding)  # the new container that it gives to its name (`new_containers`)
 """

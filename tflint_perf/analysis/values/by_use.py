@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.analysis.apis.rows import has, library, methods
+from tflint_perf.analysis.conventions import names_a_model
 from tflint_perf.analysis.python.syntax import keyword_argument, last_name, target_names
 from tflint_perf.analysis.values.frameworks import imports_another
 from tflint_perf.analysis.values.values import NOWHERE, UNKNOWN, Value, stream_from
@@ -18,12 +18,6 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.python.scopes import Binding, Class, Scope
     from tflint_perf.analysis.values.infer import Inference
 
-# A parameter of such a name, or what an object keeps of it, is a model where tensors are given to it.
-_MODEL_NAMES = re.compile(
-    r"(\w+_)?(model|net|network|generator|discriminator|encoder|decoder|actor|critic|policy|classifier|backbone|student|"
-    r"teacher|d{1,3}qn)(_(target|online|main|local|eval|old|new|\d))?$",
-    re.I,
-)
 _OF_MODELS = ("trainable_variables", "trainable_weights", "load_weights", "save_weights")
 # Other objects may have these as well, so the name has to speak of a model, too.
 _ALSO_OF_MODELS = ("get_weights", "set_weights")
@@ -64,7 +58,7 @@ class ByUse:
             return False
         if home in self._homes.get(name, ()):
             return True
-        if home.function is None or not _MODEL_NAMES.match(name) or home.bindings[name][0].kind != "param":
+        if home.function is None or not names_a_model(name) or home.bindings[name][0].kind != "param":
             return False
         calls = self._called.get((home, name), ())
         if calls and any(map(self._is_of_function, self._homes.get(name, ()))):
@@ -84,7 +78,7 @@ class ByUse:
                 found.setdefault(last_name(node.value), []).append(node.value)
         for word in _ALSO_OF_MODELS:
             for node in self._walk.attributes.get(word, ()):
-                if _MODEL_NAMES.match(last_name(node.value)):
+                if names_a_model(last_name(node.value)):
                     found.setdefault(last_name(node.value), []).append(node.value)
         for word in _ON_BATCHES:
             for node in self._walk.attributes.get(word, ()):
@@ -120,7 +114,7 @@ class ByUse:
         """The calls of names that may be models', by the scope that the name is of."""
         found: dict[tuple[Scope, str], list[cst.Call]] = {}
         for name, calls in self._walk.calls.items():
-            for call in calls if _MODEL_NAMES.match(name) else ():
+            for call in calls if names_a_model(name) else ():
                 if (
                     isinstance(call.func, cst.Name)
                     and (home := self._infer.names.home(call.func)) is not None
@@ -208,7 +202,7 @@ class ByUse:
         if any(self._is_of(use, klass) for use in self._asked_of_models.get(name, ())):
             return True
         return (
-            bool(_MODEL_NAMES.match(name))
+            bool(names_a_model(name))
             and self._is_handed_in(klass, name)
             and any(
                 self._is_of(call.func, klass) and self._takes_tensor(call)
@@ -219,7 +213,7 @@ class ByUse:
     def _is_model_of_name(self, name: str, owner: cst.Name) -> bool:
         """Whether an attribute of what a name stands for is used as only models are: `task.net.trainable_variables`."""
         # A method may be told `training` as well.
-        named = self._may_be_of_keras and _MODEL_NAMES.match(name)
+        named = self._may_be_of_keras and names_a_model(name)
         uses = self._asked_of_models.get(name, ()) if named else ()
         home = self._infer.names.home(owner) if uses else None
         return home is not None and any(

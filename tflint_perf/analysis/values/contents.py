@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from tflint_perf.analysis.python.scopes import Binding, Class, Function, Scope
-from tflint_perf.analysis.python.syntax import last_name, string
+from tflint_perf.analysis.python.syntax import last_name, part_at, string
+from tflint_perf.analysis.values.new_containers import new_container
 from tflint_perf.analysis.values.values import UNKNOWN, Value, element, join
 from tflint_perf.records import dataclass
 
@@ -21,7 +22,6 @@ _ONE = frozenset({"append", "appendleft", "add"})
 _ALL = frozenset({"extend", "update"})
 _GROWS = ("append", "extend", "insert")
 _KINDS = ("list", "dict")
-_MAKERS = frozenset({"list", "dict", "deque", "defaultdict", "OrderedDict"})
 # A sum begins with one of these.
 _ZEROS = frozenset({"0", "0.0", "0.", "None"})
 
@@ -74,20 +74,26 @@ class Contents:
 
     def holds(self, binding: Binding) -> bool:
         """Whether a binding makes a container."""
-        maker = _maker(binding)
-        return _is_new(maker) and maker is not None and self._infer.value(maker).kind in _KINDS
+        made = self._made(binding)
+        return made is not None and self._infer.value(made).kind in _KINDS
+
+    def _made(self, binding: Binding) -> cst.BaseExpression | None:
+        """The container that a name gets, also as a part of a tuple and from a function that makes it."""
+        made = part_at(binding.value, binding.path) if binding.value is not None else None
+        is_new = isinstance(made, cst.Call) or new_container(self._infer, made) is not None
+        return made if is_new else None
 
     def appends(self, function: Function | None, name: str) -> list[cst.Call]:
         """The calls of `append` in a function, or outside all, that add to what a name stands for."""
         return self._appends.get((function, name), [])
 
     def grows(self, name: str) -> bool:
-        """Whether something is added, anywhere in the file, to a list of that name."""
+        """Whether something is added, anywhere in the file, to a list with that name or in an attribute of that name."""
         return name in self._grown
 
     def filled(self, made: Value, binding: Binding, scope: Scope) -> Value:
         """The value of a container with all that is put into it, where `made` is what it begins with."""
-        if made.kind not in _KINDS or not _is_new(_maker(binding)):
+        if made.kind not in _KINDS or self._made(binding) is None:
             return made
         known = self._filled.get(binding)
         if known is None:
@@ -100,7 +106,7 @@ class Contents:
         return known
 
     def _with(self, made: Value, binding: Binding, puts: list[Put]) -> Value:
-        empty = _begins_empty(_maker(binding))
+        empty = self._begins_empty(self._made(binding))
         if not empty:
             puts = [put for put in puts if not put.added]
         if not puts:
@@ -114,6 +120,20 @@ class Contents:
         whole = join([*begins, *map(self._put, puts)])
         keys, items = self._by_key(made, puts) if made.kind == "dict" else ((), None)
         return Value(made.kind, items=items, keys=keys, element=whole if whole.known else None)
+
+    def _begins_empty(self, made: cst.BaseExpression | None) -> bool:
+        """Whether a container begins with nothing, or with nothing but the zeros that sums begin with."""
+        new = new_container(self._infer, made)
+        match made:
+            case _ if new is not None and new.is_empty:
+                return True
+            case cst.List() | cst.Dict() | cst.Set():
+                return all(_is_zero(getattr(part, "value", None)) for part in made.elements)
+            case cst.ListComp():
+                return _is_zero(made.elt)
+            case cst.DictComp():
+                return _is_zero(made.value)
+        return False
 
     def _put(self, put: Put) -> Value:
         value = self._infer.value(put.value)
@@ -165,8 +185,7 @@ class Contents:
     @cached_property
     def _grown(self) -> frozenset[str]:
         calls = (call for method in _GROWS for call in self._walk.calls.get(method, ()))
-        lists = (call.func.value for call in calls if isinstance(call.func, cst.Attribute))
-        return frozenset(given.value for given in lists if isinstance(given, cst.Name))
+        return frozenset(last_name(call.func.value) for call in calls if isinstance(call.func, cst.Attribute))
 
     def _by_methods(self) -> Iterator[Put]:
         for method in (*_ONE, *_ALL):
@@ -231,36 +250,8 @@ def _key(target: cst.Subscript) -> str | None:
     return string(index.value) if isinstance(index, cst.Index) else None
 
 
-def _maker(binding: Binding) -> cst.BaseExpression | None:
-    """The expression that a name gets, also as part of a tuple: `losses, accuracies = [], []`."""
-    value = binding.value
-    for index in binding.path or ():
-        if not isinstance(value, cst.Tuple | cst.List) or index >= len(value.elements):
-            return None
-        value = value.elements[index].value
-    return value if binding.path is not None else None
-
-
-def _is_new(value: cst.BaseExpression | None) -> bool:
-    """Whether an expression makes a container, rather than naming one."""
-    return isinstance(value, cst.List | cst.Dict | cst.ListComp | cst.DictComp | cst.Call)
-
-
-def _begins_empty(value: cst.BaseExpression | None) -> bool:
-    """Whether a container begins with nothing, or with nothing but the zeros that sums begin with."""
-    match value:
-        case cst.List() | cst.Dict():
-            parts = [getattr(part, "value", None) for part in value.elements]
-        case cst.ListComp() | cst.DictComp():
-            parts = [value.elt if isinstance(value, cst.ListComp) else value.value]
-        case cst.Call():
-            return last_name(value.func) in _MAKERS and (
-                not value.args or last_name(value.func) == "defaultdict"
-            )
-        case _:
-            return False
-    return all(
-        (isinstance(part, cst.Name | cst.Integer | cst.Float) and part.value in _ZEROS)
-        or (isinstance(part, cst.List) and not part.elements)
-        for part in parts
+def _is_zero(part: cst.CSTNode | None) -> bool:
+    """Whether a sum begins with it: a zero, or a list with nothing in it."""
+    return (isinstance(part, cst.Name | cst.Integer | cst.Float) and part.value in _ZEROS) or (
+        isinstance(part, cst.List) and not part.elements
     )

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import libcst as cst
 
+from tflint_perf.analysis.conventions import names_a_figure
 from tflint_perf.analysis.python.syntax import integer, is_name, target_names
 from tflint_perf.analysis.python.walk import Walk
 from tflint_perf.analysis.values.infer import Inference
-
-# What an object keeps for people to look at: nothing goes by it on each step.
-_FOR_A_LOG = re.compile(r"(^|_)(loss|losses|grad_norm|entropy|kl|td_error|mse|mae)(_|$)|loss$", re.I)
+from tflint_perf.analysis.values.iterables import with_targets
 
 
 def is_written(walk: Walk, node: cst.CSTNode) -> bool:
@@ -72,31 +70,26 @@ def part_taken(subscript: cst.Subscript, path: tuple[int, ...]) -> tuple[int, ..
     return ()
 
 
-def names_over(walk: Walk, node: cst.CSTNode) -> list[cst.Name]:
+def names_over(infer: Inference, node: cst.CSTNode) -> list[cst.Name]:
     """The names that a loop over a value gives its parts: `for box in boxes`, `for box, score in zip(boxes, scores)`."""
-    path: list[int] = []
-    parent = walk.parents.get(node)
-    while isinstance(parent, cst.Arg) and isinstance(call := walk.parents.get(parent), cst.Call):
-        if is_name(call.func, "zip"):
-            path.insert(0, list(call.args).index(parent))
-        elif is_name(call.func, "enumerate"):
-            path.insert(0, 1)
-        else:
-            return []
-        node, parent = call, walk.parents.get(call)
-    if not isinstance(parent, cst.For | cst.CompFor) or parent.iter is not node:
+    parents = infer.walk.parents
+    outer, parent = node, parents.get(node)
+    while isinstance(parent, cst.Arg) and isinstance(call := parents.get(parent), cst.Call):
+        outer, parent = call, parents.get(call)
+    if not isinstance(parent, cst.For | cst.CompFor) or parent.iter is not outer:
         return []
-    target: cst.BaseExpression = parent.target
-    for at in path:
-        if not isinstance(target, cst.Tuple) or at >= len(target.elements):
-            return []
-        target = target.elements[at].value
-    return list(target_names(target))
+    taken = with_targets(infer, parent.iter, parent.target)
+    return [
+        name
+        for given, target in taken
+        if given is node and target is not None
+        for name in target_names(target)
+    ]
 
 
 def reads_for_a_log(infer: Inference, target: cst.BaseExpression) -> list[cst.Attribute] | None:
     """Where the class reads `self.loss`, which one of its methods gives a value; None for other attributes."""
-    if not isinstance(target, cst.Attribute) or not _FOR_A_LOG.search(target.attr.value):
+    if not isinstance(target, cst.Attribute) or not names_a_figure(target.attr.value):
         return None
     value = infer.value(target.value)
     if not is_name(target.value, "self") or value.kind == "unknown" or value.klass is None:

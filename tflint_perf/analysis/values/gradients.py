@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.analysis.conventions import names_a_tape, names_one_loss
 from tflint_perf.analysis.python.scopes import Binding, Scope
 from tflint_perf.analysis.python.syntax import argument, last_name, string
 from tflint_perf.analysis.values.values import TENSOR, Value
@@ -16,7 +16,6 @@ from tflint_perf.analysis.values.values import TENSOR, Value
 if TYPE_CHECKING:
     from tflint_perf.analysis.values.infer import Inference
 
-_LOSS = re.compile(r"(^|_)loss(_\w)?$", re.I)
 _TENSORS = Value("list", element=TENSOR)
 _BY_NAME = Value("dict", element=TENSOR)
 
@@ -51,7 +50,7 @@ class Gradients:
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
         if found is not None and any(binding.kind == "with" for binding in found[1]):
             return True
-        return "tape" in last_name(node).lower()
+        return bool(names_a_tape(last_name(node)))
 
 
 def _losses_beside(binding: Binding, scope: Scope) -> Iterator[Binding]:
@@ -59,7 +58,7 @@ def _losses_beside(binding: Binding, scope: Scope) -> Iterator[Binding]:
     if not binding.path or not isinstance(binding.value, cst.Call):
         return
     for name, bindings in scope.bindings.items():
-        if _LOSS.search(name):
+        if names_one_loss(name):
             yield from (other for other in bindings if other.value is binding.value and other.path)
 
 

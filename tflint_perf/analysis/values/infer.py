@@ -19,6 +19,7 @@ from tflint_perf.analysis.values.by_use import ByUse
 from tflint_perf.analysis.values.classes import Classes
 from tflint_perf.analysis.values.contents import Contents
 from tflint_perf.analysis.values.gradients import Gradients
+from tflint_perf.analysis.values.integers import Integers
 from tflint_perf.analysis.values.methods import value_of_attribute, value_of_call
 from tflint_perf.analysis.values.outside import Outside
 from tflint_perf.analysis.values.values import (
@@ -50,6 +51,7 @@ class Inference:
         self.classes = Classes(self)
         self.contents = Contents(self)
         self.gradients = Gradients(self)
+        self.integers = Integers(self)
         # Loops that are part of one iteration of another, or not: each is looked through once.
         self.parts_of_iterations: dict[Loop, bool] = {}
         # Asked once it is known who calls whom.
@@ -69,6 +71,7 @@ class Inference:
         self.cut()
         self.classes.forget()
         self.contents.forget()
+        self.integers = Integers(self)
 
     def value(self, node: cst.CSTNode) -> Value:
         """What is known of the value of an expression; `UNKNOWN` where nothing is."""

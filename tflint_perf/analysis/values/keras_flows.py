@@ -11,6 +11,7 @@ from tflint_perf.analysis.apis.rows import has, methods
 from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.python.syntax import callee_name, keyword_argument
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import sources
 
 if TYPE_CHECKING:
     from tflint_perf.analysis.values.calls import CallGraph
@@ -89,9 +90,9 @@ class Makers:
         ):
             if not path:
                 yield from self._of(call.func.value, (), depth)
-        elif callee_name(call) == "zip":
-            for arg in call.args:
-                yield from self._of(arg.value, (), depth)
+        for given in sources(self._infer, call):
+            if given is not call:
+                yield from self._of(given, (), depth)
         for function in self._calls.targets(call):
             yield from self.given_by(function, path, depth)
 

@@ -247,6 +247,8 @@ def _method(infer: Inference, call: cst.Call, base: Value, name: str) -> Value |
             return _strategy_method(infer, call, name)
         case "model" | "layer":
             return _model_method(infer, base, name)
+        case "unknown" if name == "enter_context" and call.args:
+            return infer.value(call.args[0].value)
     return None
 
 

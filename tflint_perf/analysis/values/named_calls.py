@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.iteration import is_progress_bar
 from tflint_perf.analysis.apis.rows import fact, has, library
-from tflint_perf.analysis.python.syntax import argument, callee_name, integer, keyword_argument, string
+from tflint_perf.analysis.python.syntax import argument, callee_name, keyword_argument, string
 from tflint_perf.analysis.values.values import (
     ARRAY,
     NUMBER,
@@ -64,7 +65,7 @@ def value_of_named_call(infer: Inference, call: cst.Call, name: str) -> Value:
     handler = _BY_RESULT.get(fact(name, "result"))
     if handler is not None:
         return handler(infer, call)
-    if has(name, "progress-bar") or name.endswith(".tqdm") or name == "tqdm":
+    if is_progress_bar(name):
         return infer.value(call.args[0].value) if call.args else UNKNOWN
     kind = fact(name, "gives")
     if kind == "tensors":
@@ -191,7 +192,7 @@ def datasets_of_tfds(infer: Inference, call: cst.Call, at: int) -> Value:
     batched = keyword_argument(call, "batch_size")
     source = (
         "tensorflow_datasets.load(batch_size)"
-        if batched is not None and integer(batched) != 1
+        if batched is not None and infer.integers.only(batched) != 1
         else "tensorflow_datasets.load"
     )
     one = Value("dataset", pipelines=((Stage(source, call),),))

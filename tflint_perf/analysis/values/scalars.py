@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 import libcst as cst
 
 from tflint_perf.analysis.apis.rows import has
+from tflint_perf.analysis.conventions import names_a_figure
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.python.syntax import callee_name, keyword_argument, string
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 
-_USUAL_NAMES = re.compile(
-    r"loss|acc(uracy)?(_|$)|error|metric|reward|score|perplexity|entropy|norm(_|$)|elbo|mse|mae", re.I
-)
 _DEEPEST = 12
 
 
@@ -36,7 +33,7 @@ class Scalars:
         known = self.is_scalar(node)
         if known is not None:
             return known
-        return bool(_USUAL_NAMES.search(_name(node)))
+        return bool(names_a_figure(_name(node)))
 
     @remembered
     def _ask(self, node: cst.BaseExpression, path: tuple[int, ...], depth: int) -> bool | None:

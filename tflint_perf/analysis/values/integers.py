@@ -1,0 +1,303 @@
+"""Which integers an expression may be, and how many items a sequence has, as far as the file shows it.
+
+    infer.integers.values(node)  # (5,) for `N // 2` and `N = 10`; (1, 8) where branches or callers give these
+    infer.integers.most(node)    # the greatest of them
+    infer.integers.length(node)  # 3 for `[a, b, c]` and for `range(3)`
+
+Followed are names and attributes of this file's objects through all that they may be bound to, parameters to what callers in
+the file pass, or else to their defaults, arithmetic, `int`, `len`, `min`, `max` and conditional expressions. What a loop
+changes, what is read from the command line or a file, and more than eight alternatives are unknown.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from itertools import product
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from tflint_perf.analysis.python.reach import remembered
+from tflint_perf.analysis.python.scopes import Binding
+from tflint_perf.analysis.python.syntax import argument, callee_name, integer, part_at
+from tflint_perf.analysis.values.iterables import Wrapper, counting, counts_to, wrapper
+from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.values import Pipeline
+from tflint_perf.analysis.values.written import bindings_of, written_out
+
+if TYPE_CHECKING:
+    from tflint_perf.analysis.values.infer import Inference
+
+Found = frozenset[int]
+_UNKNOWN: Found = frozenset()
+_MOST_ALTERNATIVES = 8
+# Names, callers and sides of operators are followed no deeper than this.
+_DEEPEST = 8
+# No more than this is computed: `10 ** 100` counts nothing.
+_LARGEST = 2**62
+_OPERATORS: dict[type[cst.BaseBinaryOp], Callable[[int, int], int]] = {
+    cst.Add: lambda left, right: left + right,
+    cst.Subtract: lambda left, right: left - right,
+    cst.Multiply: lambda left, right: left * right,
+    cst.FloorDivide: lambda left, right: left // right,
+    cst.Modulo: lambda left, right: left % right,
+    cst.Power: lambda left, right: left**right if 0 <= right <= 62 and abs(left) <= 2**31 else _LARGEST,
+}
+_FUNCTIONS: dict[str, Callable[..., int]] = {"min": min, "max": max, "abs": abs}
+_ROUNDING: dict[str, Callable[[float], int]] = {
+    "math.ceil": math.ceil,
+    "math.floor": math.floor,
+    "round": round,
+}
+_CONVERSIONS = frozenset({"int", "np.int32", "np.int64", *_ROUNDING})
+# Stages that give no more elements than they get.
+_NO_MORE = frozenset(
+    [
+        "map",
+        "filter",
+        "batch",
+        "padded_batch",
+        "prefetch",
+        "cache",
+        "shuffle",
+        "skip",
+        "shard",
+        "enumerate",
+        "with_options",
+    ]
+)
+
+
+class Integers:
+    """Answers which integers expressions are, and how long sequences."""
+
+    def __init__(self, infer: Inference) -> None:
+        self._infer = infer
+
+    def values(self, node: cst.BaseExpression | None) -> tuple[int, ...]:
+        """All integers that `node` may be, in ascending order; none where one of them is not in sight."""
+        return tuple(sorted(self._values(node, 0))) if node is not None else ()
+
+    def only(self, node: cst.BaseExpression | None) -> int | None:
+        """The integer that `node` is; None where it may be several, or is not in sight."""
+        found = self.values(node)
+        return found[0] if len(found) == 1 else None
+
+    def most(self, node: cst.BaseExpression | None) -> int | None:
+        """The greatest integer that `node` may be; None where one of them is not in sight."""
+        return max(self.values(node), default=None)
+
+    def length(self, node: cst.BaseExpression | None) -> int | None:
+        """How many items a sequence, or what else a loop goes over, has at most; None where that is not in sight."""
+        return self._length(node, 0) if node is not None else None
+
+    def cut(self, iterable: cst.BaseExpression | None) -> int | None:
+        """How many elements a loop takes at most by what cuts them off: `dataset.take(n)`, `islice(batches, n)`; None where
+        nothing does, or nothing says after how many."""
+        return self._cut(iterable, frozenset()) if iterable is not None else None
+
+    # Integers
+
+    @remembered
+    def _values(self, node: cst.BaseExpression, depth: int) -> Found:
+        literal = integer(node)
+        if literal is not None:
+            return frozenset((literal,))
+        if depth > _DEEPEST:
+            return _UNKNOWN
+        match node:
+            case cst.UnaryOperation(operator=cst.Minus()):
+                return frozenset(-value for value in self._values(node.expression, depth + 1))
+            case cst.BinaryOperation():
+                return self._computed(_OPERATORS.get(type(node.operator)), (node.left, node.right), depth)
+            case cst.IfExp():
+                return _either(self._values(way, depth + 1) for way in (node.body, node.orelse))
+            case cst.NamedExpr():
+                return self._values(node.value, depth + 1)
+            case cst.Call():
+                return self._of_call(node, depth)
+            case cst.Subscript():
+                return self._of_item(node, depth)
+            case cst.Name() | cst.Attribute():
+                return _either(self._of_binding(b, depth) for b in bindings_of(self._infer, node))
+        return _UNKNOWN
+
+    def _computed(
+        self, compute: Callable[..., int] | None, of: Iterable[cst.BaseExpression], depth: int
+    ) -> Found:
+        sides = [self._values(side, depth + 1) for side in of]
+        if compute is None or math.prod(map(len, sides)) > _MOST_ALTERNATIVES**2:
+            return _UNKNOWN
+        try:
+            found = {compute(*numbers) for numbers in product(*sides)}
+        except ZeroDivisionError:
+            return _UNKNOWN
+        return (
+            frozenset(found)
+            if len(found) <= _MOST_ALTERNATIVES and max(found, default=0) < _LARGEST
+            else _UNKNOWN
+        )
+
+    def _of_call(self, call: cst.Call, depth: int) -> Found:
+        name = builtin_or_qualified(self._infer, call.func)
+        given = [arg.value for arg in call.args if not arg.star and arg.keyword is None]
+        if not given or len(given) < len(call.args):
+            return _UNKNOWN
+        if name == "len":
+            length = self._length(given[0], depth + 1)
+            return frozenset((length,)) if length is not None else _UNKNOWN
+        if name in _FUNCTIONS and (name == "abs") == (len(given) == 1):
+            return self._computed(_FUNCTIONS[name], given, depth)
+        return (
+            self._converted(given[0], name, depth) if name in _CONVERSIONS and len(given) == 1 else _UNKNOWN
+        )
+
+    def _converted(self, node: cst.BaseExpression, name: str, depth: int) -> Found:
+        """`int(n)`, `int(n / k)`, `math.ceil(n / k)`."""
+        if not isinstance(node, cst.BinaryOperation) or not isinstance(node.operator, cst.Divide):
+            return self._values(node, depth + 1)
+        compute: Callable[[float], int] = _ROUNDING.get(name, int)
+        return self._computed(lambda left, right: compute(left / right), (node.left, node.right), depth)
+
+    def _of_item(self, node: cst.Subscript, depth: int) -> Found:
+        """`sizes[0]` of what is written out, `images.shape[0]` of what was cut off: `images = data[:64]`."""
+        match node:
+            case cst.Subscript(
+                value=cst.Attribute(value=whole, attr=cst.Name("shape")),
+                slice=[cst.SubscriptElement(cst.Index(cst.Integer("0")))],
+            ):
+                length = self._length(whole, depth + 1)
+                return frozenset((length,)) if length is not None else _UNKNOWN
+            case cst.Subscript(slice=[cst.SubscriptElement(cst.Index(at))]):
+                items, index = written_out(self._infer, node.value), integer(at)
+                if items is not None and index is not None and -len(items) <= index < len(items):
+                    return self._values(items[index], depth + 1)
+        return _UNKNOWN
+
+    def _of_binding(self, binding: Binding, depth: int) -> Found:
+        if binding.kind == "assign" and binding.value is not None:
+            part = part_at(binding.value, binding.path)
+            return self._values(part, depth + 1) if part is not None else _UNKNOWN
+        given = self._given(binding)
+        return _either(self._values(value, depth + 1) for value in given)
+
+    def _given(self, binding: Binding) -> list[cst.BaseExpression]:
+        """What callers in the file pass as a parameter, or else its default; nothing for other bindings."""
+        function = self._infer.names.function_with.get(binding.node) if binding.kind == "param" else None
+        if function is None or binding.path != () or self._infer.arguments_of is None:
+            return []
+        default = [binding.value] if binding.value is not None else []
+        return self._infer.arguments_of(function, binding.name) or default
+
+    # Lengths
+
+    @remembered
+    def _length(self, node: cst.BaseExpression, depth: int) -> int | None:
+        if depth > _DEEPEST:
+            return None
+        items = written_out(self._infer, node)
+        if items is not None:
+            return len(items)
+        match node:
+            case cst.Dict():
+                plain = all(isinstance(element, cst.DictElement) for element in node.elements)
+                return len(node.elements) if plain else None
+            case cst.ListComp() | cst.GeneratorExp() if node.for_in.inner_for_in is None:
+                return self._length(node.for_in.iter, depth + 1)
+            case cst.BinaryOperation(operator=cst.Multiply(), left=cst.List()):
+                times, once = self._greatest(node.right, depth), self._length(node.left, depth + 1)
+                return times * once if times is not None and once is not None else None
+            case cst.Subscript(
+                slice=[cst.SubscriptElement(cst.Slice(lower=None, upper=upper, step=None)), *_]
+            ):
+                most = self._greatest(upper, depth) if upper is not None else None
+                return most if most is not None and most >= 0 else None
+            case cst.Call():
+                return self._length_of_call(node, depth)
+            case cst.Name() | cst.Attribute() if not self._infer.contents.grows(_name(node)):
+                return _greatest(self._length_bound(b, depth) for b in bindings_of(self._infer, node))
+        return None
+
+    def _greatest(self, node: cst.BaseExpression, depth: int) -> int | None:
+        return max(self._values(node, depth + 1), default=None)
+
+    def _length_bound(self, binding: Binding, depth: int) -> int | None:
+        if binding.kind == "assign" and binding.value is not None:
+            part = part_at(binding.value, binding.path)
+            return self._length(part, depth + 1) if part is not None else None
+        return _greatest(self._length(value, depth + 1) for value in self._given(binding))
+
+    def _length_of_call(self, call: cst.Call, depth: int) -> int | None:
+        wraps = wrapper(self._infer, call)
+        if wraps is not None:
+            lengths = [self._length(given, depth + 1) for given in wraps.given]
+            if not wraps.how.all_once:
+                return self._after(wraps)
+            return min((length for length in lengths if length is not None), default=None)
+        counted = counting(self._infer, call)
+        plain = counted is not None and not any(arg.star or arg.keyword for arg in counted.args)
+        if counted is not None and plain and counts_to(self._infer, counted) is not None:
+            bounds = [self._greatest(arg.value, depth) for arg in counted.args]
+            known = [number for number in bounds if number is not None]
+            if 0 < len(known) == len(bounds) <= 3 and 0 not in known[2:]:
+                return len(range(*known))
+        return None
+
+    # What cuts off
+
+    def _cut(self, iterable: cst.BaseExpression, seen: frozenset[cst.Call]) -> int | None:
+        wraps = wrapper(self._infer, iterable)
+        if wraps is None or wraps.call in seen:
+            return self._taken(iterable)
+        cuts = [self._cut(given, seen | {wraps.call}) for given in wraps.given]
+        if not wraps.how.all_once:
+            cuts = [self._after(wraps)]
+        return min((cut for cut in cuts if cut is not None), default=None)
+
+    def _after(self, wraps: Wrapper) -> int | None:
+        """After how many elements `islice` ends."""
+        if callee_name(wraps.call) != "islice":
+            return None
+        start = len(wraps.call.args) > 2
+        return self.most(argument(wraps.call, 2 if start else 1))
+
+    def _taken(self, node: cst.BaseExpression) -> int | None:
+        """How many elements `take` leaves of a dataset, also where a name stands for what it gives."""
+        ways = self._infer.value(node).pipelines
+        if not ways and isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+            counts = [self._count(node)] if callee_name(node) == "take" else []
+        else:
+            counts = [self._count(stage) if (stage := _last_take(way)) is not None else None for way in ways]
+        return _greatest(counts)
+
+    def _count(self, take: cst.Call) -> int | None:
+        count = self.most(argument(take, 0, "count"))
+        return count if count is not None and count >= 0 else None  # -1 is all
+
+
+def _last_take(way: Pipeline) -> cst.Call | None:
+    """The stage of a pipeline that cuts it off, with nothing behind it that gives more elements."""
+    for stage in reversed(way):
+        if stage.name == "take":
+            return stage.call
+        if stage.name not in _NO_MORE:
+            return None
+    return None
+
+
+def _either(alternatives: Iterable[Found]) -> Found:
+    """What may be one of several; unknown where one of them is, or there are too many."""
+    found = list(alternatives)
+    joined = frozenset[int]().union(*found)
+    return joined if all(found) and len(joined) <= _MOST_ALTERNATIVES else _UNKNOWN
+
+
+def _greatest(lengths: Iterable[int | None]) -> int | None:
+    found = list(lengths)
+    known = [length for length in found if length is not None]
+    return max(known) if known and len(known) == len(found) else None
+
+
+def _name(node: cst.Name | cst.Attribute) -> str:
+    return node.attr.value if isinstance(node, cst.Attribute) else node.value
