@@ -6,8 +6,8 @@ import re
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.frameworks import imports_keras_alone
 from tflint_perf.analysis.python.scopes import Function
+from tflint_perf.analysis.values.frameworks import imports_keras_alone
 from tflint_perf.edit.editor import Editor
 from tflint_perf.edit.judged import TRACED
 from tflint_perf.rule import Refusal, Repair

@@ -7,6 +7,7 @@ from typing import Literal
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has, library
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.iterations import Iterations
 from tflint_perf.analysis.execution.loops import Loops
@@ -31,24 +32,8 @@ from tflint_perf.records import dataclass
 # by one, and put together again.
 RowForm = Literal["list", "ops", "stack"]
 
-_CONVERSIONS = frozenset(["tf.constant", "tf.convert_to_tensor"])
-_JOINS = frozenset(["tf.stack", "tf.convert_to_tensor", "tf.constant"])
-# Tensors of which each row is a size, or which only count.
-_FEW_ROWS = frozenset(
-    [
-        "tf.shape",
-        "tf.range",
-        "tf.linspace",
-        "tf.unravel_index",
-        "keras.ops.shape",
-        "keras.ops.arange",
-        "keras.ops.linspace",
-    ]
-)
 _ON_HOST = frozenset(["numpy", "item", "tolist", "print", "float", "int", "str", "tf.print"])
 _KIND_QUESTIONS = frozenset({"isinstance", "type", "is_tensor", "hasattr"})
-_INTEGERS = frozenset(["tf.argmax", "tf.argmin", "tf.argsort", "tf.math.argmax", "tf.math.argmin", "tf.where",
-                       "tf.random.categorical", "tf.searchsorted", "tf.math.bincount"])  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +136,7 @@ class Rows:
 
     def _is_short(self, node: cst.BaseExpression, value: Value) -> bool:
         """Whether a tensor counts, holds sizes, has few rows in sight, or is a row itself."""
-        if value.name in _FEW_ROWS:
+        if has(value.name, "few-rows"):
             return True
         if isinstance(node, cst.Subscript):
             return True
@@ -160,7 +145,7 @@ class Rows:
             return found is None or any(self._binds_short(binding) for binding in found[1])
         if isinstance(node, cst.Call):
             given = argument(node, 0)
-            if value.name in ("tf.constant", "tf.convert_to_tensor"):
+            if has(value.name, "makes-tensor"):
                 items = written_out(self._infer, given)
                 return items is not None and len(items) <= 16
             first = self._first_size(node, value)
@@ -170,7 +155,7 @@ class Rows:
     def _first_size(self, node: cst.Call, value: Value) -> int | None:
         """The number of rows where the shape is in sight: `tf.zeros((4, 2))`."""
         shape = argument(node, 0, "shape")
-        if not value.name.startswith(("tf.zeros", "tf.ones", "tf.random.", "tf.fill")):
+        if not has(value.name, "takes-shape"):
             return None
         sizes = written_out(self._infer, shape)
         return self._infer.integers.most(sizes[0]) if sizes else None
@@ -213,8 +198,8 @@ class Rows:
             case cst.Call():
                 name = self._infer.names.qualified(parent.func)
                 return (
-                    name.startswith("tf.")
-                    and name != "tf.print"
+                    library(name) == "tensorflow"
+                    and not has(name, "prints")
                     and self._infer.value(parent).kind == "tensor"
                 )
             case cst.BinaryOperation() | cst.Comparison():
@@ -247,7 +232,7 @@ class Rows:
             case cst.BinaryOperation(operator=cst.Add(), left=cst.Name(value=left)):
                 return left == name and not reads(value.right, name)
             case cst.Call():
-                return self._infer.names.qualified(value.func) in ("tf.concat", "tf.add")
+                return has(self._infer.names.qualified(value.func), "adds-on")
         return False
 
     # Comprehensions
@@ -276,7 +261,9 @@ class Rows:
         if name in ("int", "float") and len(node.elt.args) == 1:
             if self._is_long_tensor(part.iter) and not self._compiled.is_compiled(node):
                 yield RowLoop(node, "list", part.iter)
-        elif name in _CONVERSIONS and self._is_joined(node) and self._op_loops.runs_in_eager_program(loop):
+        elif (
+            has(name, "makes-tensor") and self._is_joined(node) and self._op_loops.runs_in_eager_program(loop)
+        ):
             value = self._infer.value(part.iter)
             if value.kind == "array" or (
                 value.kind == "list" and self._iterations.are_many(loop, traced=False)
@@ -316,7 +303,7 @@ class Rows:
         return (
             isinstance(call, cst.Call)
             and call.args[0] is parent
-            and self._infer.names.qualified(call.func) in _JOINS
+            and has(self._infer.names.qualified(call.func), "stacks-tensors", "makes-tensor")
             and argument(call, 1, "axis") is None
         )
 
@@ -325,4 +312,4 @@ class Rows:
         value = self._infer.value(node)
         if value.dtype:
             return value.dtype.startswith(("int", "uint"))
-        return True if value.name in _INTEGERS else None
+        return True if has(value.name, "gives-integers") else None

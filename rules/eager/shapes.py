@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import callee_name, descendants, is_name
@@ -66,7 +67,7 @@ class Shapes:
                 ):
                     return part
                 if isinstance(part, cst.Call) and callee_name(part) == "squeeze" and len(part.args) == 1:
-                    if self._infer.names.qualified(part.func) == "tf.squeeze":
+                    if has(self._infer.names.qualified(part.func), "squeezes"):
                         return part
         return None
 

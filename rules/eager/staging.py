@@ -6,6 +6,7 @@ from typing import Literal
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import fact, has
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.iterations import Iterations
 from tflint_perf.analysis.execution.op_loops import OpLoops, is_read, reads
@@ -30,8 +31,6 @@ from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.scalars import Scalars
 
 _GROWING = frozenset(["append", "extend", "insert", "add", "update", "pop", "setdefault", "remove", "clear"])
-# Ops that take an integer tensor where they take a Python integer.
-_TAKE_COUNTERS = frozenset(["tf.cast", "tf.gather", "tf.one_hot"])
 _ARITHMETIC = (cst.Add, cst.Subtract, cst.Multiply, cst.FloorDivide, cst.Modulo)
 
 
@@ -157,7 +156,7 @@ class Staging:
 
     def _is_of_tensor_array(self, call: cst.Call) -> bool:
         base = self._infer.value(call.func.value) if isinstance(call.func, cst.Attribute) else None
-        return base is not None and base.name == "tf.TensorArray"
+        return base is not None and has(base.name, "tensor-array")
 
     # The counter
 
@@ -213,7 +212,7 @@ class Staging:
                 return False
             if self._is_of_tensor_array(call):
                 return callee_name(call) in ("write", "read") and call.args[0] is parent
-            return self._infer.names.qualified(call.func) in _TAKE_COUNTERS
+            return has(self._infer.names.qualified(call.func), "takes-counters")
         return False
 
     def _is_tensor(self, node: cst.Subscript) -> bool:
@@ -317,22 +316,7 @@ def statements_of(suite: cst.BaseSuite) -> list[cst.CSTNode]:
 # "same": the shape of the name asked about; "other": a shape that is not known to be that.
 Shape = Literal["same", "scalar", "other"]
 
-# Ops of one tensor that keep its shape, by the last part of their names.
-_UNARY = frozenset({"abs", "acos", "asin", "atan", "ceil", "cos", "cosh", "erf", "exp", "expm1", "floor",
-                    "log", "log1p", "log_sigmoid", "negative", "round", "rsqrt", "sigmoid", "sign", "sin",
-                    "sinh", "softplus", "softsign", "sqrt", "square", "tan", "tanh", "relu", "relu6", "elu",
-                    "selu", "gelu", "silu", "swish", "leaky_relu", "softmax", "log_softmax", "l2_normalize",
-                    "stop_gradient", "identity", "clip_by_value", "clip_by_norm", "reciprocal"})  # fmt: skip
-_BINARY = frozenset({"add", "subtract", "multiply", "divide", "maximum", "minimum", "pow", "divide_no_nan",
-                     "multiply_no_nan"})  # fmt: skip
-_PRODUCTS = frozenset(["matmul", "matvec"])
 _OPERATORS = (cst.Add, cst.Subtract, cst.Multiply, cst.Divide, cst.Power)
-# Functions that make a tensor of the shape that they are told.
-_MAKERS = frozenset(
-    ["tf.zeros", "tf.ones", "tf.fill", "tf.random.normal", "tf.random.uniform", "tf.random.truncated_normal"]
-)
-_LIKE = frozenset(["tf.zeros_like", "tf.ones_like"])
-_SPACES = ("tf.", "keras.activations.", "keras.ops.")
 
 
 def keeps_shape(
@@ -359,10 +343,10 @@ def full_tensor(infer: Inference, node: cst.BaseExpression) -> bool:
     if not isinstance(node, cst.Call):
         return False
     name = infer.names.qualified(node.func)
-    if name in _LIKE:
+    if has(name, "makes-like"):
         return True
-    shape = argument(node, 0, "dims" if name == "tf.fill" else "shape")
-    if name not in _MAKERS or shape is None:
+    shape = argument(node, 0, "dims" if has(name, "takes-dims") else "shape")
+    if not has(name, "makes-of-shape") or shape is None:
         return False
     if isinstance(shape, cst.Tuple | cst.List):
         return bool(shape.elements) and all(integer(element.value) != 1 for element in shape.elements)
@@ -402,18 +386,18 @@ class _Shapes:
 
     def _of_call(self, call: cst.Call) -> Shape:
         qualified = self._infer.names.qualified(call.func)
-        name = qualified.rsplit(".", 1)[-1]
-        if not qualified.startswith(_SPACES) or not call.args:
+        if not call.args:
             return "other"
         given = [arg.value for arg in call.args if arg.keyword is None]
-        if name == "cast" and given:
+        shape = fact(qualified, "shape")
+        if has(qualified, "casts") and given:
             # Of a tensor that iterations hand on it changes the type.
             return "scalar" if self.of(given[0]) == "scalar" else "other"
-        if name in _UNARY and given:
+        if shape == "kept" and given:
             return self.of(given[0])
-        if name in _BINARY and len(given) == 2:
+        if shape == "broadcast" and len(given) == 2:
             return self.together(self.of(given[0]), self.of(given[1]))
-        if name in _PRODUCTS and len(given) == 2:
+        if shape == "product" and len(given) == 2:
             return self._product(*given)
         return "other"
 

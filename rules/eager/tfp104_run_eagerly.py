@@ -7,6 +7,7 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.model import Function, Model
 from tflint_perf.analysis.python.syntax import descendants
 from tflint_perf.edit import Editor
@@ -73,7 +74,7 @@ class RunEagerly(Rule):
         switches = [
             call
             for call in model.calls_named("run_functions_eagerly", "experimental_run_functions_eagerly")
-            if model.qualified(call.func) == "tf.config.run_functions_eagerly"
+            if has(model.qualified(call.func), "runs-eagerly")
         ]
         for call in switches if all(model.left_on.is_on(call, 0, "run_eagerly") for call in switches) else ():
             yield Report(
@@ -81,7 +82,7 @@ class RunEagerly(Rule):
                 "`run_functions_eagerly(True)` makes plain Python of every `tf.function`; remove it",
                 partial(_remove, call=call),
             )
-        for call in model.calls_to("tf.data.experimental.enable_debug_mode"):
+        for call in model.calls_that("runs-pipelines-eagerly"):
             if model.left_on.always_runs(call):
                 yield Report(
                     call,
@@ -111,14 +112,14 @@ def _compiled_then(model: Model, call: cst.Call) -> Iterator[Function]:
     traced = [
         function for function in model.walk.functions.values() if model.compiled.would_be_traced(function)
     ]
-    match model.qualified(call.func):
-        case "tf.config.run_functions_eagerly":
-            yield from traced
-        case "tf.data.experimental.enable_debug_mode":
-            yield from (function for function in traced if not function.decorators and function.owner is None)
-        case _:
-            yield from (function for function in traced if function.owner is not None)
-            yield from _handed_over(model, call)
+    name = model.qualified(call.func)
+    if has(name, "runs-eagerly"):
+        yield from traced
+    elif has(name, "runs-pipelines-eagerly"):
+        yield from (function for function in traced if not function.decorators and function.owner is None)
+    else:
+        yield from (function for function in traced if function.owner is not None)
+        yield from _handed_over(model, call)
 
 
 def _handed_over(model: Model, call: cst.Call) -> Iterator[Function]:

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.conventions import names_a_number
 from tflint_perf.analysis.python.syntax import is_constant, last_name
 from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
     from tflint_perf.analysis.model import Model
-
-_CONVERSIONS = ("tf.convert_to_tensor", "tf.constant", "tf.cast")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class HostConversions:
     def all(self) -> Iterator[Conversion]:
         """The conversions in eager code that runs per step."""
         model = self._model
-        for call in model.calls_to(*_CONVERSIONS):
+        for call in model.calls_that("makes-tensor", "casts"):
             given = call.args[0].value if call.args else None
             if given is None or is_constant(given) or not model.is_eager(call) or not self._is_per_step(call):
                 continue
@@ -61,7 +60,7 @@ class HostConversions:
 
     def _is_host_batch(self, call: cst.Call, node: cst.BaseExpression) -> bool:
         model, value = self._model, self._model.value(node)
-        is_cast = model.qualified(call.func) == "tf.cast"
+        is_cast = has(model.qualified(call.func), "casts")
         match value.kind:
             case "array":
                 on_host = True

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.conventions import names_a_batch, names_a_measure, names_an_input, names_no_batch
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.scopes import Binding
@@ -76,7 +77,7 @@ class SessionFeeds:
     def _declared(self, key: cst.BaseExpression, depth: int) -> list[cst.BaseExpression | None]:
         """The shapes with which the file declares a placeholder; none where one of its values is something else."""
         if isinstance(key, cst.Call):
-            is_placeholder = self._infer.names.qualified(key.func) == "tf.placeholder"
+            is_placeholder = has(self._infer.names.qualified(key.func), "placeholder")
             return [argument(key, 1, "shape")] if is_placeholder else []
         found = self._infer.bindings_reaching(key) if isinstance(key, cst.Name) else None
         bindings = found[1] if found is not None else []

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import callee_name, descendants, integer, same_code
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.records import dataclass
-
-CONVERSIONS = ("tf.convert_to_tensor", "tf.constant")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ class Slicing:
             case cst.Assign(
                 targets=[cst.AssignTarget(target=cst.Name() as target)],
                 value=cst.Call(args=[cst.Arg(value=cst.Subscript(value=array, slice=[_]))]) as call,
-            ) if self._infer.names.qualified(call.func) in CONVERSIONS and isinstance(
+            ) if has(self._infer.names.qualified(call.func), "makes-tensor") and isinstance(
                 array, cst.Name | cst.Attribute
             ):
                 return Slice(statement, target, array) if _cut(statement) is not None else None

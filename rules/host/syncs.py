@@ -8,6 +8,7 @@ from typing import TypeGuard
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has, library
 from tflint_perf.analysis.execution.guards import Guards
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.steady_conditions import Usual
@@ -167,8 +168,8 @@ class Syncs:
             case cst.Call():
                 name = self._infer.names.qualified(node.func)
                 if (
-                    name.startswith("np.")
-                    or name in HOST_FUNCTIONS
+                    library(name) == "numpy"
+                    or has(name, "reads-variable")
                     or (shows(self._infer, node) and prints_tensors(self._infer, node))
                 ):
                     return [arg.value for arg in node.args if not arg.star]
@@ -347,9 +348,6 @@ def _name_of(node: cst.CSTNode) -> str:
 # Variables that count steps, on the device or off it, and what is read of them for a guard alone.
 
 
-_EQUAL_OPS = ("tf.equal", "tf.math.equal", "tf.not_equal", "tf.math.not_equal")
-
-
 class StepVariables:
     """Answers whether a Python number would do where a program reads a variable."""
 
@@ -388,7 +386,7 @@ class StepVariables:
             | cst.Call,
         ):
             match parent:
-                case cst.Call() if self._infer.names.qualified(parent.func) not in _EQUAL_OPS:
+                case cst.Call() if not has(self._infer.names.qualified(parent.func), "equals", "differs"):
                     return None
                 case cst.BinaryOperation(operator=operator) if not isinstance(operator, cst.Modulo):
                     return None
@@ -426,8 +424,6 @@ def _variable_of(node: cst.BaseExpression) -> cst.BaseExpression:
 
 HOST_METHODS = ("numpy", "item")
 HOST_BUILTINS = ("float", "int", "str", "format")
-# Keras's own way to ask a variable for its value.
-HOST_FUNCTIONS = frozenset({"keras.backend.get_value"})
 _COPYING = frozenset([*HOST_METHODS, *HOST_BUILTINS, "format", "get_value"])
 
 
@@ -456,7 +452,7 @@ class Copying:
     def _may_copy(self, call: cst.Call) -> bool:
         if callee_name(call) in _COPYING or shows(self._infer, call):
             return True
-        return bool(call.args) and self._infer.names.qualified(call.func).startswith("np.")
+        return bool(call.args) and library(self._infer.names.qualified(call.func)) == "numpy"
 
     def _statement_of(self, node: cst.CSTNode) -> cst.CSTNode:
         while node not in self._walk.at:

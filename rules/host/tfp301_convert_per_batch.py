@@ -7,6 +7,7 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.model import Model
 from tflint_perf.edit import Editor
 from tflint_perf.edit.hoist import change, hoist, hoist_expression
@@ -128,7 +129,7 @@ def _convert_once(edit: Editor, call: cst.Call) -> Repair | Refusal:
 
 def _drop(edit: Editor, call: cst.Call) -> Repair | Refusal:
     model, given = edit.model, call.args[0].value
-    if model.qualified(call.func) == "tf.cast" or len(call.args) > 1:
+    if has(model.qualified(call.func), "casts") or len(call.args) > 1:
         wanted = model.value(call).dtype
         if not wanted or wanted != model.value(given).dtype:
             return Refusal("it may change the type; a `map` of the pipeline can do that", call)

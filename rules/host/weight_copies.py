@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.randomness import changes_by_itself, is_random_op
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.execution.each_step import EachStep
 from tflint_perf.analysis.execution.filled_lists import is_empty_list
 from tflint_perf.analysis.execution.loops import Loops
@@ -162,7 +162,7 @@ class WeightCopies:
 
     def _is_random(self, node: cst.CSTNode) -> bool:
         return any(
-            is_random_op(name) or changes_by_itself(name)
+            has(name, "draws") or has(name, "varies")
             for part in descendants(node)
             if isinstance(part, cst.Call)
             for name in [self._infer.names.qualified(part.func)]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Literal, TypeGuard
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has, library
 from tflint_perf.analysis.conventions import names_a_metric, names_a_part, names_evaluation
 from tflint_perf.analysis.execution.counters import Counters
 from tflint_perf.analysis.execution.loops import Loops
@@ -211,7 +211,7 @@ class Containers:
         if self._loops.kind(loop) != "none":
             return False  # one value an epoch is no store
         made = all(
-            isinstance(value, cst.Call) and self._infer.names.qualified(value.func).startswith("tf.")
+            isinstance(value, cst.Call) and library(self._infer.names.qualified(value.func)) == "tensorflow"
             for value in addition.added
         )
         reads = list(self.reads(addition))
@@ -277,12 +277,6 @@ def _items(value: cst.BaseExpression, method: str) -> tuple[cst.BaseExpression, 
 
 
 _GRADIENT = ("gradient", "gradients", "apply_gradients")
-# Ops that make one tensor of several, and those that make one number of them.
-_COMBINES = re.compile(r"tf\.(stack|concat|convert_to_tensor|strings\.\w+|ragged\.\w+|data\.Dataset\.\w+)")
-_REDUCES = re.compile(
-    r"np\.(nan)?(mean|sum|average|std|var|median|max|min)|sum|max|min|len|statistics\.\w+|"
-    r"tf\.(math\.)?(add_n|reduce_\w+)"
-)
 _IN_ARGUMENTS = (cst.Arg, cst.Element, cst.DictElement, cst.List, cst.Tuple, cst.Dict)
 _KEPT_DEEPEST = 12
 
@@ -373,7 +367,7 @@ class Kept:
         if not isinstance(parent, cst.Call) or parent.func is node:
             return False
         name = builtin_or_qualified(self._infer, parent.func)
-        return bool(_COMBINES.fullmatch(name) or (reduced and _REDUCES.fullmatch(name)))
+        return has(name, "combines") or (reduced and has(name, "one-number"))
 
     def use_as_tensor(self, addition: Addition) -> cst.CSTNode | None:
         """Where something asks of what is held what only a tensor can do."""
@@ -400,7 +394,7 @@ class Kept:
                     if isinstance(below, cst.Attribute) and getattr(below.value, "value", "") in names:
                         return below
             case cst.Call() if node is not parent.func:
-                if self._infer.names.qualified(parent.func).startswith(("tf.", "keras.")):
+                if library(self._infer.names.qualified(parent.func)) in ("tensorflow", "keras"):
                     return parent
                 if self._infer.value(parent.func).kind in ("model", "layer", "compiled", "loss", "metric"):
                     return parent

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
-from tflint_perf.analysis.apis.apis import kind_of_call
-from tflint_perf.analysis.apis.dataset_apis import DATASET_FUNCTIONS
+from tflint_perf.analysis.apis.rows import fact, has, library
 from tflint_perf.analysis.python.flow import encloses
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Block, Function
@@ -17,11 +14,6 @@ from tflint_perf.analysis.values.infer import Inference
 
 # What calls of these kinds make is made on a device.
 _ON_DEVICES = frozenset({"tensor", "tensors", "variable", "strategy"})
-_SET_UP = frozenset({"tf.config.list_logical_devices", "tf.config.experimental.list_logical_devices"})
-# Functions of TensorFlow's op modules that run no op, by how their names begin.
-_NO_OP = re.compile(
-    r"tf\.(\w+\.)*(enable|disable|set|get|is|list|register|executing|placeholder|py_func|sparse_placeholder)"
-)
 # Where an expression may be passed over.
 _CONDITIONAL = (cst.IfExp, cst.BooleanOperation, cst.Assert, *COMPREHENSIONS)
 _DEEPEST = 8
@@ -116,9 +108,9 @@ class DeviceSetup:
 
 def _lives_on_devices(name: str) -> bool:
     """Whether the function of that name runs an op, or makes a dataset, a variable, a strategy or a whole model."""
-    if name in DATASET_FUNCTIONS or name in _SET_UP or name.startswith("tf.data.Dataset."):
+    if fact(name, "batched") or has(name, "sets-up-devices") or has(name, "makes-dataset"):
         return True
-    kind = kind_of_call(name)
+    kind = fact(name, "gives")
     if kind == "model":
-        return name.startswith("keras.applications.") or name == "keras.models.load_model"
-    return kind in _ON_DEVICES and name.startswith("tf.") and not _NO_OP.match(name)
+        return has(name, "whole-model")
+    return kind in _ON_DEVICES and library(name) == "tensorflow" and not has(name, "runs-no-op")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has, library
 from tflint_perf.analysis.execution.tapes import GRADIENTS
 from tflint_perf.analysis.python.flow import encloses, loops_around
 from tflint_perf.analysis.python.reach import remembered
@@ -23,8 +24,6 @@ from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import counting, sources, taken_part, with_targets
 from tflint_perf.records import dataclass
 
-_ADDITIONS = frozenset({"tf.add", "tf.math.add", "tf.add_n", "tf.math.add_n"})
-_ZEROS = frozenset({"tf.zeros_like", "tf.zeros", "np.zeros_like", "np.zeros"})
 _DEEPEST = 8
 
 Total = cst.Name | cst.Attribute
@@ -121,7 +120,7 @@ class GradientSums:
                 return self._added_to(added.body, to) or self._added_to(added.orelse, to)
             case cst.BinaryOperation(operator=cst.Add()):
                 sides = [added.left, added.right]
-            case cst.Call() if self._infer.names.qualified(added.func) in _ADDITIONS:
+            case cst.Call() if has(self._infer.names.qualified(added.func), "adds-up"):
                 sides = [arg.value for arg in added.args[:2]]
                 if len(sides) == 1 and isinstance(sides[0], cst.List | cst.Tuple):
                     sides = [element.value for element in sides[0].elements]
@@ -150,7 +149,7 @@ class GradientSums:
                 return self._is_one_gradient(node.left, depth + 1) or self._is_one_gradient(
                     node.right, depth + 1
                 )
-            case cst.Call() if self._infer.names.qualified(node.func).startswith("tf."):
+            case cst.Call() if library(self._infer.names.qualified(node.func)) == "tensorflow":
                 return any(self._is_one_gradient(arg.value, depth + 1) for arg in node.args)
             case cst.Name():
                 return any(self._runs_over_gradients(binding, depth) for binding in self._bindings(node))
@@ -191,7 +190,7 @@ class GradientSums:
         func = call.func
         if callee_name(call) in GRADIENTS and isinstance(func, cst.Attribute):
             return not path and self._infer.value(func.value).kind == "tape"
-        if self._infer.names.qualified(func) == "tf.clip_by_global_norm":
+        if has(self._infer.names.qualified(func), "clips-together"):
             given = argument(call, 0, "t_list")
             return path == (0,) and given is not None and self._are_gradients(given, (), depth + 1)
         return any(
@@ -262,7 +261,7 @@ class GradientSums:
     def _is_zeros(self, node: cst.BaseExpression | None) -> bool:
         match node:
             case cst.ListComp(elt=cst.Call() as made):
-                return self._infer.names.qualified(made.func) in _ZEROS
+                return has(self._infer.names.qualified(made.func), "makes-zeros")
             case cst.BinaryOperation(operator=cst.Multiply(), left=cst.List()):
                 return True
         return False

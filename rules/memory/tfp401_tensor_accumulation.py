@@ -7,14 +7,13 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.values.values import Value
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 from .containers import Addition, Containers, Kept, additions
-
-_INPUTS = ("keras.Input", "keras.layers.Input", "keras.engine.input_layer.Input")
 
 
 class TensorAccumulation(Rule):
@@ -136,7 +135,7 @@ def _is_tensor(value: Value) -> bool:
         return any(_is_tensor(part) for part in parts)
     # An element of a dataset is host memory already, and its NumPy value the same memory. An input of a model that
     # is being built holds nothing.
-    return value.kind == "tensor" and not value.host and value.name not in _INPUTS
+    return value.kind == "tensor" and not value.host and not has(value.name, "input")
 
 
 def _keep_numbers(edit: Editor, addition: Addition) -> Repair | Refusal:

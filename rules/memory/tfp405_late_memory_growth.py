@@ -7,6 +7,7 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.syntax import argument, calls_below, is_name
 from tflint_perf.edit import Editor
@@ -15,11 +16,6 @@ from tflint_perf.rule import Refusal, Repair, Report, Rule
 from .ahead import move_ahead
 from .device_setup import DeviceSetup
 
-_SETTERS = (
-    "tf.config.experimental.set_memory_growth",
-    "tf.config.set_logical_device_configuration",
-    "tf.config.experimental.set_virtual_device_configuration",
-)
 _DEEPEST = 8
 _PLAIN = frozenset({"print", "len", "range", "enumerate", "str", "int", "RuntimeError", "ValueError"})
 
@@ -75,7 +71,9 @@ class LateMemoryGrowth(Rule):
 
     def check(self, model: Model) -> Iterator[Report]:
         setters = [
-            call for call in model.calls_to(*_SETTERS) if not is_name(argument(call, 1, "enable"), "False")
+            call
+            for call in model.calls_that("sets-memory")
+            if not is_name(argument(call, 1, "enable"), "False")
         ]
         if not setters or model.programs.is_graph_code():
             return
@@ -126,9 +124,7 @@ def _does_more(model: Model, statement: cst.CSTNode) -> Refusal | None:
     """Why a statement is not about the configuration of devices alone."""
     for call in calls_below(statement):
         name = model.qualified(call.func)
-        if name.startswith(("tf.config.", "logging.")) or (
-            isinstance(call.func, cst.Name) and call.func.value in _PLAIN
-        ):
+        if has(name, "configures") or (isinstance(call.func, cst.Name) and call.func.value in _PLAIN):
             continue
         return Refusal("it stands among other things", call)
     return None

@@ -61,7 +61,7 @@ class GcInLoop(Rule):
     claim = Claim("step time", least=2.0)
 
     def check(self, model: Model) -> Iterator[Report]:
-        for call in model.calls_to("gc.collect"):
+        for call in model.calls_that("collects-garbage"):
             if not model.is_per_step(call) or model.is_compiled(call):
                 continue
             guard = model.guard_of(call)

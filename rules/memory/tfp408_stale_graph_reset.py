@@ -13,8 +13,6 @@ from tflint_perf.analysis.python.syntax import callee_name, descendants
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Repair, Report, Rule
 
-_CLEARS = ("keras.backend.clear_session", "keras.utils.clear_session")
-
 
 class StaleGraphReset(Rule):
     """A reset of the default graph, which does nothing in TensorFlow 2, and `clear_session()` on each step.
@@ -63,7 +61,7 @@ class StaleGraphReset(Rule):
     claim = Claim("step time", least=2.0)
 
     def check(self, model: Model) -> Iterator[Report]:
-        for call in model.calls_to("tf.reset_default_graph"):
+        for call in model.calls_that("resets-graph"):
             # Without `compat.v1` in its name, there is none in version 2.
             if ".compat.v1." in (model.names.dotted(call.func) or "") and model.versions.is_version_2():
                 yield Report(
@@ -75,7 +73,7 @@ class StaleGraphReset(Rule):
                         may_change="names and collections of TensorFlow 1, if the program uses any",
                     ),
                 )
-        for call in model.calls_to(*_CLEARS):
+        for call in model.calls_that("clears-session"):
             if (
                 _runs_per_step(model, call)
                 and not _makes_models(model, call)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.short_loops import is_part_of_one_iteration
@@ -19,7 +20,6 @@ from tflint_perf.records import dataclass
 
 # What people do between trials for the sake of memory.
 _FREES = frozenset({"clear_session", "collect", "reset_default_graph", "malloc_trim"})
-_LOADS = frozenset({"keras.models.load_model", "tf.hub.load"})
 # So few models make no search: two are compared.
 _FEW = 2
 _DEEPEST = 4
@@ -55,9 +55,8 @@ class Trials:
                 case cst.Assign(
                     targets=[cst.AssignTarget(target=cst.Name() as target)], value=cst.Call() as made
                 ):
-                    if (
-                        self._infer.value(made).kind != "model"
-                        or self._infer.names.qualified(made.func) in _LOADS
+                    if self._infer.value(made).kind != "model" or has(
+                        self._infer.names.qualified(made.func), "loads-model"
                     ):
                         continue
                     loop = self._loop_around(statement)
@@ -166,7 +165,7 @@ class Trials:
         if not isinstance(parent, cst.Arg) or depth > _DEEPEST:
             return True
         call = self._walk.parents.get(parent)
-        if isinstance(call, cst.Call) and self._infer.names.qualified(call.func).startswith("keras.utils."):
+        if isinstance(call, cst.Call) and has(self._infer.names.qualified(call.func), "keras-utility"):
             return False
         handed = list(self._handed_to(mention, parent))
         return not handed or any(

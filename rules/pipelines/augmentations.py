@@ -6,18 +6,13 @@ import re
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.randomness import changes_by_itself, is_random_op
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import argument, calls_below, is_name, keyword_argument
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.values import Stage
 
-_HOST_CALLS = frozenset({"tf.py_function", "tf.numpy_function", "tf.py_func"})
-_RANDOM_LAYER = re.compile(
-    r"^keras\.layers\.(experimental\.preprocessing\.)?(Random[A-Z]|Rand|MixUp|CutMix|AugMix)"
-)
-_SEQUENTIAL = frozenset({"keras.Sequential", "keras.models.Sequential"})
 # Clocks, seeds, and objects that draw only when they are asked to.
 _IS_NO_DRAW = re.compile(r"^(time|datetime)\.|seed$|generator$|\.[A-Z]\w*$")
 
@@ -54,13 +49,13 @@ class Augmentations:
 
     def _call_draws(self, call: cst.Call, seen: set[Function], *, on_host: bool) -> bool:
         name = self._infer.names.qualified(call.func)
-        if name in _HOST_CALLS:
+        if has(name, "runs-python"):
             given = argument(call, 0, "func")
             function = self._infer.value(given).function if given is not None else None
             return function is not None and self._function_draws(function, seen, on_host=True)
         if name:
             # In a traced function, NumPy draws once: when it is traced.
-            draws = changes_by_itself(name) if on_host else is_random_op(name)
+            draws = has(name, "varies") if on_host else has(name, "draws")
             return draws and _IS_NO_DRAW.search(name) is None
         targets = self._calls.targets(call)
         if any(self._function_draws(target, seen, on_host=on_host) for target in targets):
@@ -95,14 +90,16 @@ class Augmentations:
             return False
         training = keyword_argument(called, "training") if called is not None else None
         if value.kind == "layer":
-            return _RANDOM_LAYER.search(value.name) is not None and (
-                training is None or is_name(training, "True")
-            )
-        if not is_name(training, "True") or value.name not in _SEQUENTIAL or not isinstance(node, cst.Name):
+            return has(value.name, "augments") and (training is None or is_name(training, "True"))
+        if (
+            not is_name(training, "True")
+            or not has(value.name, "sequential")
+            or not isinstance(node, cst.Name)
+        ):
             return False
         found = self._infer.bindings_reaching(node)
         return found is not None and any(
-            _RANDOM_LAYER.search(self._infer.names.qualified(layer.func))
+            has(self._infer.names.qualified(layer.func), "augments")
             for binding in found[1]
             if binding.value is not None
             for layer in calls_below(binding.value)

@@ -7,6 +7,7 @@ import re
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.syntax import is_name
 from tflint_perf.edit.editor import Editor
@@ -61,7 +62,7 @@ def autotune(edit: Editor, node: cst.CSTNode) -> tuple[str, list[Edit]]:
     for use in uses:
         statement = model.parent(use)
         name = assigned_name(statement) if statement is not None else None
-        if statement is None or name is None or model.qualified(use) != "tf.data.AUTOTUNE":
+        if statement is None or name is None or not has(model.qualified(use), "autotune"):
             continue
         bindings = model.walk.top.bindings.get(name, [])
         at = model.walk.at[statement]

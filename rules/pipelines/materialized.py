@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has, methods
 from tflint_perf.analysis.conventions import names_training_data
 from tflint_perf.analysis.pipelines.successors import is_name_of_evaluation
 from tflint_perf.analysis.python.scopes import Loop
@@ -31,15 +32,12 @@ if TYPE_CHECKING:
 
 Form = Literal["length", "count", "list", "stack"]
 
-# Sources and stages whose number of elements TensorFlow knows.
-_COUNTED_SOURCES = frozenset({"from_tensor_slices", "from_tensors", "range", "list_files", "tfds.load"})
 _COUNTED = frozenset(
     {"map", "batch", "padded_batch", "ragged_batch", "shuffle", "prefetch", "cache", "take", "skip", "shard",
      "enumerate", "window", "with_options"}
 )  # fmt: skip
 # A dataset of no more elements than this is looked at, not trained on.
 _FEW = 100
-_ARRAYS = frozenset({"np.array", "np.asarray", "np.stack", "np.vstack", "np.concatenate"})
 _NAMES = frozenset({"list_files", "shuffle", "shard", "cache", "prefetch"})
 
 
@@ -164,7 +162,7 @@ class Materializations:
 
     def _is_made_an_array(self, around: cst.Call | None, found: tuple[cst.BaseExpression, Value]) -> bool:
         """Whether `np.array(list(ds))` holds all elements in one array, where nothing says that they are tested on."""
-        holds = around is not None and self._builtin(around) in _ARRAYS
+        holds = around is not None and has(self._builtin(around), "makes-array", "joins-arrays")
         return holds and not any(map(is_name_of_evaluation, map(last_name, _receivers(found[0]))))
 
     def _is_counted_in_vain(self, found: tuple[cst.BaseExpression, Value]) -> bool:
@@ -192,7 +190,9 @@ class Materializations:
                 if any(self.unknown_size(given) for given in stage.inputs):
                     return stage
                 if stage is pipeline[0]:
-                    if stage.name not in _COUNTED_SOURCES and not (stage.name == "zip" and stage.inputs):
+                    if not (
+                        stage.name in methods("source", "counted") or has(stage.name, "counted")
+                    ) and not (stage.name == "zip" and stage.inputs):
                         return stage
                 elif stage.name not in _COUNTED and not stage.inputs and not _repeats_some_times(stage):
                     return stage

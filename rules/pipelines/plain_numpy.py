@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.apis import kind_of_call
-from tflint_perf.analysis.apis.op_twins import twin_of
+from tflint_perf.analysis.apis.rows import fact, has
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Class, Function
 from tflint_perf.analysis.python.syntax import (
@@ -27,25 +26,10 @@ from tflint_perf.analysis.values.iterables import sources
 from tflint_perf.analysis.values.keras_flows import is_flow
 from tflint_perf.analysis.values.named_calls import GENERATOR, builtin_or_qualified
 
-# These only say in which form numbers are, and have an op wherever they are needed.
-_CASTS = frozenset(
-    f"np.{name}"
-    for name in ("array", "asarray", "ascontiguousarray", "float16", "float32", "float64", "int8", "int32", "int64",
-                 "uint8", "bool_", "copy", "shape")
-) | {"PIL.Image.fromarray", "keras.utils.img_to_array", "keras.preprocessing.image.img_to_array"}  # fmt: skip
 _BUILTINS = frozenset(
     ["len", "int", "float", "abs", "min", "max", "sum", "range", "tuple", "bool", "round", "zip", "enumerate", "list", "str",
      "sorted", "reversed"]
 )  # fmt: skip
-# Objects that make numbers of words or letters, and what TensorFlow has for that.
-_ENCODERS = {
-    f"tensorflow_datasets.{space}.text.{name}": op
-    for space in ("features", "deprecated")
-    for name, op in (
-        ("TokenTextEncoder", "tf.keras.layers.TextVectorization"),
-        ("ByteTextEncoder", "tf.io.decode_raw"),
-    )
-}
 # Methods of `np.random.default_rng()` by the older functions that are named otherwise.
 _OF_GENERATOR = {"integers": "randint", "standard_normal": "randn"}
 _METHODS = frozenset(
@@ -92,7 +76,7 @@ class PlainNumpy:
         """The ops for a function that is given to `tf.py_function` or `tf.numpy_function`."""
         name = self._infer.names.qualified(node)
         if name:
-            twin = twin_of(name)
+            twin = fact(name, "twin")
             return [twin] if twin else None
         function = self._infer.value(node).function
         reader = _Reader(self._infer, self._calls)
@@ -159,7 +143,7 @@ class PlainNumpy:
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
         if found is not None and len(found[1]) == 1 and found[1][0].path == ():
             node = found[1][0].value or node
-        is_one = isinstance(node, cst.Call) and self._infer.names.qualified(node.func) == "functools.partial"
+        is_one = isinstance(node, cst.Call) and has(self._infer.names.qualified(node.func), "binds")
         return node if is_one else None  # type: ignore[return-value]
 
     def _in_memory(self, function: Function, wrapper: cst.Call) -> list[str]:
@@ -235,7 +219,7 @@ class _Reader:
         """Whether a generator brings something of its own into another order: `np.random.shuffle(indices)`."""
         if not isinstance(node, cst.Call) or len(node.args) != 1 or self._kinds == _PLAIN:
             return False
-        shuffles = self._infer.names.qualified(node.func) in ("np.random.shuffle", "random.shuffle")
+        shuffles = has(self._infer.names.qualified(node.func), "shuffles")
         return shuffles and self._is_own(node.args[0].value)
 
     def _adds_to_own(self, node: cst.BaseExpression) -> bool:
@@ -294,15 +278,15 @@ class _Reader:
         found = self._infer.bindings_reaching(given)
         made = [binding.value for binding in found[1]] if found is not None else []
         names = {self._infer.names.qualified(m.func) if isinstance(m, cst.Call) else "" for m in made}
-        return _ENCODERS.get(names.pop(), "") if len(names) == 1 else ""
+        return fact(names.pop(), "encoder") if len(names) == 1 else ""
 
     def _is_known(self, name: str) -> bool:
-        twin = twin_of(name)
+        twin = fact(name, "twin")
         if twin:
             self.ops[twin] = None
-        of_tensorflow = kind_of_call(name) in ("tensor", "tensors")
+        of_tensorflow = fact(name, "gives") in ("tensor", "tensors")
         self.runs_ops |= of_tensorflow
-        return bool(twin) or name in _CASTS or name in _BUILTINS or of_tensorflow
+        return bool(twin) or has(name, "says-form") or name in _BUILTINS or of_tensorflow
 
 
 def _called(klass: Class) -> Function | None:

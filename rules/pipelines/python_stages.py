@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has, library
 from tflint_perf.analysis.conventions import names_reading
 from tflint_perf.analysis.execution.sizes import has_environment
 from tflint_perf.analysis.pipelines.successors import is_name_of_evaluation
@@ -23,11 +24,8 @@ from .plain_numpy import OTHER_FILES, PlainNumpy, data_of
 if TYPE_CHECKING:
     from tflint_perf.analysis.model import Model
 
-_HOST_CALLS = frozenset({"tf.py_function", "tf.numpy_function", "tf.py_func"})
 # What makes of a dataset something to train on.
 _FOR_TRAINING = frozenset({"shuffle", "repeat", "batch", "padded_batch"})
-# Libraries without a file to read in, as far as `OtherReads` lets a function of theirs pass.
-_COMPUTES = re.compile(r"(np|cv2|skimage|scipy\.(ndimage|signal|special)|PIL)\..*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +84,7 @@ class PythonStages:
             )
         name = model.qualified(node)
         if name:
-            return _COMPUTES.fullmatch(name) is not None and not is_reader(name)
+            return has(name, "has-no-file") and not is_reader(name)
         function = model.own(PlainNumpy).called(node)
         return function is not None and not function.yields and not model.own(OtherReads).may_be_in(function)
 
@@ -96,7 +94,7 @@ class PythonStages:
             return
         seen.add(function)
         for call in function.calls:
-            if self._model.qualified(call.func) in _HOST_CALLS:
+            if has(self._model.qualified(call.func), "runs-python"):
                 yield call
             for target in self._model.calls.targets(call):
                 yield from self._host_calls(target, seen)
@@ -128,17 +126,6 @@ class PythonStages:
 # What Python code reads that TensorFlow's ops can't: files of other formats, environments, data bases.
 
 
-# Libraries whose calls read, or look up, what no op does.
-_READERS = re.compile(
-    r"(h5py|pickle|joblib|json|yaml|pandas|scipy\.io|soundfile|wave|audioread|nibabel|SimpleITK|pydicom|tifffile|lmdb|zarr|"
-    r"netCDF4|xarray|sqlite3|requests|urllib|gzip|zipfile|tarfile|av|decord|moviepy|gym|gymnasium|rdkit|ase|trimesh|open3d|"
-    r"rasterio|osgeo|pyarrow|csv|mne|pyedflib)\..*|np\.(load|loadtxt|genfromtxt|fromfile|memmap|lib\..*)|cv2\.VideoCapture"
-)
-# Ops do as well what these are for: TensorFlow has decoders of images.
-_READABLE = re.compile(
-    r"(cv2|imageio(\.v\d)?|skimage\.io|matplotlib\.(pyplot|image))\.imread|PIL\.Image\.open|"
-    r"(tf|keras)\..*"
-)
 # In a file that says so, arrays may lie in a file of their own.
 _OUT_OF_MEMORY = re.compile(
     r"h5py|hdf5|memmap|mmap_mode|lmdb|zarr|netCDF|VideoCapture|read_(hdf|parquet)", re.I
@@ -199,4 +186,7 @@ class OtherReads:
 
 def is_reader(name: str) -> bool:
     """Whether a function of another library, by its name, reads what TensorFlow can't."""
-    return bool(_READERS.fullmatch(name)) or (bool(names_reading(name)) and not _READABLE.fullmatch(name))
+    return has(name, "reads-elsewhere") or (
+        bool(names_reading(name))
+        and not (has(name, "reads-images") or library(name) in ("tensorflow", "keras"))
+    )

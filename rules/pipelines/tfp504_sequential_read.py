@@ -8,7 +8,6 @@ from functools import partial
 import libcst as cst
 
 from tflint_perf.analysis.model import Model
-from tflint_perf.analysis.pipelines.parallelism import READERS
 from tflint_perf.analysis.python.syntax import argument, descendants, has_stars
 from tflint_perf.analysis.rewriting import Doubt
 from tflint_perf.edit import Editor
@@ -90,7 +89,7 @@ def _interleaves(model: Model) -> Iterator[Report]:
 
 
 def _readers(model: Model) -> Iterator[Report]:
-    for call in model.calls_to(*READERS):
+    for call in model.calls_that("reads-records"):
         files = argument(call, 0, "filenames")
         if files is None or has_stars(call) or argument(call, 3, "num_parallel_reads") is not None:
             continue

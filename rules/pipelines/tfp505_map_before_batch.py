@@ -7,7 +7,7 @@ from functools import partial
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.dataset_apis import NEUTRAL
+from tflint_perf.analysis.apis.rows import methods
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.syntax import argument
 from tflint_perf.analysis.values.values import Pipeline, Stage
@@ -97,7 +97,7 @@ def _ways(model: Model, pipeline: Pipeline) -> Iterator[Pipeline]:
         stage = pipeline[index]
         if stage.name == "map" and _gives_the_same_on_a_batch(model, stage, pipeline[:index]):
             yield pipeline[index:]
-        elif stage.name not in NEUTRAL:
+        elif stage.name not in methods("Dataset", "keeps-elements"):
             return
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from tflint_perf.analysis.apis.dataset_apis import NEUTRAL
+from tflint_perf.analysis.apis.rows import methods
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.pipelines.late_shuffles import BATCHES, LateShuffle
 from tflint_perf.edit import Editor
@@ -101,7 +101,7 @@ def _shuffle_first(late: LateShuffle, edit: Editor) -> Repair | Refusal:
     if names <= _INDIFFERENT:
         edits = move_in_front(edit, shuffle.call, large.call)
         moved = f"Move the `shuffle` in front of `{large.name}`"
-    elif names <= NEUTRAL - {"cache"}:
+    elif names <= methods("Dataset", "keeps-elements") - {"cache"}:
         edits = move_behind(edit, large.call, shuffle.call)
         moved = f"Move the `{large.name}` behind `shuffle`"
     else:

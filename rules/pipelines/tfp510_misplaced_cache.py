@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from tflint_perf.analysis.apis.dataset_apis import BATCHING
+from tflint_perf.analysis.apis.rows import methods
 from tflint_perf.analysis.model import Model
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
@@ -15,7 +15,7 @@ from .chains import move_in_front
 from .late_caches import LateCache, LateCaches
 
 # Where only these lie between, a cache in front of them keeps as much of the work.
-_CHEAP = frozenset((*BATCHING, "shuffle", "repeat", "prefetch", "cache"))
+_CHEAP = frozenset((*methods("Dataset", "makes-batches"), "shuffle", "repeat", "prefetch", "cache"))
 _MESSAGES = {
     "random": "`cache` keeps what the random `map` in front of it draws in the first epoch, for all epochs; "
     "cache before it",

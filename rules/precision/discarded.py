@@ -7,25 +7,15 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.dataset_apis import DATASET_STAGES
-from tflint_perf.analysis.apis.pure_ops import is_pure_op
+from tflint_perf.analysis.apis.rows import has, methods
 from tflint_perf.analysis.conventions import names_watching
 from tflint_perf.analysis.python.syntax import callee_name, calls_below, keyword_argument
 
 if TYPE_CHECKING:
     from tflint_perf.analysis.model import Model
 
-_CLOCKS = (
-    "time.time",
-    "time.perf_counter",
-    "time.monotonic",
-    "time.process_time",
-    "timeit.default_timer",
-    "tf.timestamp",
-)
 # Functions of Python's own that do nothing but compute, and qualified names that begin like an op's.
 _HARMLESS = frozenset({"len", "int", "float", "zip", "list", "range"})
-_MAKING = ("tf.constant", "tf.zeros", "tf.ones", "tf.shape", "np.")
 
 
 class Discarded:
@@ -63,10 +53,12 @@ class Discarded:
     def _only_computes(self, call: cst.Call) -> bool:
         """Whether a call, and every call among its arguments, does nothing but compute."""
         model, name = self._model, self._model.qualified(call.func)
-        if name and not is_pure_op(name):
+        if name and not has(name, "pure"):
             return False
         if not name:
-            if not isinstance(call.func, cst.Attribute) or callee_name(call) not in DATASET_STAGES:
+            if not isinstance(call.func, cst.Attribute) or callee_name(call) not in methods(
+                "Dataset", "stage"
+            ):
                 return False
             # What is a dataset only by the stages that it is asked for may be anything else here.
             sources = [way[0] for way in model.value(call.func.value).pipelines]
@@ -78,7 +70,7 @@ class Discarded:
     def _is_harmless(self, call: cst.Call) -> bool:
         name = self._model.qualified(call.func)
         if name:
-            return is_pure_op(name) or name.startswith(_MAKING)
+            return has(name, "pure") or has(name, "harmless-to-make")
         return isinstance(call.func, cst.Name) and call.func.value in _HARMLESS
 
     def _is_on_purpose(self, statement: cst.Expr, call: cst.Call) -> bool:
@@ -89,7 +81,9 @@ class Discarded:
             return True
         function = model.function_at(call)
         calls = function.calls if function is not None else model.walk.module_calls
-        return any(model.qualified(other.func) in _CLOCKS for other in calls) or self._is_tried(statement)
+        return any(
+            has(model.qualified(other.func), "clock", "device-clock") for other in calls
+        ) or self._is_tried(statement)
 
     def _is_tried(self, statement: cst.CSTNode) -> bool:
         """Whether an error is waited for: in a `try`, or in a `with` such as `pytest.raises(…)`."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.dataset_apis import BATCHING, NEUTRAL
+from tflint_perf.analysis.apis.rows import has, last_names, methods
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding
 from tflint_perf.analysis.python.syntax import argument, callee_name, has_stars, keyword_argument
@@ -19,31 +19,7 @@ from tflint_perf.records import dataclass
 if TYPE_CHECKING:
     from tflint_perf.analysis.model import Model
 
-# Makers of float64, unless they are given a type.
-_MAKERS = frozenset(
-    {"np.zeros", "np.ones", "np.empty", "np.eye", "np.identity", "np.linspace", "np.loadtxt", "np.genfromtxt"}
-)
-_DRAWS = frozenset(
-    {
-        "rand",
-        "randn",
-        "normal",
-        "uniform",
-        "random",
-        "random_sample",
-        "standard_normal",
-        "exponential",
-        "beta",
-        "gamma",
-    }
-)
-# Functions and methods whose result has the type of what they are given first.
-_KEEPING = frozenset(
-    {"reshape", "expand_dims", "squeeze", "transpose", "concatenate", "stack", "clip", "abs", "flip", "roll", "repeat",
-     "copy", "swapaxes", "moveaxis", "pad", "tile"}
-)  # fmt: skip
 _INTEGER_DRAWS = frozenset({"randint", "integers"})
-_EIGHT_BIT_DATA = re.compile(r"^keras\.datasets\.(mnist|fashion_mnist|cifar10|cifar100)\.load_data$")
 _ON_BATCH = ("train_on_batch", "test_on_batch", "predict_on_batch")
 _INTEGER_TYPES = frozenset({"uint8", "int8", "int16", "int32", "int64", "uint16"})
 # Words of a file that has thought of double precision.
@@ -174,13 +150,13 @@ class Doubles:
         name, last = self._model.qualified(call.func), callee_name(call)
         if keyword_argument(call, "dtype") is not None:
             return False
-        if name in _MAKERS and not has_stars(call):
-            return len(call.args) == 1 or name in ("np.linspace", "np.loadtxt", "np.genfromtxt")
-        if last in _DRAWS and (name == f"np.random.{last}" or self._is_generator(call)):
+        if has(name, "makes-doubles") and not has_stars(call):
+            return len(call.args) == 1 or has(name, "any-arguments")
+        if has(name, "draws-doubles") or (last in last_names("draws-doubles") and self._is_generator(call)):
             return bool(call.args)
-        if last not in _KEEPING:
+        if last not in last_names("keeps-type"):
             return False
-        if name == f"np.{last}":
+        if has(name, "keeps-type"):
             given = call.args[0].value if call.args else None
             if isinstance(given, cst.Tuple | cst.List):
                 return bool(given.elements) and all(
@@ -212,13 +188,15 @@ class Doubles:
                 return part is not None and self._is_whole(part, depth + 1)
             case cst.Subscript():
                 return self._is_whole(node.value, depth + 1)
-            case cst.Call(func=cst.Attribute(value=base, attr=cst.Name(value=last))) if last in _KEEPING:
-                named = self._model.qualified(node.func) == f"np.{last}"
+            case cst.Call(func=cst.Attribute(value=base, attr=cst.Name(value=last))) if last in last_names(
+                "keeps-type"
+            ):
+                named = has(self._model.qualified(node.func), "keeps-type")
                 given = (node.args[0].value if node.args else None) if named else base
                 return given is not None and self._is_whole(given, depth + 1)
             case cst.Call() if keyword_argument(node, "dtype") is None:
                 drawn = callee_name(node) in _INTEGER_DRAWS
-                named = self._model.qualified(node.func).startswith("np.random.")
+                named = has(self._model.qualified(node.func), "varies")
                 return drawn and (named or self._is_generator(node))
         return False
 
@@ -230,7 +208,7 @@ class Doubles:
             if outer is None:
                 break
             value, path = outer.value, (*(outer.path or ()), *path)
-        loaded = isinstance(value, cst.Call) and _EIGHT_BIT_DATA.match(self._model.qualified(value.func))
+        loaded = isinstance(value, cst.Call) and has(self._model.qualified(value.func), "eight-bit")
         return bool(loaded) and len(path) == 2 and path[1] == 0
 
     def _value_of(self, node: cst.Name) -> cst.BaseExpression | None:
@@ -259,7 +237,11 @@ def _sliced(pipeline: Pipeline) -> cst.BaseExpression | None:
     source = pipeline[0]
     if source.name != "from_tensor_slices" or not source.call.args:
         return None
-    if any(stage.name not in NEUTRAL and stage.name not in BATCHING for stage in pipeline[1:]):
+    if any(
+        stage.name not in methods("Dataset", "keeps-elements")
+        and stage.name not in methods("Dataset", "makes-batches")
+        for stage in pipeline[1:]
+    ):
         return None
     given = source.call.args[0].value
     return given.elements[0].value if isinstance(given, cst.Tuple) and given.elements else given

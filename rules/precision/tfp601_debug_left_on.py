@@ -90,11 +90,11 @@ class DebugLeftOn(Rule):
             for call in model.calls_to(name):
                 if model.left_on.always_runs(call) and not model.calls_named(*takes_back):
                     yield _report(call, f"`{callee_name(call)}` {does}; remove it")
-        placements = model.calls_to("tf.debugging.set_log_device_placement")
+        placements = model.calls_that("logs-placement")
         if all(model.left_on.is_on(call, 0, "enabled") for call in placements):
             for call in placements:
                 yield _report(call, "`set_log_device_placement(True)` logs a line for every op; remove it")
-        for call in model.calls_to("tf.debugging.check_numerics", "tf.check_numerics"):
+        for call in model.calls_that("checks-numerics"):
             if model.training_steps.hold(call) and not any(conditions(model.walk, call)):
                 message = "`check_numerics` looks for NaN and infinity on each training step; remove it"
                 yield Report(call, message, partial(_unwrap, call=call))

@@ -16,13 +16,6 @@ from tflint_perf.rule import Claim, Repair, Report, Rule
 
 from .doubles import DoubleFeed, Doubles
 
-_POLICIES = (
-    "keras.backend.set_floatx",
-    "keras.config.set_floatx",
-    "keras.config.set_dtype_policy",
-    "keras.mixed_precision.set_global_policy",
-    "keras.mixed_precision.set_dtype_policy",
-)
 # It has to have something to suppress.
 _SUPPRESSION = re.compile(r"#\s*(noqa\b|tflint-perf\s*:)", re.IGNORECASE)
 
@@ -78,7 +71,7 @@ class DoublePrecision(Rule):
     claim = Claim("step time", least=1.3, steps=150)
 
     def check(self, model: Model) -> Iterator[Report]:
-        for call in model.calls_to(*_POLICIES):
+        for call in model.calls_that("sets-precision"):
             given = argument(call, 0) or (call.args[0].value if call.args else None)
             if string(given) == "float64" and not _has_comment(model, call):
                 yield Report(

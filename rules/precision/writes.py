@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.execution.each_step import trains_for_epochs
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.reach import leads_to
@@ -26,10 +27,7 @@ if TYPE_CHECKING:
 
 WriteKind = Literal["summary", "weights", "flush"]
 
-_SUMMARIES = frozenset({"tf.summary.histogram", "tf.summary.image"})
 _SAVERS = ("save", "save_weights")
-_CHECKPOINTS = frozenset({"tf.train.Checkpoint", "tf.train.CheckpointManager"})
-_WRITERS = frozenset({"tf.summary.create_file_writer", "tf.summary.FileWriter"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +55,9 @@ class Writes:
     def _find(self) -> Iterator[Write]:
         for name in ("histogram", "image"):
             for call in self._walk.calls.get(name, ()):
-                if self._infer.names.qualified(call.func) in _SUMMARIES and not self._is_compat(call.func):
+                if has(self._infer.names.qualified(call.func), "heavy-summary") and not self._is_compat(
+                    call.func
+                ):
                     yield Write(call, "summary")
         for name in _SAVERS:
             for call in self._walk.calls.get(name, ()):
@@ -72,7 +72,7 @@ class Writes:
         `with writer.as_default():` stands around the call and a summary is written there."""
         value = self._infer.value(receiver)
         if value.known:
-            return value.name in _WRITERS
+            return has(value.name, "summary-writer")
         if any(
             isinstance(given.func, cst.Attribute)
             and same_code(given.func.value, receiver)
@@ -90,8 +90,7 @@ class Writes:
                 for item in around.items
             ):
                 return any(
-                    self._infer.names.qualified(below.func).startswith("tf.summary.")
-                    for below in calls_below(around)
+                    has(self._infer.names.qualified(below.func), "summary") for below in calls_below(around)
                 )
             around = self._walk.parents.get(around)
         return False
@@ -105,7 +104,7 @@ class Writes:
         if value.kind == "model":
             return not self._model.calls.targets(call)
         # A manager may be told to save only every so many steps.
-        return value.name in _CHECKPOINTS and keyword_argument(call, "check_interval") is None
+        return has(value.name, "checkpoints") and keyword_argument(call, "check_interval") is None
 
     def runs_each_step(self, node: cst.CSTNode) -> bool:
         """Whether `node` runs on each step: per step, with no guard or other condition in front of it."""

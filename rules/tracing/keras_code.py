@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.keras_classes import COMPILED_METHODS
+from tflint_perf.analysis.apis.rows import has, methods
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.symbolic import ASKS_THE_MODE, Symbolic
 from tflint_perf.analysis.python.scopes import Function
@@ -16,7 +16,6 @@ from tflint_perf.analysis.values.infer import Inference
 
 # What Keras builds models of.
 _BUILDING_BLOCKS = frozenset({"layer", "loss", "metric"})
-_INPUTS = frozenset({"keras.Input", "keras.layers.Input"})
 
 
 class KerasCode:
@@ -59,7 +58,7 @@ class KerasCode:
 
     def _is_method_of_block(self, function: Function) -> bool:
         kind = self._infer.classes.keras_kind(function.owner) if function.owner is not None else ""
-        return kind in _BUILDING_BLOCKS and function.name in COMPILED_METHODS[kind]
+        return kind in _BUILDING_BLOCKS and function.name in methods(kind, "compiled")
 
     def _is_in_graph(self, call: cst.Call) -> bool:
         """Whether a call is in code that is traced, or in a function that builds a model from its inputs on."""
@@ -67,5 +66,5 @@ class KerasCode:
         return function is not None and (
             self._symbolic.is_traced(function)
             or self._is_run_by_keras(function)
-            or any(self._infer.names.qualified(other.func) in _INPUTS for other in function.calls)
+            or any(has(self._infer.names.qualified(other.func), "input") for other in function.calls)
         )

@@ -8,7 +8,7 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.keras_classes import COMPILED_METHODS
+from tflint_perf.analysis.apis.rows import methods
 from tflint_perf.analysis.conventions import names_a_loss
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.execution.loops import Loops
@@ -268,7 +268,7 @@ class Making:
     def _is_called_by_keras(self, function: Function) -> bool:
         owner = function.owner
         kind = self._infer.classes.keras_kind(owner) if owner is not None else ""
-        return function.name in COMPILED_METHODS.get(kind, ())
+        return function.name in methods(kind, "compiled")
 
     def _call_served_by(self, function: Function | None, depth: int) -> Function | None:
         """The `call` of a Keras class that a function is, or that alone runs it, itself or through others."""

@@ -7,7 +7,7 @@ from functools import partial
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.apis import kind_of_call
+from tflint_perf.analysis.apis.rows import fact, has
 from tflint_perf.analysis.execution.invariance import bound_names
 from tflint_perf.analysis.model import Loop, Model
 from tflint_perf.analysis.python.scopes import Function
@@ -95,8 +95,8 @@ def _functions_made(model: Model) -> Iterator[cst.FunctionDef | cst.Call]:
             model.infer.compiles(decorator.decorator) for decorator in function.decorators
         ):
             yield node
-    older = [call for call in model.calls_named("defun") if model.qualified(call.func) == "tf.function"]
-    for call in dict.fromkeys([*model.calls_to("tf.function"), *older]):
+    older = [call for call in model.calls_named("defun") if has(model.qualified(call.func), "compiles")]
+    for call in dict.fromkeys([*model.calls_that("compiles"), *older]):
         parent = model.parent(call)
         if isinstance(parent, cst.Decorator):
             continue
@@ -149,7 +149,7 @@ def _objection(model: Model, made: cst.FunctionDef | cst.Call, loop: Loop) -> Re
     if changed is not None:
         return Refusal(changed.reason, changed.node)
     for call in calls_below(traced.node.body):
-        if kind_of_call(model.qualified(call.func)) in _KINDS_WITH_STATE:
+        if fact(model.qualified(call.func), "gives") in _KINDS_WITH_STATE:
             return Refusal("what it creates would outlive the step", call)
     obstacle = model.tracing.obstacle_in_function(traced)
     return Refusal(obstacle.reason, obstacle.node) if obstacle is not None else None

@@ -96,7 +96,7 @@ def _has_signature(model: Model, function: Function | None) -> bool:
     makers = [d.decorator for d in function.decorators if isinstance(d.decorator, cst.Call)]
     makers += [
         call
-        for call in model.calls_to("tf.function")
+        for call in model.calls_that("compiles")
         if call.args and model.value(call.args[0].value).function is function
     ]
     return any(keyword_argument(maker, "input_signature") is not None for maker in makers)

@@ -7,6 +7,7 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.model import Loop, Model
 from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.syntax import callee_name, calls_below
@@ -143,7 +144,7 @@ def _may_change(model: Model, moved: cst.BaseExpression) -> str:
     if model.invariance.draws_random_numbers(moved):
         return "the random numbers, and the names of ops that are made later"
     if any(
-        ops.trains(model.infer, call) or model.qualified(call.func) in ops.OF_COLLECTIONS
+        ops.trains(model.infer, call) or has(model.qualified(call.func), "of-collections")
         for call in calls_below(moved)
     ):
         return "what the op takes in of the graph, and the names of ops that are made later"
@@ -157,7 +158,7 @@ def _stays(model: Model, call: cst.Call, statement: cst.CSTNode, loop: Loop) -> 
         return Refusal("it makes variables, which would keep their values from step to step", call)
     if ops.makes_iterator(call):
         return Refusal("the iterator would go on where it now begins anew", call)
-    if model.qualified(call.func) in ops.OF_COLLECTIONS:
+    if has(model.qualified(call.func), "of-collections"):
         for other, other_loop in model.sessions.ops_in_loops():
             if (
                 other_loop is not None

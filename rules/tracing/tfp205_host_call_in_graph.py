@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from tflint_perf.analysis.apis.numpy_ops import tensorflow_op
 from tflint_perf.analysis.model import Model
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Refusal, Repair, Report, Rule
 
+from .numpy_ops import tensorflow_op
 from .prints import print_in_graph
 from .trace_time import HostCall, TraceTime
 

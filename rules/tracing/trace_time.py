@@ -7,6 +7,7 @@ from typing import Literal
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has, library
 from tflint_perf.analysis.conventions import names_a_loss, names_a_metric, names_a_model, tells_of_tracing
 from tflint_perf.analysis.execution.once import Once
 from tflint_perf.analysis.execution.symbolic import Symbolic
@@ -28,25 +29,8 @@ from .keras_code import KerasCode
 Kind = Literal["value", "number", "print", "numpy", "random", "time", "append"]
 
 _TAKES_VALUE = frozenset({"numpy", "item", "tolist"})
-_CLOCKS = frozenset({"time.time", "time.time_ns", "time.perf_counter", "time.perf_counter_ns", "time.monotonic",
-                     "time.process_time", "timeit.default_timer", "datetime.datetime.now", "datetime.datetime.utcnow",
-                     "datetime.now"})  # fmt: skip
-_RANDOM = ("random uniform randint randrange choice choices sample gauss normalvariate betavariate expovariate shuffle "
-           "getrandbits")  # fmt: skip
-_NUMPY_RANDOM = ("rand randn random random_sample uniform normal randint choice permutation shuffle binomial beta poisson "
-                 "standard_normal exponential multivariate_normal")  # fmt: skip
-_DRAWS = frozenset(
-    [
-        *(f"random.{name}" for name in _RANDOM.split()),
-        *(f"np.random.{name}" for name in _NUMPY_RANDOM.split()),
-    ]
-)
 # Names that stand for names, no deeper than this.
 _DEEPEST = 12
-# What NumPy answers from a tensor's attributes alone, or makes of no tensor's value.
-_OF_ATTRIBUTES = frozenset(
-    {"np.shape", "np.ndim", "np.isscalar", "np.iscomplexobj", "np.dtype", "np.finfo", "np.iinfo"}
-)
 _FORMATS = frozenset({"str", "repr", "format"})
 # What an optimizer keeps in variables.
 _OF_OPTIMIZERS = frozenset({"lr", "learning_rate", "iterations"})
@@ -97,7 +81,7 @@ class TraceTime:
     def _constant(self, call: cst.Call) -> HostCall | None:
         """What a trace makes a constant of, and never fails: authors of layers see nothing of it."""
         name = builtin_or_qualified(self._infer, call.func)
-        kind = self._by_name(name, call) if name in _DRAWS or name in _CLOCKS else None
+        kind = self._by_name(name, call) if has(name, "draws-on-host") or has(name, "clock") else None
         return HostCall(call, kind, f"{dotted_name(call.func)}()") if kind is not None else None
 
     def _statement(self, node: cst.CSTNode) -> cst.CSTNode:
@@ -125,12 +109,12 @@ class TraceTime:
             return "print" if self._prints_tensor(call) else None
         if name in ("bool", "round") or (name in ("float", "int") and not self._symbolic.is_converted(call)):
             return "number" if any(map(self._holds_tensor, call.args)) else None
-        if name in _CLOCKS:
+        if has(name, "clock"):
             return "time" if not self._once.runs_seldom(call) else None
-        if name in _DRAWS:
+        if has(name, "draws-on-host"):
             chosen_once = self._once.runs_seldom(call) or self._is_seed(call) or self._is_part_of_name(call)
             return "random" if not chosen_once else None
-        if name.startswith("np.") and name not in _OF_ATTRIBUTES and not name.startswith("np.random."):
+        if library(name) == "numpy" and not has(name, "of-attributes") and not has(name, "varies"):
             return "numpy" if any(map(self._holds_tensor, call.args)) else None
         return None
 

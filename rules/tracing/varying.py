@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.execution.filled_lists import is_empty_list
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.execution.loops import Loops
@@ -261,11 +262,11 @@ class Retracing:
         if function is None:
             return found
         found += [d.decorator for d in function.decorators if model.infer.compiles(d.decorator)]
-        for maker in model.calls_to("tf.function"):
+        for maker in model.calls_that("compiles"):
             given = argument(maker, 0, "func")
             if given is not None and model.value(given).function is function:
                 found.append(maker)
-        return [maker for maker in found if model.qualified(getattr(maker, "func", maker)) == "tf.function"]
+        return [maker for maker in found if has(model.qualified(getattr(maker, "func", maker)), "compiles")]
 
     def shape_read(self, function: Function) -> cst.CSTNode | None:
         """Where a function, or one of this file that it calls, asks for a static shape."""
@@ -289,9 +290,9 @@ class Retracing:
                 return node.attr.value in _ASKS_FOR_SHAPE and not model.qualified(node)
             case cst.Call():
                 if callee_name(node) in _ASKS_FOR_SHAPE:
-                    return model.qualified(node.func) != "tf.shape"
+                    return not has(model.qualified(node.func), "gives-shape")
                 # Of an axis whose length is left open, nobody knows whether it goes.
-                return model.qualified(node.func) == "tf.squeeze" and len(node.args) == 1
+                return has(model.qualified(node.func), "squeezes") and len(node.args) == 1
         return False
 
 

@@ -104,8 +104,8 @@ PIPELINES = [
     ("def add(d): return d.batch(3)\nx = add(tf.data.Dataset.range(9))\nx", [["range", "batch"]]),
     ("x = tf.data.TFRecordDataset(names).repeat()\nx", [["tf.data.TFRecordDataset", "repeat"]]),
     ("class A:\n  def __init__(self): self.d = tf.data.Dataset.range(9).batch(3)\n  def f(self):\n    x = self.d.prefetch(1)\n    x", [["range", "batch", "prefetch"]]),
-    ("import tensorflow_datasets as tfds\nx = tfds.load('mnist', split='train').batch(3)\nx", [["tfds.load", "batch"]]),
-    ("import tensorflow_datasets as tfds\n(x, y), info = tfds.load('mnist', split=['train', 'test'], with_info=True)\nx", [["tfds.load"]]),
+    ("import tensorflow_datasets as tfds\nx = tfds.load('mnist', split='train').batch(3)\nx", [["tensorflow_datasets.load", "batch"]]),
+    ("import tensorflow_datasets as tfds\n(x, y), info = tfds.load('mnist', split=['train', 'test'], with_info=True)\nx", [["tensorflow_datasets.load"]]),
     ("x = unknown().batch(8)\nx", []),
 ]  # fmt: skip
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import named
 from tflint_perf.analysis.python.names import Names
 from tflint_perf.analysis.python.scopes import Class, Function, Loop
 from tflint_perf.analysis.python.syntax import names_read
@@ -20,7 +21,6 @@ from tflint_perf.analysis.values.outside import NOTHING, Outside
 _SEES_NAMES = re.compile(r"\b(?:eval|exec|globals|locals|vars|getattr|__dict__)\b")
 
 if TYPE_CHECKING:
-    from tflint_perf.analysis.apis.versions import Versions
     from tflint_perf.analysis.execution.compiled import Compiled
     from tflint_perf.analysis.execution.counters import Counters
     from tflint_perf.analysis.execution.decided import Decided
@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.values.calls import CallGraph
     from tflint_perf.analysis.values.scalars import Scalars
     from tflint_perf.analysis.values.values import Value
+    from tflint_perf.analysis.values.versions import Versions
 
 
 _Part = TypeVar("_Part")
@@ -177,7 +178,7 @@ class Parts:
     # Batches that Python makes on the host.
     host_batches: HostBatches = part("pipelines.host_batches.HostBatches")
     # For which version the file is written.
-    versions: Versions = part("apis.versions.Versions", "walk", "names")
+    versions: Versions = part("values.versions.Versions", "walk", "names")
     # Gradient tapes, and what is asked of them.
     tapes: Tapes = part("execution.tapes.Tapes", "infer", "calls")
     # What stands in the way of compiling eager code.
@@ -285,6 +286,10 @@ class Model(Parts):
             found += [call for calls in lists for call in calls if self.names.qualified(call.func) == name]
         return found
 
+    def calls_that(self, *words: str) -> list[cst.Call]:
+        """Calls to functions of libraries of which the rows of `apis` say one of the words: `calls_that("compiles")`."""
+        return self.calls_to(*sorted(named(*words)))
+
     @cached_property
     def _aliases(self) -> dict[str, set[str]]:
         """Qualified names by the module-wide short names that stand for them."""
@@ -305,10 +310,9 @@ class Model(Parts):
     @cached_property
     def compiled_calls(self) -> list[cst.Call]:
         """Calls of functions that are a `tf.function`."""
-        if (
-            not {"function", "defun"} & {*self.walk.names, *self.walk.attributes}
-            and "tf.function" not in self._aliases
-        ):
+        if not {"function", "defun"} & {*self.walk.names, *self.walk.attributes} and named(
+            "compiles"
+        ).isdisjoint(self._aliases):
             return []
         return [
             call

@@ -1,7 +1,162 @@
-"""What the functions and classes of TensorFlow, Keras, NumPy and others are and do, by qualified name.
+"""What the functions and classes of TensorFlow, Keras, NumPy, Python and others are and do: facts, and no code of a user.
 
-Facts about libraries, and no code of a user: which kind of value a call gives, which ops only compute, which draw random
-numbers, which methods Keras compiles.
+One row a name, one place a fact. The rows stand in `facts/*.txt`; `rows` reads them, and says how they are written:
 
-    kind_of_call("tf.reduce_mean")  # "tensor"
+    has("tf.math.exp", "pure")  # True: all functions of `tf.math` are
+    fact("tf.reduce_mean", "gives")  # "tensor"
+    methods("Dataset", "stage")  # {"map", "batch", …}
+
+A word means one thing, whoever asks; where two rooms ask nearly the same for two purposes, there are two words. Each of
+them is asked somewhere: look for it in quotes. They are, with a value where a `=` follows:
+
+What a name is
+
+- `is=`: where the same thing stands now, which TensorFlow had elsewhere once, or has in its sources.
+- `until=`: the last major version of its library that has it as one may write it today; `benchmarks.api_facts` holds
+  the names without one against the installed versions.
+- `library=`: the library that all names below are of.
+- `by-star`: a star import of one of several Keras modules brings it.
+- `never-assigned`: nobody who trains a model assigns to what the library gives by name; where a file does, it says so.
+- `base=`: the kind of classes that derive from it.
+- `instance=`: the kind of what an annotation with it stands for.
+- `plain-base`: a base class whose own methods nothing here asks about. `thread`: starting an object runs its `run`.
+- `constant`: a number that is known by name. `plain-numbers`: functions of Python numbers alone.
+- `version-2`: what there is, or makes sense, in TensorFlow 2 alone.
+- `builds-graphs`: what builds a graph for a session. The reset of a graph is no sign: people keep that by habit.
+- `session-code`: the same, for the question whether a whole file is written for sessions; saving is none of that.
+- `eager-mode`, `graph-mode`: who mentions it runs eagerly, or builds graphs.
+- `estimator`: estimators of TensorFlow 1. `wraps-models`: makes an estimator for scikit-learn of a Keras model.
+- `image-generator`: Keras's `ImageDataGenerator`. `flows`: its methods that give batches.
+- `progress-bar`: a bar that shows how far a loop is, and gives the elements of what it is given.
+- `sequential`: a Keras model that is a list of layers. `input`: an input of a Keras model.
+- `builds-model`: what models are built of, or from, by calling layers. `loss`: the losses of Keras, classes or functions.
+
+What a call gives
+
+- `gives=`: the kind of value: "tensor", "tensors" for several, "array", "dataset", "model", "tape", …
+- `result=`: how a value is made of the arguments, for the few whose kind depends on them.
+- `one-tensor`: one dense tensor, whatever it is given. `gives-any`: what the function that it is given gives.
+- `dtype=`, `dtype-at=`: the type of its numbers where it is told none, and where that would stand among the arguments.
+- `number=`, `size-at=`: the type of the Python number that it gives, unless a size stands at that place.
+- `shape=`: "kept" as the argument has it, "broadcast" from two, or that of a "product".
+- `takes-shape`: the shape stands first. `takes-dims`: under the name `dims`. `makes-of-shape`: of the shape it is told.
+- `makes-like`: ones or zeros of the shape of what it is given. `makes-zeros`: nothing but zeros.
+- `makes-tensor`: makes a tensor of host data. `brings`: so that a value made there counts as brought to the device.
+- `makes-array`: makes an array of lists or arrays. `makes-scalar`: one number of one number.
+- `makes-container`: a list or dict that grows. `makes-dataset`: whatever hangs on `tf.data.Dataset`.
+- `makes-doubles`, `draws-doubles`: float64, unless they are told otherwise; `any-arguments`: however they are called.
+- `eight-bit`: images of 8 bits. `gives-data`: the arrays of a data set, made anew for whoever asks.
+- `gives-datasets`: a dataset, or several, by a name in a catalogue.
+- `gives-integers`: integer tensors. `few-rows`: tensors of which each row is a size, or which only count.
+- `gives-many`: more than one number. `gives-shape`: the shape of a tensor, as a tensor. `ranks`: the number of its axes.
+- `gives-host-memory`: its result lies on the host wherever it runs. `fills`: puts host data in a tensor.
+- `gives-variables`: the variables of a graph. `variable`: a variable. `tensor-array`: a `TensorArray`.
+- `placeholder`: what a session is fed. `generator`: an object that draws. `summary-writer`: writes summaries.
+- `counts`: a number or a word of a sample. `counts-up`: numbers, one after the other.
+- `allocates`: an array of a size, to be written to.
+
+What it computes
+
+- `pure`: gives the same for the same, has no effect, and checks nothing.
+- `elementwise`, `elementwise-of-two`, `elementwise-of-three`: works on each number by itself, of so many tensors.
+- `changes-type`: gives the same numbers in another type. `casts`: in the one that it is told.
+- `rescales`: a layer that multiplies and adds. `makes-floats`: gives floats of what may be bytes.
+- `keeps-scalars`: gives a scalar where it is given scalars. `reduces`: gives a scalar where no axis is named.
+- `one-number`: gives one number for many, tensors or not, for whoever asks whether a list was used up.
+- `condenses`: gives far less than it takes.
+- `keeps-bytes`: leaves 8-bit numbers what they are. `keeps-size`: gives an image of the size that it gets.
+- `keeps-eight-bits`: leaves the type of an array and about as many numbers in it.
+- `keeps-type`: of the type of what it is given first. `keeps-number`: as many names of files as it is given.
+- `like-first`: has the structure of its first argument. `nests`: works on structures.
+- `adds-on`: adds a tensor to another, or behind it. `adds-up`: adds tensors.
+- `equals`, `differs`, `modulo`: comparisons and remainders. `one-hot`, `squeezes`, `resizes`: the ops of that name.
+- `clips-together`: clips gradients by their common norm.
+- `joins-tensors`, `joins-arrays`: makes one of several. `stacks-tensors`: along a new axis.
+- `appends-arrays`, `lengthens`: puts arrays one behind the other, to which more come each time.
+- `combines`: makes one tensor, or a dataset, of what a list has collected.
+- `pads-sequences`: makes an array of sequences. `decodes-images`, `decodes-audio`, `decodes-raw`, `decodes`: of bytes.
+- `parses`: reads bytes that it is given, not files. `parses-batches`: a whole batch of them.
+- `prepares-samples`: prepares one sample. `size-known`: what it does to the size of an element is known: nothing.
+
+Memory that others may write to
+
+- `fresh`: a tensor that nobody else holds. `copies`: an array of its own. `views`: an array that may share memory.
+- `describes`: an attribute that tells of an array without its numbers.
+- `arrays=`: how many arrays it takes; behind them stands the one that it writes to.
+- `unforeseen`: an array of its own with numbers that nobody knows beforehand.
+- `writes-to-arrays`: changes an array that it is given. `changes-nothing`: changes nothing that it is given.
+- `reads`: looks at what it is given and keeps nothing of it.
+
+Chance, clocks and effects
+
+- `draws`: an op or layer that draws random numbers. `draws-on-host`: Python or NumPy does, once for each call.
+- `varies`: gives something else each time by itself: it draws on the host, or looks at a clock.
+- `clock`: asks Python for the time. `device-clock`: an op does.
+- `augments`: a layer that changes images at random while it is trained.
+- `stateful`: an op or layer that keeps or changes something, as TensorFlow sees it.
+- `shuffles`: brings what it is given into another order.
+- `sets`: changes what ops give that are called afterwards. `configures`: so, of devices or loggers.
+- `sets-memory`, `sets-up-devices`, `sets-precision`: so, of GPU memory, devices and floating-point types.
+- `numbers-ops`: tells of a graph whose ops have numbers, which seeds depend on.
+- `shows`: shows or logs. `makes-text`: makes text of tensors for it. `prints`: as an op. `no-effect`: has none.
+- `pictures`: makes something to look at, or to keep as a file. `computes-values`: makes host values of host values.
+- `harmless`: steers nothing, and reads a tensor at most to show it. `harmless-to-make`: makes a value, and fails never.
+- `builds`: gives the same for the same where a graph is built. `settled`: so, where a dataset is built.
+- `known-to-graphs`: gives the same for the same arguments, as far as a traced graph can tell.
+- `collects-garbage`, `clears-session`, `resets-graph`, `new-graph`: throws away what is not needed, or a graph.
+- `runs-eagerly`, `runs-pipelines-eagerly`, `logs-placement`, `checks-numerics`: switches and checks for debugging.
+
+Files and other libraries
+
+- `reads-file`: an op that reads one. `reads-images`, `reads-arrays`, `reads-tables`: Python code that reads one.
+- `opens-files`: gives a file. `reads-elsewhere`: reads, or looks up, what no op does.
+- `has-no-file`: computes, and has no file to read in. `reads-records`: a dataset of what stands in files.
+- `lists-files`, `walks-files`, `matches-files`, `lists-devices`: lists of those.
+- `loads-model`, `loads-objects`, `loads-compiled`: what was saved of a model, an object, or a compiled function.
+- `checkpoints`: keeps what it is given, and runs nothing of it. `whole-model`: makes a model with its weights.
+- `keras-utility`: looks at a model and keeps nothing of it.
+- `reads-variable`: Keras's own way to copy a variable to the host. `as-arrays`: elements as arrays.
+- `summary`, `heavy-summary`, `records-if`: writes for TensorBoard, a whole tensor, or now and then.
+
+Compiled code
+
+- `compiled`: a method that Keras compiles. `steps`: so, which a training loop by hand calls as well.
+- `compiles`: makes a `tf.function`. `traces`: traces the function that it is given. `asks-mode`: asks whether it runs so.
+- `converts-code`: gives a function that does the same in a graph. `binds`: with some arguments already given.
+- `maps`: runs it once for each row.
+- `runs-python`: an op that runs it as Python. `runs-functions`: Python code does. `runs-program`: as a whole program.
+- `calls-on-each`: calls it on each element. `runs`: a strategy does so on each device.
+- `host`: runs on the host, so compiled code cannot. `works-on-arrays`: so, whoever has a function of that name.
+- `same-when-traced`, `of-attributes`: of NumPy, but means the same at trace time, or needs no number of a tensor.
+- `takes-counters`, `takes-any-integer`, `takes-arrays`: takes an integer tensor, of any type, or arrays as it does tensors.
+- `takes-elements`: shows nothing of the dataset that it takes elements from.
+- `ops`: name spaces of ops. `runs-no-op`: among them, but runs none.
+- `twin=`: the op that does what a function of another library does. `alike=`: so that a call may stay as it is: with so
+  many arguments by place, as a reduction, or with an axis.
+- `says-form`: says in which form numbers are; an op is there wherever one is needed. `encoder=`: makes numbers of text.
+
+Graphs of TensorFlow 1
+
+- `graph`, `default-graph`: a graph, and the one that is there by itself.
+- `adds-op`: adds an op to the graph. `adds-none`: is called like an op and adds none.
+- `holds-state`: adds what remembers from run to run. `collected`: adds what
+  is found again. `of-collections`: reads that.
+- `assigns`, `assigns-whole`: gives a variable a value; all of it. `looks-up-variable`: makes one, or finds it.
+- `starts-iterator`: an iterator that begins where the dataset begins.
+- `trains`, `minimizes`, `minimizes-on-host`, `makes-train-op`: trains, or makes the op that does.
+
+Datasets
+
+- `source`: a dataset by itself. `batched=`: whether its elements are batches: yes, no or open.
+- `single`: its elements are single samples. `counted`: TensorFlow knows how many.
+- `may-be-source`: name spaces with sources; the kind of value settles the rest.
+- `stage`: gives a dataset of a dataset. `applies=`: so, given to `Dataset.apply`, and what it comes down to.
+- `makes-batches`, `regroups`, `rebatches`: puts elements together: in order; by another measure; anew.
+- `keeps-elements`: leaves elements as they are and where they are in a batch. `keeps-batches`: batches stay batches.
+- `other-elements`: behind it there are other elements than in front. `multiplies`: there may be many for one.
+- `joins`: makes one dataset of several. `works`: takes time. `ahead`: is done before a step asks.
+- `calls`: calls a function of the program for each element.
+- `repeatable`: gives the same elements whenever it is asked, in code that may move. `orders`: keeps or draws something
+  that stays with the dataset. `steady`: the same each epoch, if what it calls is.
+- `autotune`: TensorFlow chooses.
 """

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.records import dataclass
 
 
@@ -35,16 +36,15 @@ _WRAPPING = {
     "reversed": _ELEMENTS,
     "itertools.islice": Wrapping("elements", all_once=False),
     "itertools.cycle": Wrapping("elements", all_once=False),
-    "tensorflow_datasets.as_numpy": _ELEMENTS,
     "list": _COPY,
     "tuple": _COPY,
     "sorted": _COPY,
 }
 # Whichever module hands them on: projects have wrappers of their own under these names.
 _PROGRESS_BAR = re.compile(
-    r"(.*\.)?(tqdm(_notebook|_gui|_pandas)?|progress_?bar|master_bar|alive_it)|(rich\.)?progress\.track|track"
+    r"(.*\.)?(tqdm(_notebook|_gui|_pandas)?|progress_?bar|master_bar|alive_it)|progress\.track|track"
 )
-_COUNTS = re.compile(r"range|xrange|(tf|np)\.range|np\.arange|(itertools\.)?count|(.*\.)?(trange|tnrange)")
+_COUNTS = re.compile(r"xrange|count|(.*\.)?(trange|tnrange)")
 # Methods of datasets that number elements, or give them as they are to a loop.
 METHODS = {"enumerate": Wrapping("numbered"), "as_numpy_iterator": _ELEMENTS}
 
@@ -52,14 +52,14 @@ METHODS = {"enumerate": Wrapping("numbered"), "as_numpy_iterator": _ELEMENTS}
 def wrapping(name: str) -> Wrapping | None:
     """What a function of a qualified name makes of what it is given to go over; None for all others."""
     known = _WRAPPING.get(name) or _WRAPPING.get(f"itertools.{name}")
-    return known or (_ELEMENTS if is_progress_bar(name) else None)
+    return known or (_ELEMENTS if is_progress_bar(name) or has(name, "as-arrays") else None)
 
 
 def is_progress_bar(name: str) -> bool:
     """Whether a function of a qualified name shows how far a loop is, and hands on what that goes over."""
-    return _PROGRESS_BAR.fullmatch(name) is not None
+    return has(name, "progress-bar") or _PROGRESS_BAR.fullmatch(name) is not None
 
 
 def counts(name: str) -> bool:
     """Whether a function of a qualified name gives one number after the other: `range`, `tqdm.trange`, `itertools.count`."""
-    return _COUNTS.fullmatch(name) is not None
+    return has(name, "counts-up") or _COUNTS.fullmatch(name) is not None

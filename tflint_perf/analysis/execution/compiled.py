@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
-from tflint_perf.analysis.apis.keras_classes import COMPILED_METHODS, STEPS_OF_MODELS
+from tflint_perf.analysis.apis.rows import has, methods
 from tflint_perf.analysis.conventions import names_an_epoch
 from tflint_perf.analysis.execution.sizes import is_of_environment
 from tflint_perf.analysis.python.reach import leads_to
@@ -25,9 +23,6 @@ from tflint_perf.analysis.values.caller import State
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.outside import name_outside
-
-# A function that asks in which mode it runs is written for both.
-_ASKS_THE_MODE = frozenset({"tf.executing_eagerly", "tf.inside_function"})
 
 
 class Compiled:
@@ -108,7 +103,9 @@ class Compiled:
         for function in functions:
             self._follow_callers_outside(function)
         of_keras = [function for function in functions if self._is_keras_method(function)]
-        self._by_keras = {f for f in of_keras if f not in self._traced and f.name in STEPS_OF_MODELS}
+        self._by_keras = {
+            f for f in of_keras if f not in self._traced and f.name in methods("Model", "steps")
+        }
         self._traced.update(of_keras)
         self._traceable = set(self._traced)
         if self._everything_eager():
@@ -127,7 +124,7 @@ class Compiled:
 
     def _everything_eager(self) -> bool:
         return any(
-            self._names.qualified(call.func) == "tf.config.run_functions_eagerly"
+            has(self._names.qualified(call.func), "runs-eagerly")
             and is_name(argument(call, 0, "run_eagerly"), "True")
             and not self._is_behind_flag(call)
             for name in ("run_functions_eagerly", "experimental_run_functions_eagerly")
@@ -147,12 +144,12 @@ class Compiled:
 
     def _is_tracer(self, decorator: cst.BaseExpression) -> bool:
         func = decorator.func if isinstance(decorator, cst.Call) else decorator
-        return self._names.qualified(func) in TRACERS
+        return has(self._names.qualified(func), "traces")
 
     def _is_keras_method(self, function: Function) -> bool:
         if function.owner is None:
             return False
-        return function.name in COMPILED_METHODS.get(self._infer.classes.keras_kind(function.owner), ())
+        return function.name in methods(self._infer.classes.keras_kind(function.owner), "compiled")
 
     def _follow_callers_outside(self, function: Function) -> None:
         """Note what other files do with a function, but for calling it."""
@@ -220,7 +217,7 @@ class Compiled:
             return False
         if self._calls.callers_outside(function):
             return False
-        if any(self._names.qualified(call.func) in _ASKS_THE_MODE for call in function.calls):
+        if any(has(self._names.qualified(call.func), "asks-mode") for call in function.calls):
             return False
         if function.owner is None:
             return True
@@ -265,27 +262,6 @@ def _is_defined_anew(function: Function) -> bool:
 # What becomes of functions that are handed to something: TensorFlow traces them, the host runs them, or nobody knows.
 
 
-# `Dataset` methods that trace the function they are given.
-_DATASET_TRACERS = frozenset(
-    {"map", "filter", "flat_map", "interleave", "reduce", "scan", "take_while", "group_by_window",
-     "bucket_by_sequence_length", "rejection_resample"}
-)  # fmt: skip
-# TensorFlow functions that trace the functions they are given.
-TRACERS = frozenset(
-    {"tf.function", "tf.while_loop", "tf.cond", "tf.case", "tf.switch_case", "tf.map_fn", "tf.vectorized_map", "tf.scan",
-     "tf.foldl", "tf.foldr", "tf.custom_gradient", "tf.recompute_grad", "keras.layers.Lambda", "tf.wrap_function",
-     "tf.autograph.to_graph", "tf.xla.experimental.compile", "tf.data.experimental.map_and_batch",
-     "tf.data.experimental.parallel_interleave"}
-)  # fmt: skip
-# TensorFlow functions whose argument runs as ordinary Python, wherever they are called.
-_HOST = frozenset(["tf.py_function", "tf.numpy_function", "tf.py_func"])
-# What runs a function that it is given as ordinary Python, now or later: programs, threads, searches. Of modules, all that
-# is in them.
-_RUNNERS = re.compile(
-    r"(absl\.app|tf\.app)\.run|fire\.Fire|"
-    r"(asyncio|atexit|concurrent|hyperopt|joblib|mlflow|multiprocessing|optuna|ray|schedule|scipy\.optimize|signal|skopt|"
-    r"threading|timeit|typer|wandb)\..*"
-)
 _STARTERS = frozenset({"Thread", "Process", "submit", "apply_async"})
 # How a window of Tk runs a function, some milliseconds later: `window.after(100, train)`.
 _LATER = "after"
@@ -336,7 +312,7 @@ class Handed:
     def is_dataset_tracer(self, call: cst.Call) -> bool:
         """Whether a call gives a dataset a function that it traces: `dataset.map(f)`."""
         return (
-            callee_name(call) in _DATASET_TRACERS
+            callee_name(call) in methods("Dataset", "traces")
             and isinstance(call.func, cst.Attribute)
             and self._infer.value(call.func.value).kind == "dataset"
         )
@@ -345,12 +321,10 @@ class Handed:
         """Find the objects that a dataset calls: `dataset.map(Parser(size))`."""
         if not self._calls.methods_named("__call__"):
             return
-        for name in _DATASET_TRACERS:
+        for name in sorted(methods("Dataset", "traces")):
             for call in self._walk.calls.get(name, ()):
                 given = argument(call, 0, "map_func")
-                while (
-                    isinstance(given, cst.Call) and self._names.qualified(given.func) == "functools.partial"
-                ):
+                while isinstance(given, cst.Call) and has(self._names.qualified(given.func), "binds"):
                     given = argument(given, 0)
                 klass = self._infer.value(given).klass if given is not None else None
                 if given is not None and klass is not None and self._infer.value(given).kind == "instance":
@@ -382,17 +356,19 @@ class Handed:
     def _is_taken(self, call: cst.Call, function: Function) -> bool:
         """Whether it is known what a call does with a function that it is given; notes it then."""
         name = self._names.qualified(call.func)
-        if name in _HOST:
+        if has(name, "runs-python"):
             self.on_host.add(function)
-        elif _RUNNERS.fullmatch(name) or (not name and (callee_name(call) in _STARTERS or _runs_later(call))):
+        elif has(name, "runs-functions") or (
+            not name and (callee_name(call) in _STARTERS or _runs_later(call))
+        ):
             self.run.add(function)
-        elif name in TRACERS:
+        elif has(name, "traces"):
             self.traced.add(function)
         elif function in self._calls.targets(call):
             pass  # `strategy.run(f)`: a call of f
         elif self._infer.compiles(call.func) or self.is_dataset_tracer(call):
             self.traced.add(function)
-        elif name == "functools.partial":
+        elif has(name, "binds"):
             self._hand_over(call, function)
         else:
             return False

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.conventions import names_experience
 from tflint_perf.analysis.python.scopes import Binding, Loop
 from tflint_perf.analysis.python.syntax import argument, callee_name, dotted_name
@@ -13,19 +14,13 @@ from tflint_perf.analysis.python.walk import Walk
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.new_containers import made_by
 
-STACKS = frozenset(
-    {"np.array", "np.asarray", "np.stack", "np.vstack", "np.hstack", "np.concatenate", "np.dstack"}
-)
-# These give a number or a word of a sample.
-COUNTS = frozenset({"int", "float", "str", "len", "bool", "range"})
-
 
 def is_filled_within(infer: Inference, node: cst.BaseExpression, loop: Loop) -> bool:
     """Whether `node` is `np.array(images)`, and a loop within `loop` fills that list with what it works out."""
     given = argument(node, 0) if isinstance(node, cst.Call) else None
     if not isinstance(given, cst.Name) or not isinstance(node, cst.Call) or names_experience(given.value):
         return False
-    if infer.names.qualified(node.func) not in STACKS:
+    if not has(infer.names.qualified(node.func), "makes-array", "joins-arrays"):
         return False
     return any(
         _is_worked_out(source) for added in _added(given.value, loop) for source in _sources(infer, added)
@@ -65,7 +60,7 @@ def _is_worked_out(node: cst.BaseExpression) -> bool:
     if isinstance(node, cst.BinaryOperation):
         picked = isinstance(node.left, cst.Subscript | cst.Call | cst.Name)
         return picked and isinstance(node.operator, cst.Divide | cst.Subtract)
-    return isinstance(node, cst.Call) and callee_name(node) not in COUNTS
+    return isinstance(node, cst.Call) and not has(callee_name(node), "counts")
 
 
 def is_empty_list(infer: Inference, binding: Binding) -> bool:

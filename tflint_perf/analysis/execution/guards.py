@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.conventions import names_a_debug_switch, names_the_best
 from tflint_perf.analysis.execution.decided import Told, is_left_out
 from tflint_perf.analysis.execution.loops import Loops
@@ -14,9 +15,6 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import is_count
 from tflint_perf.records import dataclass
-
-_EQUAL_OPS = frozenset({"tf.equal", "tf.math.equal"})
-_MODULO_OPS = frozenset({"tf.math.mod", "tf.math.floormod", "tf.mod", "tf.floormod"})
 
 _AROUND_CODE = frozenset([cst.FunctionDef, cst.Lambda, cst.ClassDef, cst.Module])
 # What may keep the code in it from running.
@@ -131,10 +129,7 @@ class Guards:
     def _recording_guard(self, node: cst.With) -> Guard | None:
         for item in node.items:
             call = item.item
-            if (
-                isinstance(call, cst.Call)
-                and self._infer.names.qualified(call.func) == "tf.summary.record_if"
-            ):
+            if isinstance(call, cst.Call) and has(self._infer.names.qualified(call.func), "records-if"):
                 return Guard(call)
         return None
 
@@ -174,7 +169,7 @@ class Guards:
                 return self._of_comparison(test, holds)
             case cst.BinaryOperation(operator=cst.Modulo()):
                 return None if holds else self._modulo(test)
-            case cst.Call() if holds and self._infer.names.qualified(test.func) in _EQUAL_OPS:
+            case cst.Call() if holds and has(self._infer.names.qualified(test.func), "equals"):
                 return self._of_equal_op(test)
             case cst.Name() | cst.Attribute() if holds:
                 name = test.attr.value if isinstance(test, cst.Attribute) else test.value
@@ -198,7 +193,7 @@ class Guards:
                 case cst.BinaryOperation(operator=cst.Modulo()):
                     return self._modulo(arg.value)
                 case cst.Call(args=[_, cst.Arg(value=every)]) as mod:
-                    if self._infer.names.qualified(mod.func) in _MODULO_OPS:
+                    if has(self._infer.names.qualified(mod.func), "modulo"):
                         number = self._infer.integers.most(every)
                         return Guard(mod, number) if number is None or number >= 2 else None
         return None

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.randomness import changes_by_itself, is_random_op
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop, Scope
 from tflint_perf.analysis.python.syntax import callee_name, descendants, target_names
 from tflint_perf.analysis.values.calls import CallGraph
@@ -109,7 +109,7 @@ class Invariance:
     def draws_random_numbers(self, node: cst.CSTNode) -> bool:
         """Whether `node`, or a function of this file that it calls, has TensorFlow draw random numbers."""
         return any(
-            is_random_op(self._infer.names.qualified(call.func)) or callee_name(call) == "sample"
+            has(self._infer.names.qualified(call.func), "draws") or callee_name(call) == "sample"
             for call in self._all_calls([node])
         )
 
@@ -117,7 +117,7 @@ class Invariance:
         """Whether `node`, or a function of this file that it calls, asks Python for random numbers or the time, or an object
         of another file for anything: what that gives may be another thing each time."""
         return any(
-            changes_by_itself(self._infer.names.qualified(call.func)) or self._is_asked_elsewhere(call)
+            has(self._infer.names.qualified(call.func), "varies") or self._is_asked_elsewhere(call)
             for call in self._all_calls([node])
         )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import fact, has
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.execution.iterations import Iterations
@@ -27,12 +28,6 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 
-_OP_MODULES = ("tf.", "keras.ops.", "keras.backend.", "keras.activations.", "keras.losses.")
-# Builtins that steer nothing, and read a tensor at most to show it.
-_HARMLESS = frozenset(
-    ["print", "range", "len", "zip", "enumerate", "reversed", "str", "repr", "float", "int", "round", "abs", "min",
-     "max", "tuple", "list", "tf.print"]
-)  # fmt: skip
 _ASSIGNS = frozenset(["assign", "assign_add", "assign_sub"])
 _READS = frozenset(["numpy", "item", "tolist", "get_shape", "as_list", "set_shape"])
 _LIST_METHODS = frozenset(["append", "extend"])
@@ -145,10 +140,10 @@ class OpLoops:
         """Whether a call runs ops alone, or shows what they gave; with `gradients`, models and tapes as well."""
         name = builtin_or_qualified(self._infer, call.func)
         kind = self._infer.value(call).kind
-        if name in _HARMLESS or (gradients and self._is_of_tape(call, name)):
+        if has(name, "harmless") or (gradients and self._is_of_tape(call, name)):
             return True
-        if name.startswith(_OP_MODULES):
-            return kind in ("tensor", "list", "tuple") or name == "tf.TensorArray"
+        if has(name, "ops"):
+            return kind in ("tensor", "list", "tuple") or has(name, "tensor-array")
         if name or depth > _DEEPEST:
             return False
         targets = self._calls.targets(call)
@@ -158,7 +153,7 @@ class OpLoops:
 
     def _is_of_tape(self, call: cst.Call, name: str) -> bool:
         """Whether a call opens a tape, asks it, or runs a model or loss for it."""
-        if name == "tf.GradientTape" or self._infer.value(call.func).kind in ("model", "layer", "loss"):
+        if fact(name, "gives") == "tape" or self._infer.value(call.func).kind in ("model", "layer", "loss"):
             return True
         return isinstance(call.func, cst.Attribute) and self._infer.value(call.func.value).kind == "tape"
 
@@ -188,7 +183,7 @@ class OpLoops:
         for node in descendants_here(test):
             if isinstance(node, cst.Call):
                 name = builtin_or_qualified(self._infer, node.func)
-                if name.startswith(_OP_MODULES) or (name or callee_name(node)) in _ON_HOST:
+                if has(name, "ops") or (name or callee_name(node)) in _ON_HOST:
                     return True
             if isinstance(node, cst.Name) and node.value in written and not self._is_counter(node, loop):
                 return True
@@ -220,7 +215,7 @@ class OpLoops:
             match node:
                 case cst.Call() if self._infer.value(node).kind == "tensor":
                     name = self._infer.names.qualified(node.func)
-                    if not name or name.startswith(_OP_MODULES):
+                    if not name or has(name, "ops"):
                         return True
                 case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.Is() | cst.IsNot())]):
                     pass

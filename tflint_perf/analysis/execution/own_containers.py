@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.conventions import names_nothing
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.scopes import Binding
@@ -14,18 +15,6 @@ from tflint_perf.analysis.values.caller import Fate
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.followed import is_appended_to, is_filled, is_put_into, is_written
 from tflint_perf.analysis.values.infer import Inference
-
-_REDUCING = frozenset(
-    {
-        "tf.reduce_mean",
-        "tf.reduce_sum",
-        "tf.math.reduce_mean",
-        "tf.math.reduce_sum",
-        "tf.add_n",
-        "tf.math.add_n",
-    }
-)
-_STACKING = frozenset({"tf.stack", "tf.constant", "tf.convert_to_tensor", "tf.cast"})
 
 
 class OwnContainers:
@@ -85,7 +74,9 @@ class OwnContainers:
         reads = [read for read in self.reads(holder.value, binding) if not is_appended_to(self._walk, read)]
         takers = [self._taker(read) for read in reads]
         return bool(takers) and all(
-            call is not None and self._infer.names.qualified(call.func) in _STACKING for call in takers
+            call is not None
+            and has(self._infer.names.qualified(call.func), "makes-tensor", "stacks-tensors", "casts")
+            for call in takers
         )
 
     def _is_never_looked_into(self, call: cst.Call) -> bool:
@@ -138,9 +129,9 @@ class OwnContainers:
             )
         call = self._taker(read)
         name = self._infer.names.qualified(call.func) if call is not None else ""
-        if call is None or name in _REDUCING or is_name(call.func, "sum"):
+        if call is None or has(name, "reduces") or is_name(call.func, "sum"):
             return call is not None
-        return name in _STACKING and self._is_reduced(call)
+        return has(name, "makes-tensor", "stacks-tensors", "casts") and self._is_reduced(call)
 
     def _is_counted(self, read: cst.BaseExpression) -> bool:
         """`len(losses)`, also as the condition of a mean: `sum(losses) / len(losses) if losses else 0`."""

@@ -7,6 +7,7 @@ from typing import Literal
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import fact, library
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.execution.iterations import FEW
@@ -25,14 +26,6 @@ NumberType = Literal["int", "float", "bool", "number"]
 # "?" is a type that is being worked out: it says nothing against others.
 _Found = NumberType | None | Literal["?"]
 
-_INTS = frozenset(
-    ["int", "len", "math.ceil", "math.floor", "math.factorial", "random.randint", "random.randrange"]
-)
-_FLOATS = frozenset(
-    ["float", "time.time", "time.perf_counter", "random.random", "random.uniform", "random.gauss"]
-)
-# Without a size these give a Python number; what NumPy computes otherwise is traced as a tensor.
-_NUMPY_DRAWS = {"rand": "float", "random": "float", "uniform": "float", "normal": "float", "randint": "int"}
 _DEEPEST = 12
 
 
@@ -143,23 +136,21 @@ class Numbers:
         if not isinstance(iterable, cst.Call) or path:
             return None
         # What the ops and NumPy count is no Python number.
-        of_python = not builtin_or_qualified(self._infer, iterable.func).startswith(("tf.", "np."))
+        of_python = library(builtin_or_qualified(self._infer, iterable.func)) not in ("tensorflow", "numpy")
         return "int" if of_python and is_counting(self._infer, iterable) else None
 
     def _call(self, call: cst.Call) -> _Found:
         name = builtin_or_qualified(self._infer, call.func)
-        if name in _INTS:
-            return "int"
-        if name in _FLOATS or name.startswith("math."):
-            return "float"
+        number = fact(name, "number")
+        if number:
+            # A draw of NumPy's with a size is an array.
+            at = fact(name, "size-at")
+            drawn = not at or argument(call, int(at), "size") is None
+            return number if drawn else None  # type: ignore[return-value]
         if name == "round":
             return "float" if len(call.args) > 1 else "int"
         if name in ("min", "max", "abs", "sum"):
             return _join(self._type(arg.value) for arg in call.args)
-        if name.startswith("np.random.") and callee_name(call) in _NUMPY_DRAWS:
-            position = {"rand": 0, "random": 0}.get(callee_name(call), 2)
-            drawn = argument(call, position, "size") is None
-            return _NUMPY_DRAWS[callee_name(call)] if drawn else None  # type: ignore[return-value]
         if callee_name(call) == "item" and isinstance(call.func, cst.Attribute) and not name:
             return "number"
         targets = self._calls.targets(call)

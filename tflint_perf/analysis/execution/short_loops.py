@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.conventions import names_a_critic, names_a_file, names_agents, names_layers
 from tflint_perf.analysis.execution.sizes import is_of_environment
 from tflint_perf.analysis.execution.trains import trains_by
@@ -26,22 +27,6 @@ from tflint_perf.analysis.values.written import written_out
 
 # A loop over so few literal items, or a short constant count inside another loop, is part of one iteration.
 _FEW = 10
-_LISTS_OF_DEVICES_AND_FILES = frozenset(
-    [
-        "tf.config.list_physical_devices",
-        "tf.config.list_logical_devices",
-        "glob.glob",
-        "os.listdir",
-        "glob.iglob",
-        "os.walk",
-        "tf.io.gfile.glob",
-        "tf.io.gfile.listdir",
-        "tf.gfile.Glob",
-        "tf.train.checkpoints_iterator",
-        "os.scandir",
-        "tf.gfile.ListDirectory",
-    ]
-)
 _SHOWING_PICTURES = frozenset({"imshow", "imsave", "display"})
 _PARTS_OF_A_MODEL = frozenset(
     [
@@ -90,7 +75,7 @@ def _is_part(infer: Inference, loop: Loop) -> bool:
             return not any(map(_acts, (loop, *beside)))
         if name == "take":
             return _takes_few(infer, iterable)
-        if infer.names.qualified(iterable.func) in _LISTS_OF_DEVICES_AND_FILES:
+        if has(infer.names.qualified(iterable.func), "lists-files", "walks-files", "lists-devices"):
             return True
         if name == "zip":
             given = list(sources(infer, iterable))
@@ -146,8 +131,8 @@ def runs_over_files(infer: Inference, loop: Loop | None) -> bool:
     found = infer.bindings_reaching(iterable) if isinstance(iterable, cst.Name) else None
     if found is not None and len(found[1]) == 1 and found[1][0].path == ():
         iterable = found[1][0].value
-    return (
-        isinstance(iterable, cst.Call) and infer.names.qualified(iterable.func) in _LISTS_OF_DEVICES_AND_FILES
+    return isinstance(iterable, cst.Call) and has(
+        infer.names.qualified(iterable.func), "lists-files", "walks-files", "lists-devices"
     )
 
 
@@ -162,7 +147,9 @@ def _names_file(infer: Inference, loop: cst.For) -> bool:
 def _is_part_of_model(infer: Inference, node: cst.BaseExpression) -> bool:
     if isinstance(node, cst.Attribute) and node.attr.value in _PARTS_OF_A_MODEL:
         return True
-    if isinstance(node, cst.Call) and infer.names.qualified(node.func) in _LISTS_OF_DEVICES_AND_FILES:
+    if isinstance(node, cst.Call) and has(
+        infer.names.qualified(node.func), "lists-files", "walks-files", "lists-devices"
+    ):
         return True
     value = infer.value(node)
     if value.kind in ("list", "tuple") and value.element is not None:

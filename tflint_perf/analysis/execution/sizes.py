@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.dataset_apis import BATCHING, DATASET_FUNCTIONS
+from tflint_perf.analysis.apis.rows import fact, methods
 from tflint_perf.analysis.conventions import (
     names_a_batch,
     names_a_batch_size,
@@ -713,11 +713,13 @@ def size_of_element(value: Value) -> Size:
     """The size of a dataset's elements: batches, unless it was surely never batched."""
     for pipeline in value.pipelines:
         source = pipeline[0].name
-        if DATASET_FUNCTIONS.get(source) or source.endswith("(batch_size)"):
+        if fact(source, "batched") == "yes" or source.endswith("(batch_size)"):
             return "batch"
         if any(stage.inputs for stage in pipeline):
             return "batch"
-    batched = any(value.some_pipeline_has(stage) for stage in (*BATCHING, "window", "apply"))
+    batched = any(
+        value.some_pipeline_has(stage) for stage in (*methods("Dataset", "makes-batches"), "window", "apply")
+    )
     return "sample" if value.pipelines and not batched else "batch"
 
 

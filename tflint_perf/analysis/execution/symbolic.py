@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.apis import TENSOR_METHODS, kind_of_call
-from tflint_perf.analysis.apis.keras_classes import COMPILED_METHODS
+from tflint_perf.analysis.apis.rows import fact, library, methods
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.python.syntax import callee_name, descendants, is_name, keyword_argument, last_name
@@ -18,9 +17,6 @@ from tflint_perf.analysis.values.iterables import taken_part
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.written import written_out
 
-# `Dataset` methods that trace their function even where everything else is eager.
-_DATASET_TRACERS = frozenset({"map", "filter", "flat_map", "interleave", "reduce", "scan", "take_while",
-                              "group_by_window", "bucket_by_sequence_length"})  # fmt: skip
 # Code that asks for one of these knows that it may run in both modes.
 ASKS_THE_MODE = frozenset({"executing_eagerly", "inside_function", "init_scope", "is_symbolic_tensor",
                             "executing_eagerly_outside_functions", "functions_run_eagerly"})  # fmt: skip
@@ -100,7 +96,7 @@ class Symbolic:
         return any(
             self._infer.compiles(call.func)
             or (
-                callee_name(call) in _DATASET_TRACERS
+                callee_name(call) in methods("Dataset", "traces")
                 and isinstance(call.func, cst.Attribute)
                 and self._infer.value(call.func.value).kind == "dataset"
             )
@@ -131,7 +127,7 @@ class Symbolic:
         owner = function.owner
         if owner is None or self._infer.classes.keras_kind(owner) != "model":
             return False
-        if function.name not in COMPILED_METHODS["model"] or "run_eagerly" in self._text:
+        if function.name not in methods("Model", "compiled") or "run_eagerly" in self._text:
             return False
         return any(
             isinstance(call.func, cst.Attribute)
@@ -281,7 +277,7 @@ class Symbolic:
     def _of_call(self, call: cst.Call, path: tuple[int, ...], depth: int) -> bool:
         name = builtin_or_qualified(self._infer, call.func)
         if name:
-            kind = kind_of_call(name) if name.startswith(("tf.", "keras.")) else ""
+            kind = fact(name, "gives") if library(name) in ("tensorflow", "keras") else ""
             return kind == "tensor" or (kind == "tensors" and bool(path))
         targets = self._calls.targets(call)
         if targets:
@@ -295,7 +291,7 @@ class Symbolic:
         kind = self._infer.value(base).kind
         if kind == "tape":
             return method in ("gradient", "jacobian", "batch_jacobian")
-        if kind in ("tensor", "variable") and method in TENSOR_METHODS:
+        if kind in ("tensor", "variable") and method in methods("Variable RaggedTensor", "gives"):
             return kind == "variable" or self._ask(base, (), depth)
         return kind == "metric" and method == "result"
 

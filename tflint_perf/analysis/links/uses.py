@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.execution.given_models import parameters_behind
 from tflint_perf.analysis.execution.loops import fitted
 from tflint_perf.analysis.execution.short_loops import is_part_of_one_iteration
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 # Kinds of arguments of which more is said than that they are given.
 _TOLD = ("model", *STREAMS)
-# These keep what they are given, and run nothing of it.
-_SAVING = frozenset({"tf.train.Checkpoint", "tf.train.CheckpointManager"})
 
 
 def uses(model: Model) -> Iterator[Use]:
@@ -43,7 +42,7 @@ def uses(model: Model) -> Iterator[Use]:
             called.add(use.path)
             yield use
     for call in calls:
-        if model.qualified(call.func) not in _SAVING:
+        if not has(model.qualified(call.func), "checkpoints"):
             yield from _handed(model, call, called)
     for klass in model.walk.classes.values():
         yield from _calls_of_own_methods(model, klass)

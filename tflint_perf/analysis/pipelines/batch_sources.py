@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import methods
 from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.scopes import Binding, Class, Function, Scope
 from tflint_perf.analysis.python.syntax import callee_name
 from tflint_perf.analysis.values.caller import Batch
 from tflint_perf.analysis.values.iterables import source
-from tflint_perf.analysis.values.keras_flows import FLOWS, is_flow
+from tflint_perf.analysis.values.keras_flows import is_flow
 from tflint_perf.analysis.values.values import Value
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class BatchSources:
 
     def has_flows(self) -> bool:
         """Whether the file has any flow of Keras's."""
-        return not FLOWS.isdisjoint(self._infer.walk.calls)
+        return not methods("ImageDataGenerator", "flows").isdisjoint(self._infer.walk.calls)
 
     def of_binding(self, binding: Binding, scope: Scope) -> Batch | None:
         """How the batches are made that a binding gives to its name."""
@@ -109,7 +110,7 @@ class BatchSources:
     def _of_call(self, call: cst.Call, path: tuple[int, ...]) -> Batch | None:
         if not path and (inner := source(self._infer, call)) is not call:
             return self._of(inner, ())
-        if callee_name(call) in FLOWS:
+        if callee_name(call) in methods("ImageDataGenerator", "flows"):
             return "augmented" if not path and is_flow(self._infer, call) else None
         callee = self._infer.value(call.func)
         if callee.outside:
@@ -127,7 +128,10 @@ class BatchSources:
 
     def _of_generator(self, function: Function) -> Batch | None:
         """How a generator makes its batches: by itself, or by flows of Keras's that it goes through."""
-        flows = any(callee_name(call) in FLOWS and is_flow(self._infer, call) for call in function.calls)
+        flows = any(
+            callee_name(call) in methods("ImageDataGenerator", "flows") and is_flow(self._infer, call)
+            for call in function.calls
+        )
         return self._of_function(function) or ("augmented" if flows else None)
 
     def _of_attribute(self, node: cst.Attribute, path: tuple[int, ...]) -> Batch | None:

@@ -8,9 +8,10 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.dataset_apis import BATCHING, DATASET_FUNCTIONS, NEUTRAL, applied
+from tflint_perf.analysis.apis.rows import fact, has, library, methods
 from tflint_perf.analysis.conventions import names_a_batch, names_the_batch_size
 from tflint_perf.analysis.execution.elements import adds_batch_axis
+from tflint_perf.analysis.pipelines.applied import applied
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Block, Function, Scope
@@ -23,18 +24,6 @@ from tflint_perf.analysis.values.values import Pipeline, Stage, Value
 Elements = Literal["single", "ones", "batches", "unknown"]
 
 _BY_NAME: dict[str, Elements] = {"single": "single", "ones": "ones", "batches": "batches"}
-_SINGLE_SOURCES = frozenset({"from_tensor_slices", "tfds.load", "list_files"})
-_KEEPING = NEUTRAL | {
-    "filter",
-    "shard",
-    "with_options",
-    "enumerate",
-    "take_while",
-    "snapshot",
-    "ignore_errors",
-    "unique",
-}
-_MAKING_BATCHES = frozenset((*BATCHING, "window", "group_by_window", "bucket_by_sequence_length", "rebatch"))
 _STRUCTURES = (cst.Name, cst.Tuple, cst.List, cst.Dict)
 # Names that stand for names, no deeper than this.
 _DEEPEST = 4
@@ -69,11 +58,15 @@ class Batching:
             return _BY_NAME.get(source.origin.elements, "unknown")
         if source.name == "zip":
             return self._zipped([self.elements(given) for given in source.inputs])
-        if source.name.endswith("(batch_size)") or DATASET_FUNCTIONS.get(source.name):
+        if source.name.endswith("(batch_size)") or fact(source.name, "batched") == "yes":
             return "batches"
         if source.name == "from_tensor_slices" and any(map(self._holds_batches, source.call.args)):
             return "unknown"
-        if source.name in _SINGLE_SOURCES or DATASET_FUNCTIONS.get(source.name) is False:
+        if (
+            source.name in methods("source", "single")
+            or has(source.name, "single")
+            or fact(source.name, "batched") == "no"
+        ):
             return "single"
         return "unknown"
 
@@ -111,7 +104,7 @@ class Batching:
         name = applied(stage.call) if stage.name == "apply" else stage.name
         if name == "take" and self._infer.integers.most(argument(stage.call, 0, "count")) in range(_FEW + 1):
             return "unknown"
-        if name in _KEEPING:
+        if name in methods("Dataset", "keeps-batches"):
             return state
         if (
             name == "batch"
@@ -119,7 +112,7 @@ class Batching:
             and state == "single"
         ):
             return "ones"
-        if name in _MAKING_BATCHES:
+        if name in methods("Dataset", "makes-batches", "regroups"):
             return "batches"
         if name == "unbatch":
             return "single" if state in ("batches", "ones") else "unknown"
@@ -140,7 +133,7 @@ class Batching:
         given = argument(call, 0, "map_func")
         if given is None:
             return "unknown"
-        if DATASET_FUNCTIONS.get(self._infer.names.qualified(given)) is False:
+        if fact(self._infer.names.qualified(given), "batched") == "no":
             return "single"
         function = mapped_function(self._infer, given)
         return self.elements(self._infer.returned(function)) if function is not None else "unknown"
@@ -167,8 +160,8 @@ class Batching:
     def _is_plain_call(self, call: cst.Call, seen: set[Function]) -> bool:
         name = self._infer.names.qualified(call.func)
         if name:
-            hidden = ("tf.py_function", "tf.numpy_function", "tf.py_func", "tf.stack", "tf.io.parse_example")
-            return name.startswith(("tf.", "keras.", "np.", "functools.")) and name not in hidden
+            known = library(name) in ("tensorflow", "keras", "numpy") or has(name, "binds")
+            return known and not has(name, "runs-python", "stacks-tensors", "parses-batches")
         targets = self._calls.targets(call)
         if targets:
             return all(self._is_plain(target, seen) for target in targets)

@@ -6,56 +6,14 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.dataset_apis import NEUTRAL
+from tflint_perf.analysis.apis.rows import has, methods
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import argument, has_stars, is_name, string
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.values import Pipeline
 from tflint_perf.records import dataclass
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-def _in_math(names: frozenset[str]) -> frozenset[str]:
-    """Ops by their names in `tf.math` and by the short names of some of them."""
-    return frozenset(f"{space}.{name}" for space in ("tf", "tf.math") for name in names)
-
-
-_CASTS = _words(
-    "tf.cast tf.dtypes.cast tf.saturate_cast tf.dtypes.saturate_cast keras.backend.cast keras.ops.cast "
-    "tf.image.convert_image_dtype"
-)
-# Ops of one tensor that keep its shape, and work on each number by itself.
-_UNARY = (
-    _CASTS
-    | _words(
-        "tf.identity tf.stop_gradient tf.zeros_like tf.ones_like tf.nn.elu tf.nn.gelu tf.nn.leaky_relu tf.nn.relu"
-    )
-    | _words(
-        "tf.nn.relu6 tf.nn.selu tf.nn.sigmoid tf.nn.silu tf.nn.softplus tf.nn.softsign tf.nn.swish tf.nn.tanh"
-    )
-    | _in_math(
-        _words(
-            "abs acos acosh asin asinh atan atanh ceil conj cos cosh digamma erf erfc exp expm1 floor imag is_finite "
-            "is_inf is_nan lgamma log log1p log_sigmoid logical_not negative real reciprocal reciprocal_no_nan rint "
-            "round rsqrt sigmoid sign sin sinh softplus softsign sqrt square tan tanh"
-        )
-    )
-)
-_BINARY = _in_math(
-    _words(
-        "add atan2 divide divide_no_nan equal floordiv floormod greater greater_equal less less_equal logical_and "
-        "logical_or logical_xor maximum minimum mod multiply multiply_no_nan not_equal pow squared_difference subtract "
-        "truediv"
-    )
-)
-_RESCALING = _words("keras.layers.Rescaling keras.layers.experimental.preprocessing.Rescaling")
 _OPERATORS = (cst.Add, cst.Subtract, cst.Multiply, cst.Divide, cst.FloorDivide, cst.Modulo, cst.Power)
-# Makers of one number of one number.
-_SCALARS = _words("tf.constant float int np.float16 np.float32 np.float64 np.int32 np.int64")
-_NUMBERS = _words("np.pi np.e math.pi math.e")
 # Functions that call functions, no deeper than this.
 _DEEPEST = 5
 
@@ -125,7 +83,9 @@ def mapped_function(infer: Inference, node: cst.BaseExpression) -> Function | No
 
 def parts_of_element(pipeline: Pipeline) -> int | None:
     """How many arguments a mapped function gets; None where the elements' structure is not in sight."""
-    if not pipeline or any(stage.name not in NEUTRAL | {"filter", "batch"} for stage in pipeline[1:]):
+    if not pipeline or any(
+        stage.name not in methods("Dataset", "keeps-elements") | {"filter", "batch"} for stage in pipeline[1:]
+    ):
         return 2 if pipeline and pipeline[-1].name == "enumerate" else None
     source = pipeline[0]
     if source.name == "zip":
@@ -220,7 +180,7 @@ class _Reader:
             case cst.Name():
                 return _NUMBER if self._infer.value(node).kind == "number" else None
             case cst.Attribute():
-                known = self._infer.names.qualified(node) in _NUMBERS
+                known = has(self._infer.names.qualified(node), "constant")
                 return _NUMBER if known or self._infer.value(node).kind == "number" else None
             case cst.UnaryOperation(operator=cst.Minus() | cst.Plus()):
                 return self._together([self._term(node.expression, env, depth)])
@@ -254,24 +214,28 @@ class _Reader:
             name = call.func.value
         positional = [arg.value for arg in call.args if arg.keyword is None]
         keywords = {arg.keyword.value for arg in call.args if arg.keyword is not None}
-        if name == "tf.one_hot" or name in _UNARY:
-            first = argument(call, 0, "indices" if name == "tf.one_hot" else "x")
+        if has(name, "elementwise", "one-hot"):
+            first = argument(call, 0, "indices" if has(name, "one-hot") else "x")
             term = self._term(first, env, depth) if first is not None else None
-            if name == "tf.one_hot":
+            if has(name, "one-hot"):
                 return self._one_hot(call, term)
-            if (len(positional) > 1 and name not in _CASTS) or not keywords <= {"x", "dtype", "name"}:
+            if (len(positional) > 1 and not has(name, "changes-type")) or not keywords <= {
+                "x",
+                "dtype",
+                "name",
+            }:
                 return None
             return self._together([term])
         if keywords - {"name", "dtype"}:
             return None
-        if name in _SCALARS:
+        if has(name, "makes-scalar"):
             term = self._term(positional[0], env, depth) if positional else None
             return term if term is not None and term.is_number else None
-        if (name in _BINARY and len(positional) == 2) or (
-            name in ("tf.clip_by_value", "tf.where") and len(positional) == 3
+        if (has(name, "elementwise-of-two") and len(positional) == 2) or (
+            has(name, "elementwise-of-three") and len(positional) == 3
         ):
             return self._together([self._term(node, env, depth) for node in positional])
-        if not name and len(positional) == 1 and self._infer.value(call.func).name in _RESCALING:
+        if not name and len(positional) == 1 and has(self._infer.value(call.func).name, "rescales"):
             return self._together([self._term(positional[0], env, depth)])
         function = mapped_function(self._infer, call.func) if not name and not keywords else None
         given = [term for node in positional if (term := self._term(node, env, depth)) is not None]

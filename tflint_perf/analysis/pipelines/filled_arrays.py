@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.execution.filled_lists import STACKS
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -23,24 +23,6 @@ from tflint_perf.analysis.python.syntax import (
 if TYPE_CHECKING:
     from tflint_perf.analysis.model import Model
 
-_EMPTY = frozenset(
-    {
-        "np.zeros",
-        "np.empty",
-        "np.ones",
-        "np.full",
-        "np.zeros_like",
-        "np.empty_like",
-        "np.full_like",
-        "np.ndarray",
-    }
-)
-# Ops that make a batch of host arrays.
-_TENSORS = frozenset({"tf.stack", "tf.concat", "tf.constant", "tf.convert_to_tensor"})
-# What makes one array of several; `np.array` also copies one.
-_JOINING = frozenset({"np.concatenate", "np.stack", "np.vstack", "np.hstack"})
-# What puts arrays one behind the other.
-_GROWING = frozenset({"np.append", "np.concatenate", "np.vstack", "np.hstack", "np.row_stack"})
 _DEEPEST = 4
 
 
@@ -81,21 +63,21 @@ class FilledArrays:
     def _is_filled(self, call: cst.Call, function: Function) -> bool:
         """Whether an array is made of a list that a loop fills, or is itself filled by a loop that computes."""
         name = self._infer.names.qualified(call.func)
-        if name in STACKS:
+        if has(name, "makes-array", "joins-arrays"):
             given = argument(call, 0)
             if isinstance(given, cst.ListComp):
                 return _picks_parts(given) and self._is_in_own_loop(call, function)
             if not isinstance(given, cst.Name):
                 return False
-            if name in _JOINING and self._is_slice(given):
+            if has(name, "joins-arrays") and self._is_slice(given):
                 return True
             return any(next(self.added(holder, function), None) is not None for holder in self.holders(given))
-        if name in _TENSORS:
+        if has(name, "makes-tensor", "joins-tensors"):
             given = argument(call, 0)
             return isinstance(given, cst.Name) and any(
                 self._is_host_sample(sample, function) for sample in self.added(given.value, function)
             )
-        return name in _EMPTY and any(
+        return has(name, "allocates") and any(
             (
                 (_is_padded(node.targets[0].target) or _is_marked(node) or self._makes(node.value, function))
                 and self._is_in_own_loop(node, function)
@@ -218,7 +200,7 @@ class FilledArrays:
 
     def _is_grown(self, call: cst.Call, function: Function) -> bool:
         """Whether a loop puts what it works out behind an array: `labels = np.append(labels, one_hot(x), axis=0)`."""
-        if self._infer.names.qualified(call.func) not in _GROWING or not call.args:
+        if not has(self._infer.names.qualified(call.func), "lengthens") or not call.args:
             return False
         statement = self._model.statement_of(call)
         match statement:

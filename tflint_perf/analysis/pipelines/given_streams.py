@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.dataset_apis import DATASET_STAGES
+from tflint_perf.analysis.apis.rows import methods
 from tflint_perf.analysis.execution.given_models import behind
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import callee_name
@@ -36,7 +36,7 @@ def _first(call: cst.Call) -> cst.BaseExpression:
     while (
         isinstance(node, cst.Call)
         and isinstance(node.func, cst.Attribute)
-        and callee_name(node) in DATASET_STAGES
+        and callee_name(node) in methods("Dataset", "stage")
     ):
         node = node.func.value
     return node

@@ -9,7 +9,7 @@ from itertools import islice, pairwise
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.dataset_apis import BATCHING, NEUTRAL
+from tflint_perf.analysis.apis.rows import has, library, methods, named
 from tflint_perf.analysis.conventions import names_a_label, names_augmenting
 from tflint_perf.analysis.execution.iterations import Iterations
 from tflint_perf.analysis.python.reach import remembered
@@ -30,62 +30,11 @@ from tflint_perf.analysis.values.named_calls import builtin_or_qualified, dtype_
 from tflint_perf.analysis.values.values import Pipeline, Stage
 from tflint_perf.analysis.values.written import written_out
 
-_IMAGE_DECODERS = frozenset(
-    f"tf.{space}.decode_{kind}"
-    for space in ("io", "image")
-    for kind in ("jpeg", "png", "image", "bmp", "gif", "and_crop_jpeg")
-)
-_DECODERS = _IMAGE_DECODERS | {"tf.audio.decode_wav"}
-_READERS = frozenset({"tf.io.read_file", "tf.read_file"})
-# Readers of image files that Python code calls.
-_HOST_READERS = frozenset(
-    {
-        "cv2.imread",
-        "PIL.Image.open",
-        "imageio.imread",
-        "imageio.v2.imread",
-        "imageio.v3.imread",
-        "skimage.io.imread",
-        "matplotlib.pyplot.imread",
-        "matplotlib.image.imread",
-        "keras.utils.load_img",
-        "keras.preprocessing.image.load_img",
-    }
-)
-# What Python code reads whole files with, images or not.
-_LOADERS = _HOST_READERS | {
-    "np.load",
-    "np.fromfile",
-    "librosa.load",
-    "nibabel.load",
-    "scipy.io.loadmat",
-    "soundfile.read",
-}
-_RUN_PYTHON = frozenset({"tf.py_function", "tf.py_func", "tf.numpy_function"})
-# What gives far less than it takes.
-_REDUCING = (
-    "tf.reduce_", "tf.math.reduce_", "tf.argmax", "tf.math.argmax", "tf.math.top_k", "tf.nn.top_k", "tf.histogram",
-    "tf.strings.length", "tf.strings.to_hash", "tf.norm", "tf.linalg.norm", "tf.size", "tf.shape",
-)  # fmt: skip
-_BUILTINS = frozenset({"len", "int", "float", "str", "bool", "print", "range", "tuple", "list", "dict", "isinstance",
-                       "min", "max"})  # fmt: skip
 _METHODS = frozenset({"set_shape", "get_shape", "as_list", "lookup", "format", "append"})
 # An image of fewer pixels may take less than its file.
 _SMALL = 128 * 128
 _SMALL_IN_FLOATS = 96 * 96
 _FLOATS = frozenset({"float32", "float64"})
-_MAKE_FLOATS = frozenset({"tf.image.per_image_standardization", "tf.to_float", "keras.layers.Rescaling"})
-# Layers that give an image of the size that they get.
-_KEEP_SIZE = re.compile(
-    r"^keras\.layers\.(experimental\.preprocessing\.)?(Random(Flip|Rotation|Zoom|Contrast|Brightness|Translation|Hue|Saturation)|"
-    r"Gaussian(Noise|Dropout)|(Spatial)?Dropout(2D)?|Normalization)$"
-)
-# What leaves bytes what they are.
-_KEEP_BYTES = re.compile(
-    r"^tf\.(image\.(random_|stateless_random_|flip_|rot90|transpose|adjust_|resize_with_crop_or_pad|"
-    r"resize_image_with_crop_or_pad|pad_to|crop_to|central_crop)|random\.|one_hot|reshape|expand_dims|squeeze|transpose|"
-    r"stack|pad|shape|random_crop|identity|reverse)"
-)
 READS_FILES = "reads and decodes files"
 # What a function of another file makes of bytes, and whether it divides them by 255.
 _FLOATS_OF_ANY, _SCALED = "floats", "scaled floats"
@@ -111,7 +60,7 @@ class Growth:
         choices = self._choices(stage)
         if stage.name == "from_generator":
             calls = [call for functions in choices for call in self._calls_of(functions)]
-            reads = any(self._name(call) in _HOST_READERS for call in calls)
+            reads = any(has(self._name(call), "reads-images") for call in calls)
             return "gives whole images" if reads or gives_images(stage.call) else ""
         hows = [self._of_map(functions, self._calls_of(functions), before) for functions in choices]
         return (hows[0] if all(hows) else "") if hows else self._elsewhere(stage, before)
@@ -144,7 +93,12 @@ class Growth:
         """Whether a stage behind `before` surely does not make much smaller elements of what became large, as `how`
         says: next to the name of a file any image is large."""
         if stage.name != "map":
-            return stage.name in NEUTRAL or stage.name in ("filter", "enumerate", "with_options", *BATCHING)
+            return stage.name in methods("Dataset", "keeps-elements") or stage.name in (
+                "filter",
+                "enumerate",
+                "with_options",
+                *methods("Dataset", "makes-batches"),
+            )
         functions = [function for choice in self._choices(stage) for function in choice]
         calls = self._calls_of(functions)
         if not functions:
@@ -181,10 +135,12 @@ class Growth:
     def _by_decoding(self, calls: list[cst.Call]) -> str | None:
         """How calls make more of what they decode, "" where that is little; None where they decode no images."""
         names = {self._name(call) for call in calls}
-        if (names & _READERS and names & _DECODERS) or any(map(self._reads_in_python, calls)):
+        if (names & named("reads-file") and names & named("decodes-images", "decodes-audio")) or any(
+            map(self._reads_in_python, calls)
+        ):
             return READS_FILES
-        if names & _IMAGE_DECODERS:
-            resized = "tf.image.resize" in names and not any(map(keeps_numbers, calls))
+        if names & named("decodes-images"):
+            resized = any(has(name, "resizes") for name in names) and not any(map(keeps_numbers, calls))
             small = _SMALL_IN_FLOATS if resized or any(map(self._makes_floats, calls)) else _SMALL
             return "decodes images" if self._least(calls) >= small else ""
         return None
@@ -249,25 +205,23 @@ class Growth:
         name = self._name(call)
         if not name:
             return isinstance(call.func, cst.Attribute) and call.func.attr.value in _METHODS
-        if name in _BUILTINS or name.startswith(("np.", "os.path.", "functools.")):
+        if has(name, "size-known"):
             return True
-        if name.startswith("keras."):
-            return (
-                name in _MAKE_FLOATS
-                or name.endswith(".preprocess_input")
-                or _KEEP_SIZE.match(name) is not None
-            )
-        if name in _RUN_PYTHON:
+        if library(name) == "keras":
+            return has(name, "makes-floats") or name.endswith(".preprocess_input") or has(name, "keeps-size")
+        if has(name, "runs-python"):
             return self._reads_in_python(call)
-        return name.startswith("tf.")
+        return library(name) == "tensorflow"
 
     def _reads_in_python(self, call: cst.Call) -> bool:
         """Whether a call is `tf.numpy_function(f, …)`, where `f` is a function of this file that reads files."""
-        if self._name(call) not in _RUN_PYTHON or not call.args:
+        if not has(self._name(call), "runs-python") or not call.args:
             return False
         function = self._infer.value(call.args[0].value).function
         reached = list(self._reached(function, set())) if function is not None else []
-        return any(self._name(inner) in _LOADERS for inner in self._calls_of(reached))
+        return any(
+            has(self._name(inner), "reads-images", "reads-arrays") for inner in self._calls_of(reached)
+        )
 
     def _least(self, calls: list[cst.Call]) -> float:
         return self._sizes.least((self._name(call), call) for call in calls)
@@ -288,8 +242,8 @@ class Growth:
         if not isinstance(node, cst.Call):
             return False
         name = self._name(node)
-        wraps = name == "tf.cast" and bool(node.args)
-        return self._is_reduced(node.args[0].value) if wraps else name.startswith(_REDUCING)
+        wraps = has(name, "casts") and bool(node.args)
+        return self._is_reduced(node.args[0].value) if wraps else has(name, "condenses")
 
     # Bytes to floats
 
@@ -298,18 +252,14 @@ class Growth:
         name = self._name(call)
         if not call.args or is_label(call.args[0].value):
             return False
-        if name in _MAKE_FLOATS or name.endswith(".preprocess_input"):
+        if has(name, "makes-floats") or name.endswith(".preprocess_input"):
             return True
         kind = argument(call, 1, "dtype")
-        casts = name in ("tf.cast", "tf.image.convert_image_dtype", "tf.dtypes.cast", "keras.backend.cast")
+        casts = has(name, "changes-type")
         return casts and kind is not None and dtype_name(self._infer, kind) in _FLOATS
 
     def _decodes_bytes(self, call: cst.Call) -> bool:
-        kind = (
-            argument(call, 1, "out_type")
-            if self._name(call) in ("tf.io.decode_raw", "tf.decode_raw")
-            else None
-        )
+        kind = argument(call, 1, "out_type") if has(self._name(call), "decodes-raw") else None
         return kind is not None and dtype_name(self._infer, kind) == "uint8"
 
     def _bytes_before(self, before: Pipeline, functions: list[Function]) -> float | None:
@@ -318,25 +268,27 @@ class Growth:
 
     def _size_before(self, before: Pipeline, *, scaled: bool) -> float | None:
         for stage in before[1:]:
-            if stage.name not in NEUTRAL and not (stage.name == "map" and self._keeps_bytes(stage)):
+            if stage.name not in methods("Dataset", "keeps-elements") and not (
+                stage.name == "map" and self._keeps_bytes(stage)
+            ):
                 return None
         return self._eight_bits.at_source(before, scaled=scaled)
 
     def _keeps_bytes(self, stage: Stage) -> bool:
         """Whether a map surely gives images of bytes where it gets such."""
         given = argument(stage.call, 0, "map_func")
-        if given is not None and _KEEP_BYTES.match(self._infer.names.qualified(given)):
+        if given is not None and has(self._infer.names.qualified(given), "keeps-bytes"):
             return True
         functions = [function for choice in self._choices(stage) for function in choice]
         calls = self._calls_of(functions)
         return (
             bool(functions)
-            and all(_KEEP_BYTES.match(self._name(call)) or self._is_cast_of_label(call) for call in calls)
+            and all(has(self._name(call), "keeps-bytes") or self._is_cast_of_label(call) for call in calls)
             and not any(map(computes, functions))
         )
 
     def _is_cast_of_label(self, call: cst.Call) -> bool:
-        return self._name(call) == "tf.cast" and bool(call.args) and is_label(call.args[0].value)
+        return has(self._name(call), "casts") and bool(call.args) and is_label(call.args[0].value)
 
 
 def _given_first(function: Function) -> Iterator[cst.BaseExpression]:
@@ -454,7 +406,6 @@ def keeps_numbers(call: cst.Call) -> bool:
 # Which elements of pipelines are images of 8-bit numbers, and of what size these are.
 
 
-_KERAS_DATA = re.compile(r"^keras\.datasets\.(\w+)\.load_data$")
 # Pixels of the images in data sets: an average where they differ.
 _PIXELS = {
     **dict.fromkeys(
@@ -512,7 +463,7 @@ class EightBits:
         if not pipeline:  # it begins elsewhere
             return None
         source = pipeline[0]
-        if source.name == "tfds.load":
+        if has(source.name, "gives-datasets"):
             return self._of_tfds(source.call, scaled)
         given = argument(source.call, 0, "tensors") if source.name == "from_tensor_slices" else None
         if isinstance(given, cst.Tuple) and given.elements:
@@ -569,8 +520,8 @@ class EightBits:
         if depth > _DEEPEST:
             return None
         match node:
-            case cst.Call() if loaded := _KERAS_DATA.match(self._infer.names.qualified(node.func)):
-                return _PIXELS.get(loaded[1]) if len(path) == 2 and path[1] == 0 else None
+            case cst.Call() if has(name := self._infer.names.qualified(node.func), "gives-data"):
+                return _PIXELS.get(name.split(".")[-2]) if len(path) == 2 and path[1] == 0 else None
             case cst.Tuple() if path and path[0] < len(node.elements):
                 return self._of_part(node.elements[path[0]].value, path[1:], depth + 1)
             case cst.Name() if path:
@@ -591,7 +542,7 @@ class EightBits:
             return math.inf if self._infer.value(call).dtype == "uint8" and last == "astype" else None
         name = self._infer.names.qualified(call.func)
         if name:
-            given = call.args[0].value if name in (f"np.{last}", f"tf.{last}") and call.args else None
+            given = call.args[0].value if has(name, "keeps-eight-bits") and call.args else None
             if isinstance(given, cst.Tuple | cst.List):
                 sizes = [self.of_array(element.value, depth + 1) for element in given.elements]
                 return max((s for s in sizes if s is not None), default=None) if None not in sizes else None

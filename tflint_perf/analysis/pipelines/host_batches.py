@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has, library
 from tflint_perf.analysis.conventions import names_experience, names_noise
-from tflint_perf.analysis.execution.filled_lists import COUNTS, STACKS, is_filled_within
+from tflint_perf.analysis.execution.filled_lists import is_filled_within
 from tflint_perf.analysis.execution.loops import fitted
 from tflint_perf.analysis.execution.sizes import has_environment
 from tflint_perf.analysis.execution.trains import FITS
@@ -38,11 +38,6 @@ from tflint_perf.records import dataclass
 if TYPE_CHECKING:
     from tflint_perf.analysis.model import Model
 
-# Ops that prepare one sample.
-_PREPROCESSES = re.compile(r"tf\.(image|io\.decode|io\.read_file|audio\.decode|signal)\b.*")
-_DECODES = re.compile(r"tf\.(image|io|audio)\.(decode_\w+|read_file)|tf\.read_file")
-# What makes an array of sequences, one after the other.
-_PADS = ("keras.preprocessing.sequence.pad_sequences", "keras.utils.pad_sequences")
 _SPECIAL_METHODS = ("__iter__", "__next__", "__getitem__")
 _DEEPEST = 4
 
@@ -172,7 +167,7 @@ class HostBatches:
     def _works_on_samples(self, function: Function, depth: int = 0) -> bool:
         """Whether a function, or one that it calls, calls anything for one sample after the other, or by `tf.map_fn`."""
         loop_of, name_of = self._model.loops.innermost_loop, self._infer.names.qualified
-        return any(loop_of(call) or name_of(call.func) == "tf.map_fn" for call in function.calls) or any(
+        return any(loop_of(call) or has(name_of(call.func), "maps") for call in function.calls) or any(
             self._works_on_samples(target, depth + 1)
             for call in function.calls
             for target in (self._model.calls.targets(call) if depth < _DEEPEST else ())
@@ -216,13 +211,13 @@ class HostBatches:
         """`np.array([f(x) for x in …])`, `tf.stack([tf.image.resize(x, …) for x in …])`, `pad_sequences(texts)`."""
         name = self._infer.names.qualified(call.func)
         given = argument(call, 0)
-        if name in _PADS:
+        if has(name, "pads-sequences"):
             return None if isinstance(argument(call, 0, "sequences"), cst.List) else "stacked"
-        if name not in STACKS and name not in ("tf.stack", "tf.concat", "tf.convert_to_tensor"):
+        if not has(name, "makes-array", "joins-arrays") and not has(name, "joins-tensors", "makes-tensor"):
             return None
         if isinstance(given, cst.Name):
             given = self._comprehension(given, call)
-        if name in STACKS and _maps_samples(given):
+        if has(name, "makes-array", "joins-arrays") and _maps_samples(given):
             return "stacked"
         if not isinstance(given, cst.ListComp) or isinstance(
             given.elt, cst.Name | cst.Attribute | cst.Subscript
@@ -230,9 +225,9 @@ class HostBatches:
             return None
         if is_constant(given.elt) or not any(isinstance(part, cst.Call) for part in descendants(given.elt)):
             return None
-        if name in STACKS:
+        if has(name, "makes-array", "joins-arrays"):
             return "stacked"
-        return "preprocessed" if self._preprocesses(given.elt, 0) else None
+        return "preprocessed" if self._preprocesses(given.elt, 0, "prepares-samples") else None
 
     def _comprehension(self, name: cst.Name, call: cst.Call) -> cst.BaseExpression | None:
         """The list that a name stands for where it is stacked: one made in the same loop or function, and the only one."""
@@ -246,7 +241,7 @@ class HostBatches:
     def _of_samples(self, call: cst.Call, function: Function) -> Batch | None:
         """`tf.image.resize(images, …)`, `tf.stack(images)`: of samples that a loop or comprehension decodes one by one."""
         given = argument(call, 0)
-        if not isinstance(given, cst.Name) or not self._infer.names.qualified(call.func).startswith("tf."):
+        if not isinstance(given, cst.Name) or library(self._infer.names.qualified(call.func)) != "tensorflow":
             return None
         found = self._infer.bindings_reaching(given)
         made = [b.value for b in found[1] if isinstance(b.value, cst.ListComp)] if found is not None else []
@@ -254,7 +249,9 @@ class HostBatches:
             value for holder in self._filled.holders(given) for value in self._filled.added(holder, function)
         ]
         samples = [*(comprehension.elt for comprehension in made), *added]
-        decodes = any(self._preprocesses(sample, 0, _DECODES) for sample in self._sources_of(samples))
+        decodes = any(
+            self._preprocesses(sample, 0, "decodes", "reads-file") for sample in self._sources_of(samples)
+        )
         return "preprocessed" if decodes and self._model.is_eager(call) else None
 
     def _sources_of(self, nodes: list[cst.BaseExpression]) -> Iterator[cst.BaseExpression]:
@@ -264,22 +261,24 @@ class HostBatches:
             found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
             yield from (b.value for b in found[1] if b.value is not None) if found is not None else ()
 
-    def _preprocesses(self, node: cst.CSTNode, depth: int, ops: re.Pattern[str] = _PREPROCESSES) -> bool:
-        """Whether code, or a function of this file that it calls, prepares a sample by `ops`."""
+    def _preprocesses(self, node: cst.CSTNode, depth: int, *words: str) -> bool:
+        """Whether code, or a function of this file that it calls, does to a sample what one of `words` says."""
         for call in descendants(node):
             if isinstance(call, cst.Call):
-                if ops.fullmatch(self._infer.names.qualified(call.func)):
+                if has(self._infer.names.qualified(call.func), *words):
                     return True
                 for target in self._model.calls.targets(call) if depth < _DEEPEST else ():
                     if self._model.is_eager(target.node.body) and self._preprocesses(
-                        target.node.body, depth + 1, ops
+                        target.node.body, depth + 1, *words
                     ):
                         return True
         return False
 
     def _decodes(self, call: cst.Call) -> bool:
         """Whether a call reads or decodes a sample by an eager op."""
-        return bool(_DECODES.fullmatch(self._infer.names.qualified(call.func))) and self._model.is_eager(call)
+        return has(self._infer.names.qualified(call.func), "decodes", "reads-file") and self._model.is_eager(
+            call
+        )
 
     # Functions
 
@@ -337,7 +336,7 @@ def _maps_samples(node: cst.BaseExpression | None) -> bool:
         case cst.Lambda(body=body):
             return any(isinstance(part, cst.Call) for part in descendants(body))
         case cst.Name(value=name):
-            return name not in COUNTS
+            return not has(name, "counts")
         case cst.Attribute():
             return True
     return False
@@ -447,11 +446,10 @@ class HostDraws:
         """Whether a call has NumPy draw numbers that are data, rather than indices."""
         if callee_name(call) not in _DRAWS:
             return False
-        if self._infer.names.qualified(call.func).startswith("np.random."):
+        if has(self._infer.names.qualified(call.func), "varies"):
             return True
-        return (
-            isinstance(call.func, cst.Attribute)
-            and self._infer.value(call.func.value).name == "np.random.Generator"
+        return isinstance(call.func, cst.Attribute) and has(
+            self._infer.value(call.func.value).name, "generator"
         )
 
 

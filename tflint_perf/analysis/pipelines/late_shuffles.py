@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.dataset_apis import BATCHING, DATASET_FUNCTIONS, applied
+from tflint_perf.analysis.apis.rows import fact, methods
 from tflint_perf.analysis.conventions import names_a_batch_size
+from tflint_perf.analysis.pipelines.applied import applied
 from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
@@ -23,12 +24,7 @@ if TYPE_CHECKING:
 
 BATCHES = "batches"
 _BUCKETING = "bucket_by_sequence_length"
-# Behind these there are other elements than in front of them.
-_OTHER_ELEMENTS = frozenset(
-    {"flat_map", "interleave", "unbatch", "window", "group_by_window", "apply", "scan"}
-)
 _FEW = 10
-_MAKES_BATCHES = frozenset((*BATCHING, *_OTHER_ELEMENTS, "rebatch"))
 # Stands for what comes behind a dataset.
 _END = Stage("end", cst.Call(cst.Name("end")))
 
@@ -87,7 +83,7 @@ class LateShuffles:
         others = (
             index
             for index, stage in enumerate(pipeline)
-            if stage.name in _OTHER_ELEMENTS and not self._buckets(stage)
+            if stage.name in methods("Dataset", "other-elements") and not self._buckets(stage)
         )
         start = max(others, default=-1) + 1
         for index in range(start, len(pipeline) - 1):
@@ -111,7 +107,11 @@ class LateShuffles:
 
     def how_large(self, value: Value) -> str:
         """How the elements of a dataset, which are not batched, were made large in all ways of building it."""
-        if any(stage.name in _MAKES_BATCHES for way in value.pipelines for stage in way):
+        if any(
+            stage.name in methods("Dataset", "makes-batches", "other-elements", "rebatches")
+            for way in value.pipelines
+            for stage in way
+        ):
             return ""
         return self._at_end(value)
 
@@ -122,7 +122,7 @@ class LateShuffles:
             return stage.origin.large
         if self._buckets(stage):
             return BATCHES if not self._is_batched_later(pipeline[-1].call) else ""
-        if stage.name in BATCHING or DATASET_FUNCTIONS.get(stage.name):
+        if stage.name in methods("Dataset", "makes-batches") or fact(stage.name, "batched") == "yes":
             return BATCHES if self._makes_batches(stage, pipeline[-1].call) else ""
         if stage.name == "zip":
             if {self._model.batching.elements(given) for given in stage.inputs} == {"batches"}:
@@ -136,7 +136,10 @@ class LateShuffles:
         return hows.pop() if len(hows) == 1 and BATCHES not in hows else ""
 
     def _is_batched_later(self, shuffle: cst.Call) -> bool:
-        return any(behind.name in _MAKES_BATCHES for behind in self._model.successors.behind(shuffle))
+        return any(
+            behind.name in methods("Dataset", "makes-batches", "other-elements", "rebatches")
+            for behind in self._model.successors.behind(shuffle)
+        )
 
     def _buckets(self, stage: Stage) -> bool:
         """Whether a stage makes batches of sequences of like length, also by a function with a name that it applies."""
@@ -155,7 +158,7 @@ class LateShuffles:
         """Whether a stage makes the batches that a step gets, and not sequences that are batched later."""
         if self._is_batched_later(shuffle):
             return False
-        if DATASET_FUNCTIONS.get(stage.name):
+        if fact(stage.name, "batched") == "yes":
             size = keyword_argument(stage.call, "batch_size")
             return not is_name(size, "None") and self._model.infer.integers.only(size) != 1
         if self._model.successors.is_consumed(shuffle):

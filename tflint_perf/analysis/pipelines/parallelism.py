@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
 from tflint_perf.analysis.python.conditions import exits_before
 from tflint_perf.analysis.python.reach import remembered
@@ -18,7 +19,6 @@ from tflint_perf.analysis.values.values import Pipeline, Value
 if TYPE_CHECKING:
     from tflint_perf.analysis.model import Model
 
-READERS = ("tf.data.TFRecordDataset", "tf.data.TextLineDataset")
 # Options whose `False` keeps TensorFlow from running stateless maps in parallel by itself.
 _SWITCHES = {
     "map_parallelization": "experimental_optimization.map_parallelization",
@@ -26,34 +26,6 @@ _SWITCHES = {
     "autotune": "experimental_optimization.autotune",
     "enabled": "autotune.enabled",
 }
-_LISTS_OF_FILES = frozenset(
-    {
-        "glob.glob",
-        "glob.iglob",
-        "os.listdir",
-        "tf.io.gfile.glob",
-        "tf.io.gfile.listdir",
-        "tf.gfile.Glob",
-        "tf.gfile.ListDirectory",
-        "tf.io.matching_files",
-        "tf.io.match_filenames_once",
-        "tf.train.match_filenames_once",
-    }
-)
-# These give as many names as they are given, by the place of that among their arguments.
-_KEEPING_NUMBER = frozenset(
-    {
-        "natsort.natsorted",
-        "np.array",
-        "np.asarray",
-        "np.sort",
-        "np.random.permutation",
-        "tf.constant",
-        "tf.convert_to_tensor",
-        "tf.random.shuffle",
-        "tf.sort",
-    }
-)
 # Stages of a dataset of file names that leave it one.
 _KEEPING_FILES = frozenset(
     ["shuffle", "repeat", "shard", "cache", "prefetch", "take", "skip", "with_options"]
@@ -108,13 +80,13 @@ class Parallelism:
 
     def reads_each_file(self, function: cst.BaseExpression) -> bool:
         """Whether a function given to a stage does no more than open the file that it gets as a dataset."""
-        if self._infer.names.qualified(function) in READERS:
+        if has(self._infer.names.qualified(function), "reads-records"):
             return True
         found = mapped_function(self._infer, function)
         if found is None or len(found.parameters) != 1:
             return False
         ways = self._infer.returned(found).pipelines
-        return bool(ways) and all(len(way) == 1 and way[0].name in READERS for way in ways)
+        return bool(ways) and all(len(way) == 1 and has(way[0].name, "reads-records") for way in ways)
 
     @remembered
     def are_several_files(self, node: cst.BaseExpression, depth: int = 0) -> bool:
@@ -166,9 +138,9 @@ class Parallelism:
 
     def _call_gives_files(self, call: cst.Call, depth: int) -> bool:
         name = self._infer.names.qualified(call.func)
-        if name in _LISTS_OF_FILES or (not name and callee_name(call) in ("glob", "rglob")):
+        if has(name, "lists-files", "matches-files") or (not name and callee_name(call) in ("glob", "rglob")):
             return True
-        if name in _KEEPING_NUMBER and call.args:
+        if has(name, "keeps-number") and call.args:
             return self.are_several_files(call.args[0].value, depth + 1)
         if is_name(call.func, "map"):
             return len(call.args) > 1 and self.are_several_files(call.args[1].value, depth + 1)

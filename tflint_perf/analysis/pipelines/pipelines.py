@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.dataset_apis import DATASET_STAGES
+from tflint_perf.analysis.apis.rows import methods
 from tflint_perf.analysis.conventions import may_name_a_step, names_a_step, names_the_model
 from tflint_perf.analysis.execution.elements import adds_batch_axis
 from tflint_perf.analysis.pipelines.draws import drawn_from
@@ -295,7 +295,7 @@ class Pipelines:
         while (
             isinstance(node, cst.Call)
             and isinstance(node.func, cst.Attribute)
-            and callee_name(node) in DATASET_STAGES
+            and callee_name(node) in methods("Dataset", "stage")
         ):
             chain.insert(0, Stage(callee_name(node), node))
             node = node.func.value
@@ -319,7 +319,7 @@ class Pipelines:
     @cached_property
     def _next(self) -> dict[cst.Call, dict[cst.Call, None]]:
         found: dict[cst.Call, dict[cst.Call, None]] = {}
-        for call in self._model.calls_named(*DATASET_STAGES):
+        for call in self._model.calls_named(*methods("Dataset", "stage")):
             for pipeline in self.stages_before(call):
                 if len(pipeline) > 1 and pipeline[-1].call is call:
                     found.setdefault(pipeline[-2].call, {})[call] = None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from tflint_perf.analysis.apis.dataset_apis import BATCHING, applied
+from tflint_perf.analysis.apis.rows import methods
+from tflint_perf.analysis.pipelines.applied import applied
 from tflint_perf.analysis.python.scopes import Block, Scope
 from tflint_perf.analysis.python.syntax import argument, integer
 from tflint_perf.analysis.values.infer import Inference
@@ -15,13 +16,8 @@ from tflint_perf.analysis.values.values import NOWHERE, Pipeline, Stage, Value
 # to be made.
 Readiness = Literal["raw", "late", "ahead", "kept", "unknown"]
 
-_WORKING = frozenset((*BATCHING, "map", "bucket_by_sequence_length"))
-_AHEAD = frozenset({"prefetch", "prefetch_to_device"})
-_JOINING = frozenset({"zip", "concatenate", "choose_from_datasets", "sample_from_datasets"})
 _BY_NAME: dict[str, Readiness] = {"raw": "raw", "late": "late", "ahead": "ahead", "kept": "kept"}
 _WORST_FIRST: tuple[Readiness, ...] = ("unknown", "late", "ahead", "kept")
-# Behind these there may be many elements where there were few in front of them.
-_MULTIPLYING = frozenset({"repeat", "flat_map", "interleave", "unbatch", "apply", *_JOINING})
 # A pipeline that takes no more elements than this is looked at, not trained on.
 _FEW = 10
 
@@ -83,8 +79,8 @@ def last_work(pipeline: Pipeline) -> Stage:
     working = (
         stage
         for stage in reversed(pipeline)
-        if (applied(stage.call) if stage.name == "apply" else stage.name) in _WORKING
-        or stage.name in _JOINING
+        if (applied(stage.call) if stage.name == "apply" else stage.name) in methods("Dataset", "works")
+        or stage.name in methods("Dataset", "joins")
         or (stage.name == "cache" and stage.call.args)
         or (stage.name == "shuffle" and kept)
     )
@@ -101,24 +97,26 @@ def readiness_along(pipeline: Pipeline) -> Readiness:
         pipeline = pipeline[1:]
     few = False  # elements: to look at, or to try something out
     for stage in pipeline:
-        few = (few and stage.name not in _MULTIPLYING) or (stage.name == "take" and not takes_many(stage))
+        few = (few and stage.name not in methods("Dataset", "multiplies", "joins")) or (
+            stage.name == "take" and not takes_many(stage)
+        )
         state = _after(stage, state)
     return "unknown" if few else state
 
 
 def _after(stage: Stage, state: Readiness) -> Readiness:
     name = applied(stage.call) or stage.name if stage.name == "apply" else stage.name
-    if name in _AHEAD:
+    if name in methods("Dataset", "ahead"):
         return "ahead"
     if name == "cache" and not stage.call.args:
         return "kept"
-    if name in _WORKING or (name == "shuffle" and state == "kept"):
+    if name in methods("Dataset", "works") or (name == "shuffle" and state == "kept"):
         return "late"
     if name == "take" and not takes_many(stage):
         return "unknown"
     if name == "apply":
         return "unknown"
-    if name in _JOINING:
+    if name in methods("Dataset", "joins"):
         return _joined([state, *map(readiness, stage.inputs)] if stage.inputs else ["unknown"])
     return state
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.dataset_apis import DATASET_STAGES
-from tflint_perf.analysis.apis.randomness import changes_by_itself, is_random_op
+from tflint_perf.analysis.apis.rows import has, methods
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop, Scope
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -29,8 +28,6 @@ from tflint_perf.records import dataclass
 if TYPE_CHECKING:
     from tflint_perf.analysis.model import Model
 
-# Names that a source may have: the inference settles the rest.
-_SOURCES = ("tf.data.", "keras.utils.", "keras.preprocessing.", "tensorflow_datasets.load")
 # Sources that hold next to nothing.
 _CHEAP = frozenset({"range", "random"})
 # Stages that are worth building once; others take, skip or repeat what is there.
@@ -116,7 +113,7 @@ class Rebuilt:
                     yield from call.args
 
     def _may_be_source(self, call: cst.Call) -> bool:
-        return self._infer.names.qualified(call.func).startswith(_SOURCES)
+        return has(self._infer.names.qualified(call.func), "may-be-source")
 
     def _is_source(self, call: cst.Call) -> bool:
         if self._model.is_compiled(call):
@@ -238,23 +235,8 @@ def _is_first(call: cst.Call) -> bool:
 # Whether an expression gives the same in each iteration of a loop.
 
 
-_PURE = (
-    "tf.",
-    "np.",
-    "keras.utils.",
-    "math.",
-    "os.path.",
-    "functools.",
-    "glob.",
-    "tensorflow_datasets.",
-    "pathlib.",
-)
-_PURE_BUILTINS = frozenset(
-    ["abs", "bool", "dict", "enumerate", "float", "int", "len", "list", "max", "min", "print", "range", "reversed", "round",
-     "set", "slice", "sorted", "str", "sum", "tuple", "zip"]
-)  # fmt: skip
 # Methods that give something of an array, a list or a text, and change none of it.
-_PURE_METHODS = DATASET_STAGES | frozenset(
+_PURE_METHODS = methods("Dataset", "stage") | frozenset(
     ["astype", "copy", "flatten", "format", "get", "items", "join", "keys", "numpy", "ravel", "reshape", "split",
      "squeeze", "strip", "to_numpy", "tolist", "transpose", "values"]
 )  # fmt: skip
@@ -304,9 +286,7 @@ class Inputs:
         """Whether a call gives the same for the same arguments, as far as can be told."""
         name = builtin_or_qualified(self._infer, call.func)
         if name:
-            return name in _PURE_BUILTINS or (
-                name.startswith(_PURE) and not changes_by_itself(name) and not is_random_op(name)
-            )
+            return has(name, "settled") and not has(name, "varies", "draws")
         targets = self._calls.targets(call)
         if targets:
             return all(self._is_pure_function(target) for target in targets)

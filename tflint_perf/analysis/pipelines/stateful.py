@@ -8,7 +8,7 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.randomness import is_random_op
+from tflint_perf.analysis.apis.rows import has, methods
 from tflint_perf.analysis.conventions import names_shaping
 from tflint_perf.analysis.execution.decided import Named, Told, constant_of, is_left_out, none_known
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
@@ -31,35 +31,7 @@ from tflint_perf.analysis.values.values import Stage, Value
 # it is stateless; "open": it is in sight, and calls what is not.
 Nature = Literal["random", "stateful", "python", "hidden", "open", "shaping", "stateless"]
 
-_PYTHON = frozenset({"tf.py_function", "tf.numpy_function", "tf.py_func"})
-_STATEFUL_OPS = frozenset(
-    [
-        "tf.print",
-        "tf.Print",
-        "tf.logging_ops.Print",
-        "tf.timestamp",
-        "tf.io.write_file",
-        "tf.write_file",
-        "tf.image.sample_distorted_bounding_box",
-        "tf.image.generate_bounding_box_proposals",
-    ]
-)
-_RANDOM_LAYERS = ("Random", "Dropout", "SpatialDropout", "AlphaDropout", "Gaussian", "RandAugment", "AugMix", "MixUp", "CutMix")  # fmt: skip
-# They look words up in a table, which is stateful as TensorFlow sees it.
-_TABLE_LAYERS = frozenset({"TextVectorization", "StringLookup", "IntegerLookup"})
-# What is known to give the same for the same arguments, as far as a traced graph can tell.
-_KNOWN = (
-    "tf.", "keras.", "np.", "math.", "functools.", "os.", "operator.", "itertools.", "collections.", "typing.",
-    "tensorflow_addons.", "tensorflow_io.", "tensorflow_text.",
-)  # fmt: skip
 _BUILTINS = frozenset(dir(builtins))
-# Stages that call a function of the program; stages and sources that give the same elements each time.
-_CALLING = frozenset({"map", "filter", "flat_map", "interleave", "take_while"})
-_DETERMINISTIC = _CALLING | frozenset(
-    ["from_tensor_slices", "from_tensors", "zip", "concatenate", "batch", "padded_batch", "ragged_batch", "rebatch",
-     "unbatch", "window", "prefetch", "take", "skip", "repeat", "shard", "cache", "enumerate", "tf.data.TFRecordDataset",
-     "tf.data.TextLineDataset", "tf.data.FixedLengthRecordDataset"]
-)  # fmt: skip
 # Functions that call functions, no deeper than this.
 _DEEPEST = 6
 
@@ -94,18 +66,19 @@ class Statefulness:
         )
 
     def _is_deterministic_stage(self, stage: Stage) -> bool:
-        if stage.name not in _DETERMINISTIC or keyword_argument(stage.call, "deterministic") is not None:
+        if (
+            not (stage.name in methods("dataset source", "steady") or has(stage.name, "steady"))
+            or keyword_argument(stage.call, "deterministic") is not None
+        ):
             return False
-        if stage.name in _CALLING:
+        if stage.name in methods("Dataset", "calls"):
             given = argument(stage.call, 0)
             return given is not None and self.nature(given) == "stateless"
         return all(map(self.is_deterministic, stage.inputs))
 
     def _of_function_node(self, node: cst.BaseExpression, seen: set[Function]) -> Nature:
-        if isinstance(node, cst.Call) and self._infer.names.qualified(node.func) in (
-            "functools.partial",
-            "tf.function",
-            "tf.autograph.to_graph",
+        if isinstance(node, cst.Call) and has(
+            self._infer.names.qualified(node.func), "binds", "compiles", "converts-code"
         ):
             return self._of_wrapped(node, seen) if node.args else "hidden"
         if isinstance(node, cst.IfExp):
@@ -113,7 +86,7 @@ class Statefulness:
             return next((nature for nature in _WORST_FIRST if nature in either), "stateless")
         name = self._infer.names.qualified(node)
         if name or (isinstance(node, cst.Call) and self._infer.value(node.func).outside):
-            return _of_name(name) if name.startswith(_KNOWN) else self._elsewhere(node) or _unseen(node)
+            return _of_name(name) if has(name, "known-to-graphs") else self._elsewhere(node) or _unseen(node)
         value = self._infer.value(node)
         function = value.function or mapped_function(self._infer, node)
         if function is not None:
@@ -202,7 +175,7 @@ class Statefulness:
                     yield self._of_function(handed, seen)
         name = self._infer.names.qualified(call.func)
         if name:
-            hidden = not name.startswith(_KNOWN) and not self._is_about_nothing(call, function)
+            hidden = not has(name, "known-to-graphs") and not self._is_about_nothing(call, function)
             seen_there = self._elsewhere(call.func) if hidden else None
             yield seen_there or (_of_callee_unseen(call.func) if hidden else _of_name(name))
             return
@@ -256,7 +229,7 @@ class Statefulness:
         """Whether a parameter is a table, by its type."""
         annotation = binding.node.annotation if isinstance(binding.node, cst.Param) else None
         named = self._infer.names.qualified(annotation.annotation) if annotation is not None else ""
-        return named.startswith("tf.lookup.")
+        return has(named, "stateful")
 
     def _is_about_nothing(self, call: cst.Call, function: Function) -> bool:
         """Whether a call gets nothing that the function was given or made: it runs once, when it is traced."""
@@ -300,15 +273,10 @@ _WORST_FIRST: tuple[Nature, ...] = ("python", "random", "stateful", "hidden", "s
 
 def _of_name(name: str) -> Nature:
     """The nature of a function or layer with a qualified name."""
-    last = name.rsplit(".", 1)[-1]
-    if name in _PYTHON:
+    if has(name, "runs-python"):
         return "python"
-    if is_random_op(name) or (".layers." in name and last.startswith(_RANDOM_LAYERS)):
+    if has(name, "draws"):
         return "random"
-    if (
-        name in _STATEFUL_OPS
-        or name.startswith("tf.lookup.")
-        or (".layers." in name and last in _TABLE_LAYERS)
-    ):
+    if has(name, "stateful"):
         return "stateful"
     return "stateless"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.dataset_apis import DATASET_STAGES
+from tflint_perf.analysis.apis.rows import methods
 from tflint_perf.analysis.conventions import names_evaluation, names_training_data
 from tflint_perf.analysis.python.syntax import names_written
 from tflint_perf.analysis.values.values import Pipeline, Stage, Value
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.pipelines.pipelines import Consumption
 
 Purpose = Literal["train", "evaluate"]
-
-_JOINING = frozenset({"zip", "concatenate", "choose_from_datasets", "sample_from_datasets"})
 
 
 class Successors:
@@ -48,7 +46,11 @@ class Successors:
     @cached_property
     def _next(self) -> dict[cst.Call, list[Stage]]:
         after: dict[cst.Call, dict[cst.Call, Stage]] = {}
-        calls = (call for name in (*DATASET_STAGES, *_JOINING) for call in self._walk.calls.get(name, ()))
+        calls = (
+            call
+            for name in (*methods("Dataset", "stage"), *methods("Dataset", "joins"))
+            for call in self._walk.calls.get(name, ())
+        )
         for call in calls:
             for pipeline in self._model.pipelines.stages_before(call):
                 for one, other in _neighbours(pipeline):

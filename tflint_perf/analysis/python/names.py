@@ -8,43 +8,13 @@ from functools import cached_property, lru_cache
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import fact, has
 from tflint_perf.analysis.python.scopes import Binding, Function, Scope
 from tflint_perf.analysis.python.walk import Walk
-
-# Where the same thing lives in TensorFlow's own sources, or lived before version 2.
-_ALIASES = {
-    "tf.python.eager.def_function.function": "tf.function",
-    "tf.python.eager.polymorphic_function.polymorphic_function.function": "tf.function",
-    "tf.python.eager.function.defun": "tf.function",
-    "tf.contrib.eager.defun": "tf.function",
-    "tf.contrib.eager.function": "tf.function",
-    "tf.contrib.eager.GradientTape": "tf.GradientTape",
-    "tf.python.eager.backprop.GradientTape": "tf.GradientTape",
-    "tf.contrib.eager.Variable": "tf.Variable",
-    "tf.contrib.data.Dataset": "tf.data.Dataset",
-    "tf.contrib.data.TFRecordDataset": "tf.data.TFRecordDataset",
-    "tf.contrib.data.TextLineDataset": "tf.data.TextLineDataset",
-    "tf.python.data.ops.dataset_ops.Dataset": "tf.data.Dataset",
-    "tf.python.data.ops.dataset_ops.DatasetV2": "tf.data.Dataset",
-    "tf.config.experimental.list_physical_devices": "tf.config.list_physical_devices",
-    "tf.config.experimental_run_functions_eagerly": "tf.config.run_functions_eagerly",
-    "tf.data.experimental.AUTOTUNE": "tf.data.AUTOTUNE",
-    "tf.dtypes.cast": "tf.cast",
-    "tf.to_float": "tf.cast",
-    "tf.to_int32": "tf.cast",
-    "tf.to_int64": "tf.cast",
-}
 
 # Keras's classes that version 2 gives at its top as well; functions of version 1 have small letters there.
 _KERAS_AT_TOP = re.compile(r"(metrics|losses|optimizers)\.([A-Z]|schedules\.)")
 
-# Names that a star import from one of several Keras modules brings.
-_KERAS_MODELS = frozenset(
-    {"Model", "Sequential", "load_model", "model_from_json", "clone_model", "save_model"}
-)
-_KERAS_OPTIMIZERS = frozenset(
-    ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "Nadam", "Ftrl", "Optimizer"]
-)
 # What nobody calls otherwise, where a star import of another module may bring it.
 _USUAL_NAMES = {"tf": "tensorflow", "np": "numpy", "keras": "keras"}
 _BUILTINS = frozenset(dir(builtins))
@@ -81,14 +51,14 @@ def canonical(dotted: str) -> str:
     if _KERAS_AT_TOP.match(rest):
         return f"keras.{rest}"
     name = f"tf.{rest}"
-    return _ALIASES.get(name, name)
+    return fact(name, "is") or name
 
 
 def _star_target(modules: list[str], name: str) -> str | None:
     """Which of the star-imported TensorFlow and Keras `modules` the bare `name` comes from."""
     if len(modules) == 1:
         return f"{modules[0]}.{name}"
-    wanted = "models" if name in _KERAS_MODELS else "optimizers" if name in _KERAS_OPTIMIZERS else "layers"
+    wanted = next((of for of in ("models", "optimizers") if has(f"keras.{of}.{name}", "by-star")), "layers")
     for module in modules:
         if module.rsplit(".", 1)[-1] == wanted and name[:1].isupper():
             return f"{module}.{name}"

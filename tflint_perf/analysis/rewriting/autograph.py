@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.execution.iterations import is_shape
 from tflint_perf.analysis.python.obstacles import Obstacle
 from tflint_perf.analysis.python.scopes import Binding, Function
@@ -160,7 +161,6 @@ def _type(binding: Binding) -> str:
 _FIRST = frozenset(
     {"enumerate", "reversed", "list", "tuple", "set", "sum", "max", "min", "any", "all", "dict", "frozenset"}
 )
-_LATER = frozenset({"map", "filter", "functools.reduce"})
 _APPLYING = frozenset({"apply_gradients", "apply"})
 # What tensors have: asking for anything else is to ask an object of another kind.
 _OF_TENSORS = frozenset(
@@ -201,7 +201,7 @@ class TensorIteration:
         if name in _FIRST:
             over = given[:1] if len(given) == 1 or name in ("enumerate", "sum") else []
         else:
-            over = given if name == "zip" else given[1:] if name in _LATER else []
+            over = given if name == "zip" else given[1:] if has(name, "calls-on-each") else []
         for position, value in enumerate(over):
             structure = self._structures.of(value)
             if structure == "tensor" or (structure == "gradient" and self._is_of_one(value, over)):
@@ -229,7 +229,7 @@ class TensorIteration:
             name = builtin_or_qualified(self._infer, given.func)
             if name == "range" and any(self._structures.is_tensor(arg.value) for arg in given.args):
                 return "a tensor says how often a comprehension runs"
-            if name in _FIRST or name in _LATER or name == "zip":
+            if name in _FIRST or has(name, "calls-on-each") or name == "zip":
                 return ""
         structure = self._structures.of(given)
         if structure == "tensor":

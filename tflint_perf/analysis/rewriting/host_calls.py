@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has, last_names, library
 from tflint_perf.analysis.execution.sizes import draws_batch, is_of_environment
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import (
@@ -24,8 +25,6 @@ _HOST_METHODS = frozenset({"numpy", "item", "tolist", "fit", "predict", "evaluat
                            "set_description", "set_postfix", "set_postfix_str", "add_scalar", "writerow", "info", "debug",
                            "warning"})  # fmt: skip
 _HOST_BUILTINS = frozenset(["print", "float", "int", "bool", "open", "input", "round", "id", "iter", "next"])
-# Functions of Keras and other libraries that work on lists and arrays.
-_HOST_FUNCTIONS = frozenset({"pad_sequences", "to_categorical", "img_to_array"})
 # Methods of arrays that tensors don't have, and whether they are given anything.
 _ARRAY_METHODS = {"reshape": True, "astype": True, "flatten": False, "ravel": False, "squeeze": False}
 _GROWING = frozenset({"append", "extend", "insert", "add", "update", "pop", "popleft", "appendleft", "remove", "clear",
@@ -33,14 +32,6 @@ _GROWING = frozenset({"append", "extend", "insert", "add", "update", "pop", "pop
 # What an environment says it takes and gives, from which it draws.
 _SPACES = frozenset({"action_space", "observation_space"})
 _STATE = frozenset({"variable", "model", "layer", "optimizer", "metric"})
-# NumPy's constants and types mean the same at trace time.
-_NUMPY_CONSTANTS = frozenset({"np.pi", "np.inf", "np.nan", "np.e", "np.newaxis", "np.float32", "np.float64", "np.int32",
-                             "np.int64", "np.prod", "np.sqrt", "np.log", "np.exp"})  # fmt: skip
-_HOST_MODULES = ("np", "scipy", "random", "time", "os", "sys", "cv2", "PIL", "pandas", "matplotlib", "datetime",
-                 "logging", "pickle", "json", "wandb", "neptune", "mlflow", "tqdm", "gc")  # fmt: skip
-_TF_HOST = ("tf.summary.", "tf.io.write", "tf.io.gfile.", "tf.train.Checkpoint", "tf.saved_model.", "tf.config.",
-            "tf.profiler.", "keras.utils.", "keras.preprocessing.", "tf.random.set_seed", "keras.backend.set_value",
-            "keras.backend.get_value", "keras.backend.clear_session")  # fmt: skip
 
 
 class HostCalls:
@@ -58,7 +49,7 @@ class HostCalls:
     def _runs_on_host(self, call: cst.Call, function: Function | None) -> str:
         name = self._infer.names.qualified(call.func)
         last = callee_name(call)
-        if last in _HOST_FUNCTIONS:
+        if last in last_names("works-on-arrays"):
             return f"`{last}` runs on the host"
         if name:
             return self._imported(call, name)
@@ -102,12 +93,11 @@ class HostCalls:
 
     def _imported(self, call: cst.Call, name: str) -> str:
         on_host = f"`{name}` runs on the host"
-        if name in _NUMPY_CONSTANTS:
+        if has(name, "same-when-traced"):
             return "" if all(self._is_static(arg.value) for arg in call.args) else on_host
-        module = name.split(".", 1)[0]
-        if module == "np" and call.args and ".random" not in name:
+        if library(name) == "numpy" and call.args and ".random" not in name:
             return "" if all(is_constant(arg.value) for arg in call.args) else on_host
-        return on_host if module in _HOST_MODULES or name.startswith(_TF_HOST) else ""
+        return on_host if has(name, "host") else ""
 
     def _takes_constant(self, call: cst.Call) -> bool:
         return bool(call.args) and self._is_static(call.args[0].value)
@@ -143,7 +133,7 @@ class HostCalls:
 
     def _makes_state(self, call: cst.Call) -> str:
         """Why a call may not run again and again: it makes a variable, or something that may hold variables."""
-        if self._infer.names.qualified(call.func) == "functools.partial":
+        if has(self._infer.names.qualified(call.func), "binds"):
             return ""
         made = self._infer.value(call).kind
         if made not in _STATE or self._calls.targets(call) or not self._creates(call):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import (
     callee_name,
@@ -65,7 +66,7 @@ class HostConditions:
             found = self._infer.bindings_reaching(node)
             values = [b.value for b in found[1] if b.kind == "assign"] if found is not None else []
             return any(self._asks_rank(part) for value in values if value for part in _calls_in(value))
-        return isinstance(node, cst.Call) and self._infer.names.qualified(node.func) == "tf.rank"
+        return isinstance(node, cst.Call) and has(self._infer.names.qualified(node.func), "ranks")
 
     def _compares_count(self, node: cst.Comparison) -> bool:
         """`self.memory.size < self.batch_size`: an object of unknown class is asked for a number."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import library
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop
 from tflint_perf.analysis.python.syntax import callee_name, descendants, dotted_name
@@ -191,7 +192,7 @@ class InPlace:
         name = self._infer.names.qualified(call.func)
         if name:
             is_out = arg.keyword is not None and arg.keyword.value == "out"
-            return name.startswith(("np.", "tf.", "keras.")) and ".random." not in name and not is_out
+            return library(name) in ("numpy", "tensorflow", "keras") and ".random." not in name and not is_out
         if isinstance(call.func, cst.Name) and callee_name(call) in _READING_BUILTINS:
             return True
         return self._infer.value(call.func).kind in ("compiled", "model", "layer", "loss") or callee_name(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.effects import CALLING_STAGES, LIBRARIES
+from tflint_perf.analysis.apis.rows import has, last_names, methods
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
 from tflint_perf.analysis.python.names import canonical
 from tflint_perf.analysis.python.syntax import descendants, is_name
@@ -29,9 +29,6 @@ _BUILTINS = (
 )
 _ATTRIBUTES = ("__dict__", "__globals__", "__code__", "__closure__", "_getframe", "is_", "is_not", "settrace", "setprofile", "modules", "ref",
                "experimental_get_tracing_count", "get_objects", "get_referrers", "get_traced_memory")  # fmt: skip
-# A graph numbers its ops, and its seed gives each of them random numbers by its number: one op less, and others change.
-_GRAPHS = ("as_default", "Session", "InteractiveSession", "MonitoredTrainingSession", "placeholder", "get_default_graph",
-           "disable_eager_execution", "disable_v2_behavior")  # fmt: skip
 _MODULES = (
     "ctypes",
     "inspect",
@@ -45,15 +42,6 @@ _MODULES = (
     "__main__",
 )
 _WITH_STATE = frozenset({"variable", "model", "layer", "metric", "optimizer"})
-# They change what ops give that are called afterwards; in front of all loops and calls, that is settled once.
-_SETTINGS = ("tf.config.", "keras.config.", "keras.backend.set_", "keras.mixed_precision.set", "keras.utils.set_random_seed",
-             "tf.experimental.numpy.", "tf.enable_", "tf.disable_", "np.set", "np.errstate", "tf.debugging.", "tf.random.set_seed",
-             "tf.set_random_seed", "tf.device", "tf.keras.backend.set_", "keras.saving.", "keras.utils.custom_object")  # fmt: skip
-# The same by their own names, whoever gives them: `K.set_floatx`, `for setting in (backend.set_floatx,)`.
-_SETTERS = frozenset({"set_floatx", "set_epsilon", "set_image_data_format", "set_global_policy", "set_dtype_policy", "set_policy",
-                      "set_seed", "set_random_seed", "set_backend", "seterr", "seterrcall", "set_printoptions",
-                      "run_functions_eagerly", "experimental_run_functions_eagerly", "set_soft_device_placement",
-                      "enable_op_determinism", "set_learning_phase"})  # fmt: skip
 
 
 def first_onlooker(infer: Inference) -> Doubt | None:
@@ -99,7 +87,7 @@ def _onlookers(infer: Inference) -> Iterator[cst.CSTNode]:
 
 def _graphs(infer: Inference) -> Iterator[cst.CSTNode]:
     """Whatever only programs that build graphs have."""
-    for name in _GRAPHS:
+    for name in sorted(last_names("numbers-ops")):
         yield from infer.walk.attributes.get(name, ())
         yield from infer.walk.names.get(name, ())
 
@@ -107,7 +95,7 @@ def _graphs(infer: Inference) -> Iterator[cst.CSTNode]:
 def _imported_whole(infer: Inference) -> Iterator[cst.CSTNode]:
     """`from helpers import *`, of modules whose names are not known."""
     for binding in infer.walk.top.bindings.get("*", ()):
-        if canonical(binding.imported.removesuffix(".*")).split(".")[0] not in LIBRARIES:
+        if not has(canonical(binding.imported.removesuffix(".*")), "never-assigned"):
             yield binding.node
 
 
@@ -150,9 +138,9 @@ def _settings_in_passing(infer: Inference) -> Iterator[cst.CSTNode]:
     """Settings that a loop or a function changes, or that are handed on: nobody knows before which iteration."""
     for calls in infer.walk.calls.values():
         for call in calls:
-            if infer.names.qualified(call.func).startswith(_SETTINGS) and _is_in_passing(infer, call):
+            if has(infer.names.qualified(call.func), "sets") and _is_in_passing(infer, call):
                 yield call
-    for name in _SETTERS:
+    for name in sorted(last_names("sets")):
         for node in (*infer.walk.attributes.get(name, ()), *infer.walk.names.get(name, ())):
             parent = infer.walk.parents.get(node)
             called = isinstance(parent, cst.Call) and parent.func is node
@@ -165,7 +153,7 @@ def _settings_in_passing(infer: Inference) -> Iterator[cst.CSTNode]:
 
 def _races(infer: Inference) -> Iterator[cst.CSTNode]:
     """Variables, and what holds some, that a function of a pipeline reads while the steps change them."""
-    for name in CALLING_STAGES:
+    for name in sorted(methods("Dataset", "calls")):
         for call in infer.walk.calls.get(name, ()):
             given = call.args[0].value if call.args else None
             function = mapped_function(infer, given) if given is not None else None

@@ -7,6 +7,7 @@ from typing import Literal
 import libcst as cst
 
 from tflint_perf.analysis.apis import effects
+from tflint_perf.analysis.apis.rows import has, library, methods
 from tflint_perf.analysis.python.scopes import Binding, Scope
 from tflint_perf.analysis.python.syntax import has_stars, keyword_argument, part_at
 from tflint_perf.analysis.values.infer import Inference
@@ -46,7 +47,7 @@ class Natures:
                 and self.is_tensor(binding.value)
                 for binding in found[1]
             )
-        return isinstance(node, cst.Call) and effects.gives_one_tensor(self._names.qualified(node.func))
+        return isinstance(node, cst.Call) and has(self._names.qualified(node.func), "one-tensor")
 
     def of(self, node: cst.BaseExpression) -> Nature | None:
         """What an expression gives; None for what is not known, or may be held by others."""
@@ -73,7 +74,7 @@ class Natures:
             return self.of(part)
         if isinstance(binding.value, cst.Call):
             name = self._names.qualified(binding.value.func)
-            if name.startswith(effects.DATA) and name.endswith(".load_data"):
+            if has(name, "gives-data"):
                 return "array"
             return "fixed" if effects.makes_tensor(name) else None
         return None
@@ -122,13 +123,13 @@ class Natures:
     def _of_attribute(self, node: cst.Attribute) -> Nature | None:
         if self._names.dotted(node):
             name = self._names.qualified(node)
-            return "fixed" if name in ("np.pi", "np.e", "math.pi", "math.e", "np.nan", "np.inf") else None
+            return "fixed" if has(name, "constant") else None
         if self.of(node.value) == "array":
             return (
                 "fixed"
-                if node.attr.value in effects.ARRAY_FACTS
+                if node.attr.value in methods("ndarray", "describes")
                 else "array"
-                if node.attr.value in effects.ARRAY_VIEWS
+                if node.attr.value in methods("ndarray", "views")
                 else None
             )
         return "fixed" if self.of(node.value) == "fixed" and node.attr.value in ("shape", "dtype") else None
@@ -149,13 +150,13 @@ class Natures:
     def _of_call(self, call: cst.Call) -> Nature | None:
         name = self._names.qualified(call.func)
         if name:
-            if effects.makes_tensor(name) or name.startswith("math."):
+            if effects.makes_tensor(name) or has(name, "plain-numbers"):
                 return "fixed"
-            if name in effects.NUMPY_DRAWING:
+            if has(name, "unforeseen"):
                 return "array"
-            if name in effects.NUMPY_COPYING:
+            if has(name, "copies"):
                 return None if writes_to_an_argument(name, call) else "array"
-            if name in effects.NUMPY_VIEWS and call.args:
+            if has(name, "views") and call.args:
                 return self.of(call.args[0].value)
             return "fixed" if self._infer.value(call).kind == "dataset" else None
         if isinstance(call.func, cst.Name):
@@ -177,17 +178,17 @@ class Natures:
             return "array"
         if self.of(func.value) != "array" or keyword_argument(call, "out") is not None or has_stars(call):
             return None
-        if method not in effects.ARRAY_VIEWS and len(call.args) > 1:
+        if method not in methods("ndarray", "views") and len(call.args) > 1:
             return None  # one of them may be what it writes to
         if method in ("tolist", "tobytes", "item") or (method == "view" and not self.is_of_numbers(call)):
             return None
-        copies = method in effects.ARRAY_COPIES and keyword_argument(call, "copy") is None
-        return "array" if copies or method in effects.ARRAY_VIEWS else None
+        copies = method in methods("ndarray", "copies") and keyword_argument(call, "copy") is None
+        return "array" if copies or method in methods("ndarray", "views") else None
 
     def is_of_numbers(self, view: cst.Call) -> bool:
         """Whether `x.view(…)` gives an array of numbers, and not an object of a class that may do anything when it is read."""
         return all(
-            isinstance(arg.value, cst.SimpleString) or self._names.qualified(arg.value).startswith("np.")
+            isinstance(arg.value, cst.SimpleString) or library(self._names.qualified(arg.value)) == "numpy"
             for arg in view.args
         )
 
@@ -197,7 +198,7 @@ class Natures:
         return found is not None and all(
             isinstance(binding.value, cst.Call)
             and binding.path == ()
-            and self._names.qualified(binding.value.func) in effects.GENERATORS
+            and has(self._names.qualified(binding.value.func), "generator")
             for binding in found[1]
         )
 

@@ -6,17 +6,12 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from tflint_perf.analysis.apis import effects
-from tflint_perf.analysis.apis.dataset_apis import DATASET_STAGES
+from tflint_perf.analysis.apis.rows import has, methods
 from tflint_perf.analysis.python.syntax import callee_name
 from tflint_perf.analysis.rewriting.doubts import Doubt
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 
-# What they give shows nothing of the dataset that they take elements from.
-_TAKING = frozenset(
-    {"enumerate", "zip", "iter", "next", "tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.trange"}
-)
 _FITTING = frozenset({"fit", "evaluate", "predict"})
 _KEEPING = frozenset({"append", "appendleft", "add", "insert", "extend", "put", "setdefault", "update", "index", "count", "remove",
                       "setattr"})  # fmt: skip
@@ -98,7 +93,9 @@ class ObjectIdentity:
             case cst.Attribute():
                 call = self._parents.get(parent)
                 is_stage = (
-                    isinstance(call, cst.Call) and call.func is parent and parent.attr.value in DATASET_STAGES
+                    isinstance(call, cst.Call)
+                    and call.func is parent
+                    and parent.attr.value in methods("Dataset", "stage")
                 )
                 return [call] if is_stage and call is not None else None
             case cst.Arg():
@@ -112,10 +109,10 @@ class ObjectIdentity:
         if not isinstance(call, cst.Call) or arg.star:
             return None
         name = builtin_or_qualified(self._infer, call.func)
-        if name in _TAKING:
+        if has(name, "takes-elements"):
             return []
-        if name in effects.DATASET_SOURCES or (
-            callee_name(call) in DATASET_STAGES and self._is_dataset(call)
+        if has(name, "repeatable") or (
+            callee_name(call) in methods("Dataset", "stage") and self._is_dataset(call)
         ):
             return [call]
         is_model = isinstance(call.func, cst.Attribute) and self._infer.value(call.func.value).kind == "model"
@@ -147,10 +144,7 @@ class ObjectIdentity:
         while isinstance(current, _STRUCTURE):
             current = self._parents.get(current)
         call = self._parents.get(current) if isinstance(current, cst.Arg) else None
-        return (
-            isinstance(call, cst.Call)
-            and builtin_or_qualified(self._infer, call.func) in effects.DATASET_SOURCES
-        )
+        return isinstance(call, cst.Call) and has(builtin_or_qualified(self._infer, call.func), "repeatable")
 
     def _is_dataset(self, node: cst.BaseExpression) -> bool:
         return self._infer.value(node).kind == "dataset"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has, library
 from tflint_perf.analysis.execution.python_numbers import NumberType
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import callee_name, descendants_here, is_name
@@ -25,8 +26,6 @@ _WANT_PYTHON = {
     "max": "`max()` compares Python numbers",
     "round": "`round()` needs a Python number",
 }
-# Parameters of TensorFlow functions that take an integer tensor of any type.
-_CASTING = frozenset(["tf.cast", "tf.print", "tf.equal"])
 _SHAPES = frozenset(
     ["shape", "axis", "num", "depth", "size", "dims", "perm", "num_or_size_splits", "k", "training"]
 )
@@ -145,15 +144,15 @@ class Parameters:
             yield Need(use, reason=_WANT_PYTHON[name])
         elif keyword in _SHAPES:
             yield Need(use, reason=f"it is the `{keyword}` of an op")
-        elif keyword == "step" or (qualified.startswith("tf.summary.") and call.args.index(arg) == 2):
+        elif keyword == "step" or (has(qualified, "summary") and call.args.index(arg) == 2):
             yield (
                 Need(use, "int64")
                 if given == "int"
                 else Need(use, reason="it is a step, which is an integer")
             )
-        elif qualified in _CASTING or qualified.startswith("tf.summary."):
+        elif has(qualified, "takes-any-integer") or has(qualified, "summary"):
             yield Need(use)
-        elif qualified.startswith("tf."):
+        elif library(qualified) == "tensorflow":
             yield from self._to_op(use, call, given)
         elif self._calls.targets(call) and depth < _DEEPEST:
             for target in self._calls.targets(call):

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import library
 from tflint_perf.analysis.execution.sizes import is_of_environment
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function
@@ -124,7 +125,7 @@ class Passing:
         call = self._infer.walk.parents.get(parent) if isinstance(parent, cst.Arg) else None
         if not isinstance(call, cst.Call) or not isinstance(parent, cst.Arg):
             return False
-        if self._infer.names.qualified(call.func).startswith(("tf.", "keras.")):
+        if library(self._infer.names.qualified(call.func)) in ("tensorflow", "keras"):
             return callee_name(call) in _OF_ONE_TYPE
         if self._infer.value(call.func).kind in _CASTING:
             return False

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import libcst as cst
 
 from tflint_perf.analysis.apis import effects
+from tflint_perf.analysis.apis.rows import fact, has, methods
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import callee_name, has_stars
@@ -57,7 +58,7 @@ class Purity:
         for decorator in function.decorators:
             made = decorator.decorator
             callee = made.func if isinstance(made, cst.Call) else made
-            if self._names.qualified(callee) != "tf.function" or depth:
+            if not has(self._names.qualified(callee), "compiles") or depth:
                 return Doubt("what its decorator does", decorator)
             of_given = self._of_arguments(made, move, None, depth) if isinstance(made, cst.Call) else None
             if of_given is not None:
@@ -93,12 +94,12 @@ class Purity:
                 )
             case cst.Call():
                 name = self._names.qualified(node.func)
-                if name in ("tf.constant", "tf.convert_to_tensor"):
+                if has(name, "makes-tensor"):
                     return len(node.args) != 1 or not isinstance(node.args[0].value, cst.Integer | cst.Float)
-                if name == "tf.function" and len(node.args) == 1:
+                if has(name, "compiles") and len(node.args) == 1:
                     made = node.args[0].value
                     return isinstance(made, cst.Lambda) and self.may_fail(made)
-                return not (name.startswith("keras.losses.") and not node.args)
+                return not (has(name, "loss") and not node.args)
         return not isinstance(node, _LITERALS)
 
     # Statements and expressions
@@ -175,7 +176,7 @@ class Purity:
             return (
                 None if self._unchanging.is_of_library(node) else if_it_changes(node, f"`{node.attr.value}`")
             )
-        if node.attr.value in effects.ARRAY_FACTS and (
+        if node.attr.value in methods("ndarray", "describes") and (
             function is not None or self._natures.of(node.value) is not None
         ):
             return self._of(node.value, move, function, depth)
@@ -206,7 +207,7 @@ class Purity:
             )
         if isinstance(call.func, cst.Name) and function is None:
             is_builtin = self._names.lookup(call.func.value, self._names.scope_of(call.func)) is None
-            if is_builtin and call.func.value in effects.BUILTINS_PURE:
+            if is_builtin and has(call.func.value, "pure"):
                 return self._of_arguments(call, move, function, depth)
         if isinstance(call.func, cst.Name) and function is not None:
             called = mapped_function(self._infer, call.func)
@@ -217,18 +218,16 @@ class Purity:
         return _of_call_unseen(call)
 
     def _is_known(self, call: cst.Call, name: str) -> bool:
-        if name in effects.NUMPY_COPYING:
+        if has(name, "copies"):
             return not writes_to_an_argument(name, call)
-        if name.startswith("keras.losses.") and name.rsplit(".", 1)[-1][:1].isupper():
+        if fact(name, "gives") == "loss" or has(name, "compiles"):
             return True
-        if name == "tf.function":
-            return True
-        return effects.computes(name) or name in effects.DATASET_SOURCES
+        return effects.computes(name) or has(name, "repeatable")
 
     def _is_stage(self, call: cst.Call, func: cst.Attribute, function: Function | None) -> bool:
         return (
             function is None
-            and func.attr.value in effects.DATASET_STAGES
+            and func.attr.value in methods("Dataset", "repeatable")
             and self._infer.value(call).kind == "dataset"
             and self._infer.value(func.value).kind == "dataset"
             and all(arg.keyword is None or arg.keyword.value != "deterministic" for arg in call.args)
@@ -236,7 +235,7 @@ class Purity:
 
     def _is_array_method(self, call: cst.Call, func: cst.Attribute) -> bool:
         return (
-            func.attr.value in effects.ARRAY_COPIES | effects.ARRAY_VIEWS
+            func.attr.value in methods("ndarray", "copies", "views")
             and self._natures.of(call) == "array"
             and not self._natures.is_generator(func.value)
         )
@@ -244,8 +243,8 @@ class Purity:
     def _of_arguments(
         self, call: cst.Call, move: Move, function: Function | None, depth: int
     ) -> Doubt | None:
-        takes_function = (
-            callee_name(call) in effects.CALLING_STAGES or self._names.qualified(call.func) == "tf.function"
+        takes_function = callee_name(call) in methods("Dataset", "calls") or has(
+            self._names.qualified(call.func), "compiles"
         )
         for index, arg in enumerate(call.args):
             if takes_function and index == 0 and arg.keyword is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tflint_perf.analysis.apis import effects
+from tflint_perf.analysis.apis.rows import methods
 from tflint_perf.analysis.python.syntax import argument
 from tflint_perf.analysis.rewriting.doubts import Doubt, Move
 from tflint_perf.analysis.rewriting.pure import Purity
@@ -43,15 +43,15 @@ class ReadAhead:
             doubt = self.doubt(given)
             if doubt is not None:
                 return doubt
-        if stage.name in effects.CALLING_STAGES:
+        if stage.name in methods("Dataset", "calls"):
             function = argument(stage.call, 0, "map_func") or argument(stage.call, 0, "predicate")
             if function is None:
                 return Doubt("what its function does", stage.call)
             return self._purity.doubt_of_mapped(function, Move())
-        if stage.name in effects.DATASET_STAGES | effects.DATASET_STAGES_OF_ORDER:
+        if stage.name in methods("Dataset", "repeatable", "orders"):
             keeps_file = stage.name == "cache" and stage.call.args
             return Doubt("the files of the cache", stage.call) if keeps_file else None
-        if f"tf.data.Dataset.{stage.name}" in effects.DATASET_SOURCES:
+        if stage.name in methods("source", "repeatable"):
             return None
         return Doubt(_what(stage), stage.call if isinstance(stage.call, cst.Call) else None)
 

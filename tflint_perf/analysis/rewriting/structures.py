@@ -8,7 +8,7 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.apis import TENSOR_METHODS, kind_of_call
+from tflint_perf.analysis.apis.rows import fact, has, library, methods
 from tflint_perf.analysis.conventions import names_a_tape
 from tflint_perf.analysis.execution.tapes import GRADIENTS
 from tflint_perf.analysis.python.scopes import Binding, Function, Scope
@@ -24,16 +24,6 @@ from tflint_perf.analysis.values.values import Value, element
 # a tape gives for sources of unknown structure: one tensor, or several. "element": a whole element of a dataset.
 Structure = Literal["tensor", "several", "gradient", "element", "number", "open"]
 
-# Ops that give several tensors, or what they are given to do gives.
-_OPEN_OPS = frozenset({"tf.py_function", "tf.numpy_function", "tf.map_fn", "tf.vectorized_map", "tf.scan"})
-_SEVERAL_OPS = frozenset(
-    {"approx_top_k", "approx_max_k", "approx_min_k", "hessians", "identity_n", "ragged_fill_empty_rows", "decode_wav",
-     "sample_distorted_bounding_box", "stateless_sample_distorted_bounding_box", "lu", "slogdet", "eig", "collapse_repeated",
-     "ctc_beam_search_decoder", "ctc_greedy_decoder", "ctc_unique_labels", "fractional_avg_pool", "fractional_max_pool",
-     "max_pool_with_argmax", "normalize_moments", "sufficient_statistics", "weighted_moments", "quantize", "quantized_concat",
-     "unicode_decode_with_offsets", "unicode_split_with_offsets", "non_max_suppression_with_scores",
-     "non_max_suppression_padded", "combined_non_max_suppression"}
-)  # fmt: skip
 _CONTAINERS = frozenset({"list", "tuple", "set", "dict", "frozenset", "sorted", "zip", "enumerate", "range", "map", "filter",
                          "reversed", "iter"})  # fmt: skip
 _HOLDING = frozenset({"list", "tuple", "dict", "generator", "string", "dataset", "iterator"})
@@ -43,7 +33,6 @@ _PARTS = frozenset({"trainable_variables", "trainable_weights", "variables", "we
                     "as_list", "items", "values", "keys", "parameters"})  # fmt: skip
 # Layers of Keras that give what they say, not one tensor.
 _LAYERS_OF_SEVERAL = re.compile(r"RNN|LSTM|GRU|Attention|Bidirectional|TFSMLayer|Lambda|Wrapper")
-_SEQUENTIAL = frozenset({"keras.Sequential", "keras.models.Sequential"})
 # How a gradient goes from the optimizer of mixed precision.
 _LIKE_FIRST = frozenset({"get_unscaled_gradients", "map_structure", "aggregate_gradients", "all_reduce"})
 _DEEPEST = 12
@@ -172,7 +161,10 @@ class Structures:
             return "tensor" if is_array else _either(map(self.of, given))
         node = binding.node
         annotated = node.annotation if isinstance(node, cst.Param) else None
-        if annotated is not None and self._infer.names.qualified(annotated.annotation) == "tf.Tensor":
+        if (
+            annotated is not None
+            and fact(self._infer.names.qualified(annotated.annotation), "instance") == "tensor"
+        ):
             return "tensor"
         return "open"
 
@@ -223,7 +215,7 @@ class Structures:
             return self._at(sources, path) if isinstance(sources, cst.List | cst.Tuple) else "gradient"
         name = builtin_or_qualified(self._infer, call.func)
         last = name.rpartition(".")[2]
-        if kind_of_call(name) == "tensors" or last in _SEVERAL_OPS:
+        if fact(name, "gives") == "tensors":
             if last == "clip_by_global_norm":
                 return self.of(call.args[0].value) if path[0] == 0 and call.args else "tensor"
             return "tensor" if last != "meshgrid" or path else "several"
@@ -294,16 +286,16 @@ class Structures:
                 return "several"
             if name in ("sum", "max", "min") and len(given) == 1:
                 return "tensor" if self._element(given[0], ()) == "tensor" else "open"
-            if name in ("abs", "pow", "tf.identity", "tf.stop_gradient") and given:
+            if has(name, "like-first") and given:
                 return _computed(self.of(given[0]), "number", cst.Multiply())
             if name == "len":
                 return "number"
-            if name.startswith("tf.nest."):
+            if has(name, "nests"):
                 return "open" if last == "flatten" or not given else self.of(given[-1])
-            kind = kind_of_call(name)
-            if name in _OPEN_OPS:
+            kind = fact(name, "gives")
+            if has(name, "gives-any"):
                 return "open"
-            if kind == "tensors" or (kind == "tensor" and name.rpartition(".")[2] in _SEVERAL_OPS):
+            if kind == "tensors":
                 return "several"
             return _KINDS.get(kind, "open")
         targets = self._calls.targets(call)
@@ -313,7 +305,7 @@ class Structures:
         match callee.kind:
             case "loss":
                 return "tensor"
-            case "model" if callee.name in _SEQUENTIAL and callee.klass is None:
+            case "model" if has(callee.name, "sequential") and callee.klass is None:
                 return "tensor"
             case "layer" if callee.name and callee.klass is None:
                 return "open" if _LAYERS_OF_SEVERAL.search(callee.name) else "tensor"
@@ -324,7 +316,7 @@ class Structures:
         base = self.of(call.func.value)
         if last in _PARTS and base != "tensor":
             return "several"
-        if base == "tensor" and (last in TENSOR_METHODS or last == "set_shape"):
+        if base == "tensor" and (last in methods("Variable RaggedTensor", "gives") or last == "set_shape"):
             return "tensor"
         return _of_value(self._infer.value(call)) if callee.kind == "metric" else "open"
 
@@ -344,7 +336,7 @@ def _of_value(value: Value) -> Structure:
         return "tensor"
     if value.kind in ("number", "none", "array"):
         return "number"
-    if value.kind == "tensor" and value.name.startswith("tf."):
+    if value.kind == "tensor" and library(value.name) == "tensorflow":
         return "tensor"
     return "several" if value.kind in _HOLDING else "open"
 

@@ -7,6 +7,7 @@ import builtins
 import libcst as cst
 
 from tflint_perf.analysis.apis import effects
+from tflint_perf.analysis.apis.rows import has, library, methods
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.python.scopes import Binding, Loop, Scope
 from tflint_perf.analysis.python.syntax import callee_name, keyword_argument
@@ -59,7 +60,7 @@ class Unchanging:
 
     def is_of_library(self, node: cst.CSTNode) -> bool:
         """Whether a name or attribute is one of a library whose functions are known."""
-        return self._names.qualified(node).split(".")[0] in effects.LIBRARIES
+        return has(self._names.qualified(node), "never-assigned")
 
     @staticmethod
     def _is_bound_meanwhile(
@@ -137,14 +138,14 @@ class Reads:
 
     def _is_read_by_attribute(self, node: cst.Attribute) -> bool:
         name, call = node.attr.value, self._parents.get(node)
-        if name in effects.ARRAY_FACTS:
+        if name in methods("ndarray", "describes"):
             return True
         if not isinstance(call, cst.Call) or call.func is not node:
-            return name in effects.ARRAY_VIEWS and self._is_read(node)
-        if name in effects.ARRAY_VIEWS:
+            return name in methods("ndarray", "views") and self._is_read(node)
+        if name in methods("ndarray", "views"):
             return self._is_read(call) and (name != "view" or self._natures.is_of_numbers(call))
         return (
-            name in effects.ARRAY_COPIES
+            name in methods("ndarray", "copies")
             and keyword_argument(call, "out") is None
             and keyword_argument(call, "copy") is None
         )
@@ -178,18 +179,18 @@ class Reads:
         ):
             return False
         name = self._names.qualified(call.func)
-        if name in effects.NUMPY_VIEWS:
+        if has(name, "views"):
             return self._is_read(call)
-        if name in effects.NUMPY_COPYING:
+        if has(name, "copies"):
             return not writes_to_an_argument(name, call)
         if name:
-            return effects.computes(name) or name in effects.DATASET_SOURCES
+            return effects.computes(name) or has(name, "repeatable")
         if isinstance(call.func, cst.Name):
             is_builtin = self._names.lookup(call.func.value, self._names.scope_of(call.func)) is None
-            return is_builtin and call.func.value in effects.BUILTINS_READING
+            return is_builtin and has(call.func.value, "reads")
         if isinstance(call.func, cst.Attribute) and callee_name(call) in _FITS:
             model = self._infer.value(call.func.value)
-            return model.kind == "model" and model.klass is None and model.name.startswith("keras.")
+            return model.kind == "model" and model.klass is None and library(model.name) == "keras"
         return False
 
     def _is_given_to_dataset(self, node: cst.CSTNode) -> bool:
@@ -198,4 +199,4 @@ class Reads:
         while isinstance(current, _STRUCTURE):
             current = self._parents.get(current)
         call = self._parents.get(current) if isinstance(current, cst.Arg) else None
-        return isinstance(call, cst.Call) and self._names.qualified(call.func) in effects.DATASET_SOURCES
+        return isinstance(call, cst.Call) and has(self._names.qualified(call.func), "repeatable")

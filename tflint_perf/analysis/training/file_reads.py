@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has, last_names
 from tflint_perf.analysis.conventions import names_writing
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.steady_conditions import Usual
@@ -22,25 +22,6 @@ from tflint_perf.analysis.training.train_calls import TrainCalls
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.outside import RUN_OVER
-
-# Readers by the last part of their names, to find them, and by their qualified names.
-_LAST = ("open", "load", "loadtxt", "genfromtxt", "fromfile", "imread", "read_file", "load_img", "loadmat", "GFile", "FastGFile",
-         "read_csv", "read_json", "read_pickle", "read_parquet", "read_hdf", "read_excel", "read_table", "read_feather")  # fmt: skip
-_READERS = re.compile(
-    r"np\.(load|loadtxt|genfromtxt|fromfile)|pandas\.read_\w+|(cv2|imageio(\.v\d)?|skimage\.io|matplotlib\.(pyplot|image))\.imread|"
-    r"PIL\.Image\.open|tf\.(io\.)?read_file|keras\.(preprocessing\.image|utils)\.load_img|scipy\.io\.loadmat|librosa\.load|"
-    r"nibabel\.load|joblib\.load"
-)
-_OPENERS = (
-    "open",
-    "io.open",
-    "gzip.open",
-    "codecs.open",
-    "tf.io.gfile.GFile",
-    "tf.gfile.GFile",
-    "tf.gfile.Open",
-    "tf.gfile.FastGFile",
-)
 
 
 class FileReads:
@@ -58,19 +39,24 @@ class FileReads:
 
     def all(self) -> Iterator[cst.Call]:
         """Every call that reads a file, by the names of what reads."""
-        for name in _LAST:
+        for name in sorted(
+            last_names("opens-files", "reads-images", "reads-arrays", "reads-tables", "reads-file")
+        ):
             for call in self._walk.calls.get(name, ()):
                 if call.args and not call.args[0].star and self._reads(call):
                     yield call
 
     def _reads(self, call: cst.Call) -> bool:
         name = self._name(call)
-        if name in _OPENERS:
+        if has(name, "opens-files"):
             given = argument(call, 1, "mode")
             mode = string(given) if given is not None else "r"
             return mode is not None and not set(mode) & set("wax+")
         # A file that is mapped is read where it is used.
-        return bool(_READERS.fullmatch(name)) and keyword_argument(call, "mmap_mode") is None
+        return (
+            has(name, "reads-images", "reads-arrays", "reads-tables", "reads-file")
+            and keyword_argument(call, "mmap_mode") is None
+        )
 
     def _name(self, call: cst.Call) -> str:
         name = self._infer.names.qualified(call.func) or self._infer.names.dotted(call.func) or ""
@@ -149,5 +135,7 @@ class FileReads:
 
     def _writes_in(self, loop: Loop) -> Iterator[cst.Call]:
         for call in self.calls_in(loop):
-            if names_writing(callee_name(call)) or (self._name(call) in _OPENERS and not self._reads(call)):
+            if names_writing(callee_name(call)) or (
+                has(self._name(call), "opens-files") and not self._reads(call)
+            ):
                 yield call

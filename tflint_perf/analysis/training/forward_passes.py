@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has, library
 from tflint_perf.analysis.execution.once import extent
 from tflint_perf.analysis.execution.op_loops import is_read
 from tflint_perf.analysis.execution.short_loops import runs_over_files
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.execution.loops import Loops
     from tflint_perf.analysis.model import Model
 
-# What these load brings compiled functions along.
-_COMPILED_WHERE_SAVED = ("tf.hub.", "tensorflow_hub.", "tf.saved_model.")
-_BUILDING = ("keras.Input", "keras.layers.Input", "keras.Model", "keras.models.Model")
 _MADE_UP = frozenset({"zeros", "ones", "random", "normal", "uniform", "rand", "randn", "Input"})
 _FEW = 10
 
@@ -131,7 +129,7 @@ class ForwardPasses:
             return self._model.given_models.has(called) and not self._compiled_models.has(called, value)
         return (
             value.kind in ("model", "layer")
-            and not value.name.startswith(_COMPILED_WHERE_SAVED)
+            and not has(value.name, "loads-compiled")
             and not self._is_loaded(called)
             and not self._compiled_models.has(called, value)
         )
@@ -141,7 +139,7 @@ class ForwardPasses:
         found = self._model.infer.bindings_reaching(called) if isinstance(called, cst.Name) else None
         return found is not None and any(
             isinstance(binding.value, cst.Call)
-            and self._model.qualified(binding.value.func).startswith(_COMPILED_WHERE_SAVED)
+            and has(self._model.qualified(binding.value.func), "loads-compiled")
             for binding in found[1]
         )
 
@@ -331,7 +329,7 @@ class ForwardPasses:
 
     @remembered
     def _is_building(self, function: Function) -> bool:
-        return any(self._model.qualified(call.func) in _BUILDING for call in function.calls)
+        return any(has(self._model.qualified(call.func), "builds-model") for call in function.calls)
 
     def makes_variables(self, call: cst.Call) -> bool:
         """Whether a model is called on made-up numbers, and what it gives thrown away, so that it has its variables."""
@@ -471,9 +469,13 @@ class PartsOfSteps:
                 return True
             case cst.Call() if isinstance(node, cst.Arg):
                 name = builtin_or_qualified(self._model.infer, parent.func)
-                if name.startswith("np.") or name in _TO_HOST:
+                if library(name) == "numpy" or name in _TO_HOST:
                     return True
-                return name.startswith("tf.") and depth < _DEEPEST and self._goes_to_host(parent, depth + 1)
+                return (
+                    library(name) == "tensorflow"
+                    and depth < _DEEPEST
+                    and self._goes_to_host(parent, depth + 1)
+                )
             case cst.Assign() if depth < _DEEPEST:
                 uses = list(self._uses(parent))
                 return bool(uses) and all(self._goes_to_host(use, depth + 1) for use in uses)

@@ -6,29 +6,13 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has, last_names, named
 from tflint_perf.analysis.conventions import names_a_session
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.syntax import argument, callee_name
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
-
-_NEW_GRAPH = (
-    "tf.reset_default_graph",
-    "tf.python.framework.ops.reset_default_graph",
-    "keras.backend.clear_session",
-)
-_NOT_GRAPH_MODE = frozenset(
-    {
-        "tf.enable_eager_execution",
-        "tf.enable_v2_behavior",
-        "tf.GradientTape",
-        "tf.function",
-        "tf.executing_eagerly",
-    }
-)
-_GRAPH_MODE = frozenset({"tf.disable_eager_execution", "tf.disable_v2_behavior"})
-_LAST = tuple(name.rsplit(".", 1)[1] for name in (_NOT_GRAPH_MODE | _GRAPH_MODE))
 
 
 class Graphs:
@@ -92,7 +76,7 @@ class Graphs:
     def _is_new_graph(self, graph: cst.BaseExpression, place: cst.With) -> bool:
         """Whether a graph is made where it is used, or nobody knows where."""
         if isinstance(graph, cst.Call):
-            return self._infer.names.qualified(graph.func) != "tf.get_default_graph"
+            return not has(self._infer.names.qualified(graph.func), "default-graph")
         if isinstance(graph, cst.Attribute):
             kept = [b for c in self._walk.classes.values() for b in c.attributes.get(graph.attr.value, ())]
             here = self._calls.function_at(place)
@@ -106,16 +90,13 @@ class Graphs:
         return any(b.at.block.loop is loop for b in found[1])
 
     def _is_graph(self, node: cst.BaseExpression | None) -> bool:
-        return isinstance(node, cst.Call) and self._infer.names.qualified(node.func) in (
-            "tf.Graph",
-            "tf.get_default_graph",
-        )
+        return isinstance(node, cst.Call) and has(self._infer.names.qualified(node.func), "graph")
 
     def resets_graph(self, node: cst.CSTNode) -> bool:
         """Whether a loop or function itself throws the graph away."""
         holder = self._walk.functions.get(node) or self._walk.loops.get(node)
         calls = holder.calls if holder is not None else []
-        return any(self._infer.names.qualified(call.func) in _NEW_GRAPH for call in calls)
+        return any(has(self._infer.names.qualified(call.func), "new-graph") for call in calls)
 
     def is_graph_code(self, node: cst.CSTNode) -> bool:
         """Whether `node` runs in graph mode: in a session's or graph's `with`, or in a program for version 1."""
@@ -132,11 +113,15 @@ class Graphs:
 
     def _is_for_version_1(self) -> bool:
         names = self._infer.names
-        called = {names.qualified(call.func) for name in _LAST for call in self._walk.calls.get(name, ())}
-        if called & _GRAPH_MODE:
+        called = {
+            names.qualified(call.func)
+            for name in sorted(last_names("eager-mode", "graph-mode"))
+            for call in self._walk.calls.get(name, ())
+        }
+        if called & named("graph-mode"):
             return True
-        if called & _NOT_GRAPH_MODE or any(
-            names.qualified(d.decorator) == "tf.function"
+        if called & named("eager-mode") or any(
+            has(names.qualified(d.decorator), "compiles")
             for f in self._walk.functions.values()
             for d in f.decorators
         ):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Literal
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has, library
 from tflint_perf.analysis.conventions import (
     names_a_loss,
     names_a_meter,
@@ -379,23 +379,6 @@ METHODS = frozenset({"item", "mean", "sum", "max", "min", "std", "var", "round",
                      "reshape", "upper", "lower", "join", "transpose", "clip", "ravel", "dot", "decode", "swapaxes",
                      "prod", "any", "all", "resize", "convert", "argsort", "cumsum", "nonzero"})  # fmt: skip
 ATTRIBUTES = frozenset({"T", "real", "imag", "shape", "size", "ndim", "dtype", "flat"})
-# Modules whose functions make values of values, but for those that show or write them.
-_COMPUTING = (
-    "np.",
-    "math.",
-    "cv2.",
-    "skimage.",
-    "scipy.",
-    "sklearn.",
-    "PIL.Image.fromarray",
-    "statistics.",
-    "copy.",
-)
-_PICTURES = re.compile(
-    r"(matplotlib|seaborn|plotly|imageio|visdom)\..*|cv2\.(im(show|write)|VideoWriter|rectangle|putText|circle|line|polylines|ellipse|arrowedLine)|(skimage\.io|scipy\.misc)\.im(save|show)|"
-    r"np\.save\w*|pickle\.dump|json\.dump|joblib\.dump|torchvision\.utils\.save_image|"
-    r"(tf|keras)\.(preprocessing\.image|utils)\.(save_img|array_to_img)|tf\.(io\.)?write_file"
-)
 _PICTURE_METHODS = frozenset(
     [
         *(f"im{verb}" for verb in ("show", "save", "write")), "savefig", "savetxt", "append_data", "tofile", "scatter", "plot",
@@ -410,8 +393,6 @@ _GIVEN_BACK = {("variable", "assign"), ("metric", "update_state")} | {
     ("model", name)
     for name in ("train_on_batch", "test_on_batch", "predict_on_batch", "predict", "fit", "evaluate")
 }
-# What makes one array of others.
-_JOINING = frozenset({"np.append", "np.concatenate", "np.hstack", "np.vstack", "np.stack", "np.column_stack"})
 
 
 class Takers:
@@ -443,13 +424,13 @@ class Takers:
         return "picture" if self._shows_by_name(last) else ""
 
     def _by_name(self, call: cst.Call, name: str) -> Made:
-        if _PICTURES.fullmatch(name):
+        if has(name, "pictures"):
             return "picture"
-        if name in _JOINING and self._fills(call):
+        if has(name, "joins-arrays", "appends-arrays") and self._fills(call):
             return ""
-        if name.startswith(_COMPUTING):
+        if has(name, "computes-values"):
             return "value" if callee_name(call)[:1].islower() and ".random." not in name else ""
-        if name.startswith("tf.") and self._infer.value(call).kind == "tensor":
+        if library(name) == "tensorflow" and self._infer.value(call).kind == "tensor":
             return "tensor"
         return "picture" if self._shows_by_name(callee_name(call)) else ""
 

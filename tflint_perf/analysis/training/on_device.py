@@ -8,6 +8,7 @@ from typing import Any
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has, library
 from tflint_perf.analysis.python.scopes import Binding, Class, Function, Scope
 from tflint_perf.analysis.python.syntax import argument, callee_name, dotted_name, keyword_argument, string
 from tflint_perf.analysis.python.walk import Walk
@@ -17,13 +18,6 @@ from tflint_perf.analysis.values.iterables import taken_part
 from tflint_perf.analysis.values.methods import methods_of_several
 from tflint_perf.analysis.values.values import join
 
-# Ops whose result is host memory wherever they run: shapes, files, strings, clocks.
-_HOST_OPS = re.compile(
-    r"tf\.(shape|size|rank|range|timestamp|as_string|py_function|numpy_function|unique\w*|"
-    r"(strings|io|data|audio|distribute|lookup|config)\..*|image\.decode\w*)"
-)
-# Ops that put host data in a tensor: what other ops make of it is made on the device.
-_GIVING = re.compile(r"tf\.(constant|convert_to_tensor|zeros|ones|fill|random\..*)")
 _CALLEES = ("model", "layer", "compiled", "loss", "metric")
 _PYTHON = ("number", "string", "none")
 _HOLDERS = ("list", "tuple", "dict")
@@ -168,7 +162,7 @@ class OnDevice:
     def _is_brought_there(self, node: cst.BaseExpression) -> bool:
         """Whether a tensor, not of whole numbers, holds host data that were converted."""
         value = self._infer.value(node)
-        return value.kind == "tensor" and not value.host and value.name in ("tf.convert_to_tensor",)
+        return value.kind == "tensor" and not value.host and has(value.name, "brings")
 
     def _of_operands(self, operands: list[cst.BaseExpression]) -> bool | None:
         """What an op makes is made on the device, unless all that it gets is known to be in host memory."""
@@ -220,7 +214,7 @@ class OnDevice:
         )
 
     def _is_variable(self, node: cst.BaseExpression) -> bool:
-        return isinstance(node, cst.Call) and self._infer.names.qualified(node.func) == "tf.Variable"
+        return isinstance(node, cst.Call) and has(self._infer.names.qualified(node.func), "variable")
 
     def _is_on_device_as_variable(self, node: cst.BaseExpression) -> bool:
         """Variables are on the device but for those of type int32, which TensorFlow keeps on the host."""
@@ -293,10 +287,10 @@ class OnDevice:
         return True if not callee.known and any(self._ask(node, ()) for node in given) else None
 
     def _of_op(self, call: cst.Call, name: str) -> bool | None:
-        if not name.startswith(("tf.", "keras.")) or _HOST_OPS.fullmatch(name):
+        if library(name) not in ("tensorflow", "keras") or has(name, "gives-host-memory"):
             return False
         given = [arg.value for arg in call.args if arg.keyword is None]
-        if _GIVING.fullmatch(name):
+        if has(name, "fills"):
             # A whole number without a type is of type int32, which TensorFlow keeps on the host.
             return False if len(call.args) == len(given) == 1 and isinstance(given[0], cst.Integer) else None
         return self._of_operands(given)

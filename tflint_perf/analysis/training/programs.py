@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.execution.steps import GradientStep
 from tflint_perf.analysis.python.names import canonical
 from tflint_perf.analysis.python.reach import remembered
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.model import Model
 
 _BUILTINS = frozenset((*dir(builtins), "__file__"))
-_RUNNERS = frozenset({"absl.app.run", "tf.app.run", "fire.Fire", "typer.run"})
 # Modules whose functions run no op of TensorFlow.
 _PLAIN_MODULES = sys.stdlib_module_names | {"numpy", "matplotlib", "pandas", "seaborn", "dotenv", "absl"}
 _IMPORTS_TENSORFLOW = re.compile(rb"(?m)^[ \t]*(?:from|import)\b[^#\n]*\b(?:tensorflow|keras)\b")
@@ -188,7 +188,7 @@ class Programs:
         dotted = self._infer.names.qualified(call.func)
         return (
             not dotted
-            or dotted in _RUNNERS
+            or has(dotted, "runs-program")
             or bool(self._infer.value(call.func).outside)
             or any(isinstance(arg.value, cst.Name | cst.Attribute | cst.Lambda) for arg in call.args)
         )
@@ -231,7 +231,7 @@ class Programs:
             value = self._infer.value(arg.value)
             if value.kind in ("function", "compiled") and value.function is not None:
                 yield value.function
-        if not call.args and self._infer.names.qualified(call.func) in _RUNNERS:
+        if not call.args and has(self._infer.names.qualified(call.func), "runs-program"):
             for binding in self._walk.top.bindings.get("main", ()):
                 function = self._walk.functions.get(binding.node)
                 if function is not None:

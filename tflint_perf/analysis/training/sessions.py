@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.randomness import changes_by_itself
+from tflint_perf.analysis.apis.rows import has, library
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.once import Once, extent
@@ -27,35 +27,8 @@ from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import counting
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 
-_PURE = frozenset(
-    {
-        "len",
-        "int",
-        "float",
-        "str",
-        "range",
-        "list",
-        "tuple",
-        "dict",
-        "zip",
-        "max",
-        "min",
-        "sum",
-        "sorted",
-        "abs",
-    }
-)
 _PURE_METHODS = frozenset(
     {"get_shape", "as_list", "format", "items", "keys", "values", "astype", "reshape", "with_rank"}
-)
-_VARIABLES = frozenset(
-    {
-        "tf.trainable_variables",
-        "tf.global_variables",
-        "tf.local_variables",
-        "tf.all_variables",
-        "tf.get_collection",
-    }
 )
 # A loop, None for one of another file, and the call from which it leads to an op: None where that is the op itself.
 _Growing = tuple[cst.Call | None, Loop | None]
@@ -120,9 +93,9 @@ class Sessions:
     def is_pure(self, call: cst.Call) -> bool:
         """Whether a call, made while a graph is built, gives the same for the same arguments and does nothing else."""
         name = builtin_or_qualified(self._infer, call.func)
-        if name.startswith("np."):
-            return not changes_by_itself(name)
-        if name.startswith(("tf.", "keras.")) or name in _PURE:
+        if library(name) == "numpy":
+            return not has(name, "varies")
+        if library(name) in ("tensorflow", "keras") or has(name, "builds"):
             return True
         return adds_to_graph(self._infer, call) or (not name and callee_name(call) in _PURE_METHODS)
 
@@ -197,7 +170,7 @@ class Sessions:
         its own."""
         parent = self._walk.parents.get(call)
         if callee_name(call) == "get_variable" and isinstance(parent, cst.Assign):
-            if self._infer.names.qualified(call.func) == "tf.get_variable":
+            if has(self._infer.names.qualified(call.func), "looks-up-variable"):
                 yield from (name.value for target in parent.targets for name in target_names(target.target))
 
     def _gives_variables(self, node: cst.CSTNode) -> bool:
@@ -208,7 +181,7 @@ class Sessions:
                 for b in found[1]
                 if b.kind == "assign"
             )
-        return isinstance(node, cst.Call) and self._infer.names.qualified(node.func) in _VARIABLES
+        return isinstance(node, cst.Call) and has(self._infer.names.qualified(node.func), "gives-variables")
 
     def _runs_session(self, holder: Loop | Function) -> bool:
         known = self._running.get(holder)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.conventions import names_a_logger, names_a_progress_bar
 from tflint_perf.analysis.python.syntax import callee_name, descendants, dotted_name, last_name
 from tflint_perf.analysis.values.infer import Inference
 
 _FUNCTIONS = frozenset({"print", "pprint"})
-_QUALIFIED = re.compile(
-    r"tf\.print|(tf\.|absl\.)?logging\.\w+|tf\.(contrib\.)?summary\.\w+|sys\.std(out|err)\.write|wandb\.log|"
-    r"(mlflow|neptune)\.log_\w+|tqdm\.(\w+\.)*write|pprint\.pprint|rich\.print|click\.echo|loguru\.logger\.\w+"
-)
 # Methods of loggers, progress bars and writers.
 _LOGS = frozenset({"debug", "info", "warning", "warn", "error", "critical", "log"}) | {
     f"log_{what}" for what in ("metric", "metrics", "scalar", "scalars")
@@ -43,15 +38,13 @@ _PURE_BUILTINS = frozenset(
 _PURE_METHODS = frozenset({"numpy", "item", "result", "format", "join", "mean", "sum", "min", "max", "std", "var", "round",
                            "argmax", "argmin", "tolist", "astype", "get", "keys", "items", "rjust", "ljust", "total_seconds",
                            "strftime", "copy", "reshape", "flatten", "squeeze"})  # fmt: skip
-_PURE_MODULES = ("np.", "math.", "time.", "datetime.", "tf.")
-_DRAWS_OR_WRITES = re.compile(r"\.random\.|\.save|\.sleep|\.io\.|\.summary\.|\.print|\.Variable|\.keras\.")
 
 
 def shows(infer: Inference, call: cst.Call) -> bool:
     """Whether a call shows what it is given, and gives nothing back."""
     name = infer.names.qualified(call.func) or infer.names.dotted(call.func)
     if name:
-        return bool(_QUALIFIED.fullmatch(name))
+        return has(name, "shows")
     last = callee_name(call)
     if isinstance(call.func, cst.Name):
         return last in _FUNCTIONS and infer.names.lookup(last, infer.names.scope_of(call)) is None
@@ -66,9 +59,7 @@ def shows(infer: Inference, call: cst.Call) -> bool:
     if last in _LOGS and names_a_logger(receiver):
         return infer.value(call.func.value).klass is None
     if last == "write":
-        return dotted_name(call.func) in ("sys.stdout.write", "sys.stderr.write") or bool(
-            names_a_progress_bar(receiver)
-        )
+        return has(dotted_name(call.func) or "", "shows") or bool(names_a_progress_bar(receiver))
     return last in ("update", "add") and bool(names_a_progress_bar(receiver))
 
 
@@ -76,7 +67,7 @@ def prints_tensors(infer: Inference, call: cst.Call) -> bool:
     """Whether a call makes text of a tensor that it is given: `print`, loggers and progress bars."""
     name = infer.names.qualified(call.func) or infer.names.dotted(call.func)
     if name:
-        return name.startswith(("logging.", "absl.logging.", "tqdm.", "tf.logging."))
+        return has(name, "makes-text")
     return callee_name(call) in _FUNCTIONS | _BAR_METHODS | _LOGS
 
 
@@ -97,7 +88,7 @@ def effect_besides_showing(infer: Inference, statement: cst.CSTNode) -> cst.CSTN
 def _is_pure(infer: Inference, call: cst.Call) -> bool:
     name = infer.names.qualified(call.func)
     if name:
-        return name.startswith(_PURE_MODULES) and not _DRAWS_OR_WRITES.search(name)
+        return has(name, "no-effect")
     if isinstance(call.func, cst.Name):
         last = call.func.value
         return last in _PURE_BUILTINS and infer.names.lookup(last, infer.names.scope_of(call)) is None

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.frameworks import imports_another
+from tflint_perf.analysis.apis.rows import has, named
 from tflint_perf.analysis.conventions import (
     names_a_session,
     names_a_train_op,
@@ -19,25 +18,14 @@ from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import argument, callee_name, descendants, keyword_argument, last_name
 from tflint_perf.analysis.training.graph_ops import assigned
 from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.frameworks import imports_another
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import minimizes_loss
 
-_ESTIMATORS = ("tf.estimator.", "tf.contrib.learn.")
 # What fits the estimators that it is given, or that it belongs to.
 _BY_SCIKIT_LEARN = frozenset({"fit", "cross_val_score", "cross_validate", "cross_val_predict"})
 _KERAS_WORDS = frozenset({"epochs", "validation_data", "steps_per_epoch", "validation_split", "nb_epoch"})
-_GRAPH_CODE = ("tf.Session", "tf.placeholder", "tf.disable_eager_execution", "tf.disable_v2_behavior",
-               "tf.InteractiveSession", "tf.train.MonitoredTrainingSession", "tf.train.Supervisor",
-               "tf.train.MonitoredSession", "tf.train.SingularMonitoredSession", "tf.global_variables_initializer",
-               "tf.initialize_all_variables", "tf.get_default_graph", "tf.reset_default_graph")  # fmt: skip
-# Functions that search for the parameters for which another function is least.
-_MINIMIZERS = re.compile(
-    r"tensorflow_probability\.(\w+\.)*(optimizer\.\w+_minimize|math\.minimize|vi\.fit_surrogate_posterior\w*)"
-)
-_PLAIN_MINIMIZERS = frozenset({"scipy.optimize.minimize", "scipy.optimize.fmin_l_bfgs_b"})
 _MAKERS_OF_TRAIN_OPS = ("minimize", "apply_gradients", "optimize_loss", "create_train_op")
-# What contributed code and its successors have for it.
-_MAKES_TRAIN_OP = re.compile(r"(tf\.contrib|tf_slim)\.(\w+\.)*(optimize_loss|create_train_op)")
 
 
 class TrainCalls:
@@ -66,7 +54,7 @@ class TrainCalls:
             return True
         if name in _BY_SCIKIT_LEARN and self._wraps_models and not self._calls.targets(call):
             return True
-        if self._infer.names.qualified(call.func) == "tf.estimator.train_and_evaluate":
+        if has(self._infer.names.qualified(call.func), "trains"):
             return True
         if trains_by(self._infer, call) not in ("fit", "batch") or self._calls.targets(call):
             return False
@@ -85,7 +73,7 @@ class TrainCalls:
         found = self._infer.bindings_reaching(receiver) if isinstance(receiver, cst.Name) else None
         made = [binding.value for binding in found[1]] if found is not None else [receiver]
         return any(
-            isinstance(value, cst.Call) and self._infer.names.qualified(value.func).startswith(_ESTIMATORS)
+            isinstance(value, cst.Call) and has(self._infer.names.qualified(value.func), "estimator")
             for value in made
         )
 
@@ -93,7 +81,7 @@ class TrainCalls:
     def _wraps_models(self) -> bool:
         """Whether Keras models are made estimators of scikit-learn, which that fits."""
         return any(
-            (self._infer.names.dotted(call.func) or "").startswith(("keras.", "tensorflow.", "scikeras."))
+            has(self._infer.names.qualified(call.func), "wraps-models")
             for name in ("KerasClassifier", "KerasRegressor")
             for call in self._walk.calls.get(name, ())
         )
@@ -102,10 +90,10 @@ class TrainCalls:
         """Whether a call minimizes something computed by TensorFlow: by its probability library, or by SciPy in a file
         that asks for gradients, or by an optimizer that is given a function."""
         dotted = self._infer.names.dotted(call.func) or ""
-        if dotted in _PLAIN_MINIMIZERS:
+        if has(dotted, "minimizes-on-host"):
             return "GradientTape" in self._walk.attributes or "GradientTape" in self._walk.names
         if dotted:
-            return _MINIMIZERS.fullmatch(dotted) is not None
+            return has(dotted, "minimizes")
         return minimizes_loss(self._infer, call)
 
     @cached_property
@@ -167,7 +155,7 @@ class TrainCalls:
 
     def makes_train_op(self, call: cst.Call) -> bool:
         """Whether a call makes the op by which a session trains, in TensorFlow 1 graph code."""
-        if _MAKES_TRAIN_OP.fullmatch(self._infer.names.qualified(call.func)):
+        if has(self._infer.names.qualified(call.func), "makes-train-op"):
             return True
         if callee_name(call) not in ("minimize", "apply_gradients"):
             return False
@@ -258,7 +246,7 @@ class TrainCalls:
         """Whether the file is written for the graphs and sessions of TensorFlow 1."""
         return any(
             self._infer.names.qualified(call.func) == name and not self._only_sets_options(call)
-            for name in _GRAPH_CODE
+            for name in sorted(named("session-code"))
             for call in self._walk.calls.get(name.rsplit(".", 1)[1], ())
         )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import fact
 from tflint_perf.analysis.python.flow import reaching
 from tflint_perf.analysis.python.scopes import Binding, Scope
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
@@ -25,25 +26,6 @@ from tflint_perf.analysis.values.values import (
 
 if TYPE_CHECKING:
     from tflint_perf.analysis.values.infer import Inference
-
-_ANNOTATIONS: dict[str, Kind] = {
-    "tf.Tensor": "tensor",
-    "tf.data.Dataset": "dataset",
-    "tf.Variable": "variable",
-    "np.ndarray": "array",
-    "keras.Model": "model",
-    "keras.models.Model": "model",
-    "keras.Sequential": "model",
-    "keras.models.Sequential": "model",
-    "keras.layers.Layer": "layer",
-    "keras.optimizers.Optimizer": "optimizer",
-    "keras.metrics.Metric": "metric",
-    "keras.losses.Loss": "loss",
-    "int": "number",
-    "float": "number",
-    "bool": "number",
-    "str": "string",
-}
 
 
 def value_of_binding(infer: Inference, binding: Binding, scope: Scope) -> Value:
@@ -137,9 +119,9 @@ def _value_of_annotation(infer: Inference, annotation: cst.BaseExpression) -> Va
             is_optional = infer.names.dotted(whole) == "typing.Optional"
             return _value_of_annotation(infer, first) if is_optional else UNKNOWN
     name = builtin_or_qualified(infer, annotation)
-    kind = _ANNOTATIONS.get(name)
-    if kind is not None:
-        return Value(kind) if kind != "dataset" else stream_from(NOWHERE)
+    kind = fact(name, "instance")
+    if kind:
+        return Value(kind) if kind != "dataset" else stream_from(NOWHERE)  # type: ignore[arg-type]
     told = infer.value(annotation) if isinstance(annotation, cst.Name | cst.Attribute) else UNKNOWN
     if told.kind != "class":
         return UNKNOWN

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.dataset_apis import DATASET_STAGES
-from tflint_perf.analysis.apis.frameworks import imports_another
+from tflint_perf.analysis.apis.rows import has, library, methods
 from tflint_perf.analysis.conventions import names_a_model
 from tflint_perf.analysis.python.syntax import keyword_argument, last_name, target_names
+from tflint_perf.analysis.values.frameworks import imports_another
 from tflint_perf.analysis.values.values import NOWHERE, UNKNOWN, Value, stream_from
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ _ALSO_OF_MODELS = ("get_weights", "set_weights")
 # Both of these an object has that is one, whatever its name.
 _ON_BATCHES = ("train_on_batch", "test_on_batch", "predict_on_batch")
 _MODEL = Value("model")
-# Ops that take arrays as they do tensors.
-_OF_ARRAYS = ("convert_to_tensor", "constant", "cast", "Variable", "from_tensor_slices", "from_tensors")
 # What only a dataset has, and what only a dataset has together.
 _OF_DATASETS = frozenset({"prefetch", "padded_batch", "num_parallel_calls"})
 _BESIDE_BATCH = frozenset({"map", "shuffle", "repeat", "cache"})
@@ -132,8 +130,9 @@ class ByUse:
         return self._is_op(given)
 
     def _is_op(self, node: cst.BaseExpression | None) -> bool:
-        return isinstance(node, cst.Call) and self._infer.names.qualified(node.func).startswith(
-            ("tf.", "np.")
+        return isinstance(node, cst.Call) and library(self._infer.names.qualified(node.func)) in (
+            "tensorflow",
+            "numpy",
         )
 
     def _gives_tensor(self, call: cst.Call, home: Scope) -> bool:
@@ -155,7 +154,7 @@ class ByUse:
             around = parents.get(around)
         call = parents.get(around) if isinstance(around, cst.Arg) else None
         op = self._infer.names.qualified(call.func) if isinstance(call, cst.Call) else ""
-        return op.startswith("tf.") and not op.endswith(_OF_ARRAYS)
+        return library(op) == "tensorflow" and not has(op, "takes-arrays")
 
     def parameter(self, binding: Binding) -> Value:
         """What a parameter is that gets stages: `dataset.map(f, num_parallel_calls=4)`, `dataset.shuffle(9).batch(3)`."""
@@ -167,7 +166,7 @@ class ByUse:
     def _parameters_with_stages(self) -> Iterator[cst.CSTNode]:
         """The parameters on which stages are put, in one expression or by assignments, that only a dataset has."""
         stages_of: dict[cst.CSTNode, set[str]] = {}
-        for name in DATASET_STAGES:
+        for name in sorted(methods("Dataset", "stage")):
             for call in self._walk.calls.get(name, ()):
                 stages = {name, *(arg.keyword.value for arg in call.args if arg.keyword is not None)}
                 node = call.func.value if isinstance(call.func, cst.Attribute) else None

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.keras_classes import COMPILED_METHODS
+from tflint_perf.analysis.apis.rows import methods
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -27,8 +27,6 @@ from tflint_perf.analysis.values.values import Value
 
 # Rounds of asking who is called.
 _ROUNDS = 3
-# How a strategy runs a function.
-_RUNS = frozenset({"run", "experimental_run_v2"})
 # Method names too common to find their class by.
 _COMMON = frozenset(
     [
@@ -115,7 +113,12 @@ class CallGraph:
     def _candidates(self) -> list[cst.Call]:
         """The calls that may run a function of this file, in the order of the text by name."""
         walk = self._walk
-        of_objects = _RUNS | {"start", "apply"} | self._methods_by_name.keys() | walk.attribute_writes.keys()
+        of_objects = (
+            methods("Strategy", "runs")
+            | {"start", "apply"}
+            | self._methods_by_name.keys()
+            | walk.attribute_writes.keys()
+        )
         of_objects = of_objects.union(*(klass.attributes for klass in walk.classes.values()))
         return [
             call
@@ -183,7 +186,7 @@ class CallGraph:
         if value.klass is None:
             return None
         wanted = (
-            "__init__" if value.kind == "class" else "call" if value.kind in COMPILED_METHODS else "__call__"
+            "__init__" if value.kind == "class" else "call" if methods(value.kind, "compiled") else "__call__"
         )
         for klass in self._infer.classes.lineage(value.klass):
             if wanted in klass.methods:
@@ -231,7 +234,11 @@ class CallGraph:
 
     def run_by_strategy(self, call: cst.Call) -> cst.BaseExpression | None:
         """`f` in `strategy.run(f, args=(x,))`."""
-        if callee_name(call) not in _RUNS or not call.args or not isinstance(call.func, cst.Attribute):
+        if (
+            callee_name(call) not in methods("Strategy", "runs")
+            or not call.args
+            or not isinstance(call.func, cst.Attribute)
+        ):
             return None
         if self._infer.value(call.func.value).kind not in ("strategy", "unknown"):
             return None
@@ -320,7 +327,9 @@ class CallGraph:
         position = function.place_of(parameter)
         default = next((p.default for p in function.parameters if p.name.value == parameter), None)
         for call in self.sites(function):
-            if callee_name(call) in _RUNS and self._function_argument_of_run(call, function):
+            if callee_name(call) in methods("Strategy", "runs") and self._function_argument_of_run(
+                call, function
+            ):
                 return self._run_arguments(call, position)
             if has_stars(call) or self.is_map(call):
                 said = keyword_argument(call, parameter)  # `**others` can't give it as well

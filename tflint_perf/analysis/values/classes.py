@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.keras_classes import KERAS_BASES
+from tflint_perf.analysis.apis.rows import fact, has
 from tflint_perf.analysis.python.flow import reaching
 from tflint_perf.analysis.python.scopes import At, Binding, Block, Class, Function
 from tflint_perf.analysis.values.bound_values import value_of_binding
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 # Behind every statement.
 _END = 1 << 60
 _KERAS_KINDS = frozenset({"model", "layer", "metric", "loss", "optimizer"})
-# These give what was saved of an object.
-_LOADING = frozenset({"tf.saved_model.load", "pickle.load", "joblib.load", "dill.load"})
-_THREADS = frozenset({"threading.Thread", "multiprocessing.Process", "multiprocessing.context.Process"})
-_PLAIN_BASES = _THREADS | {"abc.ABC", "typing.Generic", "typing.NamedTuple", "enum.Enum", "typing.Protocol"}
 
 
 class Classes:
@@ -67,11 +63,8 @@ class Classes:
         line, kind, foreign = [klass], "", False
         for arg in klass.node.bases:
             name = self._infer.names.qualified(arg.value)
-            if name in KERAS_BASES:
-                kind = kind or KERAS_BASES[name]
-                continue
-            if name.startswith(("keras.layers.", "keras.metrics.", "keras.losses.", "keras.callbacks.")):
-                kind = kind or name.split(".")[1].removesuffix("s").replace("losse", "loss")
+            if has(name, "base"):
+                kind = kind or fact(name, "base")
                 continue
             base = self._infer.value(arg.value)
             if base.kind == "class" and base.klass is not None and base.klass is not klass:
@@ -82,7 +75,7 @@ class Classes:
                 facts = self._infer.outside.class_facts(base.outside)
                 kind, foreign = kind or facts.keras_kind, foreign or facts.has_foreign_base
                 self._bases_outside.setdefault(klass, []).append(base.outside)
-            elif name not in _PLAIN_BASES and not (
+            elif not has(name, "plain-base", "thread") and not (
                 isinstance(arg.value, cst.Name) and arg.value.value == "object"
             ):
                 foreign = True
@@ -102,8 +95,8 @@ class Classes:
     def run_of_thread(self, klass: Class) -> Function | None:
         """The method that starting an object of the class runs, where that is a thread or process."""
         line = self.lineage(klass)
-        bases = (self._infer.names.dotted(arg.value) for above in line for arg in above.node.bases)
-        if not any(base in _THREADS for base in bases):
+        bases = (self._infer.names.dotted(arg.value) or "" for above in line for arg in above.node.bases)
+        if not any(has(base, "thread") for base in bases):
             return None
         return next((above.methods["run"] for above in line if "run" in above.methods), None)
 
@@ -175,7 +168,7 @@ class Classes:
 
     def _is_loaded(self, binding: Binding) -> bool:
         called = binding.value.func if isinstance(binding.value, cst.Call) else None
-        return called is not None and self._infer.names.qualified(called) in _LOADING
+        return called is not None and has(self._infer.names.qualified(called), "loads-objects")
 
     def of_super(self, node: cst.Attribute) -> Value:
         """The method of a base that `super().m` is."""

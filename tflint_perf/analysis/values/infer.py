@@ -8,6 +8,7 @@ from typing import Any
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.python.flow import reaching
 from tflint_perf.analysis.python.names import Names
 from tflint_perf.analysis.python.scopes import At, Binding, Function, Loop, Scope
@@ -257,13 +258,13 @@ class Inference:
     def compiles(self, decorator: cst.BaseExpression) -> bool:
         """Whether an expression, used as a decorator or called with a function, gives a `tf.function`."""
         name = self.names.qualified(decorator)
-        if name == "tf.function":
+        if has(name, "compiles"):
             return True
         if isinstance(decorator, cst.Call):
             called = self.names.qualified(decorator.func)
-            if called == "tf.function":
+            if has(called, "compiles"):
                 return True
-            if called == "functools.partial":
+            if has(called, "binds"):
                 return bool(decorator.args) and self.compiles(decorator.args[0].value)
             inner = self.value(decorator.func)
             # A local factory of decorators: `def compiled(**options): return tf.function(**options)`.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has, methods
 from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.python.syntax import callee_name, keyword_argument
 from tflint_perf.analysis.values.infer import Inference
@@ -15,15 +16,6 @@ from tflint_perf.analysis.values.iterables import sources
 if TYPE_CHECKING:
     from tflint_perf.analysis.values.calls import CallGraph
 
-# The methods of an `ImageDataGenerator` that give batches.
-FLOWS = frozenset({"flow", "flow_from_directory", "flow_from_dataframe"})
-_GENERATORS = frozenset(
-    {
-        "keras.preprocessing.image.ImageDataGenerator",
-        "keras.legacy.preprocessing.image.ImageDataGenerator",
-        "keras_preprocessing.image.ImageDataGenerator",
-    }
-)
 _DEEPEST = 4
 # Names, helpers and callers are followed no deeper than this on the way from what trains to where a generator is made.
 _LONGEST = 8
@@ -32,14 +24,14 @@ _LONGEST = 8
 def is_flow(infer: Inference, call: cst.Call) -> bool:
     """Whether a call gives what an `ImageDataGenerator` of Keras makes."""
     return (
-        callee_name(call) in FLOWS
+        callee_name(call) in methods("ImageDataGenerator", "flows")
         and isinstance(call.func, cst.Attribute)
         and _is_generator(infer, call.func.value, 0)
     )
 
 
 def _makes_generator(infer: Inference, call: cst.Call) -> bool:
-    return callee_name(call) != "" and infer.names.qualified(call.func) in _GENERATORS
+    return callee_name(call) != "" and has(infer.names.qualified(call.func), "image-generator")
 
 
 def _is_generator(infer: Inference, node: cst.BaseExpression, depth: int) -> bool:
@@ -93,7 +85,9 @@ class Makers:
                     yield from self._of_binding(binding, path, depth + 1)
 
     def _of_call(self, call: cst.Call, path: tuple[int, ...], depth: int) -> Iterator[cst.Call]:
-        if callee_name(call) in FLOWS and isinstance(call.func, cst.Attribute):
+        if callee_name(call) in methods("ImageDataGenerator", "flows") and isinstance(
+            call.func, cst.Attribute
+        ):
             if not path:
                 yield from self._of(call.func.value, (), depth)
         for given in sources(self._infer, call):
@@ -106,7 +100,7 @@ class Makers:
         """The same of what calling a function gives, or a part of that."""
         if function.yields:
             for call in function.calls if not path else ():
-                if callee_name(call) in FLOWS:
+                if callee_name(call) in methods("ImageDataGenerator", "flows"):
                     yield from self._of(call, (), depth)
             return
         for returned in function.returns:

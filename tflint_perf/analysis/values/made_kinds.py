@@ -6,7 +6,7 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.apis import kind_of_call
+from tflint_perf.analysis.apis.rows import fact
 from tflint_perf.analysis.python.syntax import argument, is_constant, keyword_argument, last_name
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
@@ -46,7 +46,7 @@ class MadeKinds:
             last = name.rpartition(".")[2]
             if last in _FUNCTIONS or last in _SPECS or not last[:1].isupper():
                 return None
-            kind = kind_of_call(name)
+            kind = fact(name, "gives")
         else:
             return None
         return kind if kind in _KINDS else None  # type: ignore[return-value]

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.apis import TENSOR_METHODS
-from tflint_perf.analysis.apis.dataset_apis import DATASET_STAGES
+from tflint_perf.analysis.apis.rows import methods
 from tflint_perf.analysis.python.syntax import string
 from tflint_perf.analysis.values.bound_values import value_of_binding
 from tflint_perf.analysis.values.named_calls import (
@@ -213,7 +212,7 @@ def _method(infer: Inference, call: cst.Call, base: Value, name: str) -> Value |
         case "dataset":
             if name == "apply" and (made := _applied(infer, call)) is not None:
                 return made
-            if name in DATASET_STAGES:
+            if name in methods("Dataset", "stage"):
                 return _stage(infer, call, base, name)
             if name == "as_numpy_iterator":
                 return Value("iterator", element=ARRAY, pipelines=base.pipelines)
@@ -225,7 +224,11 @@ def _method(infer: Inference, call: cst.Call, base: Value, name: str) -> Value |
         case "tensor" | "variable":
             if name == "numpy":
                 return Value("array", dtype=base.dtype)
-            return Value("tensor", dtype=base.dtype) if name in TENSOR_METHODS else UNKNOWN
+            return (
+                Value("tensor", dtype=base.dtype)
+                if name in methods("Variable RaggedTensor", "gives")
+                else UNKNOWN
+            )
         case "object" if base.name == GENERATOR.name:
             return NONE if name in ("shuffle", "seed") else ARRAY
         case "object" if base.name == TFDS_BUILDER.name and name == "as_dataset":

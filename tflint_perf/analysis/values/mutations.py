@@ -6,23 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import callee_name, descendants, last_name, string
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 
-# They change nothing that they are given.
-_HARMLESS = ("tf.", "keras.", "np.", "math.", "os.", "time.", "datetime.", "logging.", "collections.", "itertools.",
-             "functools.", "tqdm", "wandb.", "mlflow.", "matplotlib.", "json.", "sklearn.metrics.", "copy.", "sys.", "gc.")  # fmt: skip
 _CHANGING = frozenset(
     {"shuffle", "sort", "fill", "put", "place", "copyto", "putmask", "fill_diagonal", "heappush", "heappop"}
 )
-_BUILTINS = frozenset(
-    ["abs", "all", "any", "bool", "dict", "enumerate", "filter", "float", "format", "getattr", "hasattr", "int", "isinstance",
-     "iter", "len", "list", "map", "max", "min", "next", "print", "range", "repr", "reversed", "round", "set", "slice", "sorted",
-     "str", "sum", "super", "tuple", "type", "zip"]
-)  # fmt: skip
 _READING_METHODS = frozenset(
     ["all", "any", "append", "argmax", "argmin", "assign", "astype", "copy", "count", "endswith", "evaluate", "extend",
      "fit", "flatten", "format", "get", "group", "index", "info", "item", "items", "join", "keys", "lower", "max", "mean",
@@ -85,16 +78,11 @@ class Touched:
     def _is_harmless(self, call: cst.Call) -> bool:
         name, last = builtin_or_qualified(self._infer, call.func), callee_name(call)
         if name:
-            return name in _BUILTINS or (name.startswith(_HARMLESS) and not _changes(name))
+            return has(name, "changes-nothing") and not has(name, "writes-to-arrays")
         if not isinstance(call.func, cst.Attribute):
             return self._infer.value(call.func).kind in _OWN_KINDS
         kind = self._infer.value(call.func.value).kind
         return kind in _OWN_KINDS or (last not in _CHANGING and (kind == "array" or last in _READING_METHODS))
-
-
-def _changes(name: str) -> bool:
-    """Whether a function of NumPy changes an array that it is given."""
-    return name.startswith("np.") and name.rsplit(".", 1)[1] in _CHANGING
 
 
 def _names_given(call: cst.Call) -> Iterator[str]:

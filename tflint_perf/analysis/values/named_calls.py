@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.apis import kind_of_call
-from tflint_perf.analysis.apis.dataset_apis import DATASET_FUNCTIONS, DATASET_SOURCES
 from tflint_perf.analysis.apis.iteration import is_progress_bar
+from tflint_perf.analysis.apis.rows import fact, has, library
 from tflint_perf.analysis.python.syntax import argument, callee_name, keyword_argument, string
 from tflint_perf.analysis.values.values import (
     ARRAY,
@@ -57,18 +56,18 @@ def builtin_or_qualified(infer: Inference, function: cst.BaseExpression) -> str:
 
 def value_of_named_call(infer: Inference, call: cst.Call, name: str) -> Value:
     """What a call of a builtin or an imported function gives."""
-    if name.startswith("tf.data.Dataset.") and name.rsplit(".", 1)[1] in DATASET_SOURCES:
+    if has(name, "source"):
         return _dataset_from(infer, call, name.rsplit(".", 1)[1])
-    if name in DATASET_FUNCTIONS:
+    if fact(name, "batched"):
         return _dataset_from(infer, call, name)
-    if name.startswith("keras.datasets.") and name.endswith(".load_data"):
+    if has(name, "gives-data"):
         return _PAIRS_OF_ARRAYS
-    handler = _BY_NAME.get(name)
+    handler = _BY_RESULT.get(fact(name, "result"))
     if handler is not None:
         return handler(infer, call)
     if is_progress_bar(name):
         return infer.value(call.args[0].value) if call.args else UNKNOWN
-    kind = kind_of_call(name)
+    kind = fact(name, "gives")
     if kind == "tensors":
         return TENSORS
     if kind in ("tensor", "array"):
@@ -78,30 +77,19 @@ def value_of_named_call(infer: Inference, call: cst.Call, name: str) -> Value:
 
 def _dtype_of_call(infer: Inference, call: cst.Call, name: str) -> str:
     """The dtype that a tensor- or array-making call asks for: "float32"; "" when it does not say."""
-    positions = {"tf.cast": 1, "tf.convert_to_tensor": 1, "tf.constant": 1, "tf.zeros": 1, "tf.ones": 1,
-                 "np.array": 1, "np.asarray": 1, "np.zeros": 1, "np.ones": 1, "np.asfarray": 1}  # fmt: skip
-    given = argument(call, positions.get(name), "dtype")
+    given = argument(call, int(at) if (at := fact(name, "dtype-at")) else None, "dtype")
     if given is not None:
         return dtype_name(infer, given)
-    if name in ("tf.random.normal", "tf.random.uniform", "tf.zeros", "tf.ones", "tf.random.truncated_normal"):
-        return "float32"
-    if name == "tf.convert_to_tensor" and call.args:
-        return infer.value(call.args[0].value).dtype
-    if name.startswith("np.random.") and name.rsplit(".", 1)[1] in (
-        "rand",
-        "randn",
-        "normal",
-        "uniform",
-        "random",
-    ):
-        return "float64"
-    return ""
+    made = fact(name, "dtype")
+    if made == "given":
+        return infer.value(call.args[0].value).dtype if call.args else ""
+    return made
 
 
 def dtype_name(infer: Inference, node: cst.BaseExpression) -> str:
     """ "float32" for `tf.float32`, `np.float32`, `"float32"`; "" for anything else."""
     name = infer.names.qualified(node)
-    if name.startswith(("tf.", "np.")):
+    if library(name) in ("tensorflow", "numpy"):
         return name.rsplit(".", 1)[1]
     return string(node) or ""
 
@@ -182,7 +170,7 @@ def _compiled(infer: Inference, call: cst.Call) -> Value:
 
 def _map(infer: Inference, call: cst.Call) -> Value:
     """`map(np.array, …)`: arrays."""
-    made = kind_of_call(infer.names.qualified(call.args[0].value)) if call.args else ""
+    made = fact(infer.names.qualified(call.args[0].value), "gives") if call.args else ""
     return Value("generator", name="map", element=ARRAY) if made == "array" else UNKNOWN
 
 
@@ -190,8 +178,8 @@ def _range(infer: Inference, call: cst.Call) -> Value:
     return Value("generator", name="range", element=NUMBER)
 
 
-def _tf_range(infer: Inference, call: cst.Call) -> Value:
-    return Value("tensor", name="tf.range")
+def _named_tensor(infer: Inference, call: cst.Call) -> Value:
+    return Value("tensor", name=infer.names.qualified(call.func))
 
 
 def _partial(infer: Inference, call: cst.Call) -> Value:
@@ -203,7 +191,9 @@ def datasets_of_tfds(infer: Inference, call: cst.Call, at: int) -> Value:
     `batch_size`."""
     batched = keyword_argument(call, "batch_size")
     source = (
-        "tfds.load(batch_size)" if batched is not None and infer.integers.only(batched) != 1 else "tfds.load"
+        "tensorflow_datasets.load(batch_size)"
+        if batched is not None and infer.integers.only(batched) != 1
+        else "tensorflow_datasets.load"
     )
     one = Value("dataset", pipelines=((Stage(source, call),),))
     split = argument(call, at, "split")
@@ -214,7 +204,7 @@ def _tfds_load(infer: Inference, call: cst.Call) -> Value:
     datasets = datasets_of_tfds(infer, call, 1)
     with_info = keyword_argument(call, "with_info")
     if isinstance(with_info, cst.Name) and with_info.value == "True":
-        return Value("tuple", items=(datasets, Value("object", name="tfds.core.DatasetInfo")))
+        return Value("tuple", items=(datasets, Value("object", name="tensorflow_datasets.core.DatasetInfo")))
     return datasets if with_info is None or isinstance(with_info, cst.Name) else UNKNOWN
 
 
@@ -242,38 +232,33 @@ def _gives_splits(infer: Inference, node: cst.BaseExpression) -> bool:
 def _convert(infer: Inference, call: cst.Call) -> Value:
     # On a tensor it gives that same tensor, so an element of a dataset stays one in host memory.
     return Value(
-        "tensor", name="tf.convert_to_tensor", dtype=_dtype_of_call(infer, call, "tf.convert_to_tensor")
+        "tensor",
+        name=(name := infer.names.qualified(call.func)),
+        dtype=_dtype_of_call(infer, call, name),
     )
 
 
-_BY_NAME: dict[str, Callable[[Inference, cst.Call], Value]] = {
+_BY_RESULT: dict[str, Callable[[Inference, cst.Call], Value]] = {
     "enumerate": _enumerate,
     "zip": _zip,
-    "iter": _iter,
+    "iterator": _iter,
     "next": _next,
-    "list": _sequence,
-    "tuple": _sequence,
-    "sorted": _sequence,
-    "reversed": _first,
+    "sequence": _sequence,
+    "first": _first,
     "dict": _dict,
-    "collections.OrderedDict": _dict,
-    "collections.defaultdict": _defaultdict,
-    "collections.deque": _sequence,
-    "sum": _reduced,
-    "max": _reduced,
-    "min": _reduced,
-    "map": _map,
+    "defaultdict": _defaultdict,
+    "reduced": _reduced,
+    "mapped": _map,
     "range": _range,
-    "tf.range": _tf_range,
-    "tf.function": _compiled,
-    "tf.identity": lambda infer, call: (
+    "named": _named_tensor,
+    "compiled": _compiled,
+    "moved": lambda infer, call: (
         replace(v, host=False) if (v := _first(infer, call)).kind == "tensor" else TENSOR
     ),
-    "tf.convert_to_tensor": _convert,
-    "functools.partial": _partial,
-    "tensorflow_datasets.load": _tfds_load,
-    "tensorflow_datasets.builder": lambda infer, call: TFDS_BUILDER,
-    "np.random.default_rng": lambda infer, call: GENERATOR,
-    "np.random.RandomState": lambda infer, call: GENERATOR,
-    "super": lambda infer, call: UNKNOWN,
+    "converted": _convert,
+    "partial": _partial,
+    "datasets": _tfds_load,
+    "builder": lambda infer, call: TFDS_BUILDER,
+    "generator": lambda infer, call: GENERATOR,
+    "unknown": lambda infer, call: UNKNOWN,
 }

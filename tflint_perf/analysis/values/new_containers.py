@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import fact
 from tflint_perf.analysis.python.scopes import Binding
 from tflint_perf.analysis.python.syntax import argument, keyword_argument, part_at
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
@@ -16,15 +17,7 @@ if TYPE_CHECKING:
 
 ContainerKind = Literal["list", "dict", "set"]
 
-_MAKERS: dict[str, ContainerKind] = {
-    "list": "list",
-    "dict": "dict",
-    "set": "set",
-    "collections.deque": "list",
-    "collections.defaultdict": "dict",
-    "collections.OrderedDict": "dict",
-    "collections.Counter": "dict",
-}
+_KINDS: dict[str, ContainerKind] = {"list": "list", "dict": "dict", "set": "set"}
 _COPIES = frozenset({"copy.copy", "copy.deepcopy"})
 _DISPLAYS: dict[type[cst.CSTNode], ContainerKind] = {cst.List: "list", cst.Dict: "dict", cst.Set: "set"}
 _COMPREHENSIONS: dict[type[cst.CSTNode], ContainerKind] = {
@@ -71,7 +64,7 @@ def made_by(infer: Inference, binding: Binding) -> NewContainer | None:
 
 def _of_call(infer: Inference, call: cst.Call) -> NewContainer | None:
     name = builtin_or_qualified(infer, call.func)
-    kind = _MAKERS.get(name) or _MAKERS.get(f"collections.{name}")
+    kind = _KINDS.get(fact(name, "makes-container") or fact(f"collections.{name}", "makes-container"))
     if kind is None:
         return _copied(infer, call, name)
     if name.endswith("deque"):

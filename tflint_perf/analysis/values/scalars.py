@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import has
 from tflint_perf.analysis.conventions import names_a_figure
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function
@@ -14,14 +14,6 @@ from tflint_perf.analysis.python.syntax import callee_name, keyword_argument, st
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 
-_REDUCTIONS = re.compile(
-    r"tf\.(math\.)?(reduce_\w+|norm|global_norm)|tf\.linalg\.(global_)?norm|tf\.(math\.)?add_n"
-)
-# Ops that give what their arguments are.
-_ELEMENTWISE = re.compile(
-    r"tf\.(math\.)?(cast|sqrt|exp|log|abs|square|stop_gradient|identity|negative|maximum|minimum|add|subtract|"
-    r"multiply|divide|pow|sigmoid|clip_by_value|constant|convert_to_tensor)"
-)
 _DEEPEST = 12
 
 
@@ -96,11 +88,11 @@ class Scalars:
         return None
 
     def _of_op(self, call: cst.Call, name: str, depth: int) -> bool | None:
-        if _REDUCTIONS.fullmatch(name):
+        if has(name, "reduces"):
             return True if len(call.args) == 1 else None
-        if _ELEMENTWISE.fullmatch(name):
+        if has(name, "keeps-scalars"):
             return _all(self._ask(arg.value, (), depth + 1) for arg in call.args if arg.keyword is None)
-        if name.startswith(("keras.losses.", "tf.nn.", "tf.random.")) and callee_name(call)[:1].islower():
+        if has(name, "gives-many"):
             return False
         return None
 

@@ -6,33 +6,10 @@ from functools import cached_property
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.rows import named
 from tflint_perf.analysis.python.names import Names
 from tflint_perf.analysis.python.walk import Walk
 
-# What there is, or makes sense, in version 2 alone.
-_VERSION_2 = (
-    "tf.GradientTape",
-    "tf.function",
-    "tf.random.set_seed",
-    "tf.summary.create_file_writer",
-    "keras.utils.set_random_seed",
-    "keras.mixed_precision.set_global_policy",
-    "tf.config.set_visible_devices",
-    "keras.utils.image_dataset_from_directory",
-    "keras.utils.text_dataset_from_directory",
-    "keras.layers.TextVectorization",
-    "keras.layers.Rescaling",
-    "keras.layers.RandomFlip",
-    "keras.layers.MultiHeadAttention",
-)
-# What builds a graph for a session. The reset of the default graph is no sign: that is what people keep by habit.
-_GRAPHS = (
-    "tf.Graph", "tf.Session", "tf.InteractiveSession", "tf.placeholder", "tf.get_variable", "tf.variable_scope",
-    "tf.get_default_graph", "tf.get_default_session", "tf.global_variables_initializer", "tf.initialize_all_variables",
-    "tf.disable_eager_execution", "tf.disable_v2_behavior", "tf.train.Saver", "tf.train.MonitoredTrainingSession",
-    "tf.train.import_meta_graph", "tf.import_graph_def", "tf.GraphDef", "tf.ConfigProto", "tf.set_random_seed",
-    "keras.backend.get_session", "keras.backend.set_session", "keras.backend.placeholder",
-)  # fmt: skip
 # What version 2 has under `compat.v1`, or not at all.
 _EAGER = "enable_eager_execution"
 _CONTRIB = "tensorflow.contrib"
@@ -48,7 +25,7 @@ class Versions:
 
     def is_version_2(self) -> bool:
         """Whether the file uses what is of version 2, and nothing that builds a graph for a session."""
-        return any(map(self._mentions, _VERSION_2)) and not self.builds_graphs()
+        return any(map(self._mentions, named("version-2"))) and not self.builds_graphs()
 
     def is_version_1(self) -> bool:
         """Whether the file runs in version 1 alone, be it eager: it uses what version 2 does not have."""
@@ -68,7 +45,7 @@ class Versions:
 
     def builds_graphs(self) -> bool:
         """Whether the file uses what builds a graph for a session, or a module that is of version 1."""
-        return self._imports(_MODULES_OF_VERSION_1) or any(map(self._mentions, _GRAPHS))
+        return self._imports(_MODULES_OF_VERSION_1) or any(map(self._mentions, named("builds-graphs")))
 
     def _mentions(self, name: str) -> bool:
         last = name.rsplit(".", 1)[1]
