@@ -50,6 +50,19 @@ def test_no_fix_is_written_into_an_odd_layout(tflint_perf: CommandLine, text: st
     assert "please report" not in ran.out + ran.err
 
 
+def test_no_fix_is_written_behind_a_header_that_goes_on_in_a_blank_line(tflint_perf: CommandLine) -> None:
+    header = next(line for line in SLOW.split("\n") if line.startswith("    for "))
+    text = SLOW.replace(f"{header}\n", f"{header}\\\n\n", 1)
+    compile(text, "train.py", "exec")
+    script = tflint_perf.write("train.py", text)
+    ran = tflint_perf(*OPTIONS, "train.py")
+    assert script.read_text() == text
+    assert (
+        f"note: no fix: a backslash joins a header to a blank line (line {text.split(chr(10)).index(header + chr(92)) + 1})"
+        in ran.out
+    )
+
+
 @pytest.mark.parametrize("feed", ["\f\n", "\f# Here it begins\n"], ids=["alone", "with a comment"])
 def test_a_form_feed_between_the_parts_of_a_file_is_in_no_way(tflint_perf: CommandLine, feed: str) -> None:
     text = SLOW.replace("\ndef ", f"\n{feed}def ", 1)

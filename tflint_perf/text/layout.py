@@ -9,6 +9,8 @@ _LINE = r"(?:^|(?<=[\r\n]))"
 _FEED = re.compile(rf"{_LINE}[ \t\f]*\f(?=[ \t]*[^\s#])")
 # A statement whose first line is a backslash alone has that line's indentation.
 _JOINED = re.compile(rf"{_LINE}[ \t\f]*\\(?=[\r\n]|$)")
+# A header that a backslash joins to a blank line: its body begins in the line below that, for Python.
+_JOINED_TO_NOTHING = re.compile(r":[ \t]*\\(?:\r\n|\r|\n)[ \t\f]*(?=[\r\n])")
 # Columns behind it are those of the next tab stop for Python, and others for everybody else.
 _TAB = re.compile(rf"{_LINE}[ \t\f]* \t[ \t]*(?=[^\s#])")
 
@@ -18,6 +20,7 @@ def odd_line(text: str) -> tuple[int, str] | None:
     for pattern, what in (
         (_FEED, "a form feed stands in front of code"),
         (_JOINED, "a line is a backslash alone"),
+        (_JOINED_TO_NOTHING, "a backslash joins a header to a blank line"),
         (_TAB, "a tab stands behind spaces in front of code"),
     ):
         found = pattern.search(text)
