@@ -141,7 +141,7 @@ def test_a_rule_that_finds_nothing_in_a_row_tells_what_it_asked(tflint_perf: Com
             "TFP204",
             "optimizer = tf.keras.optimizers.SGD(0.05)",
             [
-                "The kind of value that calling `keras.optimizers.SGD` gives: optimizer\n",
+                "What the rows say of `keras.optimizers.SGD` by `gives`: optimizer\n",
                 "- `tf.keras.optimizers.SGD(0.05)` runs per step? yes\n",
                 "- The guard in front of `tf.keras.optimizers.SGD(0.05)`: none\n",
             ],
@@ -159,7 +159,7 @@ def test_a_rule_that_finds_nothing_in_a_row_tells_what_it_asked(tflint_perf: Com
             "return tf.nn.softmax(2.0 * teacher(samples, training=False))",
             [
                 "`teacher`: a model\n",
-                "The kind of value that calling `keras.Sequential` gives: model\n",
+                "What the rows say of `keras.Sequential` by `gives`: model\n",
                 "The calls in this file that run `def teach(samples)` (row 29): `teach(samples)` (row 42)\n",
             ],
         ),

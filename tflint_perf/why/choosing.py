@@ -140,7 +140,7 @@ class Chooser:
                 told = [each for each in _once(below) if self._leads_on(each.question)]
                 told = _fewest(told, self._limits.questions // 2)
                 for each in told:
-                    each.because = each.because or self._reasons(each.question, 1)
+                    each.because = each.because or self._reasons(each.question, self._limits.depth - 1)
                 found.append(Chosen(question, because=told))
                 continue
             around = not subjects or any(map(here.lies_in, subjects))

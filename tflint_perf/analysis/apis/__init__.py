@@ -38,7 +38,7 @@ What a call gives
 - `one-tensor`: one dense tensor, whatever it is given. `gives-any`: what the function that it is given gives.
 - `dtype=`, `dtype-at=`: the type of its numbers where it is told none, and where that would stand among the arguments.
 - `number=`, `size-at=`: the type of the Python number that it gives, unless a size stands at that place.
-- `shape=`: "kept" as the argument has it, "broadcast" from two, or that of a "product".
+- `shape=`: of what an op gives: "kept" as the argument has it, "broadcast" from two, or that of a "product".
 - `takes-shape`: the shape stands first. `takes-dims`: under the name `dims`. `makes-of-shape`: of the shape it is told.
 - `makes-like`: ones or zeros of the shape of what it is given. `makes-zeros`: nothing but zeros.
 - `makes-tensor`: makes a tensor of host data. `brings`: so that a value made there counts as brought to the device.
@@ -64,7 +64,7 @@ What it computes
 - `keeps-scalars`: gives a scalar where it is given scalars. `reduces`: gives a scalar where no axis is named.
 - `one-number`: gives one number for many, tensors or not, for whoever asks whether a list was used up.
 - `condenses`: gives far less than it takes.
-- `keeps-bytes`: leaves 8-bit numbers what they are. `keeps-size`: gives an image of the size that it gets.
+- `keeps-bytes`: leaves 8-bit numbers what they are. `keeps-size`: a layer that gives images of the size that it gets.
 - `keeps-eight-bits`: leaves the type of an array and about as many numbers in it.
 - `keeps-type`: of the type of what it is given first. `keeps-number`: as many names of files as it is given.
 - `like-first`: has the structure of its first argument. `nests`: works on structures.

@@ -40,7 +40,8 @@ _WRAPPING = {
     "tuple": _COPY,
     "sorted": _COPY,
 }
-# Whichever module hands them on: projects have wrappers of their own under these names.
+# What libraries have is a row, `progress-bar` or `counts-up`. These are the names under which projects hand such functions on,
+# from whichever module, or write wrappers of their own.
 _PROGRESS_BAR = re.compile(
     r"(.*\.)?(tqdm(_notebook|_gui|_pandas)?|progress_?bar|master_bar|alive_it)|progress\.track|track"
 )

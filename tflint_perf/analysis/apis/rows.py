@@ -43,12 +43,12 @@ class WrongRowError(ValueError):
 
 
 def has(name: str, *words: str) -> bool:
-    """Whether one of the words is said of a qualified name, or of a name space that it stands in."""
+    """Whether the rows say one of `words` of `name`, or of a name space that it stands in."""
     return not _facts(name).keys().isdisjoint(words)
 
 
 def fact(name: str, word: str) -> str:
-    """What a word with a value says of a qualified name; "" where nothing does."""
+    """What the rows say of `name` by `word`; "" where they say nothing."""
     return _facts(name).get(word, "")
 
 
