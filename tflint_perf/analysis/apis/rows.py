@@ -43,7 +43,7 @@ class WrongRowError(ValueError):
 
 
 def has(name: str, *words: str) -> bool:
-    """Whether the rows say one of `words` of `name`, or of a name space that it stands in."""
+    """Whether the rows say `words` of `name`, one of them, or of the space around it."""
     return not _facts(name).keys().isdisjoint(words)
 
 
