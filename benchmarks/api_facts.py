@@ -181,6 +181,7 @@ def samples(name: str) -> list[tuple[Any, ...]]:
 
 
 def _runs(function: Callable[..., Any], args: tuple[Any, ...]) -> bool:
+    """Whether a function takes the arguments: those tried are guesses, and each library refuses them by errors of its own."""
     try:
         with redirect_stdout(StringIO()):
             function(*args)

@@ -101,8 +101,10 @@ def _iterate_once(restart: Restart, edit: Editor) -> Repair | Refusal:
     text = edit.text(maker).replace(edit.text(dataset), _repeated(edit, dataset), 1)
     statement = model.statement_of(restart.node)
     if restart.form == "name":
-        assigned = edit.text(statement).removesuffix(edit.text(maker))
-        edits = [edit.insert_above(loop.node, f"{assigned}{text}\n"), edit.remove_statement(statement)]
+        before, after = edit.start(maker) - edit.start(statement), edit.end(maker) - edit.end(statement)
+        whole = edit.text(statement)
+        moved = f"{whole[:before]}{text}{whole[len(whole) + after :]}"
+        edits = [edit.insert_above(loop.node, f"{moved}\n"), edit.remove_statement(statement)]
     else:
         name = edit.fresh_name("iterator")
         edits = [edit.insert_above(loop.node, f"{name} = {text}\n"), edit.replace(maker, name)]
