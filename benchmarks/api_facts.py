@@ -31,8 +31,8 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 import numpy as np
 import tensorflow as tf
 
-from tflint_perf.analysis.apis import rows
-from tflint_perf.analysis.apis.rows import fact, has, library
+from tflint_perf.analysis.apis import facts
+from tflint_perf.analysis.apis.facts import fact, has, library
 
 # The classes whose methods have rows, where each is found.
 CLASSES = {
@@ -474,8 +474,8 @@ def names() -> Iterator[str]:
     """The names that have rows, and the members of the spaces that rows speak of."""
     own = [
         name
-        for name in rows._read()
-        if not rows._is_of_many(name) and name not in ("tf", "keras", "np", "math", "tqdm")
+        for name in facts._read()
+        if not facts._is_of_many(name) and name not in ("tf", "keras", "np", "math", "tqdm")
     ]
     members = [
         f"{space}.{member}"
@@ -507,12 +507,12 @@ def check_all(tally: Tally) -> None:
         try:
             exists(name)
         except UnansweredError as missing:
-            tally.open.update({(word, str(missing)): 1 for word in rows._facts(name)})
+            tally.open.update({(word, str(missing)): 1 for word in facts._facts(name)})
             continue
         until = fact(name, "until")
         if is_current(name) == bool(until) and not fact(name, "is"):
             tally.contradicts(f"{name}: {'is still there' if until else 'is not there'}")
-        for word, said in rows._facts(name).items():
+        for word, said in facts._facts(name).items():
             try:
                 if check(name, word, said):
                     tally.held[word] += 1
@@ -544,7 +544,7 @@ def ops() -> int:
             ]
             for text in told:
                 differ += 1
-                print(f"{name} ({' '.join(rows._facts(name))}): {text}")
+                print(f"{name} ({' '.join(facts._facts(name))}): {text}")
     print(f"{differ} differences from the ops of TensorFlow {tf.__version__}")
     return differ
 

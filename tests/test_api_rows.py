@@ -12,8 +12,8 @@ import tflint_perf.rules
 
 from tflint_perf import analysis
 from tflint_perf.analysis import apis
-from tflint_perf.analysis.apis import rows
-from tflint_perf.analysis.apis.rows import WrongRowError, fact, has, library, methods, named
+from tflint_perf.analysis.apis import facts
+from tflint_perf.analysis.apis.facts import WrongRowError, fact, has, library, methods, named
 
 ANALYSIS = Path(analysis.__path__[0])
 RULES = Path(tflint_perf.rules.__path__[0])
@@ -30,9 +30,17 @@ SOURCES = [
 @pytest.fixture
 def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder in place of the rows' own."""
-    monkeypatch.setattr(rows, "_FOLDER", tmp_path)
-    monkeypatch.setattr(rows, "FILES", ("tensorflow",))
-    caches = (rows._read, rows._own, rows._facts, rows._patterns, rows.named, rows.methods, rows.last_names)
+    monkeypatch.setattr(facts, "_FOLDER", tmp_path)
+    monkeypatch.setattr(facts, "FILES", ("tensorflow",))
+    caches = (
+        facts._read,
+        facts._own,
+        facts._facts,
+        facts._patterns,
+        facts.named,
+        facts.methods,
+        facts.last_names,
+    )
     for cache in caches:
         cache.cache_clear()
     yield tmp_path / "tensorflow.txt"
@@ -93,7 +101,7 @@ def _rows(text: str) -> dict[str, set[str]]:
     }
 
 
-@pytest.mark.parametrize("file", rows.FILES)
+@pytest.mark.parametrize("file", facts.FILES)
 def test_the_top_of_a_file_says_which_words_there_are(file: str) -> None:
     text = (FACTS / f"{file}.txt").read_text()
     told = re.search(r"# words: (.*(?:\n#   .*)*)", text)
@@ -102,7 +110,7 @@ def test_the_top_of_a_file_says_which_words_there_are(file: str) -> None:
 
 
 def test_each_word_is_explained_once_and_asked_somewhere() -> None:
-    words = {word for file in rows.FILES for words in _rows((FACTS / f"{file}.txt").read_text()).values() for word in words}  # fmt: skip
+    words = {word for file in facts.FILES for words in _rows((FACTS / f"{file}.txt").read_text()).values() for word in words}  # fmt: skip
     explained = re.findall(r"`([a-z][\w-]*)=?`(?=[:,])", apis.__doc__ or "")
     assert sorted(words) == sorted(explained)
     texts = "".join(path.read_text() for path in (*SOURCES, *(ANALYSIS / "apis").glob("*.py"), BENCHMARK))
@@ -128,13 +136,13 @@ LEFT = {
     "analysis/values/methods.py": 2,
     "analysis/values/named_calls.py": 4,
     "analysis/values/new_containers.py": 1,
-    "rules/eager/rows.py": 1,
+    "rules/eager/tensor_rows.py": 1,
     "rules/precision/precision.py": 1,
     "rules/precision/tfp601_debug_left_on.py": 3,
     # What messages and edits say.
     "rules/pipelines/plain_numpy.py": 4,
     "rules/precision/tfp604_full_precision.py": 1,
-    "rules/tracing/numpy_ops.py": 1,
+    "rules/tracing/tfp205_host_call_in_graph.py": 1,
 }
 _LIBRARIES = (
     "tf|keras|np|numpy|tensorflow|tensorflow_\\w+|gym|gymnasium|torch|cv2|PIL|skimage|imageio|scipy|sklearn|pandas|matplotlib|"

@@ -6,7 +6,7 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import fact, has
+from tflint_perf.analysis.apis.facts import fact, has
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.iterations import Iterations
 from tflint_perf.analysis.execution.op_loops import OpLoops, is_read, reads

@@ -13,8 +13,8 @@ from tflint_perf.edit import Editor
 from tflint_perf.edit.judged import TRACED
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
-from .rows import Rows
 from .staging import Staging
+from .tensor_rows import Rows
 
 
 class EagerOpLoop(Rule):

@@ -11,7 +11,7 @@ from tflint_perf.analysis.model import Model
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
-from .rows import RowLoop, Rows
+from .tensor_rows import RowLoop, Rows
 
 _SAYS = {
     "list": "each number is copied to the host by itself; copy the tensor at once: `{tensor}.numpy()`",

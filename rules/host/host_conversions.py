@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.conventions import names_a_number
 from tflint_perf.analysis.python.syntax import is_constant, last_name
 from tflint_perf.records import dataclass

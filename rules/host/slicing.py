@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import callee_name, descendants, integer, same_code

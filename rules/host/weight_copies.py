@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.execution.each_step import EachStep
 from tflint_perf.analysis.execution.filled_lists import is_empty_list
 from tflint_perf.analysis.execution.loops import Loops

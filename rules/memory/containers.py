@@ -7,7 +7,7 @@ from typing import Literal, TypeGuard
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has, library
+from tflint_perf.analysis.apis.facts import has, library
 from tflint_perf.analysis.conventions import names_a_metric, names_a_part, names_evaluation
 from tflint_perf.analysis.execution.counters import Counters
 from tflint_perf.analysis.execution.loops import Loops

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import fact, has, library
+from tflint_perf.analysis.apis.facts import fact, has, library
 from tflint_perf.analysis.python.flow import encloses
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Block, Function

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has, library
+from tflint_perf.analysis.apis.facts import has, library
 from tflint_perf.analysis.execution.tapes import GRADIENTS
 from tflint_perf.analysis.python.flow import encloses, loops_around
 from tflint_perf.analysis.python.reach import remembered

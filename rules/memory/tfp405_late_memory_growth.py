@@ -7,7 +7,7 @@ from functools import partial
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.syntax import argument, calls_below, is_name
 from tflint_perf.edit import Editor

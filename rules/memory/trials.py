@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.short_loops import is_part_of_one_iteration

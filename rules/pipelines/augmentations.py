@@ -6,7 +6,7 @@ import re
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import argument, calls_below, is_name, keyword_argument
 from tflint_perf.analysis.values.calls import CallGraph

@@ -7,7 +7,7 @@ import re
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.syntax import is_name
 from tflint_perf.edit.editor import Editor

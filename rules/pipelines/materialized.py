@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has, methods
+from tflint_perf.analysis.apis.facts import has, methods
 from tflint_perf.analysis.conventions import names_training_data
 from tflint_perf.analysis.pipelines.successors import is_name_of_evaluation
 from tflint_perf.analysis.python.scopes import Loop

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import fact, has
+from tflint_perf.analysis.apis.facts import fact, has
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Class, Function
 from tflint_perf.analysis.python.syntax import (

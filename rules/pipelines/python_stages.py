@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has, library
+from tflint_perf.analysis.apis.facts import has, library
 from tflint_perf.analysis.conventions import names_reading
 from tflint_perf.analysis.execution.sizes import has_environment
 from tflint_perf.analysis.pipelines.successors import is_name_of_evaluation

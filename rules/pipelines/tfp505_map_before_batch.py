@@ -7,7 +7,7 @@ from functools import partial
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import methods
+from tflint_perf.analysis.apis.facts import methods
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.syntax import argument
 from tflint_perf.analysis.values.values import Pipeline, Stage

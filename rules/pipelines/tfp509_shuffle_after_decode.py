@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from tflint_perf.analysis.apis.rows import methods
+from tflint_perf.analysis.apis.facts import methods
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.pipelines.late_shuffles import BATCHES, LateShuffle
 from tflint_perf.edit import Editor

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.execution.each_step import trains_for_epochs
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.reach import leads_to

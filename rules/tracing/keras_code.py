@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has, methods
+from tflint_perf.analysis.apis.facts import has, methods
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.symbolic import ASKS_THE_MODE, Symbolic
 from tflint_perf.analysis.python.scopes import Function

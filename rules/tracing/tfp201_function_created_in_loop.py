@@ -7,7 +7,7 @@ from functools import partial
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import fact, has
+from tflint_perf.analysis.apis.facts import fact, has
 from tflint_perf.analysis.execution.invariance import bound_names
 from tflint_perf.analysis.model import Loop, Model
 from tflint_perf.analysis.python.scopes import Function

@@ -7,7 +7,7 @@ from functools import partial
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.model import Loop, Model
 from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.syntax import callee_name, calls_below

@@ -7,7 +7,7 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has, library
+from tflint_perf.analysis.apis.facts import has, library
 from tflint_perf.analysis.conventions import names_a_loss, names_a_metric, names_a_model, tells_of_tracing
 from tflint_perf.analysis.execution.once import Once
 from tflint_perf.analysis.execution.symbolic import Symbolic

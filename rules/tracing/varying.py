@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.execution.filled_lists import is_empty_list
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.execution.loops import Loops

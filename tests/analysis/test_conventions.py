@@ -60,6 +60,8 @@ GOES_BY = {
     "names_shaping": {"parse_example": "parse", "toGray": "to", "tokenize": "", "torch_like": "", "reformatted": ""},
     "names_reading": {"cv2.imread": "imread", "env.step": "step", "load_image": "load", "thread": "", "upload": ""},
     "names_writing": {"saveState": "save", "np.savez": "save", "run": "run", "to_csv": "to_csv", "truncated_normal": ""},
+    "names_a_wrapping_bar": {"tqdm": "tqdm", "tqdm_notebook": "tqdm_notebook", "progressBar": "progress_bar", "tqdm_config": "", "tracks": ""},
+    "names_a_counting_bar": {"trange": "trange", "arange": "", "strange": ""},
     "names_an_epoch": {"epoch": "epoch", "maxEpochs": "epoch", "EPOCHS": "epoch", "ep": "ep", "n_episodes": "episode",
                        "epochal": "", "steps": "", "eps": ""},
     "names_a_counter": {"global_step": "step", "i": "i", "frame_idx": "frame", "new_idx": "idx", "itr": "itr", "epochs": "epoch", "is_training": "",
@@ -195,7 +197,7 @@ def test_a_notion_tells_what_it_was_asked_about_since_it_was_to_forget() -> None
 
 # Regular expressions without a dot in them, which is in the qualified names of libraries, and what they are for.
 NOT_FOR_NAMES = {
-    "tflint_perf/analysis/apis/rows.py": "the names of rows",
+    "tflint_perf/analysis/apis/facts.py": "the names of rows",
     "tflint_perf/analysis/model.py": "the text of a file",
     "tflint_perf/analysis/pipelines/growth.py": "the name of a dataset of TensorFlow Datasets",
     "tflint_perf/analysis/rewriting/structures.py": "names of Keras's classes",

@@ -618,6 +618,25 @@ def names_a_worker(identifier: str) -> str:
     return _WORKER.in_name(identifier)
 
 
+# Loops, as helpers of a project wrap them for whoever looks at them.
+
+_WRAPPING_BAR = Notion(
+    "a bar around a loop",
+    "^tqdm!$ ^tqdm_notebook!$ ^tqdm_gui!$ ^tqdm_pandas!$ ^progress_bar!$ ^progressbar!$ ^master_bar!$ ^alive_it!$ ^track!$",
+)
+_COUNTING_BAR = Notion("a bar that counts", "^trange!$ ^tnrange!$")
+
+
+def names_a_wrapping_bar(identifier: str) -> str:
+    """A function that shows how far a loop is over what it is given, from whichever module: `tqdm`, `progress_bar`."""
+    return _WRAPPING_BAR.in_name(identifier)
+
+
+def names_a_counting_bar(identifier: str) -> str:
+    """A progress bar over numbers: `trange`."""
+    return _COUNTING_BAR.in_name(identifier)
+
+
 # What people look at.
 
 _TRACING = Notion("tracing", "trac* retrac* *compil* *graph symbolic*")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import named
+from tflint_perf.analysis.apis.facts import named
 from tflint_perf.analysis.python.names import Names
 from tflint_perf.analysis.python.scopes import Class, Function, Loop
 from tflint_perf.analysis.python.syntax import names_read

@@ -1,6 +1,6 @@
 """What the functions and classes of TensorFlow, Keras, NumPy, Python and others are and do: facts, and no code of a user.
 
-One row a name, one place a fact. The rows stand in `facts/*.txt`; `rows` reads them, and says how they are written:
+One row a name, one place a fact. The rows stand in `facts/*.txt`; the module `facts` reads them, and says how they are written:
 
     has("tf.math.exp", "pure")  # True: all functions of `tf.math` are
     fact("tf.reduce_mean", "gives")  # "tensor"
@@ -28,6 +28,8 @@ What a name is
 - `estimator`: estimators of TensorFlow 1. `wraps-models`: makes an estimator for scikit-learn of a Keras model.
 - `image-generator`: Keras's `ImageDataGenerator`. `flows`: its methods that give batches.
 - `progress-bar`: a bar that shows how far a loop is, and gives the elements of what it is given.
+- `hands-on=`: what a loop over its result gets of what it is given: "elements", elements of a "copy", of an "iterator", "some" of
+  them, "numbered" ones, or "tuples" with one of each argument.
 - `sequential`: a Keras model that is a list of layers. `input`: an input of a Keras model.
 - `builds-model`: what models are built of, or from, by calling layers. `loss`: the losses of Keras, classes or functions.
 
@@ -115,7 +117,7 @@ Files and other libraries
 - `loads-model`, `loads-objects`, `loads-compiled`: what was saved of a model, an object, or a compiled function.
 - `checkpoints`: keeps what it is given, and runs nothing of it. `whole-model`: makes a model with its weights.
 - `keras-utility`: looks at a model and keeps nothing of it.
-- `reads-variable`: Keras's own way to copy a variable to the host. `as-arrays`: elements as arrays.
+- `reads-variable`: Keras's own way to copy a variable to the host.
 - `summary`, `heavy-summary`, `records-if`: writes for TensorBoard, a whole tensor, or now and then.
 
 Compiled code

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has, methods
+from tflint_perf.analysis.apis.facts import has, methods
 from tflint_perf.analysis.conventions import names_an_epoch
 from tflint_perf.analysis.execution.sizes import is_of_environment
 from tflint_perf.analysis.python.reach import leads_to

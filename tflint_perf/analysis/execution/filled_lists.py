@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.conventions import names_experience
 from tflint_perf.analysis.python.scopes import Binding, Loop
 from tflint_perf.analysis.python.syntax import argument, callee_name, dotted_name

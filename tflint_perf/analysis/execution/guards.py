@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.conventions import names_a_debug_switch, names_the_best
 from tflint_perf.analysis.execution.decided import Told, is_left_out
 from tflint_perf.analysis.execution.loops import Loops

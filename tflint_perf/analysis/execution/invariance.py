@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop, Scope
 from tflint_perf.analysis.python.syntax import callee_name, descendants, target_names
 from tflint_perf.analysis.values.calls import CallGraph

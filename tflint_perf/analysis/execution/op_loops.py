@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import fact, has
+from tflint_perf.analysis.apis.facts import fact, has
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.execution.iterations import Iterations

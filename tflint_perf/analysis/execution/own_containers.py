@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.conventions import names_nothing
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.scopes import Binding

@@ -7,7 +7,7 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import fact, library
+from tflint_perf.analysis.apis.facts import fact, library
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.execution.iterations import FEW

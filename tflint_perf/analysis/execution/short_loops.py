@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.conventions import names_a_critic, names_a_file, names_agents, names_layers
 from tflint_perf.analysis.execution.sizes import is_of_environment
 from tflint_perf.analysis.execution.trains import trains_by

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import fact, methods
+from tflint_perf.analysis.apis.facts import fact, methods
 from tflint_perf.analysis.conventions import (
     names_a_batch,
     names_a_batch_size,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import fact, library, methods
+from tflint_perf.analysis.apis.facts import fact, library, methods
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.python.syntax import callee_name, descendants, is_name, keyword_argument, last_name

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.execution.given_models import parameters_behind
 from tflint_perf.analysis.execution.loops import fitted
 from tflint_perf.analysis.execution.short_loops import is_part_of_one_iteration

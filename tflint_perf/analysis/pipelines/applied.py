@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import by_last_name
+from tflint_perf.analysis.apis.facts import by_last_name
 from tflint_perf.analysis.python.syntax import argument, callee_name
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import methods
+from tflint_perf.analysis.apis.facts import methods
 from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.scopes import Binding, Class, Function, Scope
 from tflint_perf.analysis.python.syntax import callee_name

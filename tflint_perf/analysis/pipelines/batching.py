@@ -8,7 +8,7 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import fact, has, library, methods
+from tflint_perf.analysis.apis.facts import fact, has, library, methods
 from tflint_perf.analysis.conventions import names_a_batch, names_the_batch_size
 from tflint_perf.analysis.execution.elements import adds_batch_axis
 from tflint_perf.analysis.pipelines.applied import applied

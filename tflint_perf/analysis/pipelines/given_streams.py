@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import methods
+from tflint_perf.analysis.apis.facts import methods
 from tflint_perf.analysis.execution.given_models import behind
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import callee_name

@@ -9,7 +9,7 @@ from itertools import islice, pairwise
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has, library, methods, named
+from tflint_perf.analysis.apis.facts import has, library, methods, named
 from tflint_perf.analysis.conventions import names_a_label, names_augmenting
 from tflint_perf.analysis.execution.iterations import Iterations
 from tflint_perf.analysis.python.reach import remembered

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has, library
+from tflint_perf.analysis.apis.facts import has, library
 from tflint_perf.analysis.conventions import names_experience, names_noise
 from tflint_perf.analysis.execution.filled_lists import is_filled_within
 from tflint_perf.analysis.execution.loops import fitted

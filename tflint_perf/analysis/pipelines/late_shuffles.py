@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import fact, methods
+from tflint_perf.analysis.apis.facts import fact, methods
 from tflint_perf.analysis.conventions import names_a_batch_size
 from tflint_perf.analysis.pipelines.applied import applied
 from tflint_perf.analysis.python.syntax import (

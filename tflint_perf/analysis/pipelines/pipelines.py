@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import methods
+from tflint_perf.analysis.apis.facts import methods
 from tflint_perf.analysis.conventions import may_name_a_step, names_a_step, names_the_model
 from tflint_perf.analysis.execution.elements import adds_batch_axis
 from tflint_perf.analysis.pipelines.draws import drawn_from

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from tflint_perf.analysis.apis.rows import methods
+from tflint_perf.analysis.apis.facts import methods
 from tflint_perf.analysis.pipelines.applied import applied
 from tflint_perf.analysis.python.scopes import Block, Scope
 from tflint_perf.analysis.python.syntax import argument, integer

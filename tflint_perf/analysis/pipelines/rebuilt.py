@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has, methods
+from tflint_perf.analysis.apis.facts import has, methods
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop, Scope
 from tflint_perf.analysis.python.syntax import (
     argument,

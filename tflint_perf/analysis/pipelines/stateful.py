@@ -8,7 +8,7 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has, methods
+from tflint_perf.analysis.apis.facts import has, methods
 from tflint_perf.analysis.conventions import names_shaping
 from tflint_perf.analysis.execution.decided import Named, Told, constant_of, is_left_out, none_known
 from tflint_perf.analysis.pipelines.elementwise import mapped_function

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import methods
+from tflint_perf.analysis.apis.facts import methods
 from tflint_perf.analysis.conventions import names_evaluation, names_training_data
 from tflint_perf.analysis.python.syntax import names_written
 from tflint_perf.analysis.values.values import Pipeline, Stage, Value

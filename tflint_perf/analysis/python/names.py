@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import fact, has
+from tflint_perf.analysis.apis.facts import fact, has
 from tflint_perf.analysis.python.scopes import Binding, Function, Scope
 from tflint_perf.analysis.python.walk import Walk
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.execution.iterations import is_shape
 from tflint_perf.analysis.python.obstacles import Obstacle
 from tflint_perf.analysis.python.scopes import Binding, Function

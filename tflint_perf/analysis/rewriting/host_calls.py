@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has, last_names, library
+from tflint_perf.analysis.apis.facts import has, last_names, library
 from tflint_perf.analysis.execution.sizes import draws_batch, is_of_environment
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import (

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import library
+from tflint_perf.analysis.apis.facts import library
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.python.scopes import Binding, Function, Loop
 from tflint_perf.analysis.python.syntax import callee_name, descendants, dotted_name

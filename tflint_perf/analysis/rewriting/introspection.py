@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has, last_names, methods
+from tflint_perf.analysis.apis.facts import has, last_names, methods
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
 from tflint_perf.analysis.python.names import canonical
 from tflint_perf.analysis.python.syntax import descendants, is_name

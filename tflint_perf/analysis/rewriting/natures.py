@@ -6,8 +6,7 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis import effects
-from tflint_perf.analysis.apis.rows import has, library, methods
+from tflint_perf.analysis.apis.facts import fact, has, library, methods
 from tflint_perf.analysis.python.scopes import Binding, Scope
 from tflint_perf.analysis.python.syntax import has_stars, keyword_argument, part_at
 from tflint_perf.analysis.values.infer import Inference
@@ -76,7 +75,7 @@ class Natures:
             name = self._names.qualified(binding.value.func)
             if has(name, "gives-data"):
                 return "array"
-            return "fixed" if effects.makes_tensor(name) else None
+            return "fixed" if makes_tensor(name) else None
         return None
 
     def _work_out(self, node: cst.BaseExpression) -> Nature | None:
@@ -150,7 +149,7 @@ class Natures:
     def _of_call(self, call: cst.Call) -> Nature | None:
         name = self._names.qualified(call.func)
         if name:
-            if effects.makes_tensor(name) or has(name, "plain-numbers"):
+            if makes_tensor(name) or has(name, "plain-numbers"):
                 return "fixed"
             if has(name, "unforeseen"):
                 return "array"
@@ -207,4 +206,21 @@ def writes_to_an_argument(name: str, call: cst.Call) -> bool:
     """Whether a call of a function of NumPy may write to one of its arguments, or give it back."""
     places = sum(1 for arg in call.args if arg.keyword is None)
     keywords = {arg.keyword.value for arg in call.args if arg.keyword is not None}
-    return has_stars(call) or effects.writes_to_an_argument(name, places, keywords)
+    # Behind as many as it takes arrays stands the one that it writes to.
+    writes = places > int(fact(name, "arrays") or places) or not keywords.isdisjoint(("out", "copy"))
+    return has_stars(call) or writes
+
+
+def computes(name: str) -> bool:
+    """Whether a function of a library does nothing but compute: it gives the same for the same, and has no effect."""
+    if has(name, "fresh", "copies"):
+        return True
+    # A name that speaks of chance is taken at its word, whatever library it is of.
+    if has(name, "draws", "host") or ".random" in name or "sample" in name:
+        return False
+    return has(name, "pure", "decodes", "parses")
+
+
+def makes_tensor(name: str) -> bool:
+    """Whether a function gives a tensor, which nobody can change, whatever it draws or reads for that."""
+    return has(name, "fresh") or (library(name) == "tensorflow" and has(name, "pure", "draws"))

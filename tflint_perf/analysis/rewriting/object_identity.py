@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has, methods
+from tflint_perf.analysis.apis.facts import has, methods
 from tflint_perf.analysis.python.syntax import callee_name
 from tflint_perf.analysis.rewriting.doubts import Doubt
 from tflint_perf.analysis.values.infer import Inference

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import library
+from tflint_perf.analysis.apis.facts import library
 from tflint_perf.analysis.execution.sizes import is_of_environment
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis import effects
-from tflint_perf.analysis.apis.rows import fact, has, methods
+from tflint_perf.analysis.apis.facts import fact, has, methods
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import callee_name, has_stars
 from tflint_perf.analysis.rewriting.doubts import Doubt, Move, if_it_changes
-from tflint_perf.analysis.rewriting.natures import Natures, writes_to_an_argument
+from tflint_perf.analysis.rewriting.natures import Natures, computes, writes_to_an_argument
 from tflint_perf.analysis.rewriting.unchanging import Unchanging
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
@@ -222,7 +221,7 @@ class Purity:
             return not writes_to_an_argument(name, call)
         if fact(name, "gives") == "loss" or has(name, "compiles"):
             return True
-        return effects.computes(name) or has(name, "repeatable")
+        return computes(name) or has(name, "repeatable")
 
     def _is_stage(self, call: cst.Call, func: cst.Attribute, function: Function | None) -> bool:
         return (

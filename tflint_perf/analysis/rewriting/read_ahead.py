@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import methods
+from tflint_perf.analysis.apis.facts import methods
 from tflint_perf.analysis.python.syntax import argument
 from tflint_perf.analysis.rewriting.doubts import Doubt, Move
 from tflint_perf.analysis.rewriting.pure import Purity

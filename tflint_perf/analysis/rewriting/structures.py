@@ -8,7 +8,7 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import fact, has, library, methods
+from tflint_perf.analysis.apis.facts import fact, has, library, methods
 from tflint_perf.analysis.conventions import names_a_tape
 from tflint_perf.analysis.execution.tapes import GRADIENTS
 from tflint_perf.analysis.python.scopes import Binding, Function, Scope

@@ -6,13 +6,12 @@ import builtins
 
 import libcst as cst
 
-from tflint_perf.analysis.apis import effects
-from tflint_perf.analysis.apis.rows import has, library, methods
+from tflint_perf.analysis.apis.facts import has, library, methods
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.python.scopes import Binding, Loop, Scope
 from tflint_perf.analysis.python.syntax import callee_name, keyword_argument
 from tflint_perf.analysis.rewriting.doubts import Doubt, Move, if_it_changes
-from tflint_perf.analysis.rewriting.natures import Natures, writes_to_an_argument
+from tflint_perf.analysis.rewriting.natures import Natures, computes, writes_to_an_argument
 from tflint_perf.analysis.values.infer import Inference
 
 _BUILTINS = frozenset(dir(builtins))
@@ -184,7 +183,7 @@ class Reads:
         if has(name, "copies"):
             return not writes_to_an_argument(name, call)
         if name:
-            return effects.computes(name) or has(name, "repeatable")
+            return computes(name) or has(name, "repeatable")
         if isinstance(call.func, cst.Name):
             is_builtin = self._names.lookup(call.func.value, self._names.scope_of(call.func)) is None
             return is_builtin and has(call.func.value, "reads")

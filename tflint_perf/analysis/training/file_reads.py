@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has, last_names
+from tflint_perf.analysis.apis.facts import has, last_names
 from tflint_perf.analysis.conventions import names_writing
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.steady_conditions import Usual

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has, library
+from tflint_perf.analysis.apis.facts import has, library
 from tflint_perf.analysis.execution.once import extent
 from tflint_perf.analysis.execution.op_loops import is_read
 from tflint_perf.analysis.execution.short_loops import runs_over_files

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import fact, has, library, methods
+from tflint_perf.analysis.apis.facts import fact, has, library, methods
 from tflint_perf.analysis.python.syntax import callee_name
 from tflint_perf.analysis.values.infer import Inference
 

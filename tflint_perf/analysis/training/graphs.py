@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has, last_names, named
+from tflint_perf.analysis.apis.facts import has, last_names, named
 from tflint_perf.analysis.conventions import names_a_session
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.loops import Loops

@@ -8,7 +8,7 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has, library
+from tflint_perf.analysis.apis.facts import has, library
 from tflint_perf.analysis.conventions import (
     names_a_loss,
     names_a_meter,

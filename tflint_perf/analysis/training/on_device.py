@@ -8,7 +8,7 @@ from typing import Any
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has, library
+from tflint_perf.analysis.apis.facts import has, library
 from tflint_perf.analysis.python.scopes import Binding, Class, Function, Scope
 from tflint_perf.analysis.python.syntax import argument, callee_name, dotted_name, keyword_argument, string
 from tflint_perf.analysis.python.walk import Walk

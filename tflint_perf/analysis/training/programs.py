@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.execution.steps import GradientStep
 from tflint_perf.analysis.python.names import canonical
 from tflint_perf.analysis.python.reach import remembered

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has, library
+from tflint_perf.analysis.apis.facts import has, library
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.once import Once, extent

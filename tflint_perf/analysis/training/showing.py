@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.conventions import names_a_logger, names_a_progress_bar
 from tflint_perf.analysis.python.syntax import callee_name, descendants, dotted_name, last_name
 from tflint_perf.analysis.values.infer import Inference

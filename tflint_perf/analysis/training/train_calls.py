@@ -6,7 +6,7 @@ from functools import cached_property
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has, named
+from tflint_perf.analysis.apis.facts import has, named
 from tflint_perf.analysis.conventions import (
     names_a_session,
     names_a_train_op,

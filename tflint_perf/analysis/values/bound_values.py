@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import fact
+from tflint_perf.analysis.apis.facts import fact
 from tflint_perf.analysis.python.flow import reaching
 from tflint_perf.analysis.python.scopes import Binding, Scope
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified

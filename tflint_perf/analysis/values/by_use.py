@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has, library, methods
+from tflint_perf.analysis.apis.facts import has, library, methods
 from tflint_perf.analysis.conventions import names_a_model
 from tflint_perf.analysis.python.syntax import keyword_argument, last_name, target_names
 from tflint_perf.analysis.values.frameworks import imports_another

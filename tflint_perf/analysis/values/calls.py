@@ -8,7 +8,7 @@ from functools import cached_property
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import methods
+from tflint_perf.analysis.apis.facts import methods
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import (
     argument,

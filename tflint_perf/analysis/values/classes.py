@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import fact, has
+from tflint_perf.analysis.apis.facts import fact, has
 from tflint_perf.analysis.python.flow import reaching
 from tflint_perf.analysis.python.scopes import At, Binding, Block, Class, Function
 from tflint_perf.analysis.values.bound_values import value_of_binding

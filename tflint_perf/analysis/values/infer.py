@@ -8,7 +8,7 @@ from typing import Any
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.python.flow import reaching
 from tflint_perf.analysis.python.names import Names
 from tflint_perf.analysis.python.scopes import At, Binding, Function, Loop, Scope

@@ -4,17 +4,18 @@
     taken_part(infer, iterable, (1, 0))  # of what, and which part of it, the target's part (1, 0) is
     with_targets(infer, iterable, target)
 
-Wrappers are known by their qualified names (`apis.iteration`), and behind a name that one stands for: `bar = tqdm(batches)`.
+Wrappers are known by what rows say of their qualified names, progress bars of a project by their own, and behind a name that one stands for: `bar = tqdm(batches)`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.iteration import METHODS, Wrapping, counts, wrapping
+from tflint_perf.analysis.apis.facts import fact, has
+from tflint_perf.analysis.conventions import names_a_counting_bar
 from tflint_perf.analysis.python.names import canonical
 from tflint_perf.analysis.python.scopes import Binding
 from tflint_perf.analysis.python.syntax import (
@@ -24,13 +25,41 @@ from tflint_perf.analysis.python.syntax import (
     integer,
     keyword_argument,
 )
-from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.named_calls import builtin_or_qualified, is_progress_bar
 from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
     from tflint_perf.analysis.values.infer import Inference
 
 Path = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapping:
+    """What going over the result of a function gives: the `elements` of what it is given first, pairs of a number and an element
+    (`numbered`), or `tuples` with an element of each of its arguments.
+
+    `lazily` says that it takes them one by one, as a loop asks for them, `all_once` that it gives each once. What `goes_on` is an
+    iterator of its argument: a loop over one with a name takes what others have left of it.
+    """
+
+    gives: Literal["elements", "numbered", "tuples"]
+    lazily: bool = True
+    all_once: bool = True
+    goes_on: bool = False
+
+
+# By what rows say that a function hands on.
+_WRAPPINGS = {
+    "elements": Wrapping("elements"),
+    "copy": Wrapping("elements", lazily=False),
+    "iterator": Wrapping("elements", goes_on=True),
+    "some": Wrapping("elements", all_once=False),
+    "numbered": Wrapping("numbered"),
+    "tuples": Wrapping("tuples"),
+}
+# Methods of datasets that number elements, or give them as they are to a loop.
+_BY_METHOD = {"enumerate": "numbered", "as_numpy_iterator": "elements"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +84,7 @@ def wrapper(infer: Inference, node: cst.BaseExpression) -> Wrapper | None:
 
 
 def _wrapper(infer: Inference, call: cst.Call) -> Wrapper | None:
-    how = wrapping(_callee(infer, call.func))
+    how = _wrapping(_callee(infer, call.func))
     if how is None:
         return _by_method(infer, call)
     if any(arg.star == "*" for arg in call.args):
@@ -69,15 +98,20 @@ def _wrapper(infer: Inference, call: cst.Call) -> Wrapper | None:
 
 def _by_method(infer: Inference, call: cst.Call) -> Wrapper | None:
     """`dataset.enumerate()`, with the number to begin with at most."""
-    how = METHODS.get(call.func.attr.value) if isinstance(call.func, cst.Attribute) else None
-    if how is None or infer.names.dotted(call.func):
+    method = _BY_METHOD.get(callee_name(call)) if isinstance(call.func, cst.Attribute) else None
+    if method is None or infer.names.dotted(call.func):
         return None
     start = argument(call, 0, "start")
     begins = len(call.args) == 1 and (
         integer(start) is not None or keyword_argument(call, "start") is not None
     )
     assert isinstance(call.func, cst.Attribute)
-    return Wrapper(call, how, (call.func.value,)) if begins or not call.args else None
+    return Wrapper(call, _WRAPPINGS[method], (call.func.value,)) if begins or not call.args else None
+
+
+def _wrapping(name: str) -> Wrapping | None:
+    """What a function of a qualified name makes of what it is given to go over; None for all others."""
+    return _WRAPPINGS.get("elements" if is_progress_bar(name) else fact(name, "hands-on"))
 
 
 def _callee(infer: Inference, function: cst.BaseExpression) -> str:
@@ -194,7 +228,8 @@ def is_numbered(infer: Inference, iterable: cst.BaseExpression) -> bool:
 
 def is_counting(infer: Inference, call: cst.Call) -> bool:
     """Whether a call gives one number after the other."""
-    return counts(_callee(infer, call.func))
+    name = _callee(infer, call.func)
+    return has(name, "counts-up") or bool(names_a_counting_bar(name.rpartition(".")[2]))
 
 
 def is_count(infer: Inference, binding: Binding) -> bool:

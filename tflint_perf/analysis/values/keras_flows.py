@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has, methods
+from tflint_perf.analysis.apis.facts import has, methods
 from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.python.syntax import callee_name, keyword_argument
 from tflint_perf.analysis.values.infer import Inference

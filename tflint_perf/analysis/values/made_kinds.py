@@ -6,7 +6,7 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import fact
+from tflint_perf.analysis.apis.facts import fact
 from tflint_perf.analysis.python.syntax import argument, is_constant, keyword_argument, last_name
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import methods
+from tflint_perf.analysis.apis.facts import methods
 from tflint_perf.analysis.python.syntax import string
 from tflint_perf.analysis.values.bound_values import value_of_binding
 from tflint_perf.analysis.values.named_calls import (

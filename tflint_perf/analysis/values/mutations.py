@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import callee_name, descendants, last_name, string
 from tflint_perf.analysis.values.calls import CallGraph

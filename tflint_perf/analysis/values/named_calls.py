@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.iteration import is_progress_bar
-from tflint_perf.analysis.apis.rows import fact, has, library
+from tflint_perf.analysis.apis.facts import fact, has, library
+from tflint_perf.analysis.conventions import names_a_wrapping_bar
 from tflint_perf.analysis.python.syntax import argument, callee_name, keyword_argument, string
 from tflint_perf.analysis.values.values import (
     ARRAY,
@@ -262,3 +262,8 @@ _BY_RESULT: dict[str, Callable[[Inference, cst.Call], Value]] = {
     "generator": lambda infer, call: GENERATOR,
     "unknown": lambda infer, call: UNKNOWN,
 }
+
+
+def is_progress_bar(name: str) -> bool:
+    """Whether a function of a qualified name shows how far a loop is, and hands on what that goes over."""
+    return has(name, "progress-bar") or bool(names_a_wrapping_bar(name.rpartition(".")[2]))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import fact
+from tflint_perf.analysis.apis.facts import fact
 from tflint_perf.analysis.python.scopes import Binding
 from tflint_perf.analysis.python.syntax import argument, keyword_argument, part_at
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified

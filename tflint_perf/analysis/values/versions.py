@@ -6,7 +6,7 @@ from functools import cached_property
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import named
+from tflint_perf.analysis.apis.facts import named
 from tflint_perf.analysis.python.names import Names
 from tflint_perf.analysis.python.walk import Walk
 

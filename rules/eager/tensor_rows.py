@@ -7,7 +7,7 @@ from typing import Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.rows import has, library
+from tflint_perf.analysis.apis.facts import has, library
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.iterations import Iterations
 from tflint_perf.analysis.execution.loops import Loops
