@@ -58,7 +58,7 @@ def test_no_fix_is_written_behind_a_header_that_goes_on_in_a_blank_line(tflint_p
     ran = tflint_perf(*OPTIONS, "train.py")
     assert script.read_text() == text
     assert (
-        f"note: no fix: a backslash joins a header to a blank line (line {text.split(chr(10)).index(header + chr(92)) + 1})"
+        f"note: no fix: a backslash joins a line to one without code (line {text.split(chr(10)).index(header + chr(92)) + 1})"
         in ran.out
     )
 
@@ -136,3 +136,11 @@ def _is_too_new(text: str) -> bool:
     except SyntaxError:
         return True
     return False
+
+
+def test_a_backslash_in_a_string_or_comment_is_in_no_way(tflint_perf: CommandLine) -> None:
+    text = f'USAGE = """run \\\n\n"""\n# one \\\n# two\n{SLOW}'
+    compile(text, "train.py", "exec")
+    script = tflint_perf.write("train.py", text)
+    assert tflint_perf(*OPTIONS, "train.py").code == 0
+    assert "gc.collect()" not in script.read_text()

@@ -147,7 +147,12 @@ class Syncs:
     def _is_given_what_is_made_there(self, node: cst.BaseExpression) -> bool:
         """Whether code of other files gives a function, as the parameter `node`, what the device made, on each step."""
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        if found is None or found[0].function is None or self._infer.value(node).kind != "unknown":
+        if (
+            not found
+            or not found[1]
+            or found[0].function is None
+            or self._infer.value(node).kind != "unknown"
+        ):
             return False
         function = found[0].function
         return all(binding.kind == "param" for binding in found[1]) and any(

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+import tokenize
+from collections.abc import Sequence
+from itertools import accumulate
 
 _LINE = r"(?:^|(?<=[\r\n]))"
 # Python counts the columns anew behind a form feed; libcst drops it, or takes it for a column.
 _FEED = re.compile(rf"{_LINE}[ \t\f]*\f(?=[ \t]*[^\s#])")
 # A statement whose first line is a backslash alone has that line's indentation.
 _JOINED = re.compile(rf"{_LINE}[ \t\f]*\\(?=[\r\n]|$)")
-# A header that a backslash joins to a blank line: its body begins in the line below that, for Python.
-_JOINED_TO_NOTHING = re.compile(r":[ \t]*\\(?:\r\n|\r|\n)[ \t\f]*(?=[\r\n])")
+# A backslash that joins a line to no code: what is inserted below it would go on in it.
+_JOINED_TO_NOTHING = re.compile(r"\\(?:\r\n|\r|\n)[ \t\f]*(?=[\r\n#]|$)")
+_ROW = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 # Columns behind it are those of the next tab stop for Python, and others for everybody else.
 _TAB = re.compile(rf"{_LINE}[ \t\f]* \t[ \t]*(?=[^\s#])")
 
@@ -20,13 +24,29 @@ def odd_line(text: str) -> tuple[int, str] | None:
     for pattern, what in (
         (_FEED, "a form feed stands in front of code"),
         (_JOINED, "a line is a backslash alone"),
-        (_JOINED_TO_NOTHING, "a backslash joins a header to a blank line"),
         (_TAB, "a tab stands behind spaces in front of code"),
     ):
         found = pattern.search(text)
         if found is not None:
             return found.start(), what
-    return None
+    joined = [found.start() for found in _JOINED_TO_NOTHING.finditer(text)]
+    between = _between_tokens(text, joined) if joined else None
+    return (between, "a backslash joins a line to one without code") if between is not None else None
+
+
+def _between_tokens(text: str, offsets: Sequence[int]) -> int | None:
+    """The first of the offsets at which no token stands: neither a string nor a comment, which may hold any character."""
+    rows = _ROW.findall(text)
+    starts = [0, *accumulate(map(len, rows))]
+    try:
+        spans = [
+            (starts[token.start[0] - 1] + token.start[1], starts[token.end[0] - 1] + token.end[1])
+            for token in tokenize.generate_tokens(iter([*rows, ""]).__next__)
+            if token.string.strip()
+        ]
+    except (tokenize.TokenError, SyntaxError, IndexError):
+        return offsets[0]
+    return next((at for at in offsets if not any(start <= at < end for start, end in spans)), None)
 
 
 def without_feeds(text: str) -> str:
