@@ -83,6 +83,7 @@ class Dask:
         self._workers = workers
         self._run = uuid4().hex
         self._open: list[Any] = []
+        self._on_the_way: deque[_Sent] = deque()
 
     def close(self) -> None:
         """Leave the cluster, and end it if it was started here."""
@@ -119,9 +120,15 @@ class Dask:
         workers = max(len(self._client.nthreads()), 1)
         batches = iter(in_batches(work, workers))
         ahead = max(_LEAST_AHEAD, workers * _AHEAD)
-        waiting = deque(self._send(batch, settings, neighbours) for batch in islice(batches, ahead))
+        waiting = self._on_the_way
+        waiting.extend(self._send(batch, settings, neighbours) for batch in islice(batches, ahead))
         while waiting:
-            yield from self._results(waiting.popleft(), settings, neighbours)
+            sent = waiting.popleft()
+            done = self._done(sent, settings, neighbours)
+            if done is None:
+                yield from self._one_by_one(sent.jobs, settings, neighbours)
+            else:
+                yield from self._results(done, neighbours)
             waiting.extend(self._send(batch, settings, neighbours) for batch in islice(batches, 1))
 
     def preparation(self, paths: Sequence[Path], settings: Settings) -> None:
@@ -135,32 +142,39 @@ class Dask:
         future = self._client.submit(lint_there, tool(), pickle.dumps(errand), pure=False)
         return _Sent(errand.jobs, digests, future)
 
-    def _results(self, sent: _Sent, settings: Settings, neighbours: Neighbours) -> Iterator[FileResult]:
-        done = self._answer(sent.future)
-        if done is None:
-            yield from self._after_deaths(sent, settings, neighbours)
-        elif done.differs is None:
-            if neighbours.cache is not None:
-                neighbours.cache.adopt(done.news)
-            yield from done.results
-        else:
+    def _done(self, sent: _Sent, settings: Settings, neighbours: Neighbours) -> _Done | None:
+        """What a worker found in the files as they are on this machine; None where workers died of it."""
+        while (done := self._answer(sent.future)) is not None and done.differs is not None:
             file = neighbours.at(sent.jobs[done.differs].path)
             if _digest(file) == sent.digests[done.differs]:
                 where = (
                     f"{file} is not there as it is here; workers must see the same files at the same place"
                 )
                 raise ConfigError(f"worker {done.worker}: {where}", _OPTION)
-            yield from self._results(self._send(sent.jobs, settings, neighbours), settings, neighbours)
+            sent = self._send(sent.jobs, settings, neighbours)
+        return done
 
-    def _after_deaths(self, sent: _Sent, settings: Settings, neighbours: Neighbours) -> Iterator[FileResult]:
-        """Lint the files one by one, to find the one that workers died of."""
-        if len(sent.jobs) == 1:
-            path = sent.jobs[0].path
-            why = "the workers that linted it died; it may be nested too deeply"
-            yield FileResult(str(path), failure=f"{path}: {why}")
-            return
-        for one in [self._send([job], settings, neighbours) for job in sent.jobs]:
-            yield from self._results(one, settings, neighbours)
+    def _results(self, done: _Done, neighbours: Neighbours) -> Iterator[FileResult]:
+        if neighbours.cache is not None:
+            neighbours.cache.adopt(done.news)
+        yield from done.results
+
+    def _one_by_one(
+        self, jobs: Sequence[Job], settings: Settings, neighbours: Neighbours
+    ) -> Iterator[FileResult]:
+        """Lint each of the files with no other on its way, to find the one that workers died of.
+
+        A scheduler counts a death against all that the worker had, what only waited there as well.
+        """
+        for other in self._on_the_way:
+            self._answer(other.future)
+        for job in jobs:
+            done = self._done(self._send([job], settings, neighbours), settings, neighbours)
+            if done is None:
+                why = "the workers that linted it died; it may be nested too deeply"
+                yield FileResult(str(job.path), failure=f"{job.path}: {why}")
+            else:
+                yield from self._results(done, neighbours)
 
     def _answer(self, future: Future) -> _Done | None:
         """What a worker has answered; None where one after the other died of it."""
