@@ -72,7 +72,7 @@ class Observation:
 
     def _leave_alone(self) -> None:
         """In a process that the program has forked."""
-        self.watcher.ended = "forked"
+        self.watcher.forked = True
         self.watcher.looks.end()
 
     def _told(self) -> None:
@@ -265,7 +265,7 @@ def _without_observer(found: TracebackType | None) -> TracebackType | None:
         if not os.path.abspath(found.tb_frame.f_code.co_filename).startswith(_HERE):
             kept.append(found)
         found = found.tb_next
-    for outer, inner in zip(kept, [*kept[1:], None], strict=True):
+    for outer, inner in zip(kept, [*kept[1:], None], strict=False):
         outer.tb_next = inner
     return kept[0] if kept else None
 

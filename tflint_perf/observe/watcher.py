@@ -10,7 +10,6 @@ Steps run in one of these modes, in turn, so that what the observer itself costs
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Callable, Hashable
@@ -61,7 +60,8 @@ class Watcher:
         self.profile = Profile()
         self.began = began
         self.thread = threading.main_thread().ident or 0
-        self.pid = os.getpid()
+        # Set in a process that the program has forked: it is left alone.
+        self.forked = False
         self.mode = FIRST
         self.steps: list[tuple[float, float, int, int]] = []
         self.samples: list[tuple[int, int, int, int, int, int]] = []
@@ -94,11 +94,11 @@ class Watcher:
 
     def is_watched(self) -> bool:
         """Whether this is the process and the thread that the steps are in."""
-        return threading.get_ident() == self.thread and os.getpid() == self.pid
+        return threading.get_ident() == self.thread and not self.forked
 
     def mark(self, kind: str, who: Hashable, frame: FrameType | None, updates: int = 1) -> None:
         """As `Clock.mark`, for the watched thread alone: the one in which the first update was seen."""
-        if self.ended is not None or os.getpid() != self.pid:
+        if self.ended is not None or self.forked:
             return
         ident = threading.get_ident()
         if not self.clock.sources and ident != self.thread:

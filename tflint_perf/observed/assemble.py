@@ -48,6 +48,8 @@ def record_of(seen: Mapping[str, Any], program: Sequence[str], root: Path) -> Re
     }
     usual = times[_PLAIN] or times[_TIMED] or [seconds for _, seconds, _, _ in steps[1:]]
     step = _median(usual) if usual else None
+    parts = parts_of(seen, step.value) if step and seen["close"]["steps"] else {}
+    whole = sum(parts.values())
     return Record(
         program=tuple(program),
         root=str(root),
@@ -60,7 +62,10 @@ def record_of(seen: Mapping[str, Any], program: Sequence[str], root: Path) -> Re
         steps=_steps(seen),
         first_step=steps[0][0] if steps else None,
         step=step,
-        parts=parts_of(seen, step.value) if step and seen["close"]["steps"] else {},
+        parts={part: seconds / whole * step.value for part, seconds in parts.items()}
+        if step and whole
+        else {},
+        parts_sum=whole / step.value if step and whole else None,
         observer=_observer(seen, steps, step.value if step else 0.0),
         detail=median(times[_CLOSE]) / step.value if times[_CLOSE] and step and step.value else None,
         lines=_lines(seen, root, step.value if step else 0.0),
