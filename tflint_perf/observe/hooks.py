@@ -10,9 +10,11 @@ import functools
 import gc
 import importlib.abc
 import importlib.machinery
+import inspect
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from threading import local
 from time import perf_counter
 from types import ModuleType
@@ -47,6 +49,9 @@ def replace(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable
         return
     made = make(original)
     functools.update_wrapper(made, original)
+    with suppress(TypeError, ValueError):
+        # Keras asks constructors for their parameters, and does not look behind wrappers.
+        made.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
     setattr(owner, name, made)
 
 
