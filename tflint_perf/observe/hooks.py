@@ -21,7 +21,7 @@ from types import ModuleType
 from typing import Any
 
 from tflint_perf.observe.learned import Learned
-from tflint_perf.observe.traced import Traces
+from tflint_perf.observe.traced import Traces, code_of
 from tflint_perf.observe.watcher import Watcher
 
 _IN_LOOP = re.compile(r"while_body|_body_\d|scan_fn|Dataset_|ReduceDataset|body")
@@ -135,6 +135,8 @@ class Hooks:
         updates = 1
         if in_loop:
             watcher.notes["updates in a loop inside a graph: one call makes several"] = None
+            code = code_of(getattr(function, "python_function", function))
+            watcher.loop_in_graph = watcher.places.first_loop_in(code) if code is not None else None
             updates = max(self._in_graph.updates_since(self._optimizers.values()), 1)
         if self._learned is not None:
             self._learned.saw_result(watcher.count, result)

@@ -69,6 +69,8 @@ class Watcher:
         self.steps: list[tuple[float, float, int, int]] = []
         self.samples: list[tuple[int, int, int, int, int, int]] = []
         self.memory: list[tuple[int, int]] = []
+        # The loop in a compiled function whose rounds are the updates.
+        self.loop_in_graph: Row | None = None
         self.notes: dict[str, None] = {}
         self.ever: dict[tuple[str, str, str, int], list[float]] = {}
         self.traces: list[dict[str, Any]] = []
