@@ -125,15 +125,15 @@ class Clock:
 
     def _look_around(self, source: Source, frame: FrameType | None) -> None:
         around: list[tuple[str, int, tuple[int, ...]]] = []
-        inside = False
+        inside = is_out = False
         library: FrameType | None = frame
         for user in self.places.stack(frame):
             # A loop of a library's between this frame and those further in?
             while library is not None and library is not user:
                 inside = inside or library.f_code.co_name in _OWN_LOOPS
                 library = library.f_back
-            if inside and not source.inside:
-                source.inside = True
+            if inside and not is_out:
+                is_out = source.inside = True
                 around.clear()
             loops = tuple(self.places.loops_around(user))
             name, row = self.places.row(user)
