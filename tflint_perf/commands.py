@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 import click
 
-from tflint_perf.cli.options import check_options, cores, keys_given
+from tflint_perf.cli.options import check_options, configs_of, cores, keys_given
 from tflint_perf.problems import ConfigError, nearest
 
-COMMANDS = ("check", "rule", "verify", "server", "init", "config", "clean")
+COMMANDS = ("check", "rule", "verify", "prove", "server", "init", "config", "clean")
 _BEFORE_COMMAND = frozenset({"-q", "--quiet", "-v", "--verbose", "--isolated"})
 # What a command is called elsewhere.
 _OTHERWISE = {
@@ -126,6 +126,10 @@ class _Commands(click.Group):
             from tflint_perf.verify.command import verify
 
             return verify
+        if cmd_name == "prove":
+            from tflint_perf.prove.command import prove
+
+            return prove
         if cmd_name == "server":
             from tflint_perf.server.command import server
 
@@ -209,18 +213,7 @@ def _is_rule(word: str) -> bool:
 
 def _configs(options: dict[str, Any]) -> Any:
     """Where the settings come from, by --config, --isolated and the options themselves."""
-    from tflint_perf.config.reading import Values, is_file, parse_inline
-    from tflint_perf.config.resolve import Configs
-
-    folder = Path.cwd()
-    files = [text for text in options["configs"] if is_file(Path(text))]
-    inline = [parse_inline(text, folder) for text in options["configs"] if text not in files]
-    if len(files) > 1:
-        raise click.UsageError(f"--config: more than one file: {', '.join(files)}")
-    if files and options["isolated"]:
-        raise click.UsageError("--config with a file and --isolated exclude each other")
-    given = (folder / files[0]).resolve() if files else None
-    return Configs(folder, [*inline, Values(folder, keys_given(options))], given, options["isolated"])
+    return configs_of(options["configs"], options["isolated"], keys_given(options))
 
 
 @tflint_perf.command(short_help="Explain a rule, with what was measured of it.")

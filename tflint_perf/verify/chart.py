@@ -51,7 +51,7 @@ def describe(chart: Chart) -> str:
     """What the chart shows, in a sentence."""
     say = seconds if chart.is_time else size
     ends = [
-        f"{side} from {say(line.points[0][1])} to {say(line.points[-1][1])}"
+        f"{chart.names[side]} from {say(line.points[0][1])} to {say(line.points[-1][1])}"
         for side, line in ((side, chart.typical(side)) for side in SIDES)
     ]
     return (
@@ -133,7 +133,7 @@ def _dots(chart: Chart, x: Scale, y: Scale) -> Sequence[Element]:
     return [
         element(
             "circle",
-            element("title", f"{side}, step {step:,.0f}: {say(value)}"),
+            element("title", f"{chart.names[side]}, step {step:,.0f}: {say(value)}"),
             cx=_n(x(step)),
             cy=_n(_clipped(y(_inside(value, chart)))),
             r="2.6",
@@ -152,7 +152,9 @@ def _labels(chart: Chart, x: Scale, y: Scale) -> Sequence[Element]:
     if (missing := _LABEL_GAP - (heights[lower] - heights[upper])) > 0:
         heights[upper] -= missing / 2
         heights[lower] += missing / 2
-    return [_text(side, x(ends[side][0]) + 8, heights[side] + 4, f"label {side}") for side in SIDES]
+    return [
+        _text(chart.names[side], x(ends[side][0]) + 8, heights[side] + 4, f"label {side}") for side in SIDES
+    ]
 
 
 def _inside(value: float, chart: Chart) -> float:
