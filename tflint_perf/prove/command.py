@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,9 @@ _KEYS = ("select", "ignore", "extend-select", "fixable", "unfixable")
 @click.option("--timeout", type=click.FloatRange(min=1), help="Seconds after which a run is given up.")
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seeds all random numbers."
+)
+@click.option(
+    "--python", default=sys.executable, metavar="FILE", help="The Python to run it.  [default: this one]"
 )
 @click.option("--together", is_flag=True, help="Prove all fixes at once, without trying each by itself.")
 @click.option("--apply", is_flag=True, help="Write the proved fixes to your files.")

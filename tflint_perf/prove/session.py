@@ -49,6 +49,7 @@ class Request:
     seconds: float
     timeout: float | None
     seed: int
+    python: str
     together: bool
     apply: bool
     report: Path | None
@@ -104,7 +105,7 @@ def _proved(
     from tflint_perf.prove.progress import progress
 
     config = configs.of(configs.folder)
-    with scratch_of(project, sys.executable, os.environ) as scratch:
+    with scratch_of(project, request.python, os.environ) as scratch:
         found = find_fixes(project.root, project.script, configs, config, scratch.read, request.jobs)
         for trouble in found.troubles:
             say(trouble)
@@ -114,7 +115,7 @@ def _proved(
                 scratch,
                 found.made,
                 watch,
-                sys.executable,
+                request.python,
                 request.steps,
                 request.seconds,
                 request.timeout,
