@@ -1,0 +1,54 @@
+"""What a run is asked for: which program, for how long, and what to look at."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tflint_perf.observed.record import Spot
+
+STEPS = 200
+SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Learning:
+    """For runs that are compared: what is learned is written to `out`, an `.npz`.
+
+    It holds, for the variable number i in the order of their first update, `first0` … and `last0` …, and `losses` with the
+    step and the loss of each step whose loss was seen, in rows. Random numbers are seeded with `seed` before the program
+    runs, eager and compiled code draw the same, and ops are deterministic. `nudge` moves each trained weight by one unit
+    in the last place after the first step: how far rounding alone goes.
+    """
+
+    out: Path
+    seed: int = 0
+    nudge: bool = False
+
+
+@dataclass(frozen=True)
+class Request:
+    """A program to watch.
+
+    `program` is a script or a notebook, or `-m` and a module, with its arguments behind it. It is run by `python` in
+    `folder`, the current one if None, with `environment` beside the variables there are. It is stopped after so many `steps` or so many
+    `seconds` from its first step, whichever is first; None for no such end. `timeout` is when it is given up, in seconds
+    from its start. With `details`, some of the steps are looked at line by line; without, steps are only marked and timed.
+    `step` is the row that says what a step is; `probes` are rows of which is told whether they were reached.
+    With `quiet`, what it prints is kept (`Seen.output`) and not shown.
+    """
+
+    program: tuple[str, ...]
+    python: str = sys.executable
+    folder: Path | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    steps: int | None = STEPS
+    seconds: float | None = SECONDS
+    timeout: float | None = None
+    step: Spot | None = None
+    probes: tuple[Spot, ...] = ()
+    details: bool = True
+    learning: Learning | None = None
+    quiet: bool = False
