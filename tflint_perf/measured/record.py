@@ -1,0 +1,292 @@
+"""What a watched run leaves behind, and its form on file: `run.json`.
+
+All times are in seconds, memory is in bytes, and what is said of a step is a mean over the steps that were looked at
+unless it says otherwise. Rows count from 1; in a notebook they count inside the cell, and `cell` counts its cells from 1.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+SCHEMA = 1
+
+# What the time of a step is divided into; each moment belongs to one of them, so they sum to the step.
+Part = Literal[
+    "input",  # waiting for the next batch of a dataset
+    "dispatch",  # Python in TensorFlow and Keras, and what it takes to start an op
+    "device",  # kernels, eager and in compiled functions; on a GPU, waiting for it too
+    "tracing",  # making graphs of Python functions
+    "copies",  # tensors to the host
+    "conversions",  # host data to tensors
+    "files",  # opening, reading and writing
+    "gc",  # Python's garbage collector
+    "rest",  # the program's other Python, and other libraries
+]
+PARTS: tuple[Part, ...] = (
+    "input",
+    "dispatch",
+    "device",
+    "tracing",
+    "copies",
+    "conversions",
+    "files",
+    "gc",
+    "rest",
+)
+
+# What can be seen to happen at a line of the user's code.
+EventKind = Literal[
+    "op",  # an eager op; `what` is its type
+    "function",  # a call of a compiled function; `what` is its name
+    "copy",  # to the host; `what` is `numpy`, `float`, `bool`, `print`, `asarray` …
+    "conversion",  # from the host; `what` is `ndarray`, `list`, `int` …
+    "input",  # a batch taken from an iterator
+    "trace",  # `what` is the name of the function
+    "new",  # an object made; `what` is `Dataset`, `Iterator`, `Variable`, `Layer`, `Optimizer`, `Function`, `Session` …
+    "graph op",  # an op added to a graph that sessions run; `what` is its type
+    "file",  # a file opened; `what` is how
+    "gc",  # `gc.collect()`
+    "session",  # `Session.run`; `bytes` are those of what it was fed
+    "keras",  # `fit`, `predict`, `evaluate`, `train_on_batch` … of a Keras model
+    "summary",  # a summary written
+    "checkpoint",  # weights or a checkpoint written or read
+    "get weights",  # `get_weights` and `set_weights`
+    "gradient",  # `what` is `persistent` where the tape is
+    "random",  # NumPy's or Python's random numbers drawn on the host in bulk
+]
+
+Ending = Literal["end", "steps", "seconds", "exit", "error", "signal"]
+# `not judged`: its row ran, but a run cannot tell what it costs.
+Status = Literal["confirmed", "cheap", "not reached", "seen in a run", "not judged"]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A figure with its 95% interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A line of the program; `file` is relative to `Record.root`, with slashes, or absolute if it lies elsewhere."""
+
+    file: str
+    row: int
+    cell: int | None = None
+
+
+@dataclass(frozen=True)
+class Event:
+    """What happened at a line, a step: how often, how long, how many bytes. `seconds` include what it did itself."""
+
+    kind: EventKind
+    what: str
+    count: float
+    seconds: float
+    size: float = 0.0
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the program and what it cost a step: `seconds` pass while it is the innermost line of the program."""
+
+    spot: Spot
+    source: str
+    seconds: float
+    share: float
+    events: tuple[Event, ...] = ()
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A Python function that was made a graph of.
+
+    `causes` counts why: `first call`, `new shape`, `new dtype`, `new Python value`, `new function object`, `other`.
+    `in_steps` is how often after the first five steps.
+    """
+
+    function: str
+    spot: Spot | None
+    called_at: Spot | None
+    count: int
+    in_steps: int
+    seconds: float
+    causes: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A figure over steps: `slope` a step, the points, and whether it grows beyond doubt and by what matters."""
+
+    slope: Interval
+    grows: bool
+    points: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Tensors that stay alive from step to step, how many a step, and who holds them: `list `losses` of module train`."""
+
+    count: float
+    holder: str
+    spot: Spot | None = None
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A finding, beside what the run saw. `seconds` a step are what mending could save at most; 0 where time is not it.
+
+    `why` says what was seen in a few words: "3.1 of 8.2 ms a step", "traced 57 times in 200 steps". `source` are the
+    finding's lines without indentation, by which it is found again when the file has changed around them.
+    """
+
+    code: str
+    name: str
+    message: str
+    spot: Spot
+    status: Status
+    seconds: float
+    why: str
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """How steps were found: `kind` is `optimizer`, `session`, `gradient`, `keras` or `told`.
+
+    `loop` is the row of the loop whose rounds are the steps, or of the call (`fit`) that has the loop inside; `update` the
+    line in it that applies gradients.
+    """
+
+    count: int
+    kind: str
+    loop: Spot | None
+    update: Spot | None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Record:
+    """A program, watched. `program` is as it was given, `root` the absolute folder that its files are relative to.
+
+    `observer` is how many times as long a step takes with the observer in it as without, timing and details apart.
+    `detail` is the same of the few steps in which all was looked at, which `step` leaves out.
+    """
+
+    program: tuple[str, ...]
+    root: str
+    date: str
+    versions: Mapping[str, str]
+    device: str
+    ended: Ending
+    code: int
+    wall: float
+    steps: Steps
+    first_step: float | None = None
+    step: Interval | None = None
+    parts: Mapping[Part, float] = field(default_factory=dict)
+    observer: Interval | None = None
+    detail: float | None = None
+    lines: tuple[Line, ...] = ()
+    traces: tuple[Traced, ...] = ()
+    growth: Mapping[str, Growth] = field(default_factory=dict)
+    kept: tuple[Kept, ...] = ()
+    reached: tuple[Spot, ...] = ()
+    findings: tuple[Settled, ...] = ()
+    schema: int = SCHEMA
+
+
+def to_json(record: Record) -> str:
+    """The text of a `run.json`."""
+    return json.dumps(_plain(asdict(record)), indent=1, allow_nan=False) + "\n"
+
+
+def from_json(text: str) -> Record:
+    """The record in a `run.json`.
+
+    Raises:
+        ValueError: it is none, or one of another schema.
+    """
+    try:
+        document = json.loads(text)
+        if document["schema"] != SCHEMA:
+            raise ValueError(f"schema {document['schema']}, expected {SCHEMA}")
+        return _record(document)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"not a record of a run: {error!r}") from error
+
+
+def read_record(path: Path) -> Record:
+    """Like `from_json`, of a file."""
+    return from_json(path.read_text(encoding="utf-8"))
+
+
+def _record(item: Mapping[str, Any]) -> Record:
+    steps = item["steps"]
+    return Record(
+        **{
+            **item,
+            "program": tuple(item["program"]),
+            "steps": Steps(
+                **{
+                    **steps,
+                    "loop": _spot(steps["loop"]),
+                    "update": _spot(steps["update"]),
+                    "notes": tuple(steps["notes"]),
+                }
+            ),
+            "step": _interval(item["step"]),
+            "observer": _interval(item["observer"]),
+            "lines": tuple(
+                Line(
+                    **{
+                        **line,
+                        "spot": Spot(**line["spot"]),
+                        "events": tuple(Event(**event) for event in line["events"]),
+                    }
+                )
+                for line in item["lines"]
+            ),
+            "traces": tuple(
+                Traced(**{**one, "spot": _spot(one["spot"]), "called_at": _spot(one["called_at"])})
+                for one in item["traces"]
+            ),
+            "growth": {name: _growth(one) for name, one in item["growth"].items()},
+            "kept": tuple(Kept(**{**one, "spot": _spot(one["spot"])}) for one in item["kept"]),
+            "reached": tuple(Spot(**one) for one in item["reached"]),
+            "findings": tuple(Settled(**{**one, "spot": Spot(**one["spot"])}) for one in item["findings"]),
+        }
+    )
+
+
+def _growth(item: Mapping[str, Any]) -> Growth:
+    points = tuple((float(step), float(value)) for step, value in item["points"])
+    return Growth(Interval(**item["slope"]), item["grows"], points)
+
+
+def _spot(item: Mapping[str, Any] | None) -> Spot | None:
+    return Spot(**item) if item is not None else None
+
+
+def _interval(item: Mapping[str, Any] | None) -> Interval | None:
+    return Interval(**item) if item is not None else None
+
+
+def _plain(value: Any) -> Any:
+    """Lists for tuples; None for a number that JSON has no word for."""
+    match value:
+        case dict():
+            return {str(key): _plain(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case float():
+            return float(f"{value:.6g}") if math.isfinite(value) else None
+    return value

@@ -1,0 +1,350 @@
+"""Findings that reading could not know: what a run has seen, where it is certain and costs, or grows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from types import MappingProxyType
+
+from tflint_perf.catalogue.figures import count, size
+from tflint_perf.catalogue.rules import catalogue
+from tflint_perf.measured.record import Event, EventKind, Line, Settled, Spot, Traced
+from tflint_perf.observed.blocks import Rows
+from tflint_perf.observed.evidence import alike
+from tflint_perf.observed.figures import counted
+from tflint_perf.observed.settle import Cost, Watched, own_time, said_of, traced_in_words
+
+# What takes less of a step is not worth a finding that nobody asked for.
+LEAST = 0.05
+# So many eager ops a step are no accident; so often a step is on each of them; so many bytes are a batch.
+_MANY_OPS, _EACH, _BATCH = 16, 0.9, 100_000
+# A trace now and then is one for a last, smaller batch.
+_LEAST_TRACES, _TRACES_A_STEP = 3, 0.1
+# Ops that only a model makes.
+_OF_MODELS = ("MatMul", "Conv", "BatchMatMul", "DepthwiseConv", "FusedBatchNorm", "Cudnn", "_FusedMatMul")
+# What such a call does by itself on its line is its own matter.
+_WHOLE_CALLS: frozenset[EventKind] = frozenset({"keras", "session"})
+
+_BY_CAUSE: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "new function object": (
+            "TFP201",
+            "a `tf.function` is made anew and traced on each step; make it once, before the loop",
+        ),
+        "new Python value": (
+            "TFP202",
+            "`{}` is traced again for each new Python value that it is called with; pass a tensor",
+        ),
+        "new shape": (
+            "TFP206",
+            "`{}` is traced again for each new shape; give it an `input_signature`, or `reduce_retracing=True`",
+        ),
+    }
+)
+_BY_OBJECT: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "Dataset": ("TFP506", "a dataset is built anew on each step; build it once, before the loop"),
+        "Iterator": (
+            "TFP507",
+            "a pipeline is started anew on each step; make its iterator once, before the loop",
+        ),
+        "Variable": ("TFP204", "a variable is made anew on each step; make it once and assign to it"),
+        "Layer": ("TFP204", "a layer is made anew on each step; make it once, before the loop"),
+        "Optimizer": ("TFP204", "an optimizer is made anew on each step; make it once, before the loop"),
+        "Metric": ("TFP204", "a metric is made anew on each step; make it once and reset it"),
+    }
+)
+# One event a step at least, of this kind: the rule, and what to say.
+_BY_KIND: Mapping[EventKind, tuple[str, str]] = MappingProxyType(
+    {
+        "copy": ("TFP302", "a tensor is copied to the host on each step, which waits for it; copy now and then, or at the end"),
+        "file": ("TFP304", "a file is read on each step; read it before the loop"),
+        "get weights": ("TFP306", "weights go through NumPy arrays on each step; assign them from variable to variable"),
+        "gc": ("TFP406", "`gc.collect()` runs on each step; remove it"),
+    }
+)  # fmt: skip
+
+
+def seen_in_a_run(
+    watched: Watched, known: Iterable[tuple[str, Rows]], rules: AbstractSet[str] | None = None
+) -> Iterator[Settled]:
+    """What the run saw, of the given rules, where no finding is known that says the same; `known` are codes with their rows."""
+    if not watched.step:
+        return
+    told = list(known)
+    for one, where in _sorted(_all(watched, told)):
+        if (rules is None or one.code in rules) and not _is_told(watched, one.code, where, told):
+            told.append((one.code, where))
+            yield one
+
+
+_Found = tuple[Settled, Rows]
+
+
+def _all(watched: Watched, known: Sequence[tuple[str, Rows]]) -> Iterator[_Found]:
+    yield from _eager(watched, known)
+    yield from _keras_calls(watched)
+    yield from _by_kind(watched)
+    yield from _conversions(watched)
+    yield from _feeds(watched)
+    yield from _writes(watched)
+    yield from _objects(watched)
+    yield from _graph_ops(watched)
+    yield from _traces(watched)
+    yield from _kept(watched)
+
+
+def _sorted(found: Iterable[_Found]) -> list[_Found]:
+    return sorted(found, key=lambda pair: -pair[0].seconds)
+
+
+def _is_told(watched: Watched, code: str, rows: Rows, told: Iterable[tuple[str, Rows]]) -> bool:
+    """Whether a finding by the rule, or by one that looks at the same, stands at these rows or in the same block."""
+    same = alike(code)
+    around = watched.blocks.around(rows.spot)
+    for other, at in told:
+        if other not in same:
+            continue
+        if other == "TFP104" or at.spot in rows or rows.spot in at:
+            return True
+        # Of one rule, two lines of one block may both be meant; of two that are alike, it is one matter.
+        if (other != code and at.spot in around) or (around.of == "function" and at.spot == around.spot):
+            return True
+    return False
+
+
+def _made(
+    watched: Watched, code: str, message: str, spot: Spot, cost: Cost, rows: Rows | None = None
+) -> _Found:
+    settled = Settled(
+        code,
+        catalogue()[code].name,
+        message,
+        spot,
+        "seen in a run",
+        cost.seconds,
+        watched.why(cost),
+        watched.blocks.line(spot),
+    )
+    return settled, rows or Rows(spot.file, spot.row, spot.row, spot.cell)
+
+
+def _eager(watched: Watched, known: Sequence[tuple[str, Rows]]) -> Iterator[_Found]:
+    """Code that runs op by op: a gradient step, a model, a loop."""
+    record = watched.record
+    blocks: dict[Rows, list[Line]] = {}
+    for line in record.lines:
+        if any(event.kind == "op" for event in line.events):
+            blocks.setdefault(watched.blocks.around(line.spot), []).append(line)
+    costs = {rows: _of_ops(watched, rows) for rows in blocks}
+    dear = {rows: cost for rows, cost in costs.items() if cost is not None}
+    if record.steps.kind == "keras":
+        if record.steps.loop is not None and dear:
+            yield _under_keras(watched, list(blocks), record.steps.loop)
+        return
+    stepping = [rows for rows in dear if _has(blocks[rows], "gradient")]
+    for rows in stepping:
+        spot = watched.blocks.tape_in(rows) or _costliest(blocks[rows]).spot
+        message = "the training step runs in eager mode, op by op; compile it with `tf.function`"
+        yield _made(watched, "TFP101", message, spot, dear[rows], rows)
+    # The ops of a loss or a model in another function may be those of an eager step.
+    if stepping or any(code in ("TFP101", "TFP104") for code, _ in known):
+        return
+    for rows, cost in dear.items():
+        line = _costliest(blocks[rows])
+        if _is_model(blocks[rows]):
+            message = "a model runs in eager mode, op by op, on each step; call it in a `tf.function`"
+            yield _made(watched, "TFP107", message, line.spot, cost, rows)
+        elif rows.of == "loop" and record.steps.loop is not None and record.steps.loop not in rows:
+            message = "a loop runs op by op in eager mode; put it in a `tf.function` with `tf.range`"
+            yield _made(watched, "TFP102", message, rows.spot, cost, rows)
+
+
+def _under_keras(watched: Watched, blocks: Iterable[Rows], loop: Spot) -> _Found:
+    lines = [line for line in watched.record.lines if _has([line], "op")]
+    events = [event for line in lines for event in line.events if event.kind == "op"]
+    cost = Cost(min(sum(map(own_time, lines)), watched.step), said_of(events, "eager op"))
+    message = "Keras runs the training step in eager mode, op by op; compile the model without `run_eagerly`"
+    return _made(watched, "TFP104", message, loop, cost)
+
+
+def _of_ops(watched: Watched, rows: Rows) -> Cost | None:
+    """What the lines of a block take that make many eager ops a step; None where they make few or take little."""
+    cost = watched.of_eager_code(rows)
+    own = [event for line in watched.lines_in((rows,)) for event in line.events if event.kind == "op"]
+    few = sum(event.count for event in own) < _MANY_OPS
+    return None if few or cost is None or cost.seconds < LEAST * watched.step else cost
+
+
+def _keras_calls(watched: Watched) -> Iterator[_Found]:
+    for line, event in _dear_events(watched, "keras"):
+        name = event.what.rpartition(".")[2]
+        if name in ("predict", "evaluate", "fit") and line.spot != watched.record.steps.loop:
+            other = (
+                "train_on_batch"
+                if name == "fit"
+                else "predict_on_batch"
+                if name == "predict"
+                else "test_on_batch"
+            )
+            message = f"`{name}` sets up a pipeline on each step; for one batch, call `{other}`"
+            yield _made(
+                watched, "TFP105", message, line.spot, Cost(event.seconds, counted(event.count, "call"))
+            )
+
+
+def _by_kind(watched: Watched) -> Iterator[_Found]:
+    for kind, (code, message) in _BY_KIND.items():
+        for line in watched.record.lines:
+            if _has([line], *_WHOLE_CALLS):
+                continue
+            events = [event for event in line.events if event.kind == kind]
+            time = sum(event.seconds for event in events)
+            # A collection takes so long that it need not be one a step to take much of it.
+            often = kind == "gc" or sum(event.count for event in events) >= _EACH
+            if events and often and time >= LEAST * watched.step:
+                nouns: dict[EventKind, str] = {"copy": "copy", "file": "file", "gc": "collection"}
+                yield _made(
+                    watched, code, message, line.spot, Cost(time, _said(events, nouns.get(kind, "call")))
+                )
+
+
+def _conversions(watched: Watched) -> Iterator[_Found]:
+    for line in watched.record.lines:
+        events = [event for event in line.events if event.kind == "conversion"]
+        time, held = sum(event.seconds for event in events), sum(event.size for event in events)
+        if time < LEAST * watched.step or held < _BATCH or _has([line], *_WHOLE_CALLS):
+            continue
+        message = f"{size(held)} of host data become tensors on each step; let a `tf.data` pipeline do it ahead of the step"
+        yield _made(watched, "TFP301", message, line.spot, Cost(time, _said(events, "conversion")))
+
+
+def _feeds(watched: Watched) -> Iterator[_Found]:
+    for line in watched.record.lines:
+        held = sum(event.size for event in line.events if event.kind == "session")
+        time = sum(event.seconds for event in line.events if event.kind == "conversion")
+        if held >= _BATCH and time >= LEAST * watched.step and _has([line], "session"):
+            message = f"the session is fed {size(held)} on each step; let a `tf.data` pipeline do it ahead of the step"
+            yield _made(watched, "TFP305", message, line.spot, Cost(time, f"fed {size(held)}"))
+
+
+def _writes(watched: Watched) -> Iterator[_Found]:
+    for line in watched.record.lines:
+        events = [
+            event
+            for event in line.events
+            if event.kind == "checkpoint" or (event.kind == "summary" and event.what != "scalar")
+        ]
+        time = sum(event.seconds for event in events)
+        if events and time >= LEAST * watched.step and sum(event.count for event in events) >= _EACH:
+            message = "summaries or weights are written on each step; write them now and then"
+            yield _made(watched, "TFP603", message, line.spot, Cost(time, _said(events, "write")))
+
+
+def _objects(watched: Watched) -> Iterator[_Found]:
+    for line in watched.record.lines:
+        if _has([line], *_WHOLE_CALLS):
+            continue
+        made = {event.what: event for event in line.events if event.kind == "new" and event.count >= _EACH}
+        # What starts a pipeline anew often makes a stage for it, too: `dataset.take(1)`.
+        names = [
+            name for name in _BY_OBJECT if name in made and not (name == "Dataset" and "Iterator" in made)
+        ]
+        time = own_time(line)
+        for name in names[:1]:
+            code, message = _BY_OBJECT[name]
+            if time >= LEAST * watched.step:
+                said = counted(made[name].count, f"new {name.lower()}")
+                yield _made(watched, code, message, line.spot, Cost(time, said))
+
+
+def _graph_ops(watched: Watched) -> Iterator[_Found]:
+    growth = watched.record.growth.get("graph ops")
+    if growth is None or not growth.grows:
+        return
+    for line in watched.record.lines:
+        events = [event for event in line.events if event.kind == "graph op"]
+        number = sum(event.count for event in events)
+        if number >= _EACH:
+            message = "ops are added to the graph on each step; make them once, before the loop"
+            time = sum(event.seconds for event in events)
+            cost = Cost(min(time, watched.step), f"+{counted(number, 'op')} in the graph a step", grows=True)
+            yield _made(watched, "TFP203", message, line.spot, cost)
+
+
+def _traces(watched: Watched) -> Iterator[_Found]:
+    steps = max(watched.record.steps.count, 1)
+    for traced in watched.record.traces:
+        if traced.in_steps < _LEAST_TRACES:
+            continue
+        time = traced.seconds * traced.in_steps / max(traced.count, 1) / steps
+        if traced.in_steps < _TRACES_A_STEP * steps and time < LEAST * watched.step:
+            continue
+        cause = max(traced.causes, key=lambda name: (name in _BY_CAUSE, traced.causes[name]), default="")
+        spot = _where_traced(watched, traced, cause)
+        if cause in _BY_CAUSE and spot is not None:
+            code, message = _BY_CAUSE[cause]
+            said = traced_in_words((traced,), traced.in_steps, steps)
+            cost = Cost(min(time, watched.step), said, grows=True)
+            yield _made(watched, code, message.format(traced.function), spot, cost)
+
+
+def _where_traced(watched: Watched, traced: Traced, cause: str) -> Spot | None:
+    if cause != "new function object":
+        return traced.called_at or traced.spot
+    made = [
+        line.spot
+        for line in watched.record.lines
+        for event in line.events
+        if event.kind == "new" and event.what == "Function"
+    ]
+    # Of several places where functions are made, none is known to be that of this one.
+    return made[0] if len(set(made)) == 1 else traced.spot or traced.called_at
+
+
+def _kept(watched: Watched) -> Iterator[_Found]:
+    growth = watched.record.growth.get("live tensors")
+    if growth is None or not growth.grows:
+        return
+    memory = watched.record.growth.get("host memory")
+    for kept in watched.record.kept:
+        if kept.spot is None or kept.count < _EACH:
+            continue
+        said = f"+{counted(kept.count, 'tensor')} a step, held by {kept.holder}"
+        if memory is not None and memory.grows and memory.slope.value > 0:
+            said += f"; memory +{size(memory.slope.value)} a step"
+        is_tape = "tape" in kept.holder.lower()
+        message = (
+            "a gradient tape records every step of the loop; open it inside the loop"
+            if is_tape
+            else f"{kept.holder} keeps tensors of each step, with their memory; keep numbers, or NumPy values of them"
+        )
+        yield _made(
+            watched, "TFP402" if is_tape else "TFP401", message, kept.spot, Cost(0.0, said, grows=True)
+        )
+
+
+def _dear_events(watched: Watched, kind: EventKind) -> Iterator[tuple[Line, Event]]:
+    """Events of a kind that happen on each step and take a part of it that matters."""
+    for line in watched.record.lines:
+        for event in line.events:
+            if event.kind == kind and event.count >= _EACH and event.seconds >= LEAST * watched.step:
+                yield line, event
+
+
+def _said(events: Sequence[Event], noun: str) -> str:
+    return said_of(events, noun) or count(sum(event.count for event in events))
+
+
+def _has(lines: Iterable[Line], *kinds: EventKind) -> bool:
+    return any(event.kind in kinds for line in lines for event in line.events)
+
+
+def _is_model(lines: Iterable[Line]) -> bool:
+    return any(
+        event.kind == "op" and event.what.startswith(_OF_MODELS) for line in lines for event in line.events
+    )
+
+
+def _costliest(lines: Sequence[Line]) -> Line:
+    return max(lines, key=own_time)

@@ -1,0 +1,368 @@
+"""From a run's record to what it says of each finding: confirmed, cheap, not reached; and of what reading could not know."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tflint_perf.catalogue.cost import without_cost
+from tflint_perf.catalogue.figures import count, seconds, size
+from tflint_perf.finding import Finding
+from tflint_perf.lint.identity import content
+from tflint_perf.measured.record import Event, Kept, Line, Record, Settled, Spot, Status, Traced
+from tflint_perf.observed.blocks import Blocks, Rows
+from tflint_perf.observed.evidence import (
+    SEEN,
+    UNSEEN,
+    Adding,
+    Events,
+    Evidence,
+    Holding,
+    Seen,
+    Traces,
+    Waiting,
+)
+from tflint_perf.observed.figures import beside, counted, plural
+
+# A finding that takes less of a step is cheap.
+CHEAP = 0.02
+# Time in these is not the lines' own: a better line would not save it.
+_NOT_OWN = frozenset({"input", "trace"})
+_NO_STEPS = "no steps were found, so there is nothing to compare it with"
+_NO_EVIDENCE = "what a run can see of this rule is not known"
+# A first trace that takes less is not worth a word, and neither is a small part of a first step that is long.
+_LEAST_TRACE, _LEAST_PART = 0.5, 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A finding, in the file that it is in: a path from here."""
+
+    path: str
+    finding: Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What was seen of a finding: seconds a step, whether it makes something grow, and in words what it was."""
+
+    seconds: float
+    said: str = ""
+    grows: bool = False
+
+
+def settle(record: Record, findings: Iterable[Located], blocks: Blocks) -> tuple[Settled, ...]:
+    """What the run says of findings in its program, the costliest first."""
+    watched = Watched(record, blocks)
+    return in_order(watched.settled(located) for located in findings)
+
+
+def in_order(settled: Iterable[Settled]) -> tuple[Settled, ...]:
+    """By what mending would save a step at most; what grows comes before what is cheap."""
+    ranks: dict[Status, int] = {
+        "confirmed": 0,
+        "seen in a run": 0,
+        "cheap": 1,
+        "not judged": 2,
+        "not reached": 3,
+    }
+    return tuple(
+        sorted(
+            settled,
+            key=lambda one: (
+                ranks[one.status],
+                -one.seconds,
+                one.spot.file,
+                one.spot.cell or 0,
+                one.spot.row,
+                one.code,
+            ),
+        )
+    )
+
+
+class Watched:
+    """A record, asked about places in the program."""
+
+    def __init__(self, record: Record, blocks: Blocks) -> None:
+        self.record = record
+        self.blocks = blocks
+
+    @cached_property
+    def step(self) -> float:
+        """What a step takes, in seconds; 0 where none was found."""
+        return self.record.step.value if self.record.step is not None else 0.0
+
+    def spot(self, located: Located) -> Spot:
+        """Where a finding stands, as the record says it."""
+        start = located.finding.start
+        return Spot(self.blocks.named(located.path), start.row, start.cell)
+
+    def rows(self, located: Located) -> Rows:
+        """The rows of a finding."""
+        spot, end = self.spot(located), located.finding.end
+        last = end.row if end.cell == spot.cell else spot.row
+        return Rows(spot.file, spot.row, max(last, spot.row), spot.cell)
+
+    def settled(self, located: Located) -> Settled:
+        """What the run says of one finding."""
+        status, cost, why = self._judged(located)
+        finding = located.finding
+        return Settled(
+            finding.code,
+            finding.name,
+            without_cost(finding.code, finding.message),
+            self.spot(located),
+            status,
+            cost,
+            why,
+            content(finding),
+        )
+
+    def _judged(self, located: Located) -> tuple[Status, float, str]:
+        code, rows = located.finding.code, self.rows(located)
+        if not self.is_reached(rows):
+            return "not reached", 0.0, "not reached"
+        seen = SEEN.get(code)
+        if seen is None:
+            return "not judged", 0.0, UNSEEN.get(code, _NO_EVIDENCE)
+        if not self.step:
+            return "not judged", 0.0, _NO_STEPS
+        cost = self.cost(seen.evidence, rows, content(located.finding))
+        if cost is None:
+            return self._nothing_of(seen)
+        if cost.grows or cost.seconds >= CHEAP * self.step:
+            return "confirmed", cost.seconds, self.why(cost)
+        said = cost.said if not cost.seconds else self.why(cost)
+        return "cheap", cost.seconds, f"seen, but {said}"
+
+    def why(self, cost: Cost) -> str:
+        """A cost in a few words: `3.1 of 8.2 ms a step: 412 eager ops`."""
+        if not cost.seconds:
+            return cost.said
+        time = f"{beside(cost.seconds, self.step)} a step"
+        return f"{time}: {cost.said}" if cost.said else time
+
+    def _nothing_of(self, seen: Seen) -> tuple[Status, float, str]:
+        if seen.otherwise:
+            return "not judged", 0.0, seen.otherwise
+        match seen.evidence:
+            case Events(noun=noun):
+                what = f"no {noun}"
+            case Traces():
+                what = "nothing was traced again for it"
+            case Holding():
+                what = "no tensor stayed"
+            case Adding():
+                what = "the graph did not grow"
+            case Waiting():
+                what = "no waiting for input"
+        return "cheap", 0.0, f"seen, but {what} in the steps that were looked at"
+
+    def is_reached(self, rows: Rows) -> bool:
+        """Whether one of the rows ran."""
+        return any(spot in rows for spot in self.record.reached) or any(
+            line.spot in rows for line in self.record.lines
+        )
+
+    def cost(self, evidence: Evidence, rows: Rows, source: str = "") -> Cost | None:
+        """What was seen of a finding at these rows; None where nothing was."""
+        match evidence:
+            case Events():
+                return self._of_events(evidence, rows)
+            case Traces():
+                return (
+                    self._of_first_trace(rows) if evidence.first else self._of_traces(evidence, rows, source)
+                )
+            case Holding():
+                return self._of_kept(evidence, rows, source)
+            case Adding():
+                return self._of_graph(rows)
+            case Waiting():
+                return self._of_input()
+
+    def lines_in(self, scope: Iterable[Rows]) -> list[Line]:
+        """The lines of the record in some rows, each once."""
+        several = list(scope)
+        return [line for line in self.record.lines if any(line.spot in rows for rows in several)]
+
+    def _of_events(self, evidence: Events, rows: Rows) -> Cost | None:
+        match evidence.scope:
+            case "block":
+                return self.of_eager_code(self.blocks.around(rows.spot))
+            case "function":
+                return self.of_eager_code(self._function_or_row(rows))
+            case "calls":
+                return self._of_calls(evidence, rows)
+            case "row":
+                lines = self.lines_in((rows,))
+            case "program":
+                lines = list(self.record.lines)
+        events = [event for line in lines for event in line.events if is_of(event, evidence)]
+        if not events:
+            return None
+        having = [line for line in lines if any(is_of(event, evidence) for event in line.events)]
+        time = sum(map(own_time, having)) if evidence.whole else sum(event.seconds for event in events)
+        return Cost(min(time, self.step), said_of(events, evidence.noun))
+
+    def of_eager_code(self, rows: Rows) -> Cost | None:
+        """What the lines of a function or loop take that runs op by op, with those of what it calls."""
+        called = [rows, *self.blocks.called_in(rows), *self._calls_of_models()]
+        lines = self.lines_in(called)
+        ops = [event for line in lines for event in line.events if event.kind == "op"]
+        if not ops:
+            return None
+        # What else stands in a loop, an environment's step for instance, would not be compiled with the ops.
+        whole = rows if rows.of == "function" else None
+        having = [
+            line
+            for line in lines
+            if (whole is not None and line.spot in whole) or any(event.kind == "op" for event in line.events)
+        ]
+        return Cost(min(sum(map(own_time, having)), self.step), said_of(ops, "eager op"))
+
+    def _calls_of_models(self) -> Iterator[Rows]:
+        """The methods that run when a model or a layer is called, as far as they make ops."""
+        for line in self.record.lines:
+            if any(event.kind == "op" for event in line.events):
+                rows = self.blocks.function(line.spot)
+                if rows is not None and rows.name in ("call", "__call__"):
+                    yield rows
+
+    def _function_or_row(self, rows: Rows) -> Rows:
+        """The function that a call stands in, or its row where that is in the loop of steps itself."""
+        around, loop = self.blocks.around(rows.spot), self.record.steps.loop
+        if around.of == "function" and (loop is None or loop not in around):
+            return around
+        return rows
+
+    def _of_calls(self, evidence: Events, rows: Rows) -> Cost | None:
+        statement = self.blocks.statement(rows.spot)
+        lines = self.lines_in((rows, statement, *self.blocks.called_in(statement)))
+        if not lines:
+            return None
+        events = [event for line in lines for event in line.events if is_of(event, evidence)]
+        return Cost(min(sum(map(own_time, lines)), self.step), said_of(events, evidence.noun))
+
+    def _of_traces(self, evidence: Traces, rows: Rows, source: str) -> Cost | None:
+        if evidence.by == "program" and "clear_session" not in source:
+            return None
+        again = [
+            traced
+            for traced in self.record.traces
+            if traced.in_steps
+            and (not evidence.causes or any(map(traced.causes.get, evidence.causes)))
+            and self._is_at(traced, evidence, rows)
+        ]
+        if not again:
+            return None
+        steps = max(self.record.steps.count, 1)
+        time = sum(traced.seconds * traced.in_steps / max(traced.count, 1) for traced in again) / steps
+        traces = sum(traced.in_steps for traced in again)
+        return Cost(min(time, self.step), traced_in_words(again, traces, steps), grows=traces >= 0.1 * steps)
+
+    def _is_at(self, traced: Traced, evidence: Traces, rows: Rows) -> bool:
+        if evidence.by == "program":
+            return True
+        if traced.called_at is not None and traced.called_at in rows:
+            return True
+        if traced.spot is None:
+            return False
+        if evidence.by == "function" and rows.spot in self.blocks.around(traced.spot):
+            return True
+        if traced.spot in rows:
+            return True
+        # A function object that is made here, of a function that stands elsewhere.
+        made = [event for line in self.lines_in((rows,)) for event in line.events if event.kind == "new"]
+        return evidence.by == "function" and any(event.what == "Function" for event in made)
+
+    def _of_first_trace(self, rows: Rows) -> Cost | None:
+        around = [
+            traced
+            for traced in self.record.traces
+            if traced.spot is not None and rows.spot in self.blocks.around(traced.spot)
+        ]
+        if not around:
+            return None
+        time = sum(traced.seconds for traced in around)
+        first = self.record.first_step or 0.0
+        said = f"traced in {seconds(time)}, once" + (
+            f", of a first step of {seconds(first)}" if first >= time else ""
+        )
+        return Cost(0.0, said, grows=time >= _LEAST_TRACE or (first > 0 and time >= _LEAST_PART * first))
+
+    def _of_kept(self, evidence: Holding, rows: Rows, source: str) -> Cost | None:
+        kept = [one for one in self.record.kept if _is_held(one, evidence, rows, source)]
+        if not kept:
+            return None
+        more = sum(one.count for one in kept)
+        growth = self.record.growth.get("live tensors")
+        memory = self.record.growth.get("host memory")
+        said = f"+{counted(more, 'tensor')} a step, held by {kept[0].holder}"
+        if memory is not None and memory.grows and memory.slope.value > 0:
+            said += f"; memory +{size(memory.slope.value)} a step"
+        return Cost(0.0, said, grows=growth is None or growth.grows)
+
+    def _of_graph(self, rows: Rows) -> Cost | None:
+        events = [
+            event for line in self.lines_in((rows,)) for event in line.events if event.kind == "graph op"
+        ]
+        if not events:
+            return None
+        growth = self.record.growth.get("graph ops")
+        number = sum(event.count for event in events)
+        time = sum(event.seconds for event in events)
+        said = f"+{counted(number, 'op')} in the graph a step"
+        return Cost(min(time, self.step), said, grows=growth is not None and growth.grows)
+
+    def _of_input(self) -> Cost | None:
+        time = self.record.parts.get("input", 0.0)
+        return Cost(time, "waiting for input, of all its pipelines") if time > 0 else None
+
+
+def _is_held(kept: Kept, evidence: Holding, rows: Rows, source: str) -> bool:
+    """Whether tensors that stay are those of a finding at these rows."""
+    if evidence.holder:
+        return evidence.holder in kept.holder.lower() or (kept.spot is not None and kept.spot in rows)
+    if kept.spot is not None:
+        return kept.spot in rows
+    # A holder without a place is known by its name: "list `losses` of module train".
+    name = kept.holder.split("`")[1:2]
+    return bool(name) and re.search(rf"\b{re.escape(name[0])}\b", source) is not None
+
+
+def is_of(event: Event, evidence: Events) -> bool:
+    """Whether an event is one of those that a rule is borne out by."""
+    return event.kind in evidence.kinds and (not evidence.what or event.what.startswith(evidence.what))
+
+
+def own_time(line: Line) -> float:
+    """The time of a line without what it waits for."""
+    waits = sum(event.seconds for event in line.events if event.kind in _NOT_OWN)
+    return max(line.seconds - waits, 0.0)
+
+
+def said_of(events: Iterable[Event], noun: str) -> str:
+    """Events of one rule in words: `412 eager ops`, `2 conversions, 19 MB`."""
+    own = list(events)
+    # The first kind is what the rule is about, the others are what comes with it.
+    if noun == "eager op":
+        own = [event for event in own if event.kind == "op"]
+    number, held = sum(event.count for event in own), sum(event.size for event in own)
+    if not own or count(number) == "0":
+        return f"size {size(held)}" if held else ""
+    return f"{counted(number, noun)}, {size(held)}" if held >= 1 else counted(number, noun)
+
+
+def traced_in_words(traced: Sequence[Traced], times: int, steps: int) -> str:
+    """`traced 57 times in 200 steps: new Python value`."""
+    causes: dict[str, int] = {}
+    for one in traced:
+        for cause, number in one.causes.items():
+            if cause != "first call" or len(one.causes) == 1:
+                causes[cause] = causes.get(cause, 0) + number
+    cause = max(causes, key=lambda name: causes[name], default="")
+    said = f"traced {times:,} {'time' if times == 1 else 'times'} in {steps:,} {plural('step')}"
+    return f"{said}: {cause}" if cause else said
