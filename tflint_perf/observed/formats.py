@@ -79,10 +79,10 @@ def markdown(record: Record) -> Iterator[str]:
     if costly:
         yield from ("", "| at most | of a step | where | finding | seen |", "|--:|--:|---|---|---|")
         for one in costly:
-            time, share = wording.saving(one, record)
+            saved, of_step = wording.saving(one, record)
             said = f"{one.message} ({wording.detail(one, record)})"
             yield _row(
-                time, share, f"`{wording.place(one.spot)}`", f"{one.code} {one.name}, {one.status}", said
+                saved, of_step, f"`{wording.place(one.spot)}`", f"{one.code} {one.name}, {one.status}", said
             )
     if parts := wording.parts(record):
         time_of = in_unit_of(sum(record.parts.values()))
