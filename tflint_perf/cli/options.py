@@ -31,13 +31,7 @@ def _switch(name: str, help: str) -> Callable[[F], F]:
     return click.option(f"--{name}/--no-{name}", default=None, help=help)
 
 
-_OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.argument("paths", nargs=-1, type=click.Path(path_type=str, readable=False)),
-    _switch("fix", "Apply safe fixes."),
-    _switch("unsafe-fixes", "Apply the other fixes too; without --fix, mark them as applicable."),
-    click.option("--diff", is_flag=True, help="Print what --fix would change as a diff, and write nothing."),
-    _switch("show-fixes", "List the fixes that were applied."),
-    _switch("fix-only", "Apply fixes, and say nothing of what remains."),
+_RULE_LISTS: tuple[Callable[[Any], Any], ...] = (
     _list(
         "--select",
         "RULES",
@@ -45,6 +39,16 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     ),
     _list("--ignore", "RULES", "Leave these rules out."),
     _list("--extend-select", "RULES", "Use these rules besides the others."),
+)
+
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    click.argument("paths", nargs=-1, type=click.Path(path_type=str, readable=False)),
+    _switch("fix", "Apply safe fixes."),
+    _switch("unsafe-fixes", "Apply the other fixes too; without --fix, mark them as applicable."),
+    click.option("--diff", is_flag=True, help="Print what --fix would change as a diff, and write nothing."),
+    _switch("show-fixes", "List the fixes that were applied."),
+    _switch("fix-only", "Apply fixes, and say nothing of what remains."),
+    *_RULE_LISTS,
     _list("--per-file-ignores", "PATTERN:RULE", "Leave the rule out in the files that match the pattern."),
     click.option(
         "--fail-on",
@@ -145,7 +149,16 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
 
 def check_options(command: F) -> F:
     """Give the command all options of `check`."""
-    for option in reversed(_OPTIONS):
+    return _with(_OPTIONS, command)
+
+
+def rule_lists(command: F) -> F:
+    """Give the command the options of `check` that say which rules count."""
+    return _with(_RULE_LISTS, command)
+
+
+def _with(options: Sequence[Callable[[Any], Any]], command: F) -> F:
+    for option in reversed(options):
         command = option(command)
     return command
 

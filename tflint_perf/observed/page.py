@@ -134,7 +134,7 @@ def _findings(record: Record) -> Element | None:
     if not record.findings:
         return None
     rows = [_finding(one, record) for one in record.findings]
-    table = _table("Findings, settled", ("at most", "", "where", "finding", "seen", ""), rows, range(2))
+    table = _table("Findings, settled", ("at most", "", "where", "finding"), rows, range(2))
     return element(
         "section",
         element("h2", "What mending would save a step"),
@@ -152,15 +152,18 @@ def _findings(record: Record) -> Element | None:
 def _finding(one: Settled, record: Record) -> Sequence[Content]:
     time, share = wording.saving(one, record)
     detail = wording.detail(one, record)
-    said = element("div", *prose(one.message), class_="message")
-    return (
-        time,
-        share,
-        element("code", wording.place(one.spot)),
-        element("span", element("span", one.code, class_="code"), f" {one.name}"),
-        element("div", said, *([element("div", *prose(detail), class_="why")] if detail else [])),
+    name = element(
+        "div",
+        element("strong", element("span", one.code, class_="code"), f" {one.name}"),
         element("span", one.status, class_=_badge(one.status)),
+        class_="name",
     )
+    said = [
+        element("div", *prose(text), class_=kind)
+        for text, kind in ((one.message, "message"), (detail, "why"))
+        if text
+    ]
+    return time, share, element("code", wording.place(one.spot)), element("div", name, *said)
 
 
 def _lines(record: Record) -> Element | None:
@@ -169,7 +172,8 @@ def _lines(record: Record) -> Element | None:
         return None
     longest = max(line.share for line in lines)
     rows = [_line(line, record.step.value, longest) for line in lines]
-    table = _table("Lines", ("line", "a step", "", "", "source", "what happens there"), rows, range(1, 3))
+    columns = ("line", "a step", "", "", "source", "what happens there")
+    table = _table("Lines", columns, rows, range(1, 3), {4: "source", 5: "events"})
     return element("section", element("h2", "The lines that hold it"), table, class_="card wide", id="lines")
 
 
@@ -180,7 +184,7 @@ def _line(line: Line, step: float, longest: float) -> Sequence[Content]:
         in_unit_of(step)(line.seconds),
         percent(line.share),
         element("div", bar, class_="bars"),
-        element("code", line.source.strip()),
+        element("code", line.source.strip(), title=line.source.strip()),
         wording.line_events(line),
     )
 
@@ -197,7 +201,7 @@ def _plots(record: Record) -> Element | None:
     said = (
         element(
             "ul",
-            *(element("li", element("strong", name), f" {text}") for name, text in grows),
+            *(element("li", element("strong", name), " ", *prose(text)) for name, text in grows),
             class_="grows",
         )
         if grows
@@ -270,13 +274,20 @@ def _footer(record: Record) -> Element:
     )
 
 
-def _table(name: str, columns: Sequence[str], rows: Sequence[Sequence[Content]], figures: range) -> Element:
-    """A table that scrolls by itself where the screen is too narrow for it."""
+def _table(
+    name: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Content]],
+    figures: range,
+    classes: Mapping[int, str] = MappingProxyType({}),
+) -> Element:
+    """A table that scrolls by itself where the screen is too narrow for it; `classes` are those of cells, by column."""
 
     def cells(tag: str, row: Sequence[Content]) -> Iterator[Element]:
         for at, content in enumerate(row):
             scope = {"scope": "col"} if tag == "th" else {}
-            yield element(tag, content, class_="number" if at in figures else None, **scope)
+            kind = "number" if at in figures else classes.get(at) if tag == "td" else None
+            yield element(tag, content, class_=kind, **scope)
 
     head = element("thead", element("tr", *cells("th", columns)))
     body = element("tbody", *(element("tr", *cells("td", row)) for row in rows))

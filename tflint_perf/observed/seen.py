@@ -142,7 +142,7 @@ def _eager(watched: Watched, known: Sequence[tuple[str, Rows]]) -> Iterator[_Fou
         if record.steps.loop is not None and dear:
             yield _under_keras(watched, list(blocks), record.steps.loop)
         return
-    stepping = [rows for rows in dear if _has(blocks[rows], "gradient")]
+    stepping = [rows for rows in dear if _is_step(watched, rows, blocks[rows])]
     for rows in stepping:
         spot = watched.blocks.tape_in(rows) or _costliest(blocks[rows]).spot
         message = "the training step runs in eager mode, op by op; compile it with `tf.function`"
@@ -158,6 +158,16 @@ def _eager(watched: Watched, known: Sequence[tuple[str, Rows]]) -> Iterator[_Fou
         elif rows.of == "loop" and record.steps.loop is not None and record.steps.loop not in rows:
             message = "a loop runs op by op in eager mode; put it in a `tf.function` with `tf.range`"
             yield _made(watched, "TFP102", message, rows.spot, cost, rows)
+
+
+def _is_step(watched: Watched, rows: Rows, lines: Iterable[Line]) -> bool:
+    """Whether gradients are made or applied in a block."""
+    update = watched.record.steps.update
+    return (
+        _has(lines, "gradient")
+        or (update is not None and update in rows)
+        or watched.blocks.tape_in(rows) is not None
+    )
 
 
 def _under_keras(watched: Watched, blocks: Iterable[Rows], loop: Spot) -> _Found:
@@ -199,7 +209,8 @@ def _by_kind(watched: Watched) -> Iterator[_Found]:
             if _has([line], *_WHOLE_CALLS):
                 continue
             events = [event for event in line.events if event.kind == kind]
-            time = sum(event.seconds for event in events)
+            # To open a file takes less than to read it.
+            time = own_time(line) if kind == "file" else sum(event.seconds for event in events)
             # A collection takes so long that it need not be one a step to take much of it.
             often = kind == "gc" or sum(event.count for event in events) >= _EACH
             if events and often and time >= LEAST * watched.step:
@@ -233,7 +244,7 @@ def _writes(watched: Watched) -> Iterator[_Found]:
         events = [
             event
             for event in line.events
-            if event.kind == "checkpoint" or (event.kind == "summary" and event.what != "scalar")
+            if event.kind == "checkpoint" or (event.kind == "summary" and "scalar" not in event.what.lower())
         ]
         time = sum(event.seconds for event in events)
         if events and time >= LEAST * watched.step and sum(event.count for event in events) >= _EACH:
