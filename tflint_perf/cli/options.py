@@ -72,6 +72,11 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         type=click.Path(path_type=Path, dir_okay=False),
         help="Write all present findings to this file, for --baseline.",
     ),
+    click.option(
+        "--measured",
+        metavar="FILE",
+        help="Say what findings cost in the run of the program that `tflint-perf run -o FILE` has recorded.",
+    ),
     click.option("--add-noqa", is_flag=True, help="Suppress all present findings with `# noqa` comments."),
     click.option(
         "--diff-base",
@@ -173,6 +178,7 @@ def keys_given(options: dict[str, Any]) -> dict[str, Any]:
     values["output-format"] = options["output_format"]
     values["fail-on"] = options["fail_on"]
     values["baseline"] = options["baseline"]
+    values["measured"] = options["measured"]
     for key in ("select", "ignore", "extend-select", "fixable", "unfixable", "exclude", "extend-exclude"):
         values[key] = options[key.replace("-", "_")]
     values["per-file-ignores"] = _by_pattern(options["per_file_ignores"] or [])

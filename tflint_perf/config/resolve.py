@@ -106,7 +106,8 @@ def configure(
         force_exclude=last.get("force-exclude", False),
         respect_gitignore=last.get("respect-gitignore", True),
         project_root=_project_root(layers),
-        baseline=_baseline(layers),
+        baseline=_file(layers, "baseline"),
+        measured=_file(layers, "measured"),
     )
     output_format = cast("Format", last.get("output-format", "full"))
     fail_on = cast("Severity", last.get("fail-on", "info"))
@@ -124,10 +125,10 @@ def _project_root(layers: Sequence[Values]) -> Path | None:
     return None
 
 
-def _baseline(layers: Sequence[Values]) -> Path | None:
+def _file(layers: Sequence[Values], key: str) -> Path | None:
     """The file that was named, relative to what names it."""
-    layer = next((layer for layer in reversed(layers) if "baseline" in layer.values), None)
-    return None if layer is None else layer.folder / Path(str(layer.values["baseline"])).expanduser()
+    layer = next((layer for layer in reversed(layers) if key in layer.values), None)
+    return None if layer is None else layer.folder / Path(str(layer.values[key])).expanduser()
 
 
 def _check_version(layer: Values) -> None:

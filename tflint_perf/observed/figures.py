@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from math import floor, log10
 
 from tflint_perf.catalogue.figures import change, count, number, seconds, size
 from tflint_perf.measured.record import Event, EventKind, Growth, Interval
@@ -59,7 +58,7 @@ def beside(value: float, step: float) -> str:
 def in_unit_of(step: float) -> Callable[[float], str]:
     """Times in the unit of a step and with as many decimals, so that they can be compared line by line: `0.40 ms`."""
     unit, scale = _unit(step)
-    decimals = max(0, 2 - floor(log10(max(step / scale, 1.0))))
+    decimals = 2 if step < 100 * scale else 1
     return lambda value: f"{value / scale:.{decimals}f} {unit}"
 
 

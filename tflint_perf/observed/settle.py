@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tflint_perf.catalogue.cost import without_cost
@@ -87,8 +87,14 @@ class Watched:
     """A record, asked about places in the program."""
 
     def __init__(self, record: Record, blocks: Blocks) -> None:
-        self.record = record
         self.blocks = blocks
+        self.record = replace(
+            record,
+            reached=tuple(
+                replace(spot, file=blocks.named(blocks.path(spot.file))) for spot in record.reached
+            ),
+            lines=tuple(_as_unobserved(record)),
+        )
 
     @cached_property
     def step(self) -> float:
@@ -322,6 +328,15 @@ class Watched:
         return Cost(time, "waiting for input, of all its pipelines") if time > 0 else None
 
 
+def _as_unobserved(record: Record) -> Iterator[Line]:
+    """The lines with the time of their events as it would be in a step that nobody looks at closely."""
+    whole = sum(record.parts.values())
+    scale = min(record.step.value / whole, 1.0) if record.step is not None and whole else 1.0
+    for line in record.lines:
+        events = tuple(replace(event, seconds=event.seconds * scale) for event in line.events)
+        yield replace(line, events=events)
+
+
 def _is_held(kept: Kept, evidence: Holding, rows: Rows, source: str) -> bool:
     """Whether tensors that stay are those of a finding at these rows."""
     if evidence.holder:
@@ -330,7 +345,8 @@ def _is_held(kept: Kept, evidence: Holding, rows: Rows, source: str) -> bool:
         return kept.spot in rows
     # A holder without a place is known by its name: "list `losses` of module train".
     name = kept.holder.split("`")[1:2]
-    return bool(name) and re.search(rf"\b{re.escape(name[0])}\b", source) is not None
+    # Where nobody knows who holds them, it is what is known to keep them.
+    return not name or re.search(rf"\b{re.escape(name[0])}\b", source) is not None
 
 
 def is_of(event: Event, evidence: Events) -> bool:

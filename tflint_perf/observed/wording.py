@@ -53,7 +53,7 @@ _FOUND: Mapping[str, str] = MappingProxyType(
     }
 )
 # A share of a step that is not worth a row.
-_LEAST_SHARE = 0.0005
+_LEAST_SHARE = 0.001
 COST = frozenset({"confirmed", "seen in a run"})
 
 
