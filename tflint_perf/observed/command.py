@@ -18,7 +18,7 @@ from tflint_perf.observed.request import SECONDS, STEPS
     context_settings={"allow_interspersed_args": False},
 )
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="PROGRAM [ITS ARGUMENTS]...")
-@click.option("-m", "module", metavar="MODULE", help="Run a module instead of a file, as `python -m` does.")
+@click.option("-m", "by_name", is_flag=True, help="PROGRAM is the name of a module, as for `python -m`.")
 @click.option(
     "--steps",
     type=click.IntRange(min=0),
@@ -66,8 +66,8 @@ def run(**options: Any) -> int:
     PROGRAM is a script or a notebook. What it prints is shown as it runs; the report follows. The exit code is the
     program's own, 0 where it was stopped.
     """
-    program, module = options.pop("program"), options.pop("module")
-    if not program and module is None:
+    program, by_name = options.pop("program"), options.pop("by_name")
+    if not program:
         raise click.UsageError("which program? tflint-perf run train.py")
     from tflint_perf.observed.session import Asked
     from tflint_perf.observed.session import run as run_now
@@ -75,4 +75,4 @@ def run(**options: Any) -> int:
     if options["output_format"] is None:
         file = options["output_file"]
         options["output_format"] = "json" if file is not None and file.suffix == ".json" else "text"
-    return run_now(Asked(program=(*(("-m", module) if module is not None else ()), *program), **options))
+    return run_now(Asked(program=("-m", *program) if by_name else program, **options))

@@ -50,9 +50,11 @@ _BYTES, _THINGS = (
 def beside(value: float, step: float) -> str:
     """A time as a part of a step, both in the step's unit: `3.1 of 8.2 ms`."""
     unit, scale = _unit(step)
+    whole = f"{number(step / scale)} {unit}"
     if value < _LEAST_SHARE * step:
-        return f"less than {number(_LEAST_SHARE * step / scale)} of {number(step / scale)} {unit}"
-    return f"{number(value / scale)} of {number(step / scale)} {unit}"
+        return f"less than {number(_LEAST_SHARE * step / scale, 1)} of {whole}"
+    # Beside a step that is given to a tenth, hundredths tell enough.
+    return f"{number(value / scale, 1 if value < 0.1 * scale else 2)} of {whole}"
 
 
 def in_unit_of(step: float) -> Callable[[float], str]:

@@ -80,6 +80,8 @@ def run(asked: Asked) -> int:
         except NotWatchedError as error:
             say(f"{asked.program[-1] if asked.program[0] == '-m' else asked.program[0]}: {error}")
             return _FAILURE
+        if seen.code and asked.quiet:
+            sys.stderr.write(seen.stderr)  # why it failed is to be known
         record, blocks = settled(seen.record, found, rules)
         stream = output or sys.stdout
         style = Style() if output else style_for(stream)
