@@ -44,7 +44,7 @@ def assign_compiled(edit: Editor, copy: WeightCopy) -> Repair | Refusal:
     decorator, edits = edit.spell("function", _first_user(edit))
     statement = edit.model.statement_of(copy.call)
     wanted = "copy_weights" if found.value in found.names else "blend_weights"
-    name, added = _function(edit, wanted, decorator, found)
+    name, added = _function(edit, wanted, decorator, found, imported=bool(edits))
     given = [edit.text(found.source), edit.text(copy.target), *found.parameters.values()]
     edits = [*edits, *added, edit.replace(statement, f"{name}({', '.join(given)})")]
     return Repair(
@@ -151,8 +151,13 @@ def _with_parameters(edit: Editor, value: cst.BaseExpression, parameters: dict[s
     return text
 
 
-def _function(edit: Editor, wanted: str, decorator: str, found: _Assignment) -> tuple[str, list[Edit]]:
-    """The name of a function that does this, and the edit that adds it where the file has none."""
+def _function(
+    edit: Editor, wanted: str, decorator: str, found: _Assignment, *, imported: bool
+) -> tuple[str, list[Edit]]:
+    """The name of a function that does this, and the edit that adds it where the file has none.
+
+    `imported` says that an import is added too, which will stand above it where nothing does now.
+    """
     tab = edit.one_indent()
     zipped = ", ".join(f"{holder}.weights" for holder in found.names.values())
     body = (
@@ -166,7 +171,8 @@ def _function(edit: Editor, wanted: str, decorator: str, found: _Assignment) -> 
             return name, []
         name, number = f"{wanted}_{number}", number + 1
     place = _first_user(edit)
-    gap = "\n\n"[edit.blank_lines_above(place) :]
+    blank = edit.blank_lines_above(place)
+    gap = "\n\n" if imported and place is edit.model.module.body[0] else "\n\n"[blank:]
     return name, [edit.insert_above(place, f"{gap}@{decorator}\ndef {name}{body}\n\n\n")]
 
 

@@ -506,12 +506,23 @@ def test_there_is_no_fix_for(statements: str, reason: str) -> None:
     assert fixed("TFP306", source) == source
 
 
-def test_an_import_and_a_function_go_to_the_top_of_a_file_that_has_neither() -> None:
+@pytest.mark.parametrize(
+    ("first", "comment"),
+    [
+        ("", ""),
+        ("", "# All of it.\n"),
+        ("#!/usr/bin/env python\n# -*- coding: utf-8 -*-\n", "# All of it.\n"),
+    ],
+)
+def test_an_import_and_a_function_go_to_the_top_of_a_file_that_has_neither(first: str, comment: str) -> None:
     inner = (
         _HEAD.replace("\n\n\n", "\n")
         + "for x in dataset:\n    train_step(x)\n    target.set_weights(model.get_weights())\n"
     )
     body = "".join(f"    {line}" for line in inner.splitlines(keepends=True))
-    text = fixed("TFP306", f"def main():\n{body}")
-    assert text.startswith("import tensorflow as tf\n@tf.function\ndef copy_weights(source, target):\n")
+    text = fixed("TFP306", f"{first}{comment}def main():\n{body}")
+    assert text.startswith(
+        f"{first}import tensorflow as tf\n\n\n@tf.function\ndef copy_weights(source, target):\n"
+    )
+    assert f"\n\n\n{comment}def main():\n" in text
     assert text.endswith("        copy_weights(model, target)\n")

@@ -273,7 +273,8 @@ class Editor:
         body = self.model.module.body
         if body and self.model.module.get_docstring() is not None:
             return line_end(self._text, self._positions.end(body[0]))
-        return self._positions.start(body[0]) if body else 0
+        # A function that is put above the first statement is put above the comments that belong to it.
+        return self.lines_start(body[0]) if body else 0
 
     def fresh_name(self, wanted: str, node: cst.CSTNode | None = None) -> str:
         """`wanted`, or with a number when the file uses that name already or another fix was given it.

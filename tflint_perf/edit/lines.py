@@ -7,6 +7,7 @@ import re
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _BLANK = re.compile(r"[ \t]*(?:\r\n|\r|\n)")
 _COMMENT = re.compile(r"[ \t]*#")
+_FIRST_LINES = re.compile(r"(?:#!.*\n)?(?:[ \t\f]*#.*?coding[:=][ \t]*[-\w.]+.*\n)?")
 
 
 def line_start(text: str, offset: int) -> int:
@@ -28,8 +29,13 @@ def line_above(text: str, start: int) -> int:
 
 
 def start_of_comments(text: str, start: int) -> int:
-    """The start of the comment lines that stand directly above the line that begins at `start`."""
-    while start > 0:
+    """The start of the comment lines that stand directly above the line that begins at `start`.
+
+    Those that must be the first of a file, which say what runs it and how it is encoded, stay where they are.
+    """
+    first = _FIRST_LINES.match(text)
+    end = first.end() if first is not None else 0
+    while start > end:
         above = line_above(text, start)
         if not _COMMENT.match(text, above, start):
             return start

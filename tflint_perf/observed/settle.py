@@ -330,8 +330,7 @@ class Watched:
 
 def _as_unobserved(record: Record) -> Iterator[Line]:
     """The lines with the time of their events as it would be in a step that nobody looks at closely."""
-    whole = sum(record.parts.values())
-    scale = min(record.step.value / whole, 1.0) if record.step is not None and whole else 1.0
+    scale = min(1 / record.parts_sum, 1.0) if record.parts_sum else 1.0
     for line in record.lines:
         events = tuple(replace(event, seconds=event.seconds * scale) for event in line.events)
         yield replace(line, events=events)

@@ -1,0 +1,468 @@
+"""What is replaced in TensorFlow and Keras as they are imported, so that updates and what surrounds them are seen.
+
+Each replacement does what it did. Those of `close` are there only while a step is looked at closely.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import gc
+import importlib.abc
+import importlib.machinery
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from threading import local
+from time import perf_counter
+from types import ModuleType
+from typing import Any
+
+from tflint_perf.observe.learned import Learned
+from tflint_perf.observe.traced import Traces
+from tflint_perf.observe.watcher import Watcher
+
+_IN_LOOP = re.compile(r"while_body|_body_\d|scan_fn|Dataset_|ReduceDataset|body")
+_TRAINS = re.compile(r"(Resource|Sparse)*Apply|AssignSub")
+_KERAS_METHODS = (
+    "fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch", "fit_generator",
+    "save", "save_weights", "load_weights",
+)  # fmt: skip
+_WRITES = frozenset({"save", "save_weights", "load_weights"})
+
+
+class _Inside(local):
+    """How deep this thread is in what marks a step."""
+
+    function = 0
+    apply = 0
+    keras = 0
+    made = 0
+
+
+def replace(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    """Put what `make` gives for the original in its place; nothing where there is none."""
+    original = owner.__dict__.get(name)
+    if original is None or not callable(original):
+        return
+    made = make(original)
+    functools.update_wrapper(made, original)
+    setattr(owner, name, made)
+
+
+class Hooks:
+    """All that is replaced for one watcher, by the module that it is in."""
+
+    def __init__(self, watcher: Watcher, learned: Learned | None) -> None:
+        self._watcher = watcher
+        self._learned = learned
+        self._inside = _Inside()
+        self._traces = Traces(watcher)
+        self._in_graph = _InGraph()
+        self._optimizers: dict[int, Any] = {}
+        self._trains: dict[tuple[str, ...], bool] = {}
+
+    def by_module(self) -> Mapping[str, Callable[[ModuleType], None]]:
+        """What is to be called once a module has been imported."""
+        legacy = "tf_keras.src.optimizers."
+        hooks: dict[str, Callable[[ModuleType], None]] = {
+            "tensorflow.python.eager.polymorphic_function.polymorphic_function": self._functions,
+            "tensorflow.python.eager.polymorphic_function.tracing_compilation": self._traces.hook_tracing,
+            "tensorflow.core.function.polymorphism.function_cache": self._traces.hook_cache,
+            "tensorflow.python.eager.backprop": self._tapes,
+            "tensorflow.python.client.session": self._sessions,
+            "tensorflow.python.framework.ops": self._graphs,
+            "tensorflow.python.ops.resource_variable_ops": self._making("BaseResourceVariable", "Variable", "__init__"),
+            "tensorflow.python.data.ops.dataset_ops": self._making("DatasetV2", "Dataset", "__init__"),
+            "tensorflow.python.data.ops.iterator_ops": self._making("OwnedIterator", "Iterator", "__init__"),
+            "tensorflow.python.training.optimizer": self._applying("Optimizer", "apply_gradients", _of_pairs),
+            "tensorflow.python.checkpoint.checkpoint": self._checkpoints,
+            "keras.src.optimizers.base_optimizer": self._keras_optimizer,
+            "keras.src.optimizers.loss_scale_optimizer": self._applying("LossScaleOptimizer", "apply", _of_optimizer),
+            "keras.src.backend.tensorflow.trainer": self._keras_methods("TensorFlowTrainer"),
+            "keras.src.models.model": self._keras_methods("Model"),
+            "keras.src.layers.layer": self._keras_layer("Layer"),
+            "keras.src.metrics.metric": self._making("Metric", "Metric", "__init__"),
+            "keras.src.losses.loss": self._making("Loss", "Loss", "__init__"),
+            legacy + "optimizer": self._applying("Optimizer", "apply_gradients", _of_pairs),
+            legacy + "legacy.optimizer_v2": self._applying("OptimizerV2", "apply_gradients", _of_pairs),
+            "tf_keras.src.engine.training": self._keras_methods("Model"),
+            "tf_keras.src.engine.base_layer": self._keras_layer("Layer"),
+        }  # fmt: skip
+        return hooks
+
+    # Updates
+
+    def _functions(self, module: ModuleType) -> None:
+        watcher, inside, in_graph, learned = self._watcher, self._inside, self._in_graph, self._learned
+        known: dict[int, tuple[Any, tuple[int, int, bool]]] = {}
+
+        def made(original: Callable[..., Any]) -> Callable[..., Any]:
+            def call(function: Any, *args: Any, **keywords: Any) -> Any:
+                if inside.function or not in_graph.is_eager():
+                    return original(function, *args, **keywords)
+                inside.function += 1
+                in_graph.clear()
+                before = watcher.trace_count
+                try:
+                    result = original(function, *args, **keywords)
+                finally:
+                    inside.function -= 1
+                if watcher.trace_count > before:
+                    found = in_graph.found()
+                    if any(found) or id(function) not in known:
+                        known[id(function)] = function, found
+                _, (applies, gradients, in_loop) = known.get(id(function), (None, (0, 0, False)))
+                if applies or gradients:
+                    self._after_function(function, result, applies > 0, in_loop)
+                return result
+
+            return call
+
+        if learned is not None:
+            learned.hook_random(in_graph)
+        replace(module.Function, "__call__", made)
+        replace(module.Function, "__init__", self._counting("Function"))
+
+    def _after_function(self, function: Any, result: Any, applies: bool, in_loop: bool) -> None:
+        watcher = self._watcher
+        frame = sys._getframe(2)
+        updates = 1
+        if in_loop:
+            watcher.notes["updates in a loop inside a graph: one call makes several"] = None
+            updates = max(self._in_graph.updates_since(self._optimizers.values()), 1)
+        if self._learned is not None:
+            self._learned.saw_result(watcher.count, result)
+        name = getattr(function, "__name__", None) or "function"
+        watcher.mark("optimizer" if applies else "gradient", ("function", name), frame, updates)
+
+    def _applying(
+        self, cls: str, name: str, variables_of: Callable[..., tuple[tuple[Any, ...], Sequence[Any]]]
+    ) -> Callable[[ModuleType], None]:
+        watcher, inside, in_graph = self._watcher, self._inside, self._in_graph
+
+        def made(original: Callable[..., Any]) -> Callable[..., Any]:
+            def apply(optimizer: Any, *args: Any, **keywords: Any) -> Any:
+                if inside.apply:
+                    return original(optimizer, *args, **keywords)
+                if self._learned is not None:
+                    args, variables = variables_of(optimizer, args, keywords)
+                    self._learned.know(variables)
+                self._optimizers[id(optimizer)] = optimizer
+                inside.apply += 1
+                try:
+                    result = original(optimizer, *args, **keywords)
+                finally:
+                    inside.apply -= 1
+                if not in_graph.is_eager():
+                    in_graph.saw("apply")
+                elif not inside.function:
+                    watcher.mark("optimizer", id(optimizer), sys._getframe(1))
+                return result
+
+            return apply
+
+        def hook(module: ModuleType) -> None:
+            replace(getattr(module, cls), name, made)
+            if cls in ("Optimizer", "OptimizerV2") and name == "apply_gradients":
+                replace(getattr(module, cls), "__init__", self._counting("Optimizer"))
+
+        return hook
+
+    def _keras_optimizer(self, module: ModuleType) -> None:
+        self._applying("BaseOptimizer", "apply", _of_optimizer)(module)
+        replace(module.BaseOptimizer, "__init__", self._counting("Optimizer"))
+
+    def _tapes(self, module: ModuleType) -> None:
+        watcher, in_graph, inside = self._watcher, self._in_graph, self._inside
+
+        def made(original: Callable[..., Any]) -> Callable[..., Any]:
+            def gradient(tape: Any, target: Any, *args: Any, **keywords: Any) -> Any:
+                result = original(tape, target, *args, **keywords)
+                if not in_graph.is_eager():
+                    in_graph.saw("gradient")
+                elif not inside.function:
+                    if self._learned is not None:
+                        self._learned.saw_loss(watcher.count, target)
+                        self._learned.watched(tape)
+                    frame = sys._getframe(1)
+                    if getattr(tape, "_persistent", False):
+                        watcher.note("gradient", "persistent", frame)
+                    watcher.mark("gradient", "tape", frame)
+                return result
+
+            return gradient
+
+        replace(module.GradientTape, "gradient", made)
+
+    def _sessions(self, module: ModuleType) -> None:
+        watcher = self._watcher
+
+        def made(original: Callable[..., Any]) -> Callable[..., Any]:
+            def run(session: Any, fetches: Any, feed_dict: Any = None, *args: Any, **keywords: Any) -> Any:
+                trains = self._run_trains(fetches)
+                if trains and self._learned is not None:
+                    self._learned.session(session)
+                entered = (
+                    watcher.ledger.enter("device") if watcher.ledger.on and watcher.is_watched() else None
+                )
+                began = perf_counter()
+                try:
+                    result = original(session, fetches, feed_dict, *args, **keywords)
+                finally:
+                    if entered is not None:
+                        watcher.ledger.leave(entered)
+                frame = sys._getframe(1)
+                size = sum(getattr(value, "nbytes", 0) for value in (feed_dict or {}).values())
+                watcher.note("session", "run", frame, perf_counter() - began, size)
+                if trains:
+                    watcher.mark("session", "session", frame)
+                return result
+
+            return run
+
+        replace(module.BaseSession, "run", made)
+        replace(module.BaseSession, "__init__", self._counting("Session"))
+
+    def _run_trains(self, fetches: Any) -> bool:
+        tensorflow = sys.modules["tensorflow"]
+        flat = tensorflow.nest.flatten(fetches)
+        key = tuple(str(getattr(fetched, "name", fetched)) for fetched in flat)
+        if key not in self._trains:
+            todo = [getattr(fetched, "op", fetched) for fetched in flat if not isinstance(fetched, str)]
+            seen: set[Any] = set()
+            while todo:
+                op = todo.pop()
+                if op in seen or not hasattr(op, "inputs"):
+                    continue
+                seen.add(op)
+                todo += [tensor.op for tensor in op.inputs]
+                todo += list(op.control_inputs)
+            self._trains[key] = any(_TRAINS.match(op.type) for op in seen)
+        return self._trains[key]
+
+    # What is made, written and added
+
+    def _counting(self, what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Of a constructor: how often one is made, once for a whole line of classes that call each other's."""
+        watcher, inside = self._watcher, self._inside
+
+        def made(original: Callable[..., Any]) -> Callable[..., Any]:
+            def init(thing: Any, *args: Any, **keywords: Any) -> Any:
+                if inside.made or inside.function or not watcher.clock.sources:
+                    return original(thing, *args, **keywords)
+                inside.made += 1
+                try:
+                    return original(thing, *args, **keywords)
+                finally:
+                    inside.made -= 1
+                    watcher.note("new", what, sys._getframe(1))
+
+            return init
+
+        return made
+
+    def _making(self, cls: str, what: str, name: str) -> Callable[[ModuleType], None]:
+        def hook(module: ModuleType) -> None:
+            owner = getattr(module, cls, None)
+            if owner is not None:
+                replace(owner, name, self._counting(what))
+
+        return hook
+
+    def _graphs(self, module: ModuleType) -> None:
+        watcher = self._watcher
+        plain = module.Graph
+
+        def made(original: Callable[..., Any]) -> Callable[..., Any]:
+            def create(graph: Any, op_type: str, *args: Any, **keywords: Any) -> Any:
+                watcher.graph_ops += 1
+                if watcher.count > 3 and type(graph) is plain:
+                    watcher.note("graph op", op_type, sys._getframe(1))
+                return original(graph, op_type, *args, **keywords)
+
+            return create
+
+        replace(plain, "_create_op_internal", made)
+
+    def _checkpoints(self, module: ModuleType) -> None:
+        for cls in ("Checkpoint", "CheckpointV1"):
+            for name in ("save", "write", "restore", "read"):
+                if (owner := getattr(module, cls, None)) is not None:
+                    replace(owner, name, self._timed("checkpoint", name))
+
+    def _timed(self, kind: str, what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Of a method: how often it is called from the user's code, and how long that takes."""
+        watcher, inside = self._watcher, self._inside
+
+        def made(original: Callable[..., Any]) -> Callable[..., Any]:
+            def call(*args: Any, **keywords: Any) -> Any:
+                if inside.keras:
+                    return original(*args, **keywords)
+                inside.keras += 1
+                steps, began = watcher.count, perf_counter()
+                try:
+                    return original(*args, **keywords)
+                finally:
+                    inside.keras -= 1
+                    # A call that makes steps itself takes none of any.
+                    if watcher.count - steps <= 1:
+                        watcher.note(kind, what, sys._getframe(1), perf_counter() - began)
+
+            return call
+
+        return made
+
+    def _keras_methods(self, cls: str) -> Callable[[ModuleType], None]:
+        def hook(module: ModuleType) -> None:
+            for name in _KERAS_METHODS:
+                kind = "checkpoint" if name in _WRITES else "keras"
+                replace(getattr(module, cls), name, self._timed(kind, name))
+
+        return hook
+
+    def _keras_layer(self, cls: str) -> Callable[[ModuleType], None]:
+        def hook(module: ModuleType) -> None:
+            owner = getattr(module, cls)
+            for name in ("get_weights", "set_weights"):
+                replace(owner, name, self._timed("get weights", name))
+            replace(owner, "__init__", self._counting("Layer"))
+
+        return hook
+
+
+class _InGraph:
+    """What was seen while a function was traced, in the outermost graph that was traced last: a first call may trace twice."""
+
+    def __init__(self) -> None:
+        self._counts = {"apply": 0, "gradient": 0}
+        self._loop = False
+        self._graph: Any = None
+        self._total = 0
+        self._context: Any = None
+
+    def is_eager(self) -> bool:
+        if self._context is None:
+            self._context = sys.modules.get("tensorflow.python.eager.context")
+        return bool(self._context is None or self._context.executing_eagerly())
+
+    def clear(self) -> None:
+        self._counts = {"apply": 0, "gradient": 0}
+        self._loop, self._graph = False, None
+
+    def found(self) -> tuple[int, int, bool]:
+        return self._counts["apply"], self._counts["gradient"], self._loop
+
+    def saw(self, kind: str) -> None:
+        graph = sys.modules["tensorflow.python.framework.ops"].get_default_graph()
+        if type(graph).__name__ != "FuncGraph":
+            return  # of a session, which says itself when it trains
+        looped = False
+        while True:
+            looped = looped or bool(_IN_LOOP.search(getattr(graph, "name", "") or ""))
+            outer = getattr(graph, "outer_graph", None)
+            if type(outer).__name__ != "FuncGraph":
+                break
+            graph = outer
+        if graph is not self._graph:
+            self.clear()
+            self._graph = graph
+        self._counts[kind] += 1
+        self._loop = self._loop or looped
+
+    def updates_since(self, optimizers: Any) -> int:
+        """How many updates the optimizers count since this was asked last. It waits for the device."""
+        tensorflow = sys.modules["tensorflow"]
+        total = 0
+        with tensorflow.init_scope():
+            for optimizer in optimizers:
+                if hasattr(optimizer, "iterations"):
+                    total += int(optimizer.iterations)
+        since, self._total = total - self._total, total
+        return since
+
+
+def _of_pairs(
+    optimizer: Any, args: tuple[Any, ...], keywords: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], Sequence[Any]]:
+    """The arguments of `apply_gradients`, with its pairs in a list, and the variables in them."""
+    if not args:
+        return args, []
+    pairs = list(args[0])
+    return (pairs, *args[1:]), [variable for _, variable in pairs]
+
+
+def _of_optimizer(
+    optimizer: Any, args: tuple[Any, ...], keywords: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], Sequence[Any]]:
+    given = args[1] if len(args) > 1 else keywords.get("trainable_variables")
+    own = getattr(optimizer, "_trainable_variables", None) or []
+    return args, list(given if given is not None else own)
+
+
+class Finder(importlib.abc.MetaPathFinder):
+    """Calls a hook once its module has been imported."""
+
+    def __init__(self, hooks: Mapping[str, Callable[[ModuleType], None]]) -> None:
+        self._hooks = hooks
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        hook = self._hooks.get(name)
+        if hook is None:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        if spec is None or spec.loader is None:
+            return None
+        execute = spec.loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            execute(module)
+            hook(module)
+
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+def watch_garbage(watcher: Watcher) -> None:
+    """Time Python's collector, and tell which lines ask for it."""
+    entered: list[tuple[int, int, float]] = []
+
+    def on_collection(phase: str, info: Mapping[str, int]) -> None:
+        if not watcher.ledger.on or not watcher.is_watched():
+            entered.clear()
+        elif phase == "start":
+            entered.append(watcher.ledger.enter("gc"))
+        elif entered:
+            watcher.ledger.leave(entered.pop())
+
+    gc.callbacks.append(on_collection)
+    original = gc.collect
+
+    @functools.wraps(original)
+    def collect(*args: Any, **keywords: Any) -> int:
+        began = perf_counter()
+        try:
+            return original(*args, **keywords)
+        finally:
+            watcher.note("gc", "gc.collect", sys._getframe(1), perf_counter() - began)
+
+    gc.collect = collect
+
+
+def watch_files(watcher: Watcher) -> None:
+    """Tell which lines open files."""
+    original = builtins.open
+
+    @functools.wraps(original)
+    def opened(file: Any, mode: str = "r", *args: Any, **keywords: Any) -> Any:
+        if not watcher.ledger.on or not watcher.is_watched():
+            return original(file, mode, *args, **keywords)
+        entered = watcher.ledger.enter("files")
+        try:
+            return original(file, mode, *args, **keywords)
+        finally:
+            watcher.note("file", f"open {mode}", sys._getframe(1), watcher.ledger.leave(entered))
+
+    builtins.open = opened

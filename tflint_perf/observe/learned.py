@@ -1,0 +1,151 @@
+"""For runs that are compared: one stream of random numbers, and what the program learns from it."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from types import ModuleType
+from typing import Any
+
+_MOST_LOSSES = 2000
+_STREAMS = 1_000_003
+
+
+class Learned:
+    """The trained variables before their first update and at the end, and a loss of each step."""
+
+    def __init__(self, out: str, seed: int, nudge: bool) -> None:
+        self._out, self._seed, self._nudge = out, seed, nudge
+        self._variables: dict[int, Any] = {}
+        self._first: dict[int, Any] = {}
+        self._losses: list[tuple[int, Any]] = []
+        self._session: Any = None
+        self._nudged: set[int] = set()
+        self._draws: dict[Any, int] = {}
+        self._graph: Any = None
+
+    def begin(self) -> None:
+        """Before the program runs."""
+        os.environ["TF_DETERMINISTIC_OPS"] = "1"
+        random.seed(self._seed)
+
+    def hook_numpy(self, module: ModuleType) -> None:
+        module.random.seed(self._seed)
+
+    def hook_random(self, in_graph: Any) -> None:
+        """Let the same draw of a step give the same numbers, whether it is run eagerly or in a graph.
+
+        An op's generator is told by its seeds: each draw of a step, told by how many of the step's or graph's draws came
+        before it, gets seeds of its own, and keeps them.
+        """
+        module = sys.modules.get("tensorflow.python.framework.random_seed")
+        ops = sys.modules.get("tensorflow.python.framework.ops")
+        if module is None or ops is None:
+            return
+        original: Callable[..., Any] = vars(module)["get_seed"]
+
+        def get_seed(op_seed: int | None) -> Any:
+            if op_seed is not None:
+                return original(op_seed)
+            graph = None if in_graph.is_eager() else ops.get_default_graph()
+            if graph is not None and type(graph).__name__ != "FuncGraph":
+                return original(op_seed)
+            if graph is not self._graph:
+                self._graph = graph
+                if graph is not None:
+                    self._draws.clear()
+            number = self._draws.get(None, 0)
+            self._draws[None] = number + 1
+            return self._seed + 1, (number + 1) * _STREAMS % (2**31 - 1)
+
+        vars(module)["get_seed"] = get_seed
+        for name in list(sys.modules):
+            other = sys.modules[name]
+            if name.startswith("tensorflow.python.") and getattr(other, "get_seed", None) is original:
+                vars(other)["get_seed"] = get_seed
+
+    def after_step(self, count: int) -> None:
+        """Between two steps."""
+        self._draws.clear()
+        if self._nudge:
+            for key, variable in self._variables.items():
+                if key not in self._nudged:
+                    self._nudged.add(key)
+                    self._move(variable)
+
+    def know(self, variables: Iterable[Any]) -> None:
+        """These are trained: keep what they are before their first update."""
+        for variable in variables:
+            variable = getattr(variable, "_value", variable)  # Keras 3 wraps TensorFlow's
+            if id(variable) not in self._variables:
+                self._variables[id(variable)] = variable
+                self._first[id(variable)] = self._value(variable)
+
+    def watched(self, tape: Any) -> None:
+        with suppress(Exception):  # of whatever tape this is
+            self.know(tape.watched_variables())
+
+    def session(self, session: Any) -> None:
+        self._session = session
+        tensorflow = sys.modules["tensorflow"]
+        with suppress(Exception), session.graph.as_default():
+            self.know(tensorflow.compat.v1.trainable_variables())
+
+    def saw_result(self, step: int, result: Any) -> None:
+        """A loss is the first number in what a compiled step gives."""
+        tensorflow = sys.modules["tensorflow"]
+        for tensor in tensorflow.nest.flatten(result):
+            shape, dtype = getattr(tensor, "shape", None), getattr(tensor, "dtype", None)
+            if shape == () and dtype is not None and getattr(dtype, "is_floating", False):
+                self.saw_loss(step, tensor)
+                return
+
+    def saw_loss(self, step: int, loss: Any) -> None:
+        if len(self._losses) < _MOST_LOSSES:
+            self._losses.append((step, loss))
+
+    def write(self) -> bool:
+        """Write it all; False where there is no NumPy or nothing was trained."""
+        numpy = sys.modules.get("numpy")
+        if numpy is None:
+            return False
+        arrays: dict[str, Any] = {}
+        for number, (key, variable) in enumerate(self._variables.items()):
+            last = self._value(variable)
+            if last is not None:
+                arrays[f"last{number}"] = last
+            if self._first[key] is not None:
+                arrays[f"first{number}"] = self._first[key]
+        losses = []
+        for step, loss in self._losses:
+            with suppress(Exception):  # a tensor of another graph, or none at all
+                losses.append((step, float(numpy.mean(numpy.asarray(loss)))))
+        arrays["losses"] = numpy.asarray(losses, dtype="float64").reshape(-1, 2)
+        numpy.savez(self._out, **arrays)
+        return True
+
+    def _value(self, variable: Any) -> Any:
+        numpy, tensorflow = sys.modules["numpy"], sys.modules["tensorflow"]
+        with suppress(Exception):  # not initialised yet, or of a session
+            if self._session is not None:
+                return numpy.asarray(self._session.run(variable))
+            with tensorflow.init_scope():
+                return numpy.array(variable.numpy())
+        return None
+
+    def _move(self, variable: Any) -> None:
+        """By one unit in the last place."""
+        numpy, tensorflow = sys.modules["numpy"], sys.modules["tensorflow"]
+        value = self._value(variable)
+        if value is None or value.dtype.kind != "f":
+            return
+        moved = numpy.nextafter(value, numpy.asarray(numpy.inf, value.dtype))
+        with suppress(Exception):
+            if self._session is not None:
+                variable.load(moved, self._session)
+            else:
+                with tensorflow.init_scope():
+                    variable.assign(moved)

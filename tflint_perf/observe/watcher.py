@@ -1,0 +1,251 @@
+"""Watches the steps: which are looked at how closely, what is counted between them, and when it is enough.
+
+Steps run in one of these modes, in turn, so that what the observer itself costs can be told:
+
+- `plain`: only the marks that tell that a step is over
+- `timed`: the thread that looks where the program is runs too
+- `close`: every op, copy, conversion, file and so on is timed and laid to its line
+- `profiled`: TensorFlow's own profiler runs, which knows what goes on inside compiled functions
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Hashable
+from time import perf_counter
+from types import FrameType
+from typing import Any
+
+from tflint_perf.observe import samples
+from tflint_perf.observe.clock import Clock
+from tflint_perf.observe.ledger import Ledger
+from tflint_perf.observe.looks import Looks
+from tflint_perf.observe.places import Places, Row
+from tflint_perf.observe.profile import Profile
+
+FIRST, WARM_UP, PLAIN, TIMED, CLOSE, PROFILED, DISTURBED = range(7)
+MODES = ("first", "warm-up", "plain", "timed", "close", "profiled", "disturbed")
+
+_WARM_UP_STEPS = 3
+# Steps in a row in one mode: many enough that the change of modes does not count, in seconds and in steps.
+_BLOCK_SECONDS, _BLOCK_LEAST, _BLOCK_MOST = 0.05, 4, 400
+_CLOSE_STEPS, _PROFILED_STEPS, _PROFILES = 3, 8, 2
+# Of the time of the run, at most so much is looked at closely.
+_CLOSE_SHARE = 0.1
+_SAMPLES = 8
+_STOPS = 5
+
+
+class Stop(SystemExit):
+    """It is enough: the program is left as by `sys.exit`, so that it can put its things in order."""
+
+
+class Watcher:
+    """One for a process. Hooks call `mark`; `start` and `finish` are called by whoever runs the program."""
+
+    def __init__(
+        self,
+        places: Places,
+        *,
+        steps: int | None,
+        seconds: float | None,
+        details: bool,
+        began: float,
+    ) -> None:
+        self.places = places
+        self.clock = Clock(places, self._on_step)
+        self.ledger = Ledger()
+        self.looks = Looks(places)
+        self.profile = Profile()
+        self.began = began
+        self.thread = threading.main_thread().ident or 0
+        # Set in a process that the program has forked: it is left alone.
+        self.forked = False
+        self.mode = FIRST
+        self.steps: list[tuple[float, float, int, int]] = []
+        self.samples: list[tuple[int, int, int, int, int, int]] = []
+        self.memory: list[tuple[int, int]] = []
+        self.notes: dict[str, None] = {}
+        self.ever: dict[tuple[str, str, str, int], list[float]] = {}
+        self.traces: list[dict[str, Any]] = []
+        self.trace_count = 0
+        self.graph_ops = 0
+        self.others = 0
+        self.holders: list[tuple[str, Row, int]] = []
+        self.before_close: list[Callable[[], None]] = []
+        self.after_step: list[Callable[[int], None]] = []
+        self.ended: str | None = None
+        self.end_now: Callable[[str], None] = lambda how: None
+        self._most, self._most_seconds, self._details = steps, seconds, details
+        self._started = began
+        self._first_ended = 0.0
+        self._queue: list[int] = []
+        self._spent = [0.0] * len(MODES)
+        self._profiles = 0
+        self._stops = 0
+        self._last_tensors: set[int] = set()
+        self._next_sample = 2
+
+    @property
+    def count(self) -> int:
+        """Steps so far."""
+        return len(self.steps)
+
+    def is_watched(self) -> bool:
+        """Whether this is the process and the thread that the steps are in."""
+        return threading.get_ident() == self.thread and not self.forked
+
+    def mark(self, kind: str, who: Hashable, frame: FrameType | None, updates: int = 1) -> None:
+        """As `Clock.mark`, for the watched thread alone: the one in which the first update was seen."""
+        if self.ended is not None or self.forked:
+            return
+        ident = threading.get_ident()
+        if not self.clock.sources and ident != self.thread:
+            self.thread = ident
+            self.looks.thread = ident
+        if ident != self.thread:
+            self.others += updates
+            return
+        self.clock.mark(kind, who, frame, updates)
+
+    def note(
+        self, kind: str, what: str, frame: FrameType | None, seconds: float = 0.0, size: float = 0.0
+    ) -> None:
+        """Something that is rare enough to be counted in every step; after the warm-up only, and by line."""
+        if self.count <= _WARM_UP_STEPS or not self.is_watched():
+            return
+        user = self.places.innermost(frame)
+        row = self.places.row(user) if user is not None else ("?", 0)
+        found = self.ever.setdefault((kind, what, *row), [0, 0.0, 0.0])
+        found[0] += 1
+        found[1] += max(seconds, 0.0)
+        found[2] += size
+
+    def _on_step(self, updates: int) -> None:
+        ended = perf_counter()
+        mode = self.mode
+        self.steps.append((ended - self.began, ended - self._started, mode, updates))
+        self._spent[mode] += ended - self._started
+        if self.count == 1:
+            self._first_ended = ended
+        self._leave(mode)
+        for act in self.after_step:
+            act(self.count)
+        self._sample(ended)
+        if self._is_enough(ended):
+            self._stop()
+        self._enter(self._next_mode())
+        self._started = perf_counter()
+
+    def _is_enough(self, now: float) -> bool:
+        if self._most is not None and self.count >= self._most:
+            self.ended = self.ended or "steps"
+        elif self._most_seconds is not None and now - self._first_ended >= self._most_seconds:
+            self.ended = self.ended or "seconds"
+        return self.ended is not None
+
+    def _stop(self) -> None:
+        how, self.ended = self.ended, None
+        assert how is not None
+        self._stops += 1
+        self.holders = self._held()
+        if self._stops > _STOPS or self.thread != threading.main_thread().ident:
+            self.ended = how
+            self.end_now(how)
+        self.stopped_by = how
+        raise Stop(0)
+
+    stopped_by: str | None = None
+
+    # Modes
+
+    def _next_mode(self) -> int:
+        if self.count <= _WARM_UP_STEPS:
+            return WARM_UP
+        if not self._details:
+            return PLAIN
+        if not self._queue:
+            self._queue = self._plan()
+        return self._queue.pop(0)
+
+    def _plan(self) -> list[int]:
+        """The modes of the next steps."""
+        typical = sorted(seconds for _, seconds, _, _ in self.steps[1:][-50:])[len(self.steps[1:][-50:]) // 2]
+        block = min(max(round(_BLOCK_SECONDS / max(typical, 1e-6)), _BLOCK_LEAST), _BLOCK_MOST)
+        if self._most is not None:
+            block = min(block, max(_BLOCK_LEAST, (self._most - _WARM_UP_STEPS) // 12))
+        plan: list[int] = []
+        if self._spent[CLOSE] <= _CLOSE_SHARE * sum(self._spent[1:]):
+            while self.before_close:
+                self.before_close.pop()()
+            plan += [DISTURBED, *[CLOSE] * _CLOSE_STEPS]
+            if self._profiles < _PROFILES:
+                self._profiles += 1
+                plan += [PROFILED] * _PROFILED_STEPS + [DISTURBED]
+        # What runs first after a closer look alternates.
+        first, second = (PLAIN, TIMED) if len(self.steps) % 2 else (TIMED, PLAIN)
+        return plan + [first] * block + [second] * block + [second] * block + [first] * block
+
+    def _leave(self, mode: int) -> None:
+        if mode == CLOSE:
+            self.ledger.end()
+        self.looks.pause()
+
+    def _enter(self, mode: int) -> None:
+        if self.mode == PROFILED and mode != PROFILED:
+            self.profile.stop()
+        if mode == PROFILED and self.mode != PROFILED and not self.profile.start():
+            mode = DISTURBED
+        self.mode = mode
+        if mode == CLOSE:
+            self.ledger.begin()
+        if mode == TIMED:
+            self.looks.go()
+
+    # Samples
+
+    def _sample(self, now: float) -> None:
+        if self.count == 1 or self.count % 10 == 0:
+            self.memory.append((self.count, samples.resident()))
+        if self.count < self._next_sample:
+            return
+        tensors = samples.live_tensors()
+        self._last_tensors = {id(tensor) for tensor in tensors}
+        row = (
+            self.count,
+            samples.resident(),
+            len(tensors),
+            self.trace_count,
+            self.graph_ops,
+            samples.device_memory(),
+        )
+        self.samples.append(row)
+        del tensors
+        spent = max(now - self._first_ended, 1e-9)
+        left = float("inf")
+        if self._most is not None:
+            left = self._most / _SAMPLES
+        if self._most_seconds is not None:
+            left = min(left, self._most_seconds / _SAMPLES * self.count / spent)
+        ahead = max(5, int(left) if left != float("inf") else self.count)
+        # Early, programs are still warming up; a program may also be over before its time.
+        self._next_sample = self.count + min(ahead, max(5, self.count))
+
+    def last_sample(self) -> None:
+        """Count once more, at the end."""
+        if self.steps and (not self.samples or self.samples[-1][0] < self.count):
+            self._next_sample = 0
+            self._sample(perf_counter())
+
+    def _held(self) -> list[tuple[str, Row, int]]:
+        """Who holds what has stayed since the sample before, where tensors have become more."""
+        if len(self.samples) < 3:
+            return []
+        (early, _, few, *_), (late, _, many, *_) = self.samples[1], self.samples[-1]
+        if many - few < 0.3 * (late - early):
+            return []
+        before = self._last_tensors
+        kept = [tensor for tensor in samples.live_tensors() if id(tensor) in before]
+        del kept[: len(kept) // 2]  # those that were there from the start
+        return samples.holders(kept, self.places, sys._current_frames().get(self.thread))
