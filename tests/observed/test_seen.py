@@ -159,6 +159,8 @@ def test_tensors_that_stay_are_found_where_they_are_held_if_their_number_grows(
     ]
     assert seen(record(tmp_path, kept=held, growth={"live tensors": FLAT}), blocks) == []
     assert seen(record(tmp_path, kept=(kept("list", None),), growth={"live tensors": RISING}), blocks) == []
+    elsewhere = (kept("list `others`", 1),)
+    assert seen(record(tmp_path, kept=elsewhere, growth={"live tensors": RISING}), blocks) == []
     tape = (kept("GradientTape `tape`", TAPE),)
     assert codes(seen(record(tmp_path, kept=tape, growth={"live tensors": RISING}), blocks)) == [
         ("TFP402", TAPE)

@@ -11,7 +11,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from tflint_perf.observe.places import cell_of
 from tflint_perf.measured.record import (
     PARTS,
     Event,
@@ -25,6 +24,7 @@ from tflint_perf.measured.record import (
     Steps,
     Traced,
 )
+from tflint_perf.observe.places import cell_of
 from tflint_perf.verify.statistics import growth, over_pairs, slope
 
 _MEGABYTE = 2**20

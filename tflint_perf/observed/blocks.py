@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,7 @@ from tflint_perf.text.source import Source
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _TAPE = "GradientTape"
+_GROW = frozenset({"append", "appendleft", "extend", "add", "insert", "update", "setdefault"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +146,17 @@ class Blocks:
                     waiting += _called(node, _begins(node), node.end_lineno or 0)
         return [parsed.rows(rows.file, node) for nodes in found.values() for node in nodes]
 
+    def growing(self, files: Iterable[str], name: str) -> Sequence[Spot]:
+        """The rows on which a container of this name, or an attribute, grows."""
+        found = []
+        for file in dict.fromkeys(files):
+            parsed = self._parsed(file)
+            for node in ast.walk(parsed.tree) if parsed is not None else ():
+                if parsed is not None and _grows(node, name):
+                    place = parsed.source.place(parsed.source.offset(node.lineno, 1))  # type: ignore[attr-defined]
+                    found.append(Spot(file, place.row, place.cell))
+        return list(dict.fromkeys(found))
+
     def line(self, spot: Spot) -> str:
         """What stands on a row, without indentation."""
         return self.text(spot).strip()
@@ -196,6 +208,26 @@ def _header_end(node: ast.stmt) -> int:
     if isinstance(body, list) and body and isinstance(body[0], ast.stmt):
         return max(node.lineno, _begins(body[0]) - 1)
     return node.end_lineno or node.lineno
+
+
+def _grows(node: ast.AST, name: str) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(attr=attr, value=thing)):
+            return attr in _GROW and _is_named(thing, name)
+        case ast.AugAssign(target=thing):
+            return _is_named(thing, name)
+        case ast.Assign(targets=targets):
+            return any(isinstance(one, ast.Subscript) and _is_named(one.value, name) for one in targets)
+    return False
+
+
+def _is_named(node: ast.expr, name: str) -> bool:
+    match node:
+        case ast.Subscript(value=whole):
+            return _is_named(whole, name)
+        case ast.Name(id=own) | ast.Attribute(attr=own):
+            return own == name
+    return False
 
 
 def _called(tree: ast.AST, first: int, last: int) -> Iterator[str]:

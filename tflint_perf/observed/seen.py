@@ -8,16 +8,18 @@ from types import MappingProxyType
 
 from tflint_perf.catalogue.figures import count, size
 from tflint_perf.catalogue.rules import catalogue
-from tflint_perf.measured.record import Event, EventKind, Line, Settled, Spot, Traced
+from tflint_perf.measured.record import Event, EventKind, Kept, Line, Settled, Spot, Traced
 from tflint_perf.observed.blocks import Rows
 from tflint_perf.observed.evidence import alike
 from tflint_perf.observed.figures import counted
-from tflint_perf.observed.settle import Cost, Watched, own_time, said_of, traced_in_words
+from tflint_perf.observed.settle import Cost, Watched, name_of, own_time, said_of, traced_in_words
 
 # What takes less of a step is not worth a finding that nobody asked for.
 LEAST = 0.05
 # So many eager ops a step are no accident; so often a step is on each of them; so many bytes are a batch.
 _MANY_OPS, _EACH, _BATCH = 16, 0.9, 100_000
+# Of the tensors that stay, those of one holder are counted in samples: fewer than one a step may be one on each.
+_KEPT = 0.5
 # A trace now and then is one for a last, smaller batch.
 _LEAST_TRACES, _TRACES_A_STEP = 3, 0.1
 # Ops that only a model makes.
@@ -319,20 +321,27 @@ def _kept(watched: Watched) -> Iterator[_Found]:
         return
     memory = watched.record.growth.get("host memory")
     for kept in watched.record.kept:
-        if kept.spot is None or kept.count < _EACH:
+        is_tape = "tape" in kept.holder.lower()
+        spot = kept.spot if is_tape else _where_kept(watched, kept)
+        if spot is None or kept.count < _KEPT:
             continue
         said = f"+{counted(kept.count, 'tensor')} a step, held by {kept.holder}"
         if memory is not None and memory.grows and memory.slope.value > 0:
             said += f"; memory +{size(memory.slope.value)} a step"
-        is_tape = "tape" in kept.holder.lower()
         message = (
             "a gradient tape records every step of the loop; open it inside the loop"
             if is_tape
             else f"{kept.holder} keeps tensors of each step, with their memory; keep numbers, or NumPy values of them"
         )
-        yield _made(
-            watched, "TFP402" if is_tape else "TFP401", message, kept.spot, Cost(0.0, said, grows=True)
-        )
+        code = "TFP402" if is_tape else "TFP401"
+        yield _made(watched, code, message, spot, Cost(0.0, said, grows=True))
+
+
+def _where_kept(watched: Watched, kept: Kept) -> Spot | None:
+    """The one row where what holds the tensors grows; None where there are several, or none is seen."""
+    files = (kept.spot.file,) if kept.spot is not None else (line.spot.file for line in watched.record.lines)
+    found = watched.blocks.growing(files, name_of(kept)) if name_of(kept) else ()
+    return found[0] if len(found) == 1 else None
 
 
 def _dear_events(watched: Watched, kind: EventKind) -> Iterator[tuple[Line, Event]]:

@@ -300,7 +300,7 @@ class Watched:
         return Cost(0.0, said, grows=time >= _LEAST_TRACE or (first > 0 and time >= _LEAST_PART * first))
 
     def _of_kept(self, evidence: Holding, rows: Rows, source: str) -> Cost | None:
-        kept = [one for one in self.record.kept if _is_held(one, evidence, rows, source)]
+        kept = _held(self.record.kept, evidence, rows, source)
         if not kept:
             return None
         more = sum(one.count for one in kept)
@@ -336,16 +336,18 @@ def _as_unobserved(record: Record) -> Iterator[Line]:
         yield replace(line, events=events)
 
 
-def _is_held(kept: Kept, evidence: Holding, rows: Rows, source: str) -> bool:
-    """Whether tensors that stay are those of a finding at these rows."""
+def name_of(kept: Kept) -> str:
+    """What the program calls that which holds tensors: `losses` of "list `losses`"; "" where nobody knows."""
+    return next(iter(kept.holder.split("`")[1:2]), "")
+
+
+def _held(kept: Sequence[Kept], evidence: Holding, rows: Rows, source: str) -> list[Kept]:
+    """Those of the tensors that stay which are those of a finding at these rows."""
     if evidence.holder:
-        return evidence.holder in kept.holder.lower() or (kept.spot is not None and kept.spot in rows)
-    if kept.spot is not None:
-        return kept.spot in rows
-    # A holder without a place is known by its name: "list `losses` of module train".
-    name = kept.holder.split("`")[1:2]
+        return [one for one in kept if evidence.holder in one.holder.lower()]
+    found = [one for one in kept if (name := name_of(one)) and re.search(rf"\b{re.escape(name)}\b", source)]
     # Where nobody knows who holds them, it is what is known to keep them.
-    return not name or re.search(rf"\b{re.escape(name[0])}\b", source) is not None
+    return found or [one for one in kept if not name_of(one)]
 
 
 def is_of(event: Event, evidence: Events) -> bool:

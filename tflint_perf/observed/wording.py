@@ -153,7 +153,8 @@ def growing(record: Record) -> Iterator[tuple[str, str]]:
             span = f", from {first} to {last}" if growth.points and first != last else ""
             yield name, f"{slope(name, growth)}{span}"
     tensors = record.growth.get("live tensors")
-    for kept in record.kept if tensors is None or tensors.grows else ():
+    held = [kept for kept in record.kept if "`" in kept.holder] or record.kept
+    for kept in held if tensors is None or tensors.grows else ():
         where = f" ({place(kept.spot)})" if kept.spot is not None else ""
         yield "kept", f"{counted(kept.count, 'tensor')} a step, held by {kept.holder}{where}"
 
