@@ -46,11 +46,13 @@ class Source:
 class Clock:
     """Counts updates, and says when a step is over.
 
-    `on_step` is called with the updates that were made since the last.
+    `on_step` is called with the updates that were made since the last, `on_change` when what a step is has changed: another
+    source is known, or one is done.
     """
 
     places: Places
     on_step: Callable[[int], None]
+    on_change: Callable[[], None] = lambda: None
     kind: str | None = None
     sources: dict[Hashable, Source] = field(default_factory=dict)
     updates: int = 0
@@ -71,6 +73,8 @@ class Clock:
         source = self.sources.get(key)
         if source is None:
             source = self.sources[key] = Source(kind, row)
+            if len(self.sources) > 1:
+                self.on_change()
         self.updates += updates
         self._pending += updates
         source.count += 1
@@ -94,6 +98,7 @@ class Clock:
         for source in active:
             if self.updates - source.last > _PATIENCE * len(active):
                 source.retired = True  # for good: what comes back once in a while would make one step of many
+                self.on_change()
 
     def _look_around(self, source: Source, frame: FrameType | None) -> None:
         around: list[tuple[str, int, tuple[int, ...]]] = []

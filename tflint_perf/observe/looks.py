@@ -62,6 +62,12 @@ class Looks:
         """Look no more until `go`; what is left since the last look goes to where that was."""
         self._going.clear()
 
+    def clear(self) -> None:
+        """Forget what was seen."""
+        self.lines.clear()
+        self.kinds.clear()
+        self.seconds = 0.0
+
     def end(self) -> None:
         """Look no more at all."""
         self._going.clear()

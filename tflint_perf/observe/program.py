@@ -173,6 +173,7 @@ class Observation:
             "notes": list(watcher.notes),
             "others": watcher.others,
             "modes": MODES,
+            "first_step": watcher.first_step,
             "steps": watcher.steps,
             "memory": watcher.memory,
             "samples": watcher.samples,

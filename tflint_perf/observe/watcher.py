@@ -35,6 +35,8 @@ _CLOSE_STEPS, _PROFILED_STEPS, _PROFILES = 3, 8, 2
 _CLOSE_SHARE = 0.1
 _SAMPLES = 8
 _STOPS = 5
+# So many steps are forgotten where it turns out that they are parts of others.
+_FEW = 30
 
 
 class Stop(SystemExit):
@@ -54,11 +56,14 @@ class Watcher:
         began: float,
     ) -> None:
         self.places = places
-        self.clock = Clock(places, self._on_step)
+        self.clock = Clock(places, self._on_step, self._begin_again)
         self.ledger = Ledger()
         self.looks = Looks(places)
         self.profile = Profile()
         self.began = began
+        self.first_step: float | None = None
+        # Steps that turned out to be parts of others, and count only for when to stop.
+        self.given_up = 0
         self.thread = threading.main_thread().ident or 0
         # Set in a process that the program has forked: it is left alone.
         self.forked = False
@@ -127,7 +132,8 @@ class Watcher:
         mode = self.mode
         self.steps.append((ended - self.began, ended - self._started, mode, updates))
         self._spent[mode] += ended - self._started
-        if self.count == 1:
+        if self.first_step is None:
+            self.first_step = ended - self.began
             self._first_ended = ended
         self._leave(mode)
         for act in self.after_step:
@@ -138,8 +144,31 @@ class Watcher:
         self._enter(self._next_mode())
         self._started = perf_counter()
 
+    def _begin_again(self) -> None:
+        """Forget the steps so far, if they are few: what a step is was not known yet."""
+        if self.count > _FEW:
+            return
+        self.given_up += self.count
+        self.steps.clear()
+        self.samples.clear()
+        self.memory.clear()
+        self.ever.clear()
+        self.ledger.by_step.clear()
+        self.ledger.entries.clear()
+        self.ledger.events.clear()
+        self.ledger.on = False
+        self.looks.pause()
+        self.looks.clear()
+        self._queue.clear()
+        self._next_sample = 2
+        if self.mode == PROFILED:
+            self.profile.stop()
+        self.mode = WARM_UP
+
     def _is_enough(self, now: float) -> bool:
-        if self._most is not None and self.count >= self._most:
+        if self._most is not None and self.count + self.given_up >= self._most + (
+            _FEW if self.given_up else 0
+        ):
             self.ended = self.ended or "steps"
         elif self._most_seconds is not None and now - self._first_ended >= self._most_seconds:
             self.ended = self.ended or "seconds"

@@ -60,7 +60,7 @@ def record_of(seen: Mapping[str, Any], program: Sequence[str], root: Path) -> Re
         code=seen["code"],
         wall=seen["wall"],
         steps=_steps(seen),
-        first_step=steps[0][0] if steps else None,
+        first_step=seen["first_step"],
         step=step,
         parts={part: seconds / whole * step.value for part, seconds in parts.items()}
         if step and whole

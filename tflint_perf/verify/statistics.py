@@ -45,10 +45,12 @@ def slope(points: Sequence[tuple[float, float]]) -> Effect:
     """The Theil-Sen slope with its 95% interval; 0 for fewer than two points."""
     if len(points) < 2:
         return Effect(0.0, 0.0, 0.0)
+    import numpy as np
     from scipy import stats
 
     steps, values = zip(*points, strict=True)
-    found: Any = stats.theilslopes(values, steps, alpha=CONFIDENCE)
+    with np.errstate(invalid="ignore"):  # too few points for an interval, which `_finite` sees
+        found: Any = stats.theilslopes(values, steps, alpha=CONFIDENCE)
     return Effect(float(found[0]), *sorted((_finite(found[2]), _finite(found[3]))))
 
 

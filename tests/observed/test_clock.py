@@ -1,0 +1,150 @@
+"""Steps are found by what updates weights: here the updates are made up, and their frames are real."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tflint_perf.observe.clock import Clock
+from tflint_perf.observe.places import Places, cell_name, cell_of
+
+HERE = Path(__file__)
+
+
+class Steps:
+    """A clock, and where the updates were when each step was over."""
+
+    def __init__(self) -> None:
+        self.ended: list[int] = []
+        self.updates = 0
+        self.clock = Clock(
+            Places(str(HERE.parent)), lambda updates: self.ended.append(self.updates), self.ended.clear
+        )
+
+    def update(self, who: str = "adam", kind: str = "optimizer") -> None:
+        self.updates += 1
+        self.clock.mark(kind, who, sys._getframe(1))
+
+    def loop(self) -> str:
+        """The source line of the loop that was found."""
+        found = self.clock.loop()
+        assert found is not None
+        assert found[0] == HERE.name
+        return HERE.read_text().splitlines()[found[1] - 1].strip()
+
+
+@pytest.fixture
+def steps() -> Steps:
+    return Steps()
+
+
+def test_each_update_is_a_step(steps: Steps) -> None:
+    for _epoch in range(3):
+        for _batch in range(10):
+            steps.update()
+    assert steps.ended == list(range(1, 31))
+    assert steps.loop() == "for _batch in range(10):"
+
+
+def test_a_step_in_a_function_belongs_to_the_loop_around_its_call(steps: Steps) -> None:
+    def train() -> None:
+        steps.update()
+
+    for _batch in range(10):
+        train()
+    assert steps.loop() == "for _batch in range(10):"
+
+
+def test_two_optimizers_make_one_step(steps: Steps) -> None:
+    for _round in range(10):
+        steps.update("generator")
+        steps.update("critic")
+    assert len(steps.ended) == pytest.approx(10, abs=1)
+    assert steps.loop() == "for _round in range(10):"
+
+
+def test_a_critic_that_is_trained_more_often_is_a_part_of_the_round(steps: Steps) -> None:
+    for _round in range(10):
+        for _often in range(5):
+            steps.update("critic")
+        steps.update("generator")
+    assert len(steps.ended) == pytest.approx(10, abs=2)
+    assert steps.loop() == "for _round in range(10):"
+
+
+def test_a_critic_behind_the_generator_too(steps: Steps) -> None:
+    for _round in range(10):
+        steps.update("generator")
+        for _often in range(5):
+            steps.update("critic")
+    assert len(steps.ended) == pytest.approx(10, abs=2)
+    assert steps.loop() == "for _round in range(10):"
+
+
+def test_a_loop_over_optimizers_is_no_loop_of_steps(steps: Steps) -> None:
+    for _round in range(10):
+        for who in ("one", "two", "three"):
+            steps.update(who)
+    assert len(steps.ended) == pytest.approx(10, abs=2)
+    assert steps.loop() == "for _round in range(10):"
+
+
+def test_an_optimizer_whose_phase_is_over_is_waited_for_no_more(steps: Steps) -> None:
+    for _pretraining in range(20):
+        steps.update("autoencoder")
+    for _batch in range(60):
+        steps.update("classifier")
+    assert len(steps.ended) == 60 - 2 * 12  # until it is clear that the other is done
+    assert steps.loop() == "for _batch in range(60):"
+
+
+def test_what_updates_once_in_a_while_makes_no_step_longer(steps: Steps) -> None:
+    for batch in range(200):
+        steps.update("student")
+        if batch % 50 == 49:
+            steps.update("teacher")
+    assert len(steps.ended) > 150
+
+
+def test_a_gradient_counts_only_where_no_optimizer_does(steps: Steps) -> None:
+    for _batch in range(10):
+        steps.update("tape", "gradient")
+        steps.update("adam", "optimizer")
+    assert steps.clock.kind == "optimizer"
+    assert len(steps.ended) in (10, 11)  # the first gradient was all that was known
+
+
+def test_reinforcement_learning_steps_when_it_learns(steps: Steps) -> None:
+    for _episode in range(5):
+        turn = 0
+        while turn < 20:
+            turn += 1
+            if turn % 4 == 0:
+                steps.update()
+    assert len(steps.ended) == 25
+    assert steps.loop() == "while turn < 20:"
+
+
+def test_a_comprehension_or_a_call_alone_is_told_by_its_line(steps: Steps) -> None:
+    def fit() -> None:
+        for _ in range(10):  # stands for a loop of a library's: it is not the user's file then
+            steps.update()
+
+    fit()
+    assert steps.loop().startswith("for _ in range(10):")
+
+
+def test_cells_have_names_of_their_own() -> None:
+    assert cell_of(cell_name("/a/b.ipynb", 3)) == ("/a/b.ipynb", 3)
+    assert cell_of("/a/b.py") == ("/a/b.py", None)
+
+
+def test_libraries_are_not_the_users(tmp_path: Path) -> None:
+    places = Places(str(tmp_path))
+    own = tmp_path / "src" / "train.py"
+    assert places.name_of(str(own)) == "src/train.py"
+    assert places.name_of(str(tmp_path / ".venv/lib/python3.11/site-packages/keras/a.py")) is None
+    assert places.name_of("<string>") is None
+    assert places.name_of(pytest.__file__) is None
