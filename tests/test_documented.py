@@ -71,6 +71,10 @@ NOT_RUN = MappingProxyType(
             "adding-a-rule.md",
             ".venv/bin/tflint-perf verify --record TFP612",
         ): "takes minutes, and writes evidence",
+        (
+            "run.md",
+            "tflint-perf run train.py",
+        ): "takes a minute, and no two runs are alike; tests/observed try it",
         ("custom-rules.md", "tflint-perf verify ACM101"): "tests/test_plugins.py runs it with --quick",
         ("adding-a-rule.md", "make test"): "these tests are a part of it",
     }

@@ -114,7 +114,7 @@ def test_cheap_findings_and_those_that_nothing_is_said_of_stand_below(run: Recor
 def test_what_grows_is_named_with_its_slope_and_what_does_not_is_not(run: Record) -> None:
     assert part(text(run), "What grows") == [
         "  live tensors  +1 a step (+0.90 to +1.1), from 100 to 300",
-        "  kept          12 tensors a step, held by list `losses` of module train (train.py:27)",
+        "  kept          12 tensors a step, held by list `losses` of module train",
     ]
 
 

@@ -98,7 +98,6 @@ def check(request: Request, configs: Configs) -> Ran:
         groups, troubles = discover(request.paths or (".",), configs, config)
     if request.engine != "local":
         _refuse_elsewhere(request, config)
-    _refuse_unmeasured(groups)
     if _is_adopting(groups, request):
         from tflint_perf.cli.adoption import prepared
 
@@ -109,6 +108,7 @@ def check(request: Request, configs: Configs) -> Ran:
         sys.stdout.writelines(f"{line}\n" for line in show(groups))
         _tell(troubles)
         return Ran(FAILURE if troubles else CLEAN, tuple(groups))
+    _refuse_unmeasured(groups)
     with output_of(request) as output:
         _tell(troubles)
         if not groups:

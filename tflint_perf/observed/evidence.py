@@ -129,7 +129,7 @@ SEEN: Mapping[str, Seen] = MappingProxyType(
         ),
         "TFP302": Seen(Events("copy", ("copy",)), "Copies to the host at the row and their time."),
         "TFP303": Seen(
-            Events("draw", ("random", "conversion", "file", "op"), "calls", whole=True),
+            Events("line", (), "calls", whole=True),
             "The time of the row and of the functions in the same file that it calls.",
         ),
         "TFP304": Seen(Events("file", ("file",), whole=True), "Files opened at the row, and its time."),

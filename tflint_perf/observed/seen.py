@@ -259,6 +259,9 @@ def _objects(watched: Watched) -> Iterator[_Found]:
         if _has([line], *_WHOLE_CALLS):
             continue
         made = {event.what: event for event in line.events if event.kind == "new" and event.count >= _EACH}
+        # What an assignment gives is an object of that kind, too, but only a new variable has a handle made.
+        if not any(event.what == "VarHandleOp" for event in line.events):
+            made.pop("Variable", None)
         # What starts a pipeline anew often makes a stage for it, too: `dataset.take(1)`.
         names = [
             name for name in _BY_OBJECT if name in made and not (name == "Dataset" and "Iterator" in made)

@@ -246,11 +246,13 @@ class Watched:
 
     def _of_calls(self, evidence: Events, rows: Rows) -> Cost | None:
         statement = self.blocks.statement(rows.spot)
-        lines = self.lines_in((rows, statement, *self.blocks.called_in(statement)))
+        called = self.blocks.called_in(statement)
+        lines = self.lines_in((rows, statement, *called))
         if not lines:
             return None
-        events = [event for line in lines for event in line.events if is_of(event, evidence)]
-        return Cost(min(sum(map(own_time, lines)), self.step), said_of(events, evidence.noun))
+        names = dict.fromkeys(f"`{one.name}`" for one in called if self.lines_in((one,)))
+        said = f"with {', '.join(names)}" if names else ""
+        return Cost(min(sum(map(own_time, lines)), self.step), said)
 
     def _of_traces(self, evidence: Traces, rows: Rows, source: str) -> Cost | None:
         if evidence.by == "program" and "clear_session" not in source:

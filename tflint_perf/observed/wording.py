@@ -155,8 +155,7 @@ def growing(record: Record) -> Iterator[tuple[str, str]]:
     tensors = record.growth.get("live tensors")
     held = [kept for kept in record.kept if "`" in kept.holder] or record.kept
     for kept in held if tensors is None or tensors.grows else ():
-        where = f" ({place(kept.spot)})" if kept.spot is not None else ""
-        yield "kept", f"{counted(kept.count, 'tensor')} a step, held by {kept.holder}{where}"
+        yield "kept", f"{counted(kept.count, 'tensor')} a step, held by {kept.holder}"
 
 
 def observer(record: Record) -> str:
