@@ -19,9 +19,14 @@ class Steps:
     def __init__(self) -> None:
         self.ended: list[int] = []
         self.updates = 0
-        self.clock = Clock(
-            Places(str(HERE.parent)), lambda updates: self.ended.append(self.updates), self.ended.clear
-        )
+        self.clock = Clock(Places(str(HERE.parent)), self._ended, self._changed)
+
+    def _ended(self, updates: int) -> None:
+        self.ended.append(self.updates)
+
+    def _changed(self) -> None:
+        if len(self.ended) <= 30:
+            self.ended.clear()
 
     def update(self, who: str = "adam", kind: str = "optimizer") -> None:
         self.updates += 1

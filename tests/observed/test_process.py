@@ -69,13 +69,15 @@ PROGRAMS = {
         print(Path("data.txt").read_text(), Path.cwd())
         """,
     "threads": """\
-        import threading, time
-        def work(number):
-            time.sleep(0.05 * number)
-            print("worker", number)
+        import threading
+        main_is_done = threading.Event()
+        def work():
+            main_is_done.wait()
+            print("worker")
         for number in range(3):
-            threading.Thread(target=work, args=(number,)).start()
-        print("main ends")
+            threading.Thread(target=work).start()
+        print("main ends", flush=True)
+        main_is_done.set()
         """,
     "processes that are forked": """\
         import multiprocessing

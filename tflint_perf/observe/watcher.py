@@ -62,8 +62,6 @@ class Watcher:
         self.profile = Profile()
         self.began = began
         self.first_step: float | None = None
-        # Steps that turned out to be parts of others, and count only for when to stop.
-        self.given_up = 0
         self.thread = threading.main_thread().ident or 0
         # Set in a process that the program has forked: it is left alone.
         self.forked = False
@@ -148,7 +146,6 @@ class Watcher:
         """Forget the steps so far, if they are few: what a step is was not known yet."""
         if self.count > _FEW:
             return
-        self.given_up += self.count
         self.steps.clear()
         self.samples.clear()
         self.memory.clear()
@@ -166,9 +163,7 @@ class Watcher:
         self.mode = WARM_UP
 
     def _is_enough(self, now: float) -> bool:
-        if self._most is not None and self.count + self.given_up >= self._most + (
-            _FEW if self.given_up else 0
-        ):
+        if self._most is not None and self.count >= self._most:
             self.ended = self.ended or "steps"
         elif self._most_seconds is not None and now - self._first_ended >= self._most_seconds:
             self.ended = self.ended or "seconds"
