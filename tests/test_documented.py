@@ -100,6 +100,7 @@ PARTS = MappingProxyType(
             "clusters.md",
             "from pyspark.sql",
         ): "needs Spark; tests/test_clusters_page.py has it where Spark is",
+        ("run.md", "import numpy as np"): "tests/observed/test_run_page.py watches it for some steps",
         ("fixing.md", "import gc"): "a function without a caller; what the linter says of it is compared",
         (
             "fixing.md",

@@ -57,6 +57,12 @@ def test_a_row_is_reached_by_its_absolute_name_too(tmp_path: Path, blocks: Block
     assert one(run, blocks, finding("TFP406", PRINT)).status == "cheap"
 
 
+def test_rows_of_a_function_that_was_traced_are_reached(tmp_path: Path, blocks: Blocks) -> None:
+    run = record(tmp_path, reached=(), traces=(traced(20, CALL, {"first call": 1}, 1.0),))
+    assert one(run, blocks, finding("TFP103", LOSS_OF)).status == "confirmed"
+    assert one(run, blocks, finding("TFP103", TAPE)).status == "not reached"
+
+
 def test_what_takes_much_of_a_step_is_confirmed_with_its_own_cost(tmp_path: Path, blocks: Blocks) -> None:
     run = record(tmp_path, line(PRINT, 3e-3, event("gc", "gc.collect", 1, 2.4e-3)))
     found = one(run, blocks, finding("TFP406", PRINT))

@@ -168,10 +168,18 @@ class Watched:
         return "cheap", 0.0, f"seen, but {what} in the steps that were looked at"
 
     def is_reached(self, rows: Rows) -> bool:
-        """Whether one of the rows ran."""
-        return any(spot in rows for spot in self.record.reached) or any(
-            line.spot in rows for line in self.record.lines
+        """Whether one of the rows ran. What is in a traced function is known by the trace: AutoGraph runs a copy of it."""
+        return (
+            any(spot in rows for spot in self.record.reached)
+            or any(line.spot in rows for line in self.record.lines)
+            or any(rows.spot in function for function in self._traced)
         )
+
+    @cached_property
+    def _traced(self) -> list[Rows]:
+        """The functions that were made graphs of."""
+        around = (self.blocks.function(one.spot) for one in self.record.traces if one.spot is not None)
+        return [rows for rows in around if rows is not None]
 
     def cost(self, evidence: Evidence, rows: Rows, source: str = "") -> Cost | None:
         """What was seen of a finding at these rows; None where nothing was."""
