@@ -122,6 +122,8 @@ def test_in_a_file_the_report_has_its_form_by_the_name(tflint_perf: CommandLine,
     assert (ran.out, watcher.stdout) == ("", [None])
     found = read_record(tflint_perf.folder / "run.json").findings
     assert ("TFP406", "confirmed") in [(one.code, one.status) for one in found]
+    tflint_perf("run", "-o", "run.md", "train.py")
+    assert (tflint_perf.folder / "run.md").read_text().startswith("### `train.py`\n")
     tflint_perf("run", "-o", "run.txt", "train.py")
     assert (tflint_perf.folder / "run.txt").read_text().startswith("train.py\n")
 

@@ -17,6 +17,7 @@ from tests.observed.made_up import (
     INNER,
     LOOP,
     PRINT,
+    PROGRAM,
     RISING,
     TAPE,
     codes,
@@ -130,6 +131,8 @@ def test_a_step_of_keras_that_runs_op_by_op_is_found_at_the_call_of_fit(
     steps = Steps(200, "keras", Spot("train.py", CALL), Spot("train.py", CALL))
     run = record(tmp_path, line(CALL, 6e-3, event("op", "MatMul", 90, 3e-3)), steps=steps)
     assert codes(seen(run, blocks)) == [("TFP104", CALL)]
+    fit = write(tmp_path, PROGRAM.replace("loss = train_step(x, y)\n", "model.fit(x, y)\n"))
+    assert codes(seen(replace(run, steps=replace(steps, kind="optimizer")), fit)) == [("TFP104", CALL)]
 
 
 @pytest.mark.parametrize(

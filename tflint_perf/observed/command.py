@@ -11,6 +11,8 @@ import click
 from tflint_perf.cli.options import rule_lists
 from tflint_perf.observed.request import SECONDS, STEPS
 
+_BY_ENDING = {".json": "json", ".md": "markdown", ".sarif": "sarif"}
+
 
 @click.command(
     short_help="Run a program, and say where its training's time goes.",
@@ -51,7 +53,7 @@ from tflint_perf.observed.request import SECONDS, STEPS
     "-o",
     "--output-file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the report to this file; as JSON where it is called *.json.",
+    help="Write the report to this file, in the format that its ending says: .json, .md, .sarif.",
 )
 @click.option(
     "--report",
@@ -74,5 +76,5 @@ def run(**options: Any) -> int:
 
     if options["output_format"] is None:
         file = options["output_file"]
-        options["output_format"] = "json" if file is not None and file.suffix == ".json" else "text"
+        options["output_format"] = _BY_ENDING.get(file.suffix if file is not None else "", "text")
     return run_now(Asked(program=("-m", *program) if by_name else program, **options))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType
@@ -24,6 +25,7 @@ _KEPT = 0.5
 _LEAST_TRACES, _TRACES_A_STEP = 3, 0.1
 # Ops that only a model makes.
 _OF_MODELS = ("MatMul", "Conv", "BatchMatMul", "DepthwiseConv", "FusedBatchNorm", "Cudnn", "_FusedMatMul")
+_FIT = re.compile(r"\.fit(_generator)?\(")
 # What such a call does by itself on its line is its own matter.
 _WHOLE_CALLS: frozenset[EventKind] = frozenset({"keras", "session"})
 
@@ -140,9 +142,9 @@ def _eager(watched: Watched, known: Sequence[tuple[str, Rows]]) -> Iterator[_Fou
             blocks.setdefault(watched.blocks.around(line.spot), []).append(line)
     costs = {rows: _of_ops(watched, rows) for rows in blocks}
     dear = {rows: cost for rows, cost in costs.items() if cost is not None}
-    if record.steps.kind == "keras":
-        if record.steps.loop is not None and dear:
-            yield _under_keras(watched, list(blocks), record.steps.loop)
+    if record.steps.loop is not None and _is_fit(watched, record.steps.loop):
+        if dear:
+            yield _under_keras(watched, record.steps.loop)
         return
     stepping = [rows for rows in dear if _is_step(watched, rows, blocks[rows])]
     for rows in stepping:
@@ -172,7 +174,12 @@ def _is_step(watched: Watched, rows: Rows, lines: Iterable[Line]) -> bool:
     )
 
 
-def _under_keras(watched: Watched, blocks: Iterable[Rows], loop: Spot) -> _Found:
+def _is_fit(watched: Watched, loop: Spot) -> bool:
+    """Whether the loop of steps is Keras's own, at the row of its call."""
+    return watched.record.steps.kind == "keras" or _FIT.search(watched.blocks.line(loop)) is not None
+
+
+def _under_keras(watched: Watched, loop: Spot) -> _Found:
     lines = [line for line in watched.record.lines if _has([line], "op")]
     events = [event for line in lines for event in line.events if event.kind == "op"]
     cost = Cost(min(sum(map(own_time, lines)), watched.step), said_of(events, "eager op"))
