@@ -100,7 +100,8 @@ def test_a_figure_that_does_not_move_is_drawn_in_the_middle() -> None:
     flat = Growth(Interval(0, 0, 0), False, ((0, 5e8), (10, 5e8)))
     chart = chart_of("host memory", "Memory", flat)
     assert chart is not None and chart.low < 5e8 < chart.high
-    assert chart_of("traces", "Traces", Growth(Interval(0, 0, 0), False, ((0, 0.0), (9, 0.0)))) is not None
+    assert chart_of("traces", "Traces", Growth(Interval(0, 0, 0), False, ((0, 1.0), (9, 1.0)))) is not None
+    assert chart_of("traces", "Traces", Growth(Interval(0, 0, 0), False, ((0, 0.0), (9, 0.0)))) is None
     assert chart_of("traces", "Traces", Growth(Interval(0, 0, 0), False, ((5, 1.0),))) is None
 
 

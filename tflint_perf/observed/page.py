@@ -220,9 +220,9 @@ def _plots(record: Record) -> Element | None:
 
 
 def chart_of(name: str, title: str, growth: Growth) -> Chart | None:
-    """A figure over the steps; None where there are too few points. Red where it grows."""
+    """A figure over the steps; None where there are too few points, or all are 0. Red where it grows."""
     points = growth.points
-    if len(points) < 2 or points[-1][0] <= 0:
+    if len(points) < 2 or points[-1][0] <= 0 or not any(value for _, value in points):
         return None
     values = sorted(value for _, value in points)
     low, high = values[0], values[-1]
