@@ -64,6 +64,8 @@ class Clock:
         if self.kind != kind:
             if self.kind is not None and KINDS.index(kind) < KINDS.index(self.kind):
                 return
+            if self.kind is not None:
+                self.on_change()
             self.kind = kind
             self.sources.clear()
             self._since.clear()

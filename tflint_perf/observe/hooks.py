@@ -10,16 +10,18 @@ import functools
 import gc
 import importlib.abc
 import importlib.machinery
+import inspect
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from threading import local
 from time import perf_counter
 from types import ModuleType
 from typing import Any
 
 from tflint_perf.observe.learned import Learned
-from tflint_perf.observe.traced import Traces
+from tflint_perf.observe.traced import Traces, code_of
 from tflint_perf.observe.watcher import Watcher
 
 _IN_LOOP = re.compile(r"while_body|_body_\d|scan_fn|Dataset_|ReduceDataset|body")
@@ -47,6 +49,9 @@ def replace(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable
         return
     made = make(original)
     functools.update_wrapper(made, original)
+    with suppress(TypeError, ValueError):
+        # Keras asks constructors for their parameters, and does not look behind wrappers.
+        made.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
     setattr(owner, name, made)
 
 
@@ -130,6 +135,8 @@ class Hooks:
         updates = 1
         if in_loop:
             watcher.notes["updates in a loop inside a graph: one call makes several"] = None
+            code = code_of(getattr(function, "python_function", function))
+            watcher.loop_in_graph = watcher.places.first_loop_in(code) if code is not None else None
             updates = max(self._in_graph.updates_since(self._optimizers.values()), 1)
         if self._learned is not None:
             self._learned.saw_result(watcher.count, result)

@@ -8,7 +8,7 @@ import os
 import sys
 import sysconfig
 from collections.abc import Iterator
-from types import FrameType
+from types import CodeType, FrameType
 
 # A file and a row. Rows count from 1; a cell of a notebook is a file of its own (`cell_name`).
 Row = tuple[str, int]
@@ -94,6 +94,22 @@ class Places:
             if first <= row <= last and loop >= _start_of(frame, function)
         ]
         return [loop for loop, _ in sorted(around, key=lambda found: -found[1])]
+
+    def first_loop_in(self, code: CodeType) -> Row | None:
+        """The outermost loop that a function of the user's has first; None if it has none."""
+        name = self.name_of(code.co_filename)
+        if name is None:
+            return None
+        try:
+            tree = ast.parse("".join(linecache.getlines(code.co_filename)))
+        except (SyntaxError, ValueError):
+            return None
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                if code.co_firstlineno in (node.lineno, *(one.lineno for one in node.decorator_list)):
+                    loops = [one.lineno for one in ast.walk(node) if isinstance(one, (ast.For, ast.While))]
+                    return (name, min(loops)) if loops else None
+        return None
 
 
 def _start_of(frame: FrameType, first: int) -> int:

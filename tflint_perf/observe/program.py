@@ -157,7 +157,7 @@ class Observation:
         from tflint_perf.observe.watcher import MODES
 
         watcher, ledger = self.watcher, self.watcher.ledger
-        loop, active = watcher.clock.loop(), watcher.clock.active()
+        loop, active = watcher.loop_in_graph or watcher.clock.loop(), watcher.clock.active()
         best = max(active, key=lambda source: source.count, default=None)
         return {
             "how": how,

@@ -43,8 +43,9 @@ def device_memory() -> int:
 
 def live_tensors() -> list[Any]:
     """The tensors that are alive. Nothing is collected for it: a program that leaves cycles behind keeps what they hold."""
-    # The type's name, and not `isinstance`, which runs the code of proxies.
-    return [item for item in gc.get_objects() if type(item).__name__ == _TENSOR]
+    kind = getattr(sys.modules.get("tensorflow.python.framework.ops"), _TENSOR, None)
+    # Not `isinstance`, which runs the code of proxies.
+    return [item for item in gc.get_objects() if type(item) is kind] if kind is not None else []
 
 
 def holders(kept: list[Any], places: Places, frame: FrameType | None) -> list[tuple[str, Row, int]]:

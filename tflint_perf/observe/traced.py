@@ -34,9 +34,7 @@ class Traces:
 
             return add
 
-        from tflint_perf.observe.hooks import replace
-
-        replace(module.FunctionCache, "add", made)
+        module.FunctionCache.add = made(module.FunctionCache.add)
 
     def hook_tracing(self, module: ModuleType) -> None:
         """Time how long graphs take to make, the outermost alone."""
@@ -62,7 +60,7 @@ class Traces:
 
     def _saw(self, cache: Any, function: Any, kind: Any) -> None:
         watcher = self._watcher
-        code = _code_of(function)
+        code = code_of(function)
         if code is None:
             return
         earlier = self._before.setdefault(code, [])
@@ -84,7 +82,7 @@ class Traces:
         )
 
 
-def _code_of(function: Any) -> CodeType | None:
+def code_of(function: Any) -> CodeType | None:
     """The code that the user wrote: behind decorators, partial calls, and weak methods."""
     for _ in range(8):
         inner = getattr(function, "_tf_decorator", None)

@@ -69,6 +69,8 @@ class Watcher:
         self.steps: list[tuple[float, float, int, int]] = []
         self.samples: list[tuple[int, int, int, int, int, int]] = []
         self.memory: list[tuple[int, int]] = []
+        # The loop in a compiled function whose rounds are the updates.
+        self.loop_in_graph: Row | None = None
         self.notes: dict[str, None] = {}
         self.ever: dict[tuple[str, str, str, int], list[float]] = {}
         self.traces: list[dict[str, Any]] = []
@@ -136,10 +138,11 @@ class Watcher:
         self._leave(mode)
         for act in self.after_step:
             act(self.count)
-        self._sample(ended)
+        sampled = self._sample(ended)
         if self._is_enough(ended):
             self._stop()
-        self._enter(self._next_mode())
+        # What takes long between two steps lets the input get ahead.
+        self._enter(DISTURBED if sampled else self._next_mode())
         self._started = perf_counter()
 
     def _begin_again(self) -> None:
@@ -229,11 +232,13 @@ class Watcher:
 
     # Samples
 
-    def _sample(self, now: float) -> None:
+    def _sample(self, now: float) -> bool:
+        """Count what grows, if it is time; whether it was."""
         if self.count == 1 or self.count % 10 == 0:
             self.memory.append((self.count, samples.resident()))
-        if self.count < self._next_sample:
-            return
+        busy = self.mode in (CLOSE, PROFILED) or self._queue[:1] in ([CLOSE], [PROFILED])
+        if self.count < self._next_sample or (busy and self._next_sample):
+            return False
         tensors = samples.live_tensors()
         self._last_tensors = {id(tensor) for tensor in tensors}
         row = (
@@ -255,6 +260,7 @@ class Watcher:
         ahead = max(5, int(left) if left != float("inf") else self.count)
         # Early, programs are still warming up; a program may also be over before its time.
         self._next_sample = self.count + min(ahead, max(5, self.count))
+        return True
 
     def last_sample(self) -> None:
         """Count once more, at the end."""

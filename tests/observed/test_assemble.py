@@ -1,0 +1,138 @@
+"""From what the observer wrote down to a record, without a program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tflint_perf.observe.watcher import MODES
+from tflint_perf.observed.assemble import parts_of, record_of
+
+PLAIN, TIMED, CLOSE = (MODES.index(name) for name in ("plain", "timed", "close"))
+
+
+def _seen(**more: Any) -> dict[str, Any]:
+    modes = [0, 1, 1, 1, *[CLOSE] * 3, *([PLAIN] * 5 + [TIMED] * 5) * 6]
+    seconds = {0: 2.0, 1: 0.1, CLOSE: 0.015, PLAIN: 0.010, TIMED: 0.0102}
+    steps, at = [], 0.0
+    for mode in modes:
+        at += seconds[mode]
+        steps.append([at, seconds[mode], mode, 1])
+    seen: dict[str, Any] = {
+        "how": "steps", "code": 0, "wall": 10.0, "versions": {"tensorflow": "2.21.0"}, "device": "CPU (2 cores)",
+        "kind": "optimizer", "loop": ["train.py", 10], "update": ["train.py", 12], "notes": [], "others": 0,
+        "modes": MODES, "first_step": 2.0, "steps": steps, "memory": [], "samples": [], "holders": [],
+        "close": {
+            "by_step": [{"python": 0.006, "op": 0.008, "copies": 0.001}] * 3,
+            "entries": [["python", "op", 300], ["python", "copies", 3]],
+            "timer": 1e-5, "idle": 1e-7, "steps": 3,
+            "events": [["op", "MatMul", "train.py", 11, 300, 0.02, 0]],
+        },
+        "looks": {
+            "seconds": 0.3, "lines": [["train.py", 11, 0.2], ["train.py", 12, 0.1]],
+            "kinds": {"dispatch": 0.2, "rest": 0.1},
+        },
+        "profile": {"seconds": 1.0, "events": {"EagerExecute": 0.4, "EagerKernelExecute": 0.1, "IteratorGetNextOp": 0.0}},
+        "ever": [], "traces": [], "reached": [["train.py", 11]],
+    }  # fmt: skip
+    return seen | more
+
+
+def test_the_step_is_the_median_of_those_that_nobody_looked_at() -> None:
+    record = record_of(_seen(), ["train.py"], Path("/project"))
+    assert record.step is not None and record.observer is not None
+    assert record.step.value == 0.010
+    assert record.observer.value == pytest.approx(1.02 + 101 * 1e-7 / 0.01)
+    assert record.detail == pytest.approx(1.5)
+    assert record.first_step == 2.0
+    assert record.steps.loop is not None and record.steps.loop.row == 10
+
+
+def test_the_observers_own_time_is_taken_off() -> None:
+    parts = parts_of(_seen(), 0.010)
+    # Of 101 timers of 10 µs, three tenths lie in what they time.
+    assert parts["copies"] == pytest.approx(0.001 - 0.3e-5)
+    ops = 0.008 - 100 * 0.3e-5
+    assert parts["device"] == pytest.approx(ops / 4)
+    python = 0.006 - 101 * 0.7e-5
+    assert parts["dispatch"] == pytest.approx(ops * 3 / 4 + python * 2 / 3)
+    assert parts["rest"] == pytest.approx(python / 3)
+
+
+def test_parts_sum_to_the_step_and_what_they_summed_to_is_told() -> None:
+    record = record_of(_seen(), ["train.py"], Path("/project"))
+    assert record.step is not None
+    assert sum(record.parts.values()) == pytest.approx(record.step.value)
+    assert record.parts_sum == pytest.approx((0.015 - 101e-5) / 0.010)
+
+
+def test_waiting_inside_a_compiled_function_is_waiting() -> None:
+    close = {
+        "by_step": [{"python": 0.002, "function": 0.008}], "entries": [["python", "function", 1]],
+        "timer": 0.0, "idle": 0.0, "steps": 1, "events": [],
+    }  # fmt: skip
+    profile = {"seconds": 2.0, "events": {"IteratorGetNextOp": 1.2, "functions": 1.6, "EagerExecute": 1.6}}
+    parts = parts_of(_seen(close=close, profile=profile), 0.010)
+    assert parts["input"] == pytest.approx(0.006)
+    assert parts["device"] == pytest.approx(0.002)
+
+
+def test_lines_have_what_happened_at_them() -> None:
+    record = record_of(_seen(), ["train.py"], Path("/project"))
+    first, second = record.lines
+    assert (first.spot.row, second.spot.row) == (11, 12)
+    assert first.share == pytest.approx(2 / 3)
+    assert first.seconds == pytest.approx(0.010 * 2 / 3)
+    assert [(event.what, event.count) for event in first.events] == [("MatMul", 100)]
+
+
+def _samples(tensors: Any, traces: Any = lambda step: 2) -> list[list[int]]:
+    return [[step, 10**9, tensors(step), traces(step), 0, 0] for step in range(5, 66, 10)]
+
+
+@pytest.mark.parametrize(
+    ("tensors", "grows"),
+    [
+        (lambda step: 50 + step, True),
+        (lambda step: 50, False),
+        (lambda step: 50 + step % 2, False),
+        (lambda step: 50 + min(step, 15) * 5, False),  # set up, and then no more
+    ],
+)
+def test_tensors_grow_or_do_not(tensors: Any, grows: bool) -> None:
+    record = record_of(_seen(samples=_samples(tensors)), ["train.py"], Path("/project"))
+    assert record.growth["live tensors"].grows is grows
+
+
+def test_who_holds_them_is_told_by_their_share() -> None:
+    holders = [["list `history`", ["train.py", 1], 9], ["what could not be told", ["?", 0], 3]]
+    record = record_of(
+        _seen(samples=_samples(lambda step: 2 * step), holders=holders), ["train.py"], Path("/project")
+    )
+    assert [(kept.count, kept.holder) for kept in record.kept] == [
+        (pytest.approx(1.5), "list `history`"),
+        (pytest.approx(0.5), "what could not be told"),
+    ]
+
+
+def test_traces_are_counted_by_function_and_cause() -> None:
+    def trace(step: int, cause: str) -> dict[str, Any]:
+        return {
+            "function": "step", "file": "train.py", "row": 3, "at": ["train.py", 12], "step": step,
+            "seconds": 0.5, "cause": cause,
+        }  # fmt: skip
+
+    traces = [trace(0, "first call"), *(trace(step, "new Python value") for step in range(4, 10))]
+    record = record_of(_seen(traces=traces), ["train.py"], Path("/project"))
+    (found,) = record.traces
+    assert (found.count, found.in_steps, found.seconds) == (7, 5, 3.5)
+    assert found.causes == {"first call": 1, "new Python value": 6}
+
+
+def test_a_program_without_steps_has_a_record_too() -> None:
+    nothing = {"by_step": [], "entries": [], "timer": 0.0, "idle": 0.0, "steps": 0, "events": []}
+    seen = _seen(steps=[], first_step=None, kind=None, loop=None, update=None, close=nothing)
+    record = record_of(seen, ["train.py"], Path("/project"))
+    assert (record.steps.count, record.steps.kind, record.step, dict(record.parts)) == (0, "none", None, {})

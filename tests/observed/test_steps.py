@@ -1,0 +1,288 @@
+"""Steps are found in real programs, and what they cost: each runs TensorFlow in a process of its own."""
+
+from __future__ import annotations
+
+import textwrap
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tflint_perf.observed.process import Seen, watch
+from tflint_perf.observed.record import Event, Record, Spot
+from tflint_perf.observed.request import Learning, Request
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        find_spec("tensorflow") is None, reason="it runs TensorFlow, which `make test` installs"
+    ),
+]
+
+HEAD = """\
+import numpy as np
+import tensorflow as tf
+
+tf.random.set_seed(1)
+x = np.random.default_rng(1).normal(size=(640, 8)).astype("float32")
+y = x.sum(axis=1, keepdims=True)
+dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(16)
+model = tf.keras.Sequential([tf.keras.Input((8,)), tf.keras.layers.Dense(4), tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.Adam()
+"""
+STEP = """\
+def train_step(a, b):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(a) - b) ** 2)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    return loss
+"""
+COMPILED = "@tf.function\n" + STEP
+
+
+def _run(folder: Path, program: str, **more: object) -> Seen:
+    (folder / "train.py").write_text(textwrap.dedent(program))
+    options: dict[str, object] = {"steps": 60, "quiet": True, "timeout": 300, **more}
+    seen = watch(Request(("train.py",), folder=folder, **options))  # type: ignore[arg-type]
+    assert seen.record.steps.count, seen.stderr[-3000:]
+    return seen
+
+
+def _loop(folder: Path, record: Record) -> str:
+    assert record.steps.loop is not None
+    return (folder / record.steps.loop.file).read_text().splitlines()[record.steps.loop.row - 1].strip()
+
+
+def _events(record: Record, folder: Path, kind: str) -> dict[str, list[Event]]:
+    """By the source of the line."""
+    rows = (folder / "train.py").read_text().splitlines()
+    return {
+        rows[line.spot.row - 1].strip(): [event for event in line.events if event.kind == kind]
+        for line in record.lines
+        if any(event.kind == kind for event in line.events)
+    }
+
+
+def test_an_eager_loop(tmp_path: Path) -> None:
+    program = HEAD + STEP + (
+        "history = []\n"
+        "for epoch in range(9):\n"
+        "    for a, b in dataset:\n"
+        "        loss = train_step(a, b)\n"
+        "        history.append(loss)\n"
+        "        print(float(loss))\n"
+    )  # fmt: skip
+    seen = _run(tmp_path, program, steps=120)
+    record = seen.record
+    assert (record.ended, record.code, record.steps.kind) == ("steps", 0, "optimizer")
+    assert len(seen.stdout.splitlines()) in (119, 120)
+    assert _loop(tmp_path, record) == "for a, b in dataset:"
+    assert record.step is not None and record.step.low <= record.step.value <= record.step.high
+    assert sum(record.parts.values()) == pytest.approx(record.step.value)
+    assert record.parts["dispatch"] > record.parts["copies"] > 0
+    copies = _events(record, tmp_path, "copy")
+    assert [event.what for event in copies["print(float(loss))"]] == ["float()"]
+    assert copies["print(float(loss))"][0].count == pytest.approx(1, abs=0.3)
+    ops = _events(record, tmp_path, "op")
+    applied = ops["optimizer.apply_gradients(zip(gradients, model.trainable_variables))"]
+    assert sum(event.count for event in applied) > 20
+    assert "input" in {event.kind for line in record.lines for event in line.events}
+    assert record.growth["live tensors"].grows
+    assert any("history" in kept.holder for kept in record.kept)
+    assert not record.growth["traces"].grows
+
+
+def test_a_compiled_step_that_is_traced_again_and_again(tmp_path: Path) -> None:
+    program = HEAD + COMPILED.replace("(a, b):", "(a, b, number):") + (
+        "for number in range(90):\n"
+        "    train_step(x[:16], y[:16], number)\n"
+    )  # fmt: skip
+    record = _run(tmp_path, program).record
+    assert _loop(tmp_path, record) == "for number in range(90):"
+    traced = next(trace for trace in record.traces if trace.function == "train_step")
+    assert traced.in_steps > 40
+    assert max(traced.causes, key=lambda cause: traced.causes[cause]) == "new Python value"
+    assert traced.called_at is not None and traced.called_at.row == record.steps.loop.row + 1  # type: ignore[union-attr]
+    assert record.growth["traces"].grows
+    assert record.parts["tracing"] > record.parts["device"]
+
+
+def test_a_function_that_is_made_anew_and_shapes_that_change(tmp_path: Path) -> None:
+    program = HEAD + COMPILED + (
+        "for number in range(90):\n"
+        "    train_step(x[: number + 2], y[: number + 2])\n"
+        "    double = tf.function(lambda v: v * 2)\n"
+        "    double(x[:4])\n"
+    )  # fmt: skip
+    record = _run(tmp_path, program, steps=40).record
+    causes = {trace.function: trace.causes for trace in record.traces}
+    assert causes["<lambda>"]["new function object"] > 20
+    assert causes["train_step"]["new shape"] >= 1
+    made = _events(record, tmp_path, "new")
+    assert [event.what for event in made["double = tf.function(lambda v: v * 2)"]] == ["Function"]
+
+
+def test_a_gan(tmp_path: Path) -> None:
+    program = HEAD + (
+        "critic = tf.keras.Sequential([tf.keras.Input((1,)), tf.keras.layers.Dense(1)])\n"
+        "other = tf.keras.optimizers.SGD()\n"
+        "@tf.function\n"
+        "def train_critic(a):\n"
+        "    with tf.GradientTape() as tape:\n"
+        "        loss = tf.reduce_mean(critic(model(a)))\n"
+        "    other.apply_gradients(zip(tape.gradient(loss, critic.trainable_variables), critic.trainable_variables))\n"
+    ) + COMPILED + (
+        "for epoch in range(9):\n"
+        "    for a, b in dataset:\n"
+        "        for _ in range(3):\n"
+        "            train_critic(a)\n"
+        "        train_step(a, b)\n"
+    )  # fmt: skip
+    record = _run(tmp_path, program).record
+    assert _loop(tmp_path, record) == "for a, b in dataset:"
+
+
+def test_fit_with_a_slow_pipeline(tmp_path: Path) -> None:
+    program = HEAD + (
+        "import time\n"
+        "def slowly(a, b):\n"
+        "    time.sleep(0.01)\n"
+        "    return a, b\n"
+        "def late(a, b):\n"
+        "    a, b = tf.numpy_function(slowly, [a, b], [tf.float32, tf.float32])\n"
+        "    return tf.ensure_shape(a, [None, 8]), tf.ensure_shape(b, [None, 1])\n"
+        "model.compile('adam', 'mse')\n"
+        "for epoch in range(9):\n"
+        "    model.fit(\n"
+        "        dataset.map(late), verbose=0)\n"
+    )  # fmt: skip
+    record = _run(tmp_path, program, steps=120).record
+    assert _loop(tmp_path, record) == "model.fit("
+    assert record.step is not None
+    assert record.parts["input"] > 0.5 * record.step.value
+
+
+def test_train_on_batch(tmp_path: Path) -> None:
+    program = HEAD + (
+        "model.compile('adam', 'mse')\n"
+        "for number in range(90):\n"
+        "    model.train_on_batch(x[:16], y[:16])\n"
+    )  # fmt: skip
+    record = _run(tmp_path, program).record
+    assert _loop(tmp_path, record) == "for number in range(90):"
+    keras = _events(record, tmp_path, "keras")
+    assert [event.what for event in keras["model.train_on_batch(x[:16], y[:16])"]] == ["train_on_batch"]
+
+
+def test_a_session(tmp_path: Path) -> None:
+    program = """\
+        import numpy as np
+        import tensorflow.compat.v1 as tf
+        tf.disable_eager_execution()
+        a = tf.placeholder(tf.float32, [None, 8])
+        w = tf.get_variable("w", [8, 1])
+        loss = tf.reduce_mean(tf.matmul(a, w) ** 2)
+        train = tf.train.GradientDescentOptimizer(0.01).minimize(loss)
+        x = np.ones((16, 8), "float32")
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            for step in range(90):
+                session.run([train, loss], {a: x})
+                session.run(tf.reduce_sum(w))
+        """
+    record = _run(tmp_path, program).record
+    assert record.steps.kind == "session"
+    assert _loop(tmp_path, record) == "for step in range(90):"
+    assert {event.what for event in _events(record, tmp_path, "graph op")["session.run(tf.reduce_sum(w))"]}
+    fed = _events(record, tmp_path, "session")["session.run([train, loss], {a: x})"]
+    assert fed[0].size == pytest.approx(16 * 8 * 4, rel=0.3)
+    assert record.growth["graph ops"].grows
+
+
+def test_gradients_without_an_optimizer(tmp_path: Path) -> None:
+    program = HEAD + (
+        "for number in range(90):\n"
+        "    with tf.GradientTape() as tape:\n"
+        "        loss = tf.reduce_mean(model(x[:16]) ** 2)\n"
+        "    for g, v in zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables):\n"
+        "        v.assign_sub(0.01 * g)\n"
+    )  # fmt: skip
+    record = _run(tmp_path, program).record
+    assert record.steps.kind == "gradient"
+    assert _loop(tmp_path, record) == "for number in range(90):"
+
+
+def test_an_exception_in_step_fifty_is_the_programs_own(tmp_path: Path) -> None:
+    program = HEAD + COMPILED + (
+        "for number in range(90):\n"
+        "    if number == 50:\n"
+        "        raise ValueError('diverged')\n"
+        "    train_step(x[:16], y[:16])\n"
+    )  # fmt: skip
+    seen = _run(tmp_path, program, steps=200)
+    assert (seen.record.ended, seen.code, seen.record.steps.count) == ("error", 1, 50)
+    assert seen.stderr.rstrip().endswith("ValueError: diverged")
+    assert "observe" not in seen.stderr
+
+
+def test_an_exception_inside_a_compiled_step_shows_no_frame_of_the_observer(tmp_path: Path) -> None:
+    program = HEAD + COMPILED + "for number in range(90):\n    train_step(x[:16, :5], y[:16])\n"
+    (tmp_path / "train.py").write_text(program)
+    seen = watch(Request(("train.py",), folder=tmp_path, quiet=True, timeout=300))
+    assert (seen.record.ended, seen.code) == ("error", 1)
+    assert "observe" not in seen.stderr
+
+
+def test_the_profiler_of_the_program_is_left_to_it(tmp_path: Path) -> None:
+    program = HEAD + COMPILED + (
+        "tf.profiler.experimental.start('logs')\n"
+        "for number in range(60):\n"
+        "    train_step(x[:16], y[:16])\n"
+        "tf.profiler.experimental.stop()\n"
+        "print('profiled')\n"
+    )  # fmt: skip
+    seen = _run(tmp_path, program, steps=200)
+    assert (seen.record.ended, seen.code, seen.stdout) == ("end", 0, "profiled\n")
+    assert list((tmp_path / "logs").rglob("*.xplane.pb"))
+
+
+def test_what_is_learned_is_the_same_twice_and_nearly_so_when_nudged(tmp_path: Path) -> None:
+    import numpy as np
+
+    program = HEAD + (
+        "noise = tf.keras.layers.Dropout(0.5)\n"
+    ) + STEP.replace("model(a)", "model(a + tf.random.normal(tf.shape(a)))") + (
+        "for number in range(90):\n"
+        "    train_step(x[:16], y[:16])\n"
+    )  # fmt: skip
+    compiled = program.replace("def train_step", "@tf.function\ndef train_step")
+    outs = []
+    for number, (text, nudge) in enumerate(
+        [(program, False), (program, False), (program, True), (compiled, False)]
+    ):
+        out = tmp_path / f"{number}.npz"
+        seen = _run(tmp_path, text, steps=40, details=False, learning=Learning(out, nudge=nudge))
+        assert seen.learned
+        outs.append(np.load(out))
+    once, twice, nudged, fast = outs
+    names = [name for name in once.files if name.startswith("last")]
+    assert len(names) == 4
+    assert once["losses"].shape == (40, 2)
+    moved = max(abs(once[name] - once[name.replace("last", "first")]).max() for name in names)
+    assert all((once[name] == twice[name]).all() for name in names)
+    differs = max(abs(once[name] - nudged[name]).max() for name in names)
+    assert 0 < differs < 1e-3 * moved
+    assert max(abs(once[name] - fast[name]).max() for name in names) < 1e-3 * moved
+
+
+def test_a_told_step(tmp_path: Path) -> None:
+    program = HEAD + COMPILED + (
+        "for epoch in range(60):\n"
+        "    for a, b in dataset.take(2):\n"
+        "        train_step(a, b)\n"
+    )  # fmt: skip
+    row = program.splitlines().index("for epoch in range(60):") + 1
+    record = _run(tmp_path, program, steps=30, step=Spot("train.py", row)).record
+    assert (record.steps.kind, record.steps.count) == ("told", 30)
+    assert _loop(tmp_path, record) == "for epoch in range(60):"
