@@ -87,7 +87,6 @@ def test_what_a_keras_call_or_a_session_does_by_itself_is_its_own_matter(
         ("TFP603", [event("summary", "WriteHistogramSummary", 4, 1e-3)]),
         ("TFP603", [event("checkpoint", "save_weights", 1, 1e-3)]),
         ("TFP105", [event("keras", "evaluate", 1, 1e-3)]),
-        ("TFP305", [event("session", "run", 1, 2e-3, 2e7), event("conversion", "ndarray", 1, 1e-3)]),
     ],
 )
 def test_what_costs_each_step_is_found_at_its_row(

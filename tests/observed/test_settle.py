@@ -203,8 +203,14 @@ def test_without_steps_nothing_is_judged(tmp_path: Path, blocks: Blocks) -> None
 
 
 def test_events_count_as_in_steps_that_nobody_looks_at(tmp_path: Path, blocks: Blocks) -> None:
-    run = record(tmp_path, line(PRINT, 4e-3, event("gc", "", 1, 8e-3)), parts_sum=2.0)
-    assert one(run, blocks, finding("TFP406", PRINT)).seconds == pytest.approx(4e-3)
+    run = record(tmp_path, line(PRINT, 4e-3, event("keras", "predict", 1, 8e-3)), parts_sum=2.0)
+    assert one(run, blocks, finding("TFP105", PRINT)).seconds == pytest.approx(4e-3)
+
+
+def test_events_take_no_more_than_their_part_of_the_step(tmp_path: Path, blocks: Blocks) -> None:
+    odd = line(PRINT, 4e-3, event("gc", "", 1, 6e-3)), line(CALL, 4e-3, event("gc", "", 1, 3e-3))
+    run = record(tmp_path, *odd, parts={"gc": 3e-3, "device": 5e-3})
+    assert one(run, blocks, finding("TFP406", PRINT)).seconds == pytest.approx(2e-3)
 
 
 def test_batches_made_on_the_host_cost_what_the_functions_take_that_make_them(

@@ -133,11 +133,6 @@ SEEN: Mapping[str, Seen] = MappingProxyType(
             "The time of the row and of the functions in the same file that it calls.",
         ),
         "TFP304": Seen(Events("file", ("file",), whole=True), "Files opened at the row, and its time."),
-        "TFP305": Seen(
-            Events("feed", ("session", "conversion")),
-            "What the session was fed at the row, in bytes; of the time, only that of conversions seen by themselves.",
-            "what feeding takes is a part of the session's call that is not told apart",
-        ),
         "TFP306": Seen(
             Events("call", ("get weights",)), "Calls of `get_weights` and `set_weights` and their time."
         ),
@@ -188,6 +183,7 @@ SEEN: Mapping[str, Seen] = MappingProxyType(
 UNSEEN: Mapping[str, str] = MappingProxyType(
     {
         "TFP205": "it runs once, while a function is traced, or stops the program: it is about what is computed",
+        "TFP305": "feeding is a part of the session's call, which is not taken apart",
         "TFP403": "what a tape holds is gone by the end of its step, and the peak in between is not told apart",
         "TFP404": "memory of a GPU is reserved before the first step, which takes no longer for it",
         "TFP405": "TensorFlow raises there, so there is no run to look at",

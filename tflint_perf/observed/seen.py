@@ -90,7 +90,6 @@ def _all(watched: Watched, known: Sequence[tuple[str, Rows]]) -> Iterator[_Found
     yield from _keras_calls(watched)
     yield from _by_kind(watched)
     yield from _conversions(watched)
-    yield from _feeds(watched)
     yield from _writes(watched)
     yield from _objects(watched)
     yield from _graph_ops(watched)
@@ -237,15 +236,6 @@ def _conversions(watched: Watched) -> Iterator[_Found]:
             continue
         message = f"{size(held)} of host data become tensors on each step; let a `tf.data` pipeline do it ahead of the step"
         yield _made(watched, "TFP301", message, line.spot, Cost(time, _said(events, "conversion")))
-
-
-def _feeds(watched: Watched) -> Iterator[_Found]:
-    for line in watched.record.lines:
-        held = sum(event.size for event in line.events if event.kind == "session")
-        time = sum(event.seconds for event in line.events if event.kind == "conversion")
-        if held >= _BATCH and time >= LEAST * watched.step and _has([line], "session"):
-            message = f"the session is fed {size(held)} on each step; let a `tf.data` pipeline do it ahead of the step"
-            yield _made(watched, "TFP305", message, line.spot, Cost(time, f"fed {size(held)}"))
 
 
 def _writes(watched: Watched) -> Iterator[_Found]:

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 
 from tflint_perf.catalogue.cost import without_cost
 from tflint_perf.catalogue.figures import count, seconds, size
 from tflint_perf.finding import Finding
 from tflint_perf.lint.identity import content
-from tflint_perf.measured.record import Event, Kept, Line, Record, Settled, Spot, Status, Traced
+from tflint_perf.measured.record import (
+    Event,
+    EventKind,
+    Kept,
+    Line,
+    Part,
+    Record,
+    Settled,
+    Spot,
+    Status,
+    Traced,
+)
 from tflint_perf.observed.blocks import Blocks, Rows
 from tflint_perf.observed.evidence import (
     SEEN,
@@ -30,6 +42,10 @@ from tflint_perf.observed.figures import beside, counted, plural
 CHEAP = 0.02
 # Time in these is not the lines' own: a better line would not save it.
 _NOT_OWN = frozenset({"input", "trace"})
+# Kinds of events that make up a part of the step by themselves.
+_PART_OF: Mapping[EventKind, Part] = MappingProxyType(
+    {"copy": "copies", "conversion": "conversions", "gc": "gc", "input": "input"}
+)
 _NO_STEPS = "no steps were found, so there is nothing to compare it with"
 _NO_EVIDENCE = "what a run can see of this rule is not known"
 # A first trace that takes less is not worth a word, and neither is a small part of a first step that is long.
@@ -339,10 +355,22 @@ class Watched:
 
 
 def _as_unobserved(record: Record) -> Iterator[Line]:
-    """The lines with the time of their events as it would be in a step that nobody looks at closely."""
+    """The lines with the time of their events as it would be in a usual step that nobody looks at closely.
+
+    Events of a kind that is a part of the step together take no more than that part, which leaves out odd steps.
+    """
     scale = min(1 / record.parts_sum, 1.0) if record.parts_sum else 1.0
+    scales: dict[str, float] = {}
+    for kind, part in _PART_OF.items():
+        taken = scale * sum(
+            event.seconds for line in record.lines for event in line.events if event.kind == kind
+        )
+        most = record.parts.get(part)
+        scales[kind] = scale * min(most / taken, 1.0) if most is not None and taken else scale
     for line in record.lines:
-        events = tuple(replace(event, seconds=event.seconds * scale) for event in line.events)
+        events = tuple(
+            replace(event, seconds=event.seconds * scales.get(event.kind, scale)) for event in line.events
+        )
         yield replace(line, events=events)
 
 
