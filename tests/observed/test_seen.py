@@ -76,7 +76,6 @@ def test_what_a_keras_call_or_a_session_does_by_itself_is_its_own_matter(
     ("code", "events"),
     [
         ("TFP302", [event("copy", "float()", 1, 1e-3, 4)]),
-        ("TFP406", [event("gc", "gc.collect", 0.1, 1e-3)]),
         ("TFP301", [event("conversion", "ndarray", 1, 1e-3, 2e7)]),
         ("TFP304", [event("file", "open rb", 1, 1e-5)]),
         ("TFP306", [event("get weights", "set_weights", 1, 1e-3)]),
@@ -96,6 +95,13 @@ def test_what_costs_each_step_is_found_at_its_row(
     assert (found.code, found.spot, found.status) == (code, Spot("train.py", CONVERT), "seen in a run")
     assert found.seconds == pytest.approx(1e-3)
     assert found.source == "x = tf.convert_to_tensor(x)"
+
+
+def test_a_collection_is_found_where_the_program_asks_for_it(tmp_path: Path, blocks: Blocks) -> None:
+    asked = replace(line(CONVERT, 1e-3, event("gc", "gc.collect", 0.1, 1e-3)), source="gc.collect()")
+    assert codes(seen(record(tmp_path, asked), blocks)) == [("TFP406", CONVERT)]
+    other = replace(asked, source="tf.keras.backend.clear_session()")
+    assert seen(record(tmp_path, other), blocks) == []
 
 
 def test_an_eager_step_is_found_at_its_tape(tmp_path: Path, blocks: Blocks) -> None:

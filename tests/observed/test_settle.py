@@ -164,6 +164,34 @@ def test_a_holder_without_a_place_is_known_by_its_name(tmp_path: Path, blocks: B
         assert one(run, blocks, finding("TFP401", APPEND)).status == status, holder
 
 
+def test_a_tape_holds_what_nobody_with_a_name_does(tmp_path: Path, blocks: Blocks) -> None:
+    growth = {"live tensors": RISING}
+    for holder, status in (
+        ("GradientTape `tape`", "confirmed"),
+        ("what could not be told", "confirmed"),
+        ("list `losses`", "cheap"),
+    ):
+        run = record(tmp_path, kept=(kept(holder, None),), growth=growth)
+        assert one(run, blocks, finding("TFP402", TAPE)).status == status, holder
+
+
+def test_a_session_that_is_cleared_costs_its_row_and_the_traces_after_it(
+    tmp_path: Path, blocks: Blocks
+) -> None:
+    clear = replace(finding("TFP408", PRINT), lines=("tf.keras.backend.clear_session()",))
+    run = record(
+        tmp_path, line(PRINT, 1e-3), traces=(traced(11, CALL, {"first call": 1, "other": 100}, 0.202),)
+    )
+    assert one(run, blocks, clear).seconds == pytest.approx(2e-3)
+    assert one(run, blocks, finding("TFP408", PRINT)).status == "cheap"
+    assert one(record(tmp_path, line(PRINT, 1e-3)), blocks, clear).status == "confirmed"
+
+
+def test_where_nobody_looked_at_a_line_its_events_tell_its_time(tmp_path: Path, blocks: Blocks) -> None:
+    run = record(tmp_path, line(DOUBLE, 0.0, event("op", "AddV2", 40, 1e-3), event("op", "Mul", 1, 1e-3)))
+    assert one(run, blocks, finding("TFP409", DOUBLE)).seconds == pytest.approx(2e-3)
+
+
 def test_tensors_that_do_not_grow_in_number_are_cheap(tmp_path: Path, blocks: Blocks) -> None:
     run = record(tmp_path, kept=(kept("list `losses`", APPEND),), growth={"live tensors": FLAT})
     assert one(run, blocks, finding("TFP401", APPEND)).status == "cheap"

@@ -139,12 +139,12 @@ SEEN: Mapping[str, Seen] = MappingProxyType(
         "TFP401": Seen(Holding(), "Tensors that stay from step to step, with who holds them."),
         "TFP402": Seen(
             Holding("tape"),
-            "Tensors that stay from step to step, held by a tape or at the rows of its block.",
+            "Tensors that stay from step to step, held by a tape or by nobody that has a name.",
         ),
         "TFP406": Seen(Events("collection", ("gc",)), "Collections at the row and their time."),
         "TFP408": Seen(
             Traces("program"),
-            "Traces in later steps, whatever their cause, where `clear_session()` runs. The other reset does nothing.",
+            "The time of the row where `clear_session()` runs, and traces in later steps. The other reset does nothing.",
         ),
         "TFP409": Seen(
             Events("eager op", ("op",), whole=True), "Eager ops at the row that adds up, and its time."

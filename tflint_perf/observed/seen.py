@@ -217,6 +217,8 @@ def _by_kind(watched: Watched) -> Iterator[_Found]:
             if _has([line], *_WHOLE_CALLS):
                 continue
             events = [event for event in line.events if event.kind == kind]
+            if kind == "gc" and "collect(" not in line.source:
+                continue  # by what is called there, which has a reason to
             # To open a file takes less than to read it.
             time = own_time(line) if kind == "file" else sum(event.seconds for event in events)
             # A collection takes so long that it need not be one a step to take much of it.

@@ -279,8 +279,18 @@ class Watched:
         return Cost(min(sum(map(own_time, lines)), self.step), said)
 
     def _of_traces(self, evidence: Traces, rows: Rows, source: str) -> Cost | None:
-        if evidence.by == "program" and "clear_session" not in source:
-            return None
+        if evidence.by == "program":
+            return self._of_reset(evidence, rows) if "clear_session" in source else None
+        return self._of_traces_again(evidence, rows)
+
+    def _of_reset(self, evidence: Traces, rows: Rows) -> Cost | None:
+        """What `clear_session()` takes by itself, and by the traces that it makes necessary."""
+        own, again = sum(map(own_time, self.lines_in((rows,)))), self._of_traces_again(evidence, rows)
+        if again is None:
+            return Cost(min(own, self.step)) if own else None
+        return Cost(min(own + again.seconds, self.step), again.said, again.grows)
+
+    def _of_traces_again(self, evidence: Traces, rows: Rows) -> Cost | None:
         again = [
             traced
             for traced in self.record.traces
@@ -382,8 +392,11 @@ def name_of(kept: Kept) -> str:
 def _held(kept: Sequence[Kept], evidence: Holding, rows: Rows, source: str) -> list[Kept]:
     """Those of the tensors that stay which are those of a finding at these rows."""
     if evidence.holder:
-        return [one for one in kept if evidence.holder in one.holder.lower()]
-    found = [one for one in kept if (name := name_of(one)) and re.search(rf"\b{re.escape(name)}\b", source)]
+        found = [one for one in kept if evidence.holder in one.holder.lower()]
+    else:
+        found = [
+            one for one in kept if (name := name_of(one)) and re.search(rf"\b{re.escape(name)}\b", source)
+        ]
     # Where nobody knows who holds them, it is what is known to keep them.
     return found or [one for one in kept if not name_of(one)]
 
@@ -394,9 +407,13 @@ def is_of(event: Event, evidence: Events) -> bool:
 
 
 def own_time(line: Line) -> float:
-    """The time of a line without what it waits for."""
-    waits = sum(event.seconds for event in line.events if event.kind in _NOT_OWN)
-    return max(line.seconds - waits, 0.0)
+    """The time of a line without what it waits for; what is known of its events, where nobody looked at the line."""
+    by_kind: dict[str, float] = {}
+    for event in line.events:
+        by_kind[event.kind] = by_kind.get(event.kind, 0.0) + event.seconds
+    waits = sum(by_kind.pop(kind, 0.0) for kind in _NOT_OWN)
+    # Not their sum: one may be a part of another, as ops are of a call of Keras.
+    return max(line.seconds - waits, *by_kind.values(), 0.0)
 
 
 def said_of(events: Iterable[Event], noun: str) -> str:
