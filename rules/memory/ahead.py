@@ -31,6 +31,8 @@ def move_ahead(
     between, moved = found[:-1], [found[-1]]
     if not between:
         return Refusal("both stand in one statement", early)
+    if _shares_its_line(edit, between[0]):
+        return Refusal("what it must come before shares its line with other statements", between[0])
     for statement in reversed(between):
         if names_written([statement]) & _names_in(moved):
             moved.insert(0, statement)
@@ -65,16 +67,20 @@ def _holder(model: Model, node: cst.CSTNode, statements: list[cst.CSTNode]) -> c
     return current
 
 
+def _shares_its_line(edit: Editor, statement: cst.CSTNode) -> bool:
+    line = edit.model.parent(statement)
+    return isinstance(line, cst.SimpleStatementSuite) or (
+        isinstance(line, cst.SimpleStatementLine) and len(line.body) != 1
+    )
+
+
 def _names_in(statements: Sequence[cst.CSTNode]) -> set[str]:
     return {name.value for statement in statements for name in names_read(statement)}
 
 
 def _depends(edit: Editor, statement: cst.CSTNode, stays: Sequence[cst.CSTNode]) -> Refusal | None:
     """Why a statement can't change places with those that stay."""
-    line = edit.model.parent(statement)
-    if isinstance(line, cst.SimpleStatementSuite) or (
-        isinstance(line, cst.SimpleStatementLine) and len(line.body) != 1
-    ):
+    if _shares_its_line(edit, statement):
         return Refusal("it shares its line with other statements", statement)
     if edit.cell(statement) != edit.cell(stays[0]):
         return Refusal("they stand in different cells", stays[0])

@@ -96,6 +96,13 @@ def test_a_loop_over_optimizers_is_no_loop_of_steps(steps: Steps) -> None:
     assert steps.loop() == "for _round in range(10):"
 
 
+def test_an_optimizer_that_is_made_anew_for_each_step_is_one(steps: Steps) -> None:
+    for batch in range(40):
+        steps.update(f"adam {batch}")
+    assert len(steps.ended) == 40 - 6
+    assert steps.loop() == "for batch in range(40):"
+
+
 def test_an_optimizer_whose_phase_is_over_is_waited_for_no_more(steps: Steps) -> None:
     for _pretraining in range(20):
         steps.update("autoencoder")

@@ -21,6 +21,8 @@ KINDS = ("gradient", "session", "optimizer", "told")
 _PATIENCE = 12
 # How often a source's way through the code is looked at: at first always, later from time to time.
 _ALWAYS, _LATER = 24, 16
+# More optimizers at one row are taken for one that is made again and again.
+_MOST_AT_A_ROW = 6
 # A frame of a library with a training loop of its own: what lies further out does not loop over steps.
 _OWN_LOOPS = frozenset({"fit", "fit_generator", "evaluate", "predict"})
 
@@ -54,10 +56,11 @@ class Clock:
     on_step: Callable[[int], None]
     on_change: Callable[[], None] = lambda: None
     kind: str | None = None
-    sources: dict[Hashable, Source] = field(default_factory=dict)
+    sources: dict[tuple[Row, Hashable], Source] = field(default_factory=dict)
     updates: int = 0
     _since: set[Hashable] = field(default_factory=set)
     _pending: int = 0
+    _by_many: set[Row] = field(default_factory=set)
 
     def mark(self, kind: str, who: Hashable, frame: FrameType | None, updates: int = 1) -> None:
         """Weights were updated, `frame` being where: `who` tells one optimizer from the other at the same place."""
@@ -71,9 +74,18 @@ class Clock:
             self._since.clear()
         inner = self.places.innermost(frame)
         row = self.places.row(inner) if inner is not None else ("?", 0)
+        if row in self._by_many:
+            who = None
         key = (row, who)
         source = self.sources.get(key)
         if source is None:
+            if sum(known == row for known, _ in self.sources) >= _MOST_AT_A_ROW:
+                # An optimizer that is made anew for each update: they are all one.
+                self._by_many.add(row)
+                for old in [old for old in self.sources if old[0] == row]:
+                    del self.sources[old]
+                    self._since.discard(old)
+                key = (row, None)
             source = self.sources[key] = Source(kind, row)
             if len(self.sources) > 1:
                 self.on_change()

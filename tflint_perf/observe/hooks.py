@@ -19,6 +19,7 @@ from threading import local
 from time import perf_counter
 from types import ModuleType
 from typing import Any
+from weakref import WeakKeyDictionary, WeakSet
 
 from tflint_perf.observe.learned import Learned
 from tflint_perf.observe.traced import Traces, code_of
@@ -64,8 +65,9 @@ class Hooks:
         self._inside = _Inside()
         self._traces = Traces(watcher)
         self._in_graph = _InGraph()
-        self._optimizers: dict[int, Any] = {}
+        self._optimizers: WeakSet[Any] = WeakSet()
         self._trains: dict[tuple[str, ...], bool] = {}
+        self._harmless: WeakSet[Any] = WeakSet()
 
     def by_module(self) -> Mapping[str, Callable[[ModuleType], None]]:
         """What is to be called once a module has been imported."""
@@ -100,7 +102,8 @@ class Hooks:
 
     def _functions(self, module: ModuleType) -> None:
         watcher, inside, in_graph, learned = self._watcher, self._inside, self._in_graph, self._learned
-        known: dict[int, tuple[Any, tuple[int, int, bool]]] = {}
+        # By function, which shall not live longer for being known here.
+        known: WeakKeyDictionary[Any, tuple[int, int, bool]] = WeakKeyDictionary()
 
         def made(original: Callable[..., Any]) -> Callable[..., Any]:
             def call(function: Any, *args: Any, **keywords: Any) -> Any:
@@ -115,9 +118,9 @@ class Hooks:
                     inside.function -= 1
                 if watcher.trace_count > before:
                     found = in_graph.found()
-                    if any(found) or id(function) not in known:
-                        known[id(function)] = function, found
-                _, (applies, gradients, in_loop) = known.get(id(function), (None, (0, 0, False)))
+                    if any(found):
+                        known[function] = found
+                applies, gradients, in_loop = known.get(function, (0, 0, False))
                 if applies or gradients:
                     self._after_function(function, result, applies > 0, in_loop)
                 return result
@@ -137,7 +140,7 @@ class Hooks:
             watcher.notes["updates in a loop inside a graph: one call makes several"] = None
             code = code_of(getattr(function, "python_function", function))
             watcher.loop_in_graph = watcher.places.first_loop_in(code) if code is not None else None
-            updates = max(self._in_graph.updates_since(self._optimizers.values()), 1)
+            updates = max(self._in_graph.updates_since(self._optimizers), 1)
         if self._learned is not None:
             self._learned.saw_result(watcher.count, result)
         name = getattr(function, "__name__", None) or "function"
@@ -155,7 +158,7 @@ class Hooks:
                 if self._learned is not None:
                     args, variables = variables_of(optimizer, args, keywords)
                     self._learned.know(variables)
-                self._optimizers[id(optimizer)] = optimizer
+                self._optimizers.add(optimizer)
                 inside.apply += 1
                 try:
                     result = original(optimizer, *args, **keywords)
@@ -240,12 +243,14 @@ class Hooks:
             seen: set[Any] = set()
             while todo:
                 op = todo.pop()
-                if op in seen or not hasattr(op, "inputs"):
+                if op in seen or not hasattr(op, "inputs") or op in self._harmless:
                     continue
                 seen.add(op)
                 todo += [tensor.op for tensor in op.inputs]
                 todo += list(op.control_inputs)
             self._trains[key] = any(_TRAINS.match(op.type) for op in seen)
+            if not self._trains[key]:
+                self._harmless.update(seen)  # a graph that grows is not gone through again and again
         return self._trains[key]
 
     # What is made, written and added

@@ -62,6 +62,7 @@ def record_of(seen: Mapping[str, Any], program: Sequence[str], root: Path) -> Re
         steps=_steps(seen),
         first_step=seen["first_step"],
         step=step,
+        mean_step=_mean([seconds for _, seconds, mode, _ in steps if mode in (_PLAIN, _TIMED)] or usual),
         parts={part: seconds / whole * step.value for part, seconds in parts.items()}
         if step and whole
         else {},
@@ -82,6 +83,10 @@ def _median(times: Sequence[float]) -> Interval:
     blocks = [median(times[start : start + size]) for start in range(0, len(times) - size + 1, size)]
     found = over_pairs(blocks)
     return Interval(median(times), min(found.low, median(times)), max(found.high, median(times)))
+
+
+def _mean(times: Sequence[float]) -> float | None:
+    return sum(times) / len(times) if times else None
 
 
 def _observer(
