@@ -10,7 +10,7 @@ import pytest
 from tflint_perf.catalogue.own_rules import OWN_RULES
 from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.measured.record import EventKind
-from tflint_perf.observed.evidence import ALIKE, SEEN, UNSEEN, Events, alike
+from tflint_perf.observed.evidence import ALIKE, FOUND, SEEN, UNSEEN, Events, alike
 
 RULES = {code for code, rule in catalogue().items() if rule.plugin is None and code not in OWN_RULES}
 PAGE = Path(__file__).parents[2] / "docs" / "run.md"
@@ -34,6 +34,13 @@ def test_evidence_is_of_kinds_that_are_recorded_and_said_in_a_sentence(code: str
         assert set(seen.evidence.kinds) <= set(get_args(EventKind))
     assert seen.says[0].isupper() and seen.says.endswith(".")
     assert not seen.otherwise.endswith(".")
+
+
+@pytest.mark.parametrize("what", FOUND)
+def test_what_a_run_alone_sees_is_of_a_rule_that_it_can_see(what: str) -> None:
+    found = FOUND[what]
+    assert found.code in SEEN
+    assert "; " in found.message and not found.message.endswith(".")
 
 
 @pytest.mark.parametrize("code", UNSEEN)

@@ -1,4 +1,4 @@
-"""What a run can see of each rule, and what not and why: two tables with a row for every rule.
+"""What a run can see of each rule, and what not and why: the rows of `evidence.toml`, which names every rule.
 
 A rule that is about time is borne out by events at the lines of its finding, or by all the time that passes there; one
 about tracing by functions that are traced again; one about memory by tensors that stay. The site's page on
@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
+from tflint_perf.config.reading import toml_of
 from tflint_perf.measured.record import EventKind
 
 # Where to look: the finding's own rows; the innermost function or loop around it; its rows and the functions of the same
@@ -74,140 +76,48 @@ class Seen:
     otherwise: str = ""
 
 
-_EAGER = (
-    "the eager ops there and in what is called there, and the time of their lines, without waiting for input"
-)
-_INPUT = "the time that a step waits for its next batch: the most that a better pipeline can save"
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Which rule speaks for what a run alone has seen, and what it says."""
+
+    code: str
+    message: str
+
+
+def _evidence(row: Mapping[str, Any]) -> Evidence:
+    match row["by"]:
+        case "events":
+            what, whole = tuple(row.get("what", ())), row.get("whole", False)
+            return Events(row["noun"], tuple(row["kinds"]), row.get("scope", "row"), what, whole)
+        case "traces":
+            return Traces(row["at"], tuple(row.get("causes", ())), row.get("first", False))
+        case "holding":
+            return Holding(row.get("holder", ""))
+        case "adding":
+            return Adding()
+        case "waiting":
+            return Waiting()
+    raise ValueError(f"no way of bearing out a rule: {row['by']}")
+
+
+_TABLE = toml_of(files(__package__ or "").joinpath("evidence.toml").read_text(encoding="utf-8"))
+_RULES: Mapping[str, Mapping[str, Any]] = _TABLE["rules"]
 
 SEEN: Mapping[str, Seen] = MappingProxyType(
     {
-        "TFP101": Seen(
-            Events("eager op", ("op",), "block", whole=True),
-            f"In the function or loop around the tape: {_EAGER}.",
-        ),
-        "TFP102": Seen(Events("eager op", ("op",), "block", whole=True), f"In the loop: {_EAGER}."),
-        "TFP103": Seen(
-            Traces("function", first=True),
-            "How long the function around the loop is traced, the first time too.",
-        ),
-        "TFP104": Seen(
-            Events("eager op", ("op",), "program", whole=True),
-            f"Eager ops anywhere in a step: {_EAGER}.",
-        ),
-        "TFP105": Seen(
-            Events("call", ("keras",), what=("predict", "evaluate", "fit")), "The calls and their time."
-        ),
-        "TFP106": Seen(Events("eager op", ("op",), "block", whole=True), f"In the loop: {_EAGER}."),
-        "TFP107": Seen(
-            Events("eager op", ("op",), "function", whole=True),
-            f"At the call, or in the function around it: {_EAGER}.",
-        ),
-        "TFP201": Seen(
-            Traces("function", ("new function object", "first call")),
-            "Traces in later steps of a function object that was not there before.",
-        ),
-        "TFP202": Seen(
-            Traces("call", ("new Python value",)), "Traces in later steps because of another Python value."
-        ),
-        "TFP203": Seen(
-            Adding(), "Ops added to the graph at the row, and that the graph grows with the steps."
-        ),
-        "TFP204": Seen(
-            Events(
-                "new object",
-                ("new",),
-                what=("Variable", "Layer", "Optimizer", "Metric", "Loss", "Model"),
-                whole=True,
-            ),
-            "Variables, layers, optimizers, metrics and losses made at the row, and its time.",
-        ),
-        "TFP206": Seen(
-            Traces("call", ("new shape", "new dtype")), "Traces in later steps because of another shape."
-        ),
-        "TFP301": Seen(
-            Events("conversion", ("conversion",)), "Conversions at the row with their bytes and their time."
-        ),
-        "TFP302": Seen(Events("copy", ("copy",)), "Copies to the host at the row and their time."),
-        "TFP303": Seen(
-            Events("line", (), "calls", whole=True),
-            "The time of the row and of the functions in the same file that it calls.",
-        ),
-        "TFP304": Seen(Events("file", ("file",), whole=True), "Files opened at the row, and its time."),
-        "TFP306": Seen(
-            Events("call", ("get weights",)), "Calls of `get_weights` and `set_weights` and their time."
-        ),
-        "TFP401": Seen(Holding(), "Tensors that stay from step to step, with who holds them."),
-        "TFP402": Seen(
-            Holding("tape"),
-            "Tensors that stay from step to step, held by a tape or by nobody that has a name.",
-        ),
-        "TFP406": Seen(Events("collection", ("gc",)), "Collections at the row and their time."),
-        "TFP408": Seen(
-            Traces("program"),
-            "The time of the row where `clear_session()` runs, and traces in later steps. The other reset does nothing.",
-        ),
-        "TFP409": Seen(
-            Events("eager op", ("op",), whole=True), "Eager ops at the row that adds up, and its time."
-        ),
-        "TFP502": Seen(Waiting(), f"Of the whole program: {_INPUT}."),
-        "TFP503": Seen(Waiting(), f"Of the whole program: {_INPUT}."),
-        "TFP504": Seen(Waiting(), f"Of the whole program: {_INPUT}."),
-        "TFP505": Seen(Waiting(), f"Of the whole program: {_INPUT}."),
-        "TFP506": Seen(
-            Events("new dataset", ("new",), what=("Dataset", "Iterator"), whole=True),
-            "Datasets made at the row, and its time.",
-        ),
-        "TFP507": Seen(
-            Events("new iterator", ("new",), what=("Iterator", "Dataset"), whole=True),
-            "Iterators made at the row, and its time.",
-        ),
-        "TFP508": Seen(Waiting(), f"Of the whole program: {_INPUT}."),
-        "TFP509": Seen(
-            Waiting(),
-            f"Of the whole program: {_INPUT}. Not what filling the buffer takes before the first step.",
-        ),
-        "TFP510": Seen(Waiting(), f"Of the whole program: {_INPUT}."),
-        "TFP601": Seen(
-            Events("check", ("op",), "program", what=("CheckNumerics",)),
-            "Eager ops that check numerics, anywhere in a step, and their time.",
-            "checks inside compiled functions are not seen one by one",
-        ),
-        "TFP603": Seen(
-            Events("write", ("summary", "checkpoint")),
-            "Summaries and checkpoints written at the row and their time.",
-        ),
+        code: Seen(_evidence(row), row["says"], row.get("otherwise", ""))
+        for code, row in _RULES.items()
+        if "by" in row
     }
 )
-
 # Why a run says nothing of the cost of the others.
 UNSEEN: Mapping[str, str] = MappingProxyType(
-    {
-        "TFP205": "it runs once, while a function is traced, or stops the program: it is about what is computed",
-        "TFP305": "feeding is a part of the session's call, which is not taken apart",
-        "TFP403": "what a tape holds is gone by the end of its step, and the peak in between is not told apart",
-        "TFP404": "memory of a GPU is reserved before the first step, which takes no longer for it",
-        "TFP405": "TensorFlow raises there, so there is no run to look at",
-        "TFP407": "a run is stopped long before such a loop has come round often enough",
-        "TFP501": "a step is as long as its one sample needs; what it would be with a batch is seen only by trying",
-        "TFP511": "it is done once, before the steps, and takes memory by the size of the data",
-        "TFP602": "the names are gone from TensorFlow, which stops the program: it is about whether it runs",
-        "TFP604": "what half precision would save is seen only by trying",
-        "TFP605": "what single precision would save is seen only by trying",
-        "TFP606": "the op takes next to nothing; it is about what is computed",
-    }
+    {code: row["unseen"] for code, row in _RULES.items() if "unseen" in row}
 )
-
 # Rules that look at the same thing: where one has a finding, a run adds none by another for it.
-ALIKE: tuple[frozenset[str], ...] = (
-    frozenset({"TFP101", "TFP102", "TFP104", "TFP106", "TFP107", "TFP303", "TFP409"}),
-    frozenset({"TFP201", "TFP202", "TFP206", "TFP204", "TFP408"}),
-    frozenset({"TFP301", "TFP303", "TFP305", "TFP605", "TFP106"}),
-    frozenset({"TFP302", "TFP106", "TFP409"}),
-    frozenset({"TFP401", "TFP402", "TFP409"}),
-    frozenset({"TFP506", "TFP507", "TFP501", "TFP105"}),
-    frozenset({"TFP304", "TFP303"}),
-    frozenset({"TFP603", "TFP306"}),
-)
+ALIKE: tuple[frozenset[str], ...] = tuple(map(frozenset, _TABLE["alike"]))
+# What a run alone has seen, by what it is.
+FOUND: Mapping[str, Found] = MappingProxyType({name: Found(**row) for name, row in _TABLE["found"].items()})
 
 
 def alike(code: str) -> frozenset[str]:

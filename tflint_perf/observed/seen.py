@@ -11,7 +11,7 @@ from tflint_perf.catalogue.figures import count, size
 from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.measured.record import Event, EventKind, Kept, Line, Settled, Spot, Traced
 from tflint_perf.observed.blocks import Rows
-from tflint_perf.observed.evidence import alike
+from tflint_perf.observed.evidence import FOUND, alike
 from tflint_perf.observed.figures import counted
 from tflint_perf.observed.settle import Cost, Watched, name_of, own_time, said_of, traced_in_words
 
@@ -29,44 +29,14 @@ _FIT = re.compile(r"\.fit(_generator)?\(")
 # What such a call does by itself on its line is its own matter.
 _WHOLE_CALLS: frozenset[EventKind] = frozenset({"keras", "session"})
 
-_BY_CAUSE: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "new function object": (
-            "TFP201",
-            "a `tf.function` is made anew and traced on each step; make it once, before the loop",
-        ),
-        "new Python value": (
-            "TFP202",
-            "`{}` is traced again for each new Python value that it is called with; pass a tensor",
-        ),
-        "new shape": (
-            "TFP206",
-            "`{}` is traced again for each new shape; give it an `input_signature`, or `reduce_retracing=True`",
-        ),
-    }
+# One event a step at least, of such a kind, is a finding by itself; so is an object made anew, and a trace for such a cause.
+_BY_KIND: tuple[EventKind, ...] = ("copy", "file", "get weights", "gc")
+_OBJECTS = ("Dataset", "Iterator", "Variable", "Layer", "Optimizer", "Metric")
+_OF_ONE_BATCH: Mapping[str, str] = MappingProxyType(
+    {"fit": "train_on_batch", "predict": "predict_on_batch", "evaluate": "test_on_batch"}
 )
-_BY_OBJECT: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "Dataset": ("TFP506", "a dataset is built anew on each step; build it once, before the loop"),
-        "Iterator": (
-            "TFP507",
-            "a pipeline is started anew on each step; make its iterator once, before the loop",
-        ),
-        "Variable": ("TFP204", "a variable is made anew on each step; make it once and assign to it"),
-        "Layer": ("TFP204", "a layer is made anew on each step; make it once, before the loop"),
-        "Optimizer": ("TFP204", "an optimizer is made anew on each step; make it once, before the loop"),
-        "Metric": ("TFP204", "a metric is made anew on each step; make it once and reset it"),
-    }
-)
-# One event a step at least, of this kind: the rule, and what to say.
-_BY_KIND: Mapping[EventKind, tuple[str, str]] = MappingProxyType(
-    {
-        "copy": ("TFP302", "a tensor is copied to the host on each step, which waits for it; copy now and then, or at the end"),
-        "file": ("TFP304", "a file is read on each step; read it before the loop"),
-        "get weights": ("TFP306", "weights go through NumPy arrays on each step; assign them from variable to variable"),
-        "gc": ("TFP406", "`gc.collect()` runs on each step; remove it"),
-    }
-)  # fmt: skip
+_CAUSES = ("new function object", "new Python value", "new shape")
+_NOUNS: Mapping[EventKind, str] = MappingProxyType({"copy": "copy", "file": "file", "gc": "collection"})
 
 
 def seen_in_a_run(
@@ -108,7 +78,7 @@ def _is_told(watched: Watched, code: str, rows: Rows, told: Iterable[tuple[str, 
     for other, at in told:
         if other not in same:
             continue
-        if other == "TFP104" or at.spot in rows or rows.spot in at:
+        if other == FOUND["eager Keras step"].code or at.spot in rows or rows.spot in at:
             return True
         # Of one rule, two lines of one block may both be meant; of two that are alike, it is one matter.
         if (other != code and at.spot in around) or (around.of == "function" and at.spot == around.spot):
@@ -117,12 +87,14 @@ def _is_told(watched: Watched, code: str, rows: Rows, told: Iterable[tuple[str, 
 
 
 def _made(
-    watched: Watched, code: str, message: str, spot: Spot, cost: Cost, rows: Rows | None = None
+    watched: Watched, what: str, spot: Spot, cost: Cost, rows: Rows | None = None, names: Sequence[str] = ()
 ) -> _Found:
+    """A finding; `names` fill in its message."""
+    found = FOUND[what]
     settled = Settled(
-        code,
-        catalogue()[code].name,
-        message,
+        found.code,
+        catalogue()[found.code].name,
+        found.message.format(*names),
         spot,
         "seen in a run",
         cost.seconds,
@@ -148,19 +120,17 @@ def _eager(watched: Watched, known: Sequence[tuple[str, Rows]]) -> Iterator[_Fou
     stepping = [rows for rows in dear if _is_step(watched, rows, blocks[rows])]
     for rows in stepping:
         spot = watched.blocks.tape_in(rows) or _costliest(blocks[rows]).spot
-        message = "the training step runs in eager mode, op by op; compile it with `tf.function`"
-        yield _made(watched, "TFP101", message, spot, dear[rows], rows)
+        yield _made(watched, "eager step", spot, dear[rows], rows)
     # The ops of a loss or a model in another function may be those of an eager step.
-    if stepping or any(code in ("TFP101", "TFP104") for code, _ in known):
+    told = {FOUND[what].code for what in ("eager step", "eager Keras step")}
+    if stepping or any(code in told for code, _ in known):
         return
     for rows, cost in dear.items():
         line = _costliest(blocks[rows])
         if _is_model(blocks[rows]):
-            message = "a model runs in eager mode, op by op, on each step; call it in a `tf.function`"
-            yield _made(watched, "TFP107", message, line.spot, cost, rows)
+            yield _made(watched, "eager model", line.spot, cost, rows)
         elif rows.of == "loop" and record.steps.loop is not None and record.steps.loop not in rows:
-            message = "a loop runs op by op in eager mode; put it in a `tf.function` with `tf.range`"
-            yield _made(watched, "TFP102", message, rows.spot, cost, rows)
+            yield _made(watched, "eager loop", rows.spot, cost, rows)
 
 
 def _is_step(watched: Watched, rows: Rows, lines: Iterable[Line]) -> bool:
@@ -182,8 +152,7 @@ def _under_keras(watched: Watched, loop: Spot) -> _Found:
     lines = [line for line in watched.record.lines if _has([line], "op")]
     events = [event for line in lines for event in line.events if event.kind == "op"]
     cost = Cost(min(sum(map(own_time, lines)), watched.step), said_of(events, "eager op"))
-    message = "Keras runs the training step in eager mode, op by op; compile the model without `run_eagerly`"
-    return _made(watched, "TFP104", message, loop, cost)
+    return _made(watched, "eager Keras step", loop, cost)
 
 
 def _of_ops(watched: Watched, rows: Rows) -> Cost | None:
@@ -197,22 +166,13 @@ def _of_ops(watched: Watched, rows: Rows) -> Cost | None:
 def _keras_calls(watched: Watched) -> Iterator[_Found]:
     for line, event in _dear_events(watched, "keras"):
         name = event.what.rpartition(".")[2]
-        if name in ("predict", "evaluate", "fit") and line.spot != watched.record.steps.loop:
-            other = (
-                "train_on_batch"
-                if name == "fit"
-                else "predict_on_batch"
-                if name == "predict"
-                else "test_on_batch"
-            )
-            message = f"`{name}` sets up a pipeline on each step; for one batch, call `{other}`"
-            yield _made(
-                watched, "TFP105", message, line.spot, Cost(event.seconds, counted(event.count, "call"))
-            )
+        if name in _OF_ONE_BATCH and line.spot != watched.record.steps.loop:
+            cost = Cost(event.seconds, counted(event.count, "call"))
+            yield _made(watched, "Keras call", line.spot, cost, names=(name, _OF_ONE_BATCH[name]))
 
 
 def _by_kind(watched: Watched) -> Iterator[_Found]:
-    for kind, (code, message) in _BY_KIND.items():
+    for kind in _BY_KIND:
         for line in watched.record.lines:
             if _has([line], *_WHOLE_CALLS):
                 continue
@@ -224,10 +184,7 @@ def _by_kind(watched: Watched) -> Iterator[_Found]:
             # A collection takes so long that it need not be one a step to take much of it.
             often = kind == "gc" or sum(event.count for event in events) >= _EACH
             if events and often and time >= LEAST * watched.step:
-                nouns: dict[EventKind, str] = {"copy": "copy", "file": "file", "gc": "collection"}
-                yield _made(
-                    watched, code, message, line.spot, Cost(time, _said(events, nouns.get(kind, "call")))
-                )
+                yield _made(watched, kind, line.spot, Cost(time, _said(events, _NOUNS.get(kind, "call"))))
 
 
 def _conversions(watched: Watched) -> Iterator[_Found]:
@@ -236,8 +193,8 @@ def _conversions(watched: Watched) -> Iterator[_Found]:
         time, held = sum(event.seconds for event in events), sum(event.size for event in events)
         if time < LEAST * watched.step or held < _BATCH or _has([line], *_WHOLE_CALLS):
             continue
-        message = f"{size(held)} of host data become tensors on each step; let a `tf.data` pipeline do it ahead of the step"
-        yield _made(watched, "TFP301", message, line.spot, Cost(time, _said(events, "conversion")))
+        cost = Cost(time, _said(events, "conversion"))
+        yield _made(watched, "conversion", line.spot, cost, names=(size(held),))
 
 
 def _writes(watched: Watched) -> Iterator[_Found]:
@@ -249,8 +206,7 @@ def _writes(watched: Watched) -> Iterator[_Found]:
         ]
         time = sum(event.seconds for event in events)
         if events and time >= LEAST * watched.step and sum(event.count for event in events) >= _EACH:
-            message = "summaries or weights are written on each step; write them now and then"
-            yield _made(watched, "TFP603", message, line.spot, Cost(time, _said(events, "write")))
+            yield _made(watched, "write", line.spot, Cost(time, _said(events, "write")))
 
 
 def _objects(watched: Watched) -> Iterator[_Found]:
@@ -262,15 +218,12 @@ def _objects(watched: Watched) -> Iterator[_Found]:
         if not any(event.what == "VarHandleOp" for event in line.events):
             made.pop("Variable", None)
         # What starts a pipeline anew often makes a stage for it, too: `dataset.take(1)`.
-        names = [
-            name for name in _BY_OBJECT if name in made and not (name == "Dataset" and "Iterator" in made)
-        ]
+        names = [name for name in _OBJECTS if name in made and not (name == "Dataset" and "Iterator" in made)]
         time = own_time(line)
         for name in names[:1]:
-            code, message = _BY_OBJECT[name]
             if time >= LEAST * watched.step:
                 said = counted(made[name].count, f"new {name.lower()}")
-                yield _made(watched, code, message, line.spot, Cost(time, said))
+                yield _made(watched, f"new {name}", line.spot, Cost(time, said))
 
 
 def _graph_ops(watched: Watched) -> Iterator[_Found]:
@@ -281,10 +234,9 @@ def _graph_ops(watched: Watched) -> Iterator[_Found]:
         events = [event for event in line.events if event.kind == "graph op"]
         number = sum(event.count for event in events)
         if number >= _EACH:
-            message = "ops are added to the graph on each step; make them once, before the loop"
             time = sum(event.seconds for event in events)
             cost = Cost(min(time, watched.step), f"+{counted(number, 'op')} in the graph a step", grows=True)
-            yield _made(watched, "TFP203", message, line.spot, cost)
+            yield _made(watched, "graph op", line.spot, cost)
 
 
 def _traces(watched: Watched) -> Iterator[_Found]:
@@ -295,13 +247,12 @@ def _traces(watched: Watched) -> Iterator[_Found]:
         time = traced.seconds * traced.in_steps / max(traced.count, 1) / steps
         if traced.in_steps < _TRACES_A_STEP * steps and time < LEAST * watched.step:
             continue
-        cause = max(traced.causes, key=lambda name: (name in _BY_CAUSE, traced.causes[name]), default="")
+        cause = max(traced.causes, key=lambda name: (name in _CAUSES, traced.causes[name]), default="")
         spot = _where_traced(watched, traced, cause)
-        if cause in _BY_CAUSE and spot is not None:
-            code, message = _BY_CAUSE[cause]
+        if cause in _CAUSES and spot is not None:
             said = traced_in_words((traced,), traced.in_steps, steps)
             cost = Cost(min(time, watched.step), said, grows=True)
-            yield _made(watched, code, message.format(traced.function), spot, cost)
+            yield _made(watched, cause, spot, cost, names=(traced.function,))
 
 
 def _where_traced(watched: Watched, traced: Traced, cause: str) -> Spot | None:
@@ -330,13 +281,8 @@ def _kept(watched: Watched) -> Iterator[_Found]:
         said = f"+{counted(kept.count, 'tensor')} a step, held by {kept.holder}"
         if memory is not None and memory.grows and memory.slope.value > 0:
             said += f"; memory +{size(memory.slope.value)} a step"
-        message = (
-            "a gradient tape records every step of the loop; open it inside the loop"
-            if is_tape
-            else f"{kept.holder} keeps tensors of each step, with their memory; keep numbers, or NumPy values of them"
-        )
-        code = "TFP402" if is_tape else "TFP401"
-        yield _made(watched, code, message, spot, Cost(0.0, said, grows=True))
+        cost = Cost(0.0, said, grows=True)
+        yield _made(watched, "kept by a tape" if is_tape else "kept", spot, cost, names=(kept.holder,))
 
 
 def _where_kept(watched: Watched, kept: Kept) -> Spot | None:

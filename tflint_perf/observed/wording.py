@@ -190,5 +190,5 @@ def with_status(record: Record, *statuses: str) -> list[Settled]:
 
 
 def at_places(findings: Iterable[Settled]) -> str:
-    """`train.py:3 TFP404, train.py:88 TFP302`."""
+    """The places of findings, each with the code of its rule, in a row."""
     return ", ".join(f"{place(one.spot)} {one.code}" for one in findings)
