@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from click.testing import CliRunner
 
+from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.commands import COMMANDS, tflint_perf
 from tflint_perf.config.keys import KEYS, Key
+from tflint_perf.observed.evidence import SEEN, UNSEEN
 
 _WIDTH = 96
 
@@ -34,6 +36,28 @@ def _setting(key: Key) -> Iterator[str]:
 
 def _code(text: str) -> str:
     return f"`{text}`"
+
+
+def seen_of_rules() -> str:
+    """What a run sees of each rule, and why it says nothing of the others: two tables."""
+    return "\n".join(_seen())
+
+
+def _seen() -> Iterator[str]:
+    yield "| rule | what a run sees of it |"
+    yield "|---|---|"
+    for code, seen in SEEN.items():
+        otherwise = f" Where nothing is seen, it says nothing: {seen.otherwise}." if seen.otherwise else ""
+        yield f"| {_rule(code)} | {seen.says}{otherwise} |"
+    yield ""
+    yield "| rule | why a run says nothing of its cost |"
+    yield "|---|---|"
+    for code, why in UNSEEN.items():
+        yield f"| {_rule(code)} | {why[:1].upper()}{why[1:]}. |"
+
+
+def _rule(code: str) -> str:
+    return f"[{code}](rules/{code}.md) {catalogue()[code].name}"
 
 
 def commands_page() -> str:

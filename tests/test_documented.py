@@ -71,6 +71,10 @@ NOT_RUN = MappingProxyType(
             "adding-a-rule.md",
             ".venv/bin/tflint-perf verify --record TFP612",
         ): "takes minutes, and writes evidence",
+        (
+            "run.md",
+            "tflint-perf run train.py",
+        ): "takes a minute, and no two runs are alike; tests/observed try it",
         ("custom-rules.md", "tflint-perf verify ACM101"): "tests/test_plugins.py runs it with --quick",
         ("adding-a-rule.md", "make test"): "these tests are a part of it",
     }
@@ -96,6 +100,7 @@ PARTS = MappingProxyType(
             "clusters.md",
             "from pyspark.sql",
         ): "needs Spark; tests/test_clusters_page.py has it where Spark is",
+        ("run.md", "import numpy as np"): "tests/observed/test_run_page.py watches it for some steps",
         ("fixing.md", "import gc"): "a function without a caller; what the linter says of it is compared",
         (
             "fixing.md",

@@ -13,7 +13,7 @@ import click
 from tflint_perf.cli.options import check_options, configs_of, cores, keys_given
 from tflint_perf.problems import ConfigError, nearest
 
-COMMANDS = ("check", "rule", "verify", "prove", "server", "init", "config", "clean")
+COMMANDS = ("check", "run", "prove", "rule", "verify", "server", "init", "config", "clean")
 _BEFORE_COMMAND = frozenset({"-q", "--quiet", "-v", "--verbose", "--isolated"})
 # What a command is called elsewhere.
 _OTHERWISE = {
@@ -23,7 +23,6 @@ _OTHERWISE = {
     "lint": "check",
     "list": "rule --all",
     "rules": "rule --all",
-    "run": "check",
     "version": "--version",
 }
 _INTERRUPTED = 130
@@ -41,7 +40,9 @@ def run(arguments: list[str]) -> int:
         if hasattr(stream, "reconfigure"):  # a path or a source line may hold what the terminal cannot show
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = tflint_perf.main(with_command(expand(arguments)), "tflint-perf", standalone_mode=False)
+        # What stands behind `run` is of another program, which may mean something else by `@`.
+        given = arguments if with_command(arguments)[0] == "run" else expand(arguments)
+        code = tflint_perf.main(with_command(given), "tflint-perf", standalone_mode=False)
         sys.stdout.flush()
         code = _tell_of_plugins() or code
     except (ConfigError, click.ClickException) as error:
@@ -122,6 +123,10 @@ class _Commands(click.Group):
         return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name == "run":
+            from tflint_perf.observed.command import run
+
+            return run
         if cmd_name == "verify":
             from tflint_perf.verify.command import verify
 

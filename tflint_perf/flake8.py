@@ -85,7 +85,7 @@ def _lint(text: str, name: str, ignore_noqa: bool) -> FileResult:
     """Lint the text as the file of that name, as `tflint-perf --force-exclude` would do it.
 
     Raises:
-        ConfigError: the configuration or the baseline cannot be followed.
+        ConfigError: the configuration, the baseline or the record of a run cannot be followed.
     """
     from dataclasses import replace
 
@@ -102,7 +102,12 @@ def _lint(text: str, name: str, ignore_noqa: bool) -> FileResult:
         return FileResult(name)
     neighbours = _neighbours(project_root([Path(name)], settings))
     result, _ = lint_beside(encoded(text, name), name, settings, neighbours)
-    return result if old is None else replace(result, findings=tuple(old.new(result.findings, name)))
+    findings = result.findings if old is None else tuple(old.new(result.findings, name))
+    if settings.measured is not None:
+        from tflint_perf.measured.joining import read
+
+        findings = read(settings.measured, "measured").join(findings, name)
+    return replace(result, findings=findings)
 
 
 @cache

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tflint_perf.measured.record import Spot
 from tflint_perf.observed.process import NotWatchedError, Seen, watch
-from tflint_perf.observed.record import Spot
 from tflint_perf.observed.request import Request
 
 pytestmark = pytest.mark.slow

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tflint_perf.measured.record import Event, Record, Spot
 from tflint_perf.observed.process import Seen, watch
-from tflint_perf.observed.record import Event, Record, Spot
 from tflint_perf.observed.request import Learning, Request
 
 pytestmark = [

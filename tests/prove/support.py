@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from tflint_perf.measured.record import Ending, Growth, Interval, Record, Spot, Steps, Traced
 from tflint_perf.observed.process import NotWatchedError, Seen
-from tflint_perf.observed.record import Ending, Growth, Interval, Record, Spot, Steps, Traced
 from tflint_perf.observed.request import Request
 from tflint_perf.prove.learning import Apart
 from tflint_perf.prove.trial import Trial

@@ -19,6 +19,20 @@ def with_cost(code: str, message: str) -> str:
     return message if cost is None else f"{message} ({cost})"
 
 
+def without_cost(code: str, message: str) -> str:
+    """The message of a finding without that cost."""
+    cost = cost_on_record(code)
+    return message if cost is None else message.removesuffix(f" ({cost})")
+
+
+def with_own_cost(code: str, message: str, own: str) -> str:
+    """The message of a finding with what a run of the user's own program says, behind the cost of its rule."""
+    cost = cost_on_record(code)
+    if cost is not None and message.endswith(f" ({cost})"):
+        return f"{message[:-1]}; {own})"
+    return f"{message} ({own})"
+
+
 @cache
 def cost_on_record(code: str) -> str | None:
     """The cost of a rule by the evidence on record."""

@@ -35,13 +35,7 @@ def _switch(name: str, help: str) -> Callable[[F], F]:
     return click.option(f"--{name}/--no-{name}", default=None, help=help)
 
 
-_OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.argument("paths", nargs=-1, type=click.Path(path_type=str, readable=False)),
-    _switch("fix", "Apply safe fixes."),
-    _switch("unsafe-fixes", "Apply the other fixes too; without --fix, mark them as applicable."),
-    click.option("--diff", is_flag=True, help="Print what --fix would change as a diff, and write nothing."),
-    _switch("show-fixes", "List the fixes that were applied."),
-    _switch("fix-only", "Apply fixes, and say nothing of what remains."),
+_RULE_LISTS: tuple[Callable[[Any], Any], ...] = (
     comma_list(
         "--select",
         "RULES",
@@ -49,6 +43,16 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     ),
     comma_list("--ignore", "RULES", "Leave these rules out."),
     comma_list("--extend-select", "RULES", "Use these rules besides the others."),
+)
+
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    click.argument("paths", nargs=-1, type=click.Path(path_type=str, readable=False)),
+    _switch("fix", "Apply safe fixes."),
+    _switch("unsafe-fixes", "Apply the other fixes too; without --fix, mark them as applicable."),
+    click.option("--diff", is_flag=True, help="Print what --fix would change as a diff, and write nothing."),
+    _switch("show-fixes", "List the fixes that were applied."),
+    _switch("fix-only", "Apply fixes, and say nothing of what remains."),
+    *_RULE_LISTS,
     comma_list(
         "--per-file-ignores", "PATTERN:RULE", "Leave the rule out in the files that match the pattern."
     ),
@@ -73,6 +77,11 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--write-baseline",
         type=click.Path(path_type=Path, dir_okay=False),
         help="Write all present findings to this file, for --baseline.",
+    ),
+    click.option(
+        "--measured",
+        metavar="FILE",
+        help="Say what findings cost in the run of the program that `tflint-perf run -o FILE` has recorded.",
     ),
     click.option("--add-noqa", is_flag=True, help="Suppress all present findings with `# noqa` comments."),
     click.option(
@@ -151,7 +160,16 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
 
 def check_options(command: F) -> F:
     """Give the command all options of `check`."""
-    for option in reversed(_OPTIONS):
+    return _with(_OPTIONS, command)
+
+
+def rule_lists(command: F) -> F:
+    """Give the command the options of `check` that say which rules count."""
+    return _with(_RULE_LISTS, command)
+
+
+def _with(options: Sequence[Callable[[Any], Any]], command: F) -> F:
+    for option in reversed(options):
         command = option(command)
     return command
 
@@ -166,6 +184,7 @@ def keys_given(options: dict[str, Any]) -> dict[str, Any]:
     values["output-format"] = options["output_format"]
     values["fail-on"] = options["fail_on"]
     values["baseline"] = options["baseline"]
+    values["measured"] = options["measured"]
     for key in ("select", "ignore", "extend-select", "fixable", "unfixable", "exclude", "extend-exclude"):
         values[key] = options[key.replace("-", "_")]
     values["per-file-ignores"] = _by_pattern(options["per_file_ignores"] or [])

@@ -180,6 +180,8 @@ def settings_page(settings: Settings, config: Path | None) -> Iterator[str]:
     }
     if settings.project_root is not None:
         values["project-root"] = str(settings.project_root)
+    if settings.measured is not None:
+        values["measured"] = str(settings.measured)
     if settings.baseline is not None:
         values["baseline"] = str(settings.baseline)
     for name, value in values.items():

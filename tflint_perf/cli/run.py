@@ -27,6 +27,7 @@ from tflint_perf.report.style import Style, style_for
 from tflint_perf.report.summary import counted, fixes, statistics, statistics_json, summary
 
 CLEAN, FINDINGS, FAILURE = 0, 1, 2
+MEASURED = "--measured"
 FOR_PEOPLE = ("full", "concise", "grouped")
 
 
@@ -107,6 +108,7 @@ def check(request: Request, configs: Configs) -> Ran:
         sys.stdout.writelines(f"{line}\n" for line in show(groups))
         _tell(troubles)
         return Ran(FAILURE if troubles else CLEAN, tuple(groups))
+    _refuse_unmeasured(groups)
     with output_of(request) as output:
         _tell(troubles)
         if not groups:
@@ -129,6 +131,7 @@ def _lint_and_report(
         done = adopted(results, request, stdin)
         results, troubles = done.results, [*troubles, *done.failures]
         _tell((*done.failures, *(done.notes if not request.quiet else ())))
+    results = _with_measured(results)
     troubled = _tell(_troubles(result for result, _ in results)) or bool(troubles)
     outcome = Outcome.of(results, config.settings.fix, troubles, config.fail_on)
     if (request.add_noqa or request.write_baseline is not None) and not outcome.findings:
@@ -141,6 +144,30 @@ def _lint_and_report(
             f"{counted(len(results), 'file')} in {seconds:.2f} s, {counted(suppressed, 'finding')} suppressed"
         )
     return Ran(exit_code(outcome, request, config, troubled), tuple(groups), outcome)
+
+
+def _with_measured(
+    results: Iterable[tuple[FileResult, Settings]],
+) -> list[tuple[FileResult, Settings]]:
+    """The results with what findings cost in the run that the settings name."""
+    joined = []
+    for result, settings in results:
+        if settings.measured is not None and result.findings:
+            from tflint_perf.measured.joining import read
+
+            measured = read(settings.measured, MEASURED)
+            result = replace(result, findings=measured.join(result.findings, result.path))
+        joined.append((result, settings))
+    return joined
+
+
+def _refuse_unmeasured(groups: Iterable[Group]) -> None:
+    """Refuse a record that can't be read before the work, also where there is nothing to say it of."""
+    for path in {group.settings.measured for group in groups} - {None}:
+        from tflint_perf.measured.joining import read
+
+        assert path is not None
+        read(path, MEASURED)
 
 
 def exit_code(outcome: Outcome, request: Request, config: Config, troubled: bool) -> int:

@@ -67,11 +67,11 @@ class _Watched:
         if settings.project_root is not None or is_root(root):
             folders.add(root)  # others of its files may call what is linted
         outermost = sorted(folder for folder in folders if folders.isdisjoint(folder.parents))
-        baselines = {group.settings.baseline for group in groups}
+        named = {file for group in groups for file in (group.settings.baseline, group.settings.measured)}
         patterns = {pattern for group in groups for pattern in group.settings.include}
         above = {folder for path in given for folder in (path, *path.parents)}
         files = {folder / name for folder in above for name in (OWN_FILE, PYPROJECT)}
-        files |= {*given, *configs.files, *(file for file in baselines if file is not None)}
+        files |= {*given, *configs.files, *(file for file in named if file is not None)}
         suffixes = _SUFFIXES.union(suffix for pattern in patterns if (suffix := PurePath(pattern).suffix))
         seen = [file for file in files if file.suffix in suffixes or file.name in _NAMES]
         files -= {file for file in seen if not file.is_dir() and folders.intersection(file.parents)}

@@ -142,6 +142,13 @@ _KEYS = (
         "A file that --write-baseline has written: the findings in it are neither shown nor fixed.",
         'baseline = "tflint-perf-baseline.json"',
     ),
+    Key(
+        "measured",
+        "str",
+        None,
+        "A file that `tflint-perf run -o run.json` has written: findings say what they cost in that run of the program.",
+        'measured = "run.json"',
+    ),
     Key("fixable", "list[rule]", '["ALL"]', "Rules whose fixes may be applied.", 'fixable = ["TFP4"]'),
     Key(
         "unfixable",

@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, cast
 
-from tflint_perf.catalogue.evidence import all_evidence
+from tflint_perf.catalogue.evidence import Evidence, all_evidence
 from tflint_perf.catalogue.rules import RuleInfo, catalogue
 from tflint_perf.config.keys import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, Format, Severity
 from tflint_perf.config.patterns import rebase
@@ -41,6 +41,8 @@ class Configs:
     command_line: Sequence[Values]
     given: Path | None = None
     isolated: bool = False
+    # Whether rules that are off for want of a device that confirms them are on, unless something says otherwise.
+    unproved: bool = False
     _nearest: dict[Path, Path | None] = field(default_factory=dict)
     _configs: dict[Path | None, Config] = field(default_factory=dict)
     # All that were read, also for what others of them extend.
@@ -58,7 +60,9 @@ class Configs:
             own = read_config(path) if path else []
             self.files.update(values.path for values in own if values.path is not None)
             layers = [*own, *self.command_line]
-            self._configs[path] = replace(configure(layers, root, catalogue()), path=path)
+            self._configs[path] = replace(
+                configure(layers, root, catalogue(), {} if self.unproved else None), path=path
+            )
         return self._configs[path]
 
     def _nearest_to(self, folder: Path) -> Path | None:
@@ -71,8 +75,15 @@ class Configs:
         return self._nearest[folder]
 
 
-def configure(layers: Sequence[Values], root: Path, rules: Mapping[str, RuleInfo]) -> Config:
-    """What the layers come down to, each going before those on its left."""
+def configure(
+    layers: Sequence[Values],
+    root: Path,
+    rules: Mapping[str, RuleInfo],
+    evidence: Mapping[str, Sequence[Evidence]] | None = None,
+) -> Config:
+    """What the layers come down to, each going before those on its left; by the evidence on record, if none is given."""
+    if evidence is None:
+        evidence = all_evidence(series=False)
     for layer in layers:
         _check_version(layer)
     last: dict[str, Any] = {}
@@ -81,7 +92,7 @@ def configure(layers: Sequence[Values], root: Path, rules: Mapping[str, RuleInfo
     fix_only = bool(last.get("fix-only", False))
     settings = Settings(
         root=root,
-        rules=resolve(map(_selecting, layers), default_rules(rules, all_evidence(series=False)), rules),
+        rules=resolve(map(_selecting, layers), default_rules(rules, evidence), rules),
         per_file_ignores=_per_file_ignores(layers, root, rules),
         fixable=resolve(map(_fixing, layers), frozenset(rules), rules),
         safe_by_request=_codes(layers, "extend-safe-fixes", rules),
@@ -95,7 +106,8 @@ def configure(layers: Sequence[Values], root: Path, rules: Mapping[str, RuleInfo
         force_exclude=last.get("force-exclude", False),
         respect_gitignore=last.get("respect-gitignore", True),
         project_root=_project_root(layers),
-        baseline=_baseline(layers),
+        baseline=_file(layers, "baseline"),
+        measured=_file(layers, "measured"),
     )
     output_format = cast("Format", last.get("output-format", "full"))
     fail_on = cast("Severity", last.get("fail-on", "info"))
@@ -113,10 +125,10 @@ def _project_root(layers: Sequence[Values]) -> Path | None:
     return None
 
 
-def _baseline(layers: Sequence[Values]) -> Path | None:
+def _file(layers: Sequence[Values], key: str) -> Path | None:
     """The file that was named, relative to what names it."""
-    layer = next((layer for layer in reversed(layers) if "baseline" in layer.values), None)
-    return None if layer is None else layer.folder / Path(str(layer.values["baseline"])).expanduser()
+    layer = next((layer for layer in reversed(layers) if key in layer.values), None)
+    return None if layer is None else layer.folder / Path(str(layer.values[key])).expanduser()
 
 
 def _check_version(layer: Values) -> None:

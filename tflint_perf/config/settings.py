@@ -39,5 +39,7 @@ class Settings:
     # The file of findings that don't count, and the commit since which a row has to be changed to count.
     baseline: Path | None = None
     diff_base: str | None = None
+    # The record of a run of the user's program, which says what findings cost there.
+    measured: Path | None = None
     # Files that were named themselves, not found in a folder: they have to be Python whatever they hold.
     named: frozenset[str] = frozenset()

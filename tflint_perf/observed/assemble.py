@@ -11,8 +11,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from tflint_perf.observe.places import cell_of
-from tflint_perf.observed.record import (
+from tflint_perf.measured.record import (
     PARTS,
     Event,
     Growth,
@@ -25,6 +24,7 @@ from tflint_perf.observed.record import (
     Steps,
     Traced,
 )
+from tflint_perf.observe.places import cell_of
 from tflint_perf.verify.statistics import growth, over_pairs, slope
 
 _MEGABYTE = 2**20

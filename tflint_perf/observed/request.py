@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tflint_perf.observed.record import Spot
+from tflint_perf.measured.record import Spot
 
 STEPS = 200
 SECONDS = 60.0

@@ -28,14 +28,23 @@ class ModuleTexts:
     def behind(self, file: Path, imported: Iterable[str]) -> Iterator[bytes]:
         """The texts of the modules that imported names are in, and of all modules of the project that these import."""
         modules = [self.search.module_of(file, dotted)[0] for dotted in imported]
+        for module in self._closed(module for module in modules if module is not None):
+            yield self._read(module)[0]
+
+    def files_behind(self, file: Path) -> Iterator[Path]:
+        """The modules of the project that a file imports, and those that these import."""
+        yield from (module for module in self._closed(self._imported_by(file)) if module != file)
+
+    def _closed(self, modules: Iterable[Path]) -> Iterator[Path]:
+        """Modules of the project, and all that these import."""
         seen: set[Path] = set()
-        waiting = [module for module in modules if module is not None]
+        waiting = list(modules)
         while waiting:
             current = waiting.pop()
             if current in seen:
                 continue
             seen.add(current)
-            yield self._read(current)[0]
+            yield current
             waiting += self._imported_by(current)
 
     def bring_framework(self, file: Path, data: bytes) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from tflint_perf.observed.record import Spot
+from tflint_perf.measured.record import Spot
 from tflint_perf.problems import ConfigError
 from tflint_perf.prove.fixes import PlacedFix
 from tflint_perf.prove.judging import Baseline, Judged, judge

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tflint_perf.measured.record import Record, Spot
 from tflint_perf.observed.process import NotWatchedError, Seen
-from tflint_perf.observed.record import Record, Spot
 from tflint_perf.observed.request import Learning, Request
 from tflint_perf.problems import ConfigError
 from tflint_perf.prove.learning import Learned, apart, read_learned

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
+from tflint_perf.measured.record import Ending
 from tflint_perf.observed.process import Seen
-from tflint_perf.observed.record import Ending
 from tflint_perf.prove.learning import Apart
 from tflint_perf.verify.records import Run
 from tflint_perf.verify.statistics import growth, slope

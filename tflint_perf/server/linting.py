@@ -15,11 +15,14 @@ from tflint_perf.errors import EditError, SourceError
 from tflint_perf.finding import Finding
 from tflint_perf.lint import baseline
 from tflint_perf.lint.applicability import is_applicable
+from tflint_perf.measured import joining
 from tflint_perf.problems import ConfigError
 from tflint_perf.project.cache import NAME
 from tflint_perf.project.linting import lint_text
 from tflint_perf.server.documents import Snapshot
 from tflint_perf.text.source import Source
+
+_MEASURED = "measured"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,6 +71,8 @@ class Linter:
             config = Configs(around or folder, ()).of(folder)
             if config.settings.baseline is not None:
                 baseline.read(config.settings.baseline)
+            if config.settings.measured is not None:
+                joining.read(config.settings.measured, _MEASURED)
             self._good[folder] = config
         except ConfigError as error:
             wrong = str(error)
@@ -87,6 +92,7 @@ class Linter:
         findings = result.findings
         if settings.baseline is not None:
             findings = tuple(baseline.read(settings.baseline).new(findings, name))
+        findings = _with_measured(findings, snapshot.path, settings)
         return Linted(snapshot, settings, place, findings, news, wrong)
 
 
@@ -141,6 +147,16 @@ def warm_up() -> None:
     from tflint_perf.catalogue.registry import all_rules
 
     all_rules()
+
+
+def _with_measured(findings: tuple[Finding, ...], path: Path, settings: Settings) -> tuple[Finding, ...]:
+    """The findings with what they cost in the run that the settings name, if that can be read."""
+    if settings.measured is None:
+        return findings
+    try:
+        return joining.read(settings.measured, _MEASURED).join(findings, path)
+    except ConfigError:
+        return findings  # what is wrong with it has been said
 
 
 def _around(path: Path, folders: Iterable[Path]) -> Path | None:

@@ -32,7 +32,8 @@ T = TypeVar("T")
 
 # Seconds of quiet before a text that is being typed is linted; more where linting takes longer.
 _QUIET, _MOST_QUIET = 0.15, 2.0
-CONFIGURATION = ("**/pyproject.toml", "**/tflint-perf.toml")
+# What decides on findings beside the code; the last is what `tflint-perf run -o run.json` writes.
+CONFIGURATION = ("**/pyproject.toml", "**/tflint-perf.toml", "**/run.json")
 
 
 class Protocol(LanguageServerProtocol):

@@ -7,7 +7,7 @@ from math import ceil, floor, log10
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from tflint_perf.catalogue.figures import seconds, size
+from tflint_perf.catalogue.figures import count, seconds, size
 from tflint_perf.catalogue.measured import Side
 from tflint_perf.verify.markup import element
 from tflint_perf.verify.series import SIDES, Chart, Line, Point
@@ -44,15 +44,19 @@ def draw(chart: Chart, name: str) -> Element:
 def heading_of(chart: Chart) -> str:
     """The title of a chart with the unit of its values."""
     scale = ", logarithmic" if chart.logarithmic else ""
-    return f"{chart.title} ({unit_of(chart)[0]}{scale})"
+    said = f"{unit_of(chart)[0]}{scale}"
+    return f"{chart.title} ({said})" if said else chart.title
 
 
 def describe(chart: Chart) -> str:
     """What the chart shows, in a sentence."""
-    say = seconds if chart.is_time else size
+    say, sides = _saying(chart), chart.sides
+    if len(sides) == 1:
+        (_, first), *_, (_, last) = chart.typical(sides[0]).points
+        return f"{chart.title} over {chart.last_step:,.0f} steps: from {say(first)} to {say(last)}."
     ends = [
         f"{chart.names[side]} from {say(line.points[0][1])} to {say(line.points[-1][1])}"
-        for side, line in ((side, chart.typical(side)) for side in SIDES)
+        for side, line in ((side, chart.typical(side)) for side in sides)
     ]
     return (
         f"{chart.title}, the typical run of each script over {chart.last_step:,.0f} steps: {', '.join(ends)}."
@@ -100,6 +104,8 @@ def ticks(low: float, high: float, logarithmic: bool = False) -> Sequence[float]
 
 def unit_of(chart: Chart) -> tuple[str, float]:
     """The unit of a chart's axis, and what it is in seconds or bytes."""
+    if chart.is_count:
+        return "", 1.0
     if not chart.is_time:
         return ("GB", 1e9) if chart.high >= 2e9 else ("MB", 1e6)
     return next((unit for unit in (("s", 1.0), ("ms", 1e-3)) if chart.high >= unit[1]), ("µs", 1e-6))
@@ -129,23 +135,27 @@ def _path(line: Line, x: Scale, y: Scale, chart: Chart) -> Element:
 
 def _dots(chart: Chart, x: Scale, y: Scale) -> Sequence[Element]:
     """The points of the typical runs, which tell their figure when pointed at."""
-    say = seconds if chart.is_time else size
+    say, sides = _saying(chart), chart.sides
     return [
         element(
             "circle",
-            element("title", f"{chart.names[side]}, step {step:,.0f}: {say(value)}"),
+            element(
+                "title", f"{f'{chart.names[side]}, ' if len(sides) > 1 else ''}step {step:,.0f}: {say(value)}"
+            ),
             cx=_n(x(step)),
             cy=_n(_clipped(y(_inside(value, chart)))),
             r="2.6",
             class_=side,
         )
-        for side in SIDES
+        for side in sides
         for step, value in chart.typical(side).points
     ]
 
 
 def _labels(chart: Chart, x: Scale, y: Scale) -> Sequence[Element]:
-    """The name of each script at the end of its line, moved apart where they would overlap."""
+    """The name of each script at the end of its line, moved apart where they would overlap; one needs no name."""
+    if len(chart.sides) == 1:
+        return []
     ends: dict[Side, Point] = {side: chart.typical(side).points[-1] for side in SIDES}
     heights = {side: _clipped(y(_inside(end[1], chart))) for side, end in ends.items()}
     upper, lower = sorted(heights, key=lambda side: heights[side])
@@ -155,6 +165,10 @@ def _labels(chart: Chart, x: Scale, y: Scale) -> Sequence[Element]:
     return [
         _text(chart.names[side], x(ends[side][0]) + 8, heights[side] + 4, f"label {side}") for side in SIDES
     ]
+
+
+def _saying(chart: Chart) -> Callable[[float], str]:
+    return count if chart.is_count else seconds if chart.is_time else size
 
 
 def _inside(value: float, chart: Chart) -> float:

@@ -31,7 +31,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """What one chart shows; values are seconds, or bytes."""
+    """What one chart shows: both scripts of an experiment, or one program; values are seconds, bytes, or numbers of things."""
 
     title: str
     lines: Sequence[Line]
@@ -41,6 +41,12 @@ class Chart:
     is_time: bool
     logarithmic: bool = False
     names: Mapping[Side, str] = field(default_factory=lambda: {side: side for side in SIDES})
+    is_count: bool = False
+
+    @property
+    def sides(self) -> Sequence[Side]:
+        """Those of which there are runs."""
+        return [side for side in SIDES if any(line.side == side for line in self.lines)]
 
     def typical(self, side: Side) -> Line:
         return next(line for line in self.lines if line.side == side and line.typical)

@@ -61,7 +61,8 @@ EventKind = Literal[
 ]
 
 Ending = Literal["end", "steps", "seconds", "exit", "error", "signal"]
-Status = Literal["confirmed", "cheap", "not reached", "seen in a run"]
+# `not judged`: its row ran, but a run cannot tell what it costs.
+Status = Literal["confirmed", "cheap", "not reached", "seen in a run", "not judged"]
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,8 @@ class Kept:
 class Settled:
     """A finding, beside what the run saw. `seconds` a step are what mending could save at most; 0 where time is not it.
 
-    `why` says what was seen in a few words: "3.1 of 8.2 ms a step", "traced 57 times in 200 steps".
+    `why` says what was seen in a few words: "3.1 of 8.2 ms a step", "traced 57 times in 200 steps". `source` are the
+    finding's lines without indentation, by which it is found again when the file has changed around them.
     """
 
     code: str
@@ -153,6 +155,7 @@ class Settled:
     status: Status
     seconds: float
     why: str
+    source: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,80 @@
+"""`tflint-perf run`: its options. What they come to is in `session`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tflint_perf.cli.options import rule_lists
+from tflint_perf.observed.request import SECONDS, STEPS
+
+_BY_ENDING = {".json": "json", ".md": "markdown", ".sarif": "sarif"}
+
+
+@click.command(
+    short_help="Run a program, and say where its training's time goes.",
+    # What stands behind the program is the program's.
+    context_settings={"allow_interspersed_args": False},
+)
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="PROGRAM [ITS ARGUMENTS]...")
+@click.option("-m", "by_name", is_flag=True, help="PROGRAM is the name of a module, as for `python -m`.")
+@click.option(
+    "--steps",
+    type=click.IntRange(min=0),
+    default=STEPS,
+    show_default=True,
+    help="Stop the program after so many training steps; 0 lets it run to its end.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0),
+    default=SECONDS,
+    show_default=True,
+    help="Stop it so long after its first step; 0 for no such end.",
+)
+@click.option(
+    "--step",
+    metavar="FILE:ROW",
+    help="The row that is reached once a step, where steps are not found by themselves.",
+)
+@click.option(
+    "--python", default=sys.executable, metavar="FILE", help="The Python to run it.  [default: this one]"
+)
+@rule_lists
+@click.option(
+    "--output-format",
+    type=click.Choice(("text", "json", "sarif", "github", "markdown")),
+    help="The format of the report; json is what `check --measured` reads.  [default: text]",
+)
+@click.option(
+    "-o",
+    "--output-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the report to this file, in the format that its ending says: .json, .md, .sarif.",
+)
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write a page with all lines and plots into this folder, too.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Print the report only, not what the program prints.")
+def run(**options: Any) -> int:
+    """Run a program as it is, watch its training, and say where the time of its steps goes.
+
+    PROGRAM is a script or a notebook. What it prints is shown as it runs; the report follows. The exit code is the
+    program's own, 0 where it was stopped.
+    """
+    program, by_name = options.pop("program"), options.pop("by_name")
+    if not program:
+        raise click.UsageError("which program? tflint-perf run train.py")
+    from tflint_perf.observed.session import Asked
+    from tflint_perf.observed.session import run as run_now
+
+    if options["output_format"] is None:
+        file = options["output_file"]
+        options["output_format"] = _BY_ENDING.get(file.suffix if file is not None else "", "text")
+    return run_now(Asked(program=("-m", *program) if by_name else program, **options))

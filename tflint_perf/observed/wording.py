@@ -1,0 +1,194 @@
+"""What the text, the Markdown and the page of a run say in the same words."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+from tflint_perf.catalogue.figures import number, ratio, seconds
+from tflint_perf.measured.record import PARTS, Ending, Line, Part, Record, Settled, Spot, Traced
+from tflint_perf.observed.figures import (
+    beside,
+    between,
+    counted,
+    events_in_words,
+    in_unit_of,
+    of_growth,
+    percent,
+    plural,
+    slope,
+)
+
+PART_WORDS: Mapping[Part, str] = MappingProxyType(
+    {
+        "input": "waiting for the next batch",
+        "dispatch": "Python in TensorFlow, starting ops",
+        "device": "kernels at work",
+        "tracing": "making graphs of functions",
+        "copies": "tensors to the host",
+        "conversions": "host data to tensors",
+        "files": "reading and writing files",
+        "gc": "Python's garbage collector",
+        "rest": "other Python and libraries",
+    }
+)
+_ENDINGS: Mapping[Ending, str] = MappingProxyType(
+    {
+        "end": "ran to its end",
+        "steps": "was stopped there",
+        "seconds": "was stopped when its time was up",
+        "exit": "ended by itself",
+        "error": "failed",
+        "signal": "ended by a signal",
+    }
+)
+_FOUND: Mapping[str, str] = MappingProxyType(
+    {
+        "optimizer": "a round of the loop",
+        "gradient": "a round of the loop",
+        "session": "a round of the loop",
+        "keras": "a batch of the call",
+        "told": "a round of the loop",
+    }
+)
+# A share of a step that is not worth a row.
+_LEAST_SHARE = 0.001
+COST = frozenset({"confirmed", "seen in a run"})
+
+
+def program(record: Record) -> str:
+    """The program as it was given."""
+    return shlex.join(record.program)
+
+
+def place(spot: Spot) -> str:
+    """`train.py:41`, or `train.ipynb:cell 2:3`."""
+    cell = "" if spot.cell is None else f"cell {spot.cell}:"
+    return f"{spot.file}:{cell}{spot.row}"
+
+
+def versions(record: Record) -> str:
+    """`TensorFlow 2.21.0, Keras 3.12.0, Python 3.11.2 on CPU`."""
+    names = {"tensorflow": "TensorFlow", "keras": "Keras", "python": "Python"}
+    said = [f"{names[key]} {record.versions[key]}" for key in names if key in record.versions]
+    return f"{', '.join(said)} on {record.device}" if said else record.device
+
+
+def steps(record: Record) -> str:
+    """How many steps there were, where, and how the run ended."""
+    found, count = record.steps, record.steps.count
+    if not count:
+        return f"No training step was seen: the program {ending(record)}, {seconds(record.wall)} after its start."
+    where = (
+        f", each {_FOUND.get(found.kind, 'a round of the loop')} at {place(found.loop)}" if found.loop else ""
+    )
+    update = (
+        f", with gradients applied at {place(found.update)}"
+        if found.update and found.update != found.loop
+        else ""
+    )
+    said = f"{count:,} {plural('step') if count != 1 else 'step'}{where}{update}"
+    return f"{said}; the program {ending(record)}, {seconds(record.wall)} after its start."
+
+
+def ending(record: Record) -> str:
+    """How the run ended: `was stopped there`, `failed (exit code 1)`."""
+    code = f" (exit code {record.code})" if record.ended in ("exit", "error", "signal") else ""
+    return f"{_ENDINGS[record.ended]}{code}"
+
+
+def step_time(record: Record) -> str:
+    """`A step takes 8.2 ms (8.1 to 8.4); the first took 2.3 s.`"""
+    if record.step is None:
+        return "What a step takes could not be measured: there were too few." if record.steps.count else ""
+    first = f"; the first took {seconds(record.first_step)}" if record.first_step is not None else ""
+    return f"A step takes {between(record.step)}{first}."
+
+
+def parts(record: Record) -> Sequence[tuple[Part, float, float]]:
+    """The parts of a step that matter, the largest first, with their seconds and their shares of all of them."""
+    whole = sum(record.parts.values())
+    found = [(part, record.parts.get(part, 0.0)) for part in PARTS]
+    shown = [(part, time, time / whole) for part, time in found if whole and time / whole >= _LEAST_SHARE]
+    return sorted(shown, key=lambda item: -item[1])
+
+
+def costly_lines(record: Record, most: int) -> Sequence[Line]:
+    """The lines that hold most of a step."""
+    ordered = sorted(record.lines, key=lambda line: (-line.seconds, line.spot.file, line.spot.row))
+    return [line for line in ordered if line.share >= _LEAST_SHARE][:most]
+
+
+def line_events(line: Line) -> str:
+    return events_in_words(line.events)
+
+
+def traced(record: Record) -> Sequence[Traced]:
+    """The functions that were traced more than once, or long, the costliest first."""
+    worth = [one for one in record.traces if one.count > 1 or one.seconds >= 0.1]
+    return sorted(worth, key=lambda one: (-one.in_steps, -one.seconds))
+
+
+def trace_line(one: Traced, record: Record) -> str:
+    """`57 times in 1.3 s, 55 of them in later steps: new Python value; called at train.py:48`."""
+    times = "once" if one.count == 1 else f"{one.count:,} times"
+    later = f", {one.in_steps:,} of them after the first five steps" if one.in_steps else ""
+    causes = sorted(
+        ((cause, number) for cause, number in one.causes.items() if cause != "first call"),
+        key=lambda item: -item[1],
+    )
+    why = f": {', '.join(f'{cause} ({number:,}×)' for cause, number in causes)}" if causes else ""
+    called = f"; called at {place(one.called_at)}" if one.called_at is not None and one.in_steps else ""
+    return f"{times} in {seconds(one.seconds)}{later}{why}{called}"
+
+
+def growing(record: Record) -> Iterator[tuple[str, str]]:
+    """What grows with the steps, each with how fast and, of tensors, who holds them."""
+    for name, growth in record.growth.items():
+        if growth.grows:
+            first, last = (
+                (of_growth(name, growth.points[at][1]) for at in (0, -1)) if growth.points else ("", "")
+            )
+            span = f", from {first} to {last}" if growth.points and first != last else ""
+            yield name, f"{slope(name, growth)}{span}"
+    tensors = record.growth.get("live tensors")
+    held = [kept for kept in record.kept if "`" in kept.holder] or record.kept
+    for kept in held if tensors is None or tensors.grows else ():
+        yield "kept", f"{counted(kept.count, 'tensor')} a step, held by {kept.holder}"
+
+
+def observer(record: Record) -> str:
+    """What the observer cost."""
+    if record.observer is None:
+        return "What observing cost was not measured: there were too few steps."
+    low, high = (number(each, 3) for each in (record.observer.low, record.observer.high))
+    value = number(record.observer.value, 3)
+    interval = f" ({low} to {high})" if low != high else ""
+    said = f"Observing made a step {value}×{interval} as long"
+    if record.detail is not None:
+        said += f"; the few steps looked at in detail, left out above, took {ratio(record.detail)} as long"
+    return f"{said}."
+
+
+def saving(one: Settled, record: Record) -> tuple[str, str]:
+    """What mending a finding would save a step at most, and that as a share: `3.1 ms`, `38%`; `grows` where that is it."""
+    if record.step is None or not one.seconds or one.status not in COST:
+        return ("grows" if one.status in COST else ""), ""
+    return in_unit_of(record.step.value)(one.seconds), percent(one.seconds / record.step.value)
+
+
+def detail(one: Settled, record: Record) -> str:
+    """Why, without the time that stands beside it."""
+    if record.step is not None and one.seconds and one.status in COST:
+        return one.why.removeprefix(f"{beside(one.seconds, record.step.value)} a step").removeprefix(": ")
+    return one.why
+
+
+def with_status(record: Record, *statuses: str) -> list[Settled]:
+    return [one for one in record.findings if one.status in statuses]
+
+
+def at_places(findings: Iterable[Settled]) -> str:
+    """The places of findings, each with the code of its rule, in a row."""
+    return ", ".join(f"{place(one.spot)} {one.code}" for one in findings)
