@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 import click
 
-from tflint_perf.cli.options import check_options, cores, keys_given
+from tflint_perf.cli.options import check_options, configs_of, cores, keys_given
 from tflint_perf.problems import ConfigError, nearest
 
-COMMANDS = ("check", "run", "rule", "verify", "server", "init", "config", "clean")
+COMMANDS = ("check", "run", "prove", "rule", "verify", "server", "init", "config", "clean")
 _BEFORE_COMMAND = frozenset({"-q", "--quiet", "-v", "--verbose", "--isolated"})
 # What a command is called elsewhere.
 _OTHERWISE = {
@@ -40,8 +40,8 @@ def run(arguments: list[str]) -> int:
         if hasattr(stream, "reconfigure"):  # a path or a source line may hold what the terminal cannot show
             stream.reconfigure(errors="backslashreplace")
     try:
-        # What stands behind `run` is of another program, which may mean something else by `@`.
-        given = arguments if with_command(arguments)[0] == "run" else expand(arguments)
+        # What stands behind these is of another program, which may mean something else by `@`.
+        given = arguments if with_command(arguments)[0] in ("run", "prove") else expand(arguments)
         code = tflint_perf.main(with_command(given), "tflint-perf", standalone_mode=False)
         sys.stdout.flush()
         code = _tell_of_plugins() or code
@@ -131,6 +131,10 @@ class _Commands(click.Group):
             from tflint_perf.verify.command import verify
 
             return verify
+        if cmd_name == "prove":
+            from tflint_perf.prove.command import prove
+
+            return prove
         if cmd_name == "server":
             from tflint_perf.server.command import server
 
@@ -214,18 +218,7 @@ def _is_rule(word: str) -> bool:
 
 def _configs(options: dict[str, Any]) -> Any:
     """Where the settings come from, by --config, --isolated and the options themselves."""
-    from tflint_perf.config.reading import Values, is_file, parse_inline
-    from tflint_perf.config.resolve import Configs
-
-    folder = Path.cwd()
-    files = [text for text in options["configs"] if is_file(Path(text))]
-    inline = [parse_inline(text, folder) for text in options["configs"] if text not in files]
-    if len(files) > 1:
-        raise click.UsageError(f"--config: more than one file: {', '.join(files)}")
-    if files and options["isolated"]:
-        raise click.UsageError("--config with a file and --isolated exclude each other")
-    given = (folder / files[0]).resolve() if files else None
-    return Configs(folder, [*inline, Values(folder, keys_given(options))], given, options["isolated"])
+    return configs_of(options["configs"], options["isolated"], keys_given(options))
 
 
 @tflint_perf.command(short_help="Explain a rule, with what was measured of it.")

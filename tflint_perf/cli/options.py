@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from tflint_perf.config.keys import FORMATS, SEVERITIES
+
+if TYPE_CHECKING:
+    from tflint_perf.config.resolve import Configs
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -22,7 +25,8 @@ def _split(_: click.Context, parameter: click.Parameter, values: tuple[str, ...]
     return [item for item in items if item] if values else None
 
 
-def _list(flag: str, metavar: str, help: str) -> Callable[[F], F]:
+def comma_list(flag: str, metavar: str, help: str) -> Callable[[F], F]:
+    """An option that takes comma lists and repeats."""
     return click.option(flag, multiple=True, callback=_split, metavar=metavar, help=help)
 
 
@@ -32,13 +36,13 @@ def _switch(name: str, help: str) -> Callable[[F], F]:
 
 
 _RULE_LISTS: tuple[Callable[[Any], Any], ...] = (
-    _list(
+    comma_list(
         "--select",
         "RULES",
         "Use these rules only: codes, their beginnings, names, ALL. Comma lists and repeats.",
     ),
-    _list("--ignore", "RULES", "Leave these rules out."),
-    _list("--extend-select", "RULES", "Use these rules besides the others."),
+    comma_list("--ignore", "RULES", "Leave these rules out."),
+    comma_list("--extend-select", "RULES", "Use these rules besides the others."),
 )
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
@@ -49,16 +53,18 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     _switch("show-fixes", "List the fixes that were applied."),
     _switch("fix-only", "Apply fixes, and say nothing of what remains."),
     *_RULE_LISTS,
-    _list("--per-file-ignores", "PATTERN:RULE", "Leave the rule out in the files that match the pattern."),
+    comma_list(
+        "--per-file-ignores", "PATTERN:RULE", "Leave the rule out in the files that match the pattern."
+    ),
     click.option(
         "--fail-on",
         type=click.Choice(SEVERITIES),
         help="The least severity of a finding that makes the exit code 1.  [default: info]",
     ),
-    _list("--fixable", "RULES", "Apply fixes of these rules only."),
-    _list("--unfixable", "RULES", "Apply no fixes of these rules."),
-    _list("--exclude", "PATTERNS", "Leave out these files and folders, instead of the default ones."),
-    _list("--extend-exclude", "PATTERNS", "Leave out these files and folders besides the others."),
+    comma_list("--fixable", "RULES", "Apply fixes of these rules only."),
+    comma_list("--unfixable", "RULES", "Apply no fixes of these rules."),
+    comma_list("--exclude", "PATTERNS", "Leave out these files and folders, instead of the default ones."),
+    comma_list("--extend-exclude", "PATTERNS", "Leave out these files and folders besides the others."),
     _switch("force-exclude", "Leave out excluded files also when they are named."),
     _switch("respect-gitignore", "Leave out what git ignores.  [default: yes]"),
     _switch("include-tests", "Lint test files too."),
@@ -183,6 +189,22 @@ def keys_given(options: dict[str, Any]) -> dict[str, Any]:
         values[key] = options[key.replace("-", "_")]
     values["per-file-ignores"] = _by_pattern(options["per_file_ignores"] or [])
     return {key: value for key, value in values.items() if value not in (None, {})}
+
+
+def configs_of(given: Sequence[str], isolated: bool, keys: dict[str, Any]) -> Configs:
+    """Where the settings come from: `given` is what --config gives, `keys` what other options set."""
+    from tflint_perf.config.reading import Values, is_file, parse_inline
+    from tflint_perf.config.resolve import Configs
+
+    folder = Path.cwd()
+    files = [text for text in given if is_file(Path(text))]
+    inline = [parse_inline(text, folder) for text in given if text not in files]
+    if len(files) > 1:
+        raise click.UsageError(f"--config: more than one file: {', '.join(files)}")
+    if files and isolated:
+        raise click.UsageError("--config with a file and --isolated exclude each other")
+    file = (folder / files[0]).resolve() if files else None
+    return Configs(folder, [*inline, Values(folder, keys)], file, isolated)
 
 
 def _by_pattern(pairs: Sequence[str]) -> dict[str, list[str]]:

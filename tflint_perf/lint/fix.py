@@ -19,7 +19,7 @@ from tflint_perf.text.source import Source
 if TYPE_CHECKING:
     from tflint_perf.analysis.values.outside import Outside
 
-_ROUNDS = 10
+ROUNDS = 10
 # To remove a comment is what its fix is for.
 _REMOVES_COMMENTS = frozenset({"TFP001"})
 
@@ -54,15 +54,15 @@ def fix_source(source: Source, settings: Settings, outside: Outside | None = Non
     from tflint_perf.lint.check import check_source  # imports libcst
 
     outside = outside or NOTHING
-    work = _Work(source)
-    for _ in range(_ROUNDS):
+    work = Work(source)
+    for _ in range(ROUNDS):
         checked = check_source(work.source, settings, outside)
         if not work.make(work.possible(checked.findings, settings)):
             break
     else:
         checked = check_source(work.source, settings, outside)
         if work.possible(checked.findings, settings):
-            work.problems.append(f"{source.path}: fixes did not settle in {_ROUNDS} rounds; please report it")
+            work.problems.append(f"{source.path}: fixes did not settle in {ROUNDS} rounds; please report it")
     remaining = tuple(work.without_barred_fix(finding) for finding in checked.findings)
     if work.applied and source.broken():
         from tflint_perf.text.syntax import with_faults
@@ -77,7 +77,9 @@ def fix_source(source: Source, settings: Settings, outside: Outside | None = Non
 
 
 @dataclass(slots=True)
-class _Work:
+class Work:
+    """A source while fixes are made in it, round by round; `barred` are those that would do harm, and which."""
+
     source: Source
     applied: list[Finding] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)

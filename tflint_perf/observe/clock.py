@@ -23,6 +23,8 @@ _PATIENCE = 12
 _ALWAYS, _LATER = 24, 16
 # More optimizers at one row are taken for one that is made again and again.
 _MOST_AT_A_ROW = 6
+# With more calls for each update, a library's loop has one round, and it is the user's around it that steps.
+_ALONE = 0.6
 # A frame of a library with a training loop of its own: what lies further out does not loop over steps.
 _OWN_LOOPS = frozenset({"fit", "fit_generator", "evaluate", "predict"})
 
@@ -32,7 +34,7 @@ class Source:
     """A place that updates weights, and by which optimizer.
 
     `around` is where the call that leads there is, from the outside in: for each of the user's frames the file, its row, and the
-    rows of the loops around it. `inside` says that a library's own loop (`fit`) is the innermost.
+    rows of the loops around it. `inside` says that a library's own loop (`fit`) is the innermost, which was begun `calls` times.
     """
 
     kind: str
@@ -42,6 +44,8 @@ class Source:
     retired: bool = False
     around: tuple[tuple[str, int, tuple[int, ...]], ...] = ()
     inside: bool = False
+    calls: int = 0
+    last_call: int = -1
 
 
 @dataclass
@@ -58,6 +62,8 @@ class Clock:
     kind: str | None = None
     sources: dict[tuple[Row, Hashable], Source] = field(default_factory=dict)
     updates: int = 0
+    # How often a library's own loop was begun.
+    library_call: int = 0
     _since: set[Hashable] = field(default_factory=set)
     _pending: int = 0
     _by_many: set[Row] = field(default_factory=set)
@@ -93,6 +99,9 @@ class Clock:
         self._pending += updates
         source.count += 1
         source.last = self.updates
+        if source.last_call != self.library_call:
+            source.last_call = self.library_call
+            source.calls += 1
         if source.count <= _ALWAYS or source.count % _LATER == 0:
             self._look_around(source, frame)
         self._since.add(key)
@@ -116,17 +125,17 @@ class Clock:
 
     def _look_around(self, source: Source, frame: FrameType | None) -> None:
         around: list[tuple[str, int, tuple[int, ...]]] = []
-        inside = False
+        inside = is_out = False
         library: FrameType | None = frame
         for user in self.places.stack(frame):
             # A loop of a library's between this frame and those further in?
             while library is not None and library is not user:
                 inside = inside or library.f_code.co_name in _OWN_LOOPS
                 library = library.f_back
-            if inside and not source.inside:
-                source.inside = True
+            if inside and not is_out:
+                is_out = source.inside = True
                 around.clear()
-            loops = () if inside and not around else tuple(self.places.loops_around(user))
+            loops = tuple(self.places.loops_around(user))
             name, row = self.places.row(user)
             around.append((name, row, loops))
             library = user.f_back
@@ -144,7 +153,7 @@ class Clock:
         active = self.active()
         if not active or not active[0].around:
             return None
-        if all(source.inside for source in active):
+        if all(source.inside and source.calls <= _ALONE * source.count for source in active):
             name, row, _ = active[0].around[-1]
             return name, row
         chains = [_chain(source, alone=self._is_alone(source)) for source in active]

@@ -312,6 +312,7 @@ class Hooks:
                 if inside.keras:
                     return original(*args, **keywords)
                 inside.keras += 1
+                watcher.clock.library_call += 1
                 steps, began = watcher.count, perf_counter()
                 try:
                     return original(*args, **keywords)

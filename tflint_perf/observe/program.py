@@ -66,7 +66,7 @@ class Observation:
             watch_garbage(self.watcher)
             watch_files(self.watcher)
         if settings.get("writable"):
-            _allow_writing_below(settings["writable"])
+            _allow_writing_below(settings["writable"], os.path.dirname(settings["out"]))
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._leave_alone)
 
@@ -320,21 +320,51 @@ def _device() -> str:
     return f"CPU ({count} core{'s' * (count != 1)})"
 
 
-def _allow_writing_below(folder: str) -> None:
-    """Refuse to open for writing what lies elsewhere, through a link as well."""
-    real = os.path.realpath(folder) + os.sep
-    free = (real, "/dev/", "/proc/")
+# What changes a file or a folder by its path, and which of the arguments are paths.
+_CHANGES = {
+    "os.link": (1,),
+    "os.mkdir": (0,),
+    "os.remove": (0,),
+    "os.rename": (0, 1),
+    "os.rmdir": (0,),
+    "os.symlink": (1,),
+    "os.truncate": (0,),
+    "shutil.rmtree": (0,),
+}
+
+
+def _allow_writing_below(*folders: str) -> None:
+    """Refuse to write to what lies elsewhere, through a link as well."""
+    free = (*(os.path.realpath(folder) + os.sep for folder in folders), "/dev/", "/proc/")
     writing = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
+    def refuse(path: Any, real: str) -> None:
+        if not (real + os.sep).startswith(free):
+            raise PermissionError(13, "not to be written to while fixes are proved", os.fsdecode(path))
+
     def audit(event: str, arguments: tuple[Any, ...]) -> None:
-        if event != "open" or not isinstance(arguments[0], (str, bytes, os.PathLike)):
-            return
-        _, mode, flags = arguments
-        asked = set("wax+") & set(mode) if isinstance(mode, str) else (flags or 0) & writing
-        if asked and not (os.path.realpath(os.fsdecode(arguments[0])) + os.sep).startswith(free):
-            raise PermissionError(
-                13, "not to be written to while fixes are proved", os.fsdecode(arguments[0])
-            )
+        if event == "open" and isinstance(arguments[0], str | bytes | os.PathLike):
+            _, mode, flags = arguments
+            asked = set("wax+") & set(mode) if isinstance(mode, str) else (flags or 0) & writing
+            if asked:
+                refuse(arguments[0], os.path.realpath(os.fsdecode(arguments[0])))
+        elif event in _CHANGES:
+            for at in _CHANGES[event]:
+                path = arguments[at]
+                if not isinstance(path, str | bytes | os.PathLike) or _from_a_folder(event, arguments):
+                    continue
+                if event == "os.mkdir" and os.path.isdir(path):
+                    continue  # `exist_ok`
+                # What is done to a link is not done to what it leads to; only its folder counts.
+                folder, name = os.path.split(os.path.abspath(os.fsdecode(path)))
+                real = os.path.join(os.path.realpath(folder), name)
+                refuse(path, os.path.realpath(real) if event == "os.truncate" else real)
+
+    def _from_a_folder(event: str, arguments: tuple[Any, ...]) -> bool:
+        """Whether a path counts from an open folder, as in `shutil.rmtree`, which has said so itself."""
+        if event not in ("os.remove", "os.rmdir", "shutil.rmtree") or len(arguments) < 2:
+            return False
+        return arguments[-1] not in (-1, None)
 
     sys.addaudithook(audit)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections import Counter
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Iterator
 from contextlib import suppress
 from types import FrameType, ModuleType
 from typing import Any
@@ -13,11 +14,12 @@ from typing import Any
 from tflint_perf.observe.places import Places, Row
 
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
-_HOPS = 5
-_LOOKED_AT = 12
-_WIDTH = 8
 _TENSOR = "EagerTensor"
-_CONTAINERS = frozenset({"deque", "defaultdict", "OrderedDict"})
+_CONTAINERS = frozenset({list, dict, tuple, set, frozenset, deque, defaultdict, OrderedDict})
+_DEEPEST = 4
+_MOST_LOOKED_AT = 50_000
+# Stands in a label for the type of what is found there.
+_KIND = "\N{OBJECT REPLACEMENT CHARACTER}"
 
 
 def resident() -> int:
@@ -48,73 +50,53 @@ def live_tensors() -> list[Any]:
     return [item for item in gc.get_objects() if type(item) is kind] if kind is not None else []
 
 
-def holders(kept: list[Any], places: Places, frame: FrameType | None) -> list[tuple[str, Row, int]]:
-    """Who holds these tensors, in words, where, and how many of those that were looked at."""
-    found: Counter[tuple[str, Row]] = Counter()
-    frames = {id(user): user for user in places.stack(frame)}
-    looked_at = kept[:: max(1, len(kept) // _LOOKED_AT)]
-    ours = {id(kept), id(looked_at)}
-    for tensor in looked_at:
-        found[_holder(tensor, ours, places, frames)] += 1
-    return [(said, row, count) for (said, row), count in found.most_common()]
+def holders(kept: set[int], places: Places, frame: FrameType | None) -> list[tuple[str, Row, int]]:
+    """Who holds the tensors with these ids, in words, where, and how many.
 
-
-def _holder(tensor: Any, ours: set[int], places: Places, frames: dict[int, FrameType]) -> tuple[str, Row]:
-    """The way from a tensor outwards, to a name of the user's.
-
-    Without a function or generator inside: what those share with this one would be found as a holder, too.
+    Looked for from the user's own names inwards: globals of modules, variables of the functions that run, attributes of
+    objects of the user's classes. Asking Python who refers to an object (`gc.get_referrers`) gives objects that are not
+    whole, too, and ends in crashes.
     """
-    level = [tensor]
-    ours = {*ours, id(frames)}
-    for _ in range(_HOPS):
-        ours |= {id(level), *map(id, level)}
-        owners = gc.get_referrers(*level)
-        ours.add(id(owners))
-        outer: list[Any] = []
-        ours.add(id(outer))
-        for owner in owners:
-            if id(owner) in ours or isinstance(owner, (FrameType, ModuleType)):
-                continue
-            named = _named(owner, level, places) or _local(owner, places, frames)
-            if named is not None:
-                return named
-            if isinstance(owner, (list, dict, tuple, set)) or type(owner).__name__ in _CONTAINERS:
-                outer.append(owner)
-        if not outer:
-            break
-        level = outer[:_WIDTH]
-    return "what could not be told", ("?", 0)
+    found: Counter[tuple[str, Row]] = Counter()
+    seen: set[int] = set()
+    waiting = deque(_roots(places, frame))
+    while waiting and len(seen) < _MOST_LOOKED_AT:
+        label, row, value, depth = waiting.popleft()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if type(value) in _CONTAINERS:
+            label = label.replace(_KIND, type(value).__name__)
+            items = list(value.values()) if isinstance(value, dict) else list(value)
+            held = [item for item in items if type(item).__name__ == _TENSOR and id(item) in kept]
+            if held:
+                found[label, row] += len(held)
+                kept = kept.difference(map(id, held))
+            inner = [(label, row, item, depth + 1) for item in items if type(item) in _CONTAINERS]
+            waiting.extend(inner if depth < _DEEPEST else ())
+        elif depth < _DEEPEST and _is_users(type(value), places):
+            kind = type(value).__name__
+            attributes = getattr(value, "__dict__", None)
+            for name, item in list(attributes.items()) if type(attributes) is dict else ():
+                waiting.append((f"{_KIND} `{name}` of {kind}", row, item, depth + 1))
+    return [(label, row, count) for (label, row), count in found.most_common()]
 
 
-def _local(owner: Any, places: Places, frames: dict[int, FrameType]) -> tuple[str, Row] | None:
-    """A name of a function, or of a module, that runs."""
-    for user in frames.values():
-        for name, value in user.f_locals.items():
-            if value is owner:
-                file, _ = places.row(user)
-                return f"{type(owner).__name__} `{name}`", (file, user.f_code.co_firstlineno)
-    return None
+def _roots(places: Places, frame: FrameType | None) -> Iterator[tuple[str, Row, Any, int]]:
+    for user in places.stack(frame):
+        if user.f_code.co_name != "<module>":
+            row = places.row(user)[0], user.f_code.co_firstlineno
+            for name, value in list(user.f_locals.items()):
+                yield f"{_KIND} `{name}`", row, value, 0
+    for module in list(sys.modules.values()):
+        file = vars(module).get("__file__") if type(module) is ModuleType else None
+        own = places.name_of(file) if isinstance(file, str) else None
+        if own is not None:
+            for name, value in list(vars(module).items()):
+                yield f"{_KIND} `{name}` of {own}", (own, 1), value, 0
 
 
-def _named(owner: Any, level: list[Any], places: Places) -> tuple[str, Row] | None:
-    """A global of the user's module, or an attribute of an object, that is one of these."""
-    if type(owner) is dict and "__name__" in owner and "__file__" in owner:
-        file = places.name_of(str(owner["__file__"]))
-        found = _name_in(owner, level)
-        if file is not None and found is not None:
-            return f"{type(owner[found]).__name__} `{found}`", (file, 1)
-        return None
-    attributes = getattr(owner, "__dict__", None) if type(owner).__module__ != "builtins" else None
-    if type(attributes) is dict:
-        found = _name_in(attributes, level)
-        if found is not None:
-            return f"{type(attributes[found]).__name__} `{found}` of a {type(owner).__name__}", ("?", 0)
-    return None
-
-
-def _name_in(names: dict[str, Any], level: list[Any]) -> str | None:
-    for name, value in names.items():
-        for thing in level:
-            if value is thing and type(thing).__name__ != _TENSOR:
-                return str(name)
-    return None
+def _is_users(kind: type, places: Places) -> bool:
+    module = sys.modules.get(kind.__module__)
+    file = vars(module).get("__file__") if type(module) is ModuleType else None
+    return isinstance(file, str) and places.name_of(file) is not None

@@ -90,6 +90,7 @@ class Watcher:
         self._profiles = 0
         self._stops = 0
         self._last_tensors: set[int] = set()
+        self._first_tensors: set[int] = set()
         self._next_sample = 2
 
     @property
@@ -241,6 +242,8 @@ class Watcher:
             return False
         tensors = samples.live_tensors()
         self._last_tensors = {id(tensor) for tensor in tensors}
+        if len(self.samples) == 1:
+            self._first_tensors = self._last_tensors
         row = (
             self.count,
             samples.resident(),
@@ -267,6 +270,7 @@ class Watcher:
         if self.steps and (not self.samples or self.samples[-1][0] < self.count):
             self._next_sample = 0
             self._sample(perf_counter())
+            self.holders = self.holders or self._held()
 
     def _held(self) -> list[tuple[str, Row, int]]:
         """Who holds what has stayed since the sample before, where tensors have become more."""
@@ -275,7 +279,6 @@ class Watcher:
         (early, _, few, *_), (late, _, many, *_) = self.samples[1], self.samples[-1]
         if many - few < 0.3 * (late - early):
             return []
-        before = self._last_tensors
-        kept = [tensor for tensor in samples.live_tensors() if id(tensor) in before]
-        del kept[: len(kept) // 2]  # those that were there from the start
+        # Not those that were there from the start, nor those of the last steps, which may still go.
+        kept = self._last_tensors - self._first_tensors
         return samples.holders(kept, self.places, sys._current_frames().get(self.thread))

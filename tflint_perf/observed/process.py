@@ -148,8 +148,11 @@ def _run(request: Request, settings: Path, scratch: Path, stdout: int | None) ->
         )
     except OSError as error:
         raise NotWatchedError(f"{request.python} does not start: {error.strerror}") from None
-    with _passing_on(process), suppress(KeyboardInterrupt):
+    if request.quiet:  # it is a process among others: who asks to end means all of them
         _wait(process, request)
+    else:
+        with _passing_on(process), suppress(KeyboardInterrupt):
+            _wait(process, request)
     output = []
     for file in files:
         file.seek(0)

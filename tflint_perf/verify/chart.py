@@ -55,7 +55,7 @@ def describe(chart: Chart) -> str:
         (_, first), *_, (_, last) = chart.typical(sides[0]).points
         return f"{chart.title} over {chart.last_step:,.0f} steps: from {say(first)} to {say(last)}."
     ends = [
-        f"{side} from {say(line.points[0][1])} to {say(line.points[-1][1])}"
+        f"{chart.names[side]} from {say(line.points[0][1])} to {say(line.points[-1][1])}"
         for side, line in ((side, chart.typical(side)) for side in sides)
     ]
     return (
@@ -139,7 +139,10 @@ def _dots(chart: Chart, x: Scale, y: Scale) -> Sequence[Element]:
     return [
         element(
             "circle",
-            element("title", f"{f'{side}, ' if len(sides) > 1 else ''}step {step:,.0f}: {say(value)}"),
+            element(
+                "title",
+                f"{f'{chart.names[side]}, ' if len(sides) > 1 else ''}step {step:,.0f}: {say(value)}",
+            ),
             cx=_n(x(step)),
             cy=_n(_clipped(y(_inside(value, chart)))),
             r="2.6",
@@ -160,7 +163,9 @@ def _labels(chart: Chart, x: Scale, y: Scale) -> Sequence[Element]:
     if (missing := _LABEL_GAP - (heights[lower] - heights[upper])) > 0:
         heights[upper] -= missing / 2
         heights[lower] += missing / 2
-    return [_text(side, x(ends[side][0]) + 8, heights[side] + 4, f"label {side}") for side in SIDES]
+    return [
+        _text(chart.names[side], x(ends[side][0]) + 8, heights[side] + 4, f"label {side}") for side in SIDES
+    ]
 
 
 def _saying(chart: Chart) -> Callable[[float], str]:

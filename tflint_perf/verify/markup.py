@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.resources import files
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 Content = str | Element
@@ -27,6 +28,33 @@ def prose(text: str) -> Sequence[Content]:
     """Text in which backticks set off code."""
     parts = text.split("`")
     return [element("code", part) if at % 2 else part for at, part in enumerate(parts)]
+
+
+def table(name: str, columns: Sequence[str], rows: Sequence[Sequence[Content]], figures: range) -> Element:
+    """A table that scrolls by itself where the screen is too narrow for it."""
+
+    def cell(tag: str, at: int, content: Content, **attributes: str) -> Element:
+        return element(tag, content, class_="number" if at in figures else None, **attributes)
+
+    head = element("tr", *(cell("th", at, column, scope="col") for at, column in enumerate(columns)))
+    body = [
+        element(
+            "tr",
+            *(
+                cell("td", at, content) if at else cell("th", at, content, scope="row")
+                for at, content in enumerate(row)
+            ),
+        )
+        for row in rows
+    ]
+    whole = element("table", element("thead", head), element("tbody", *body))
+    return element("div", whole, class_="scroll", tabindex="0", role="region", aria_label=name)
+
+
+def styles() -> str:
+    """The style sheet of all pages, charts included."""
+    sheets = (files(__package__).joinpath(name) for name in ("page.css", "chart.css"))
+    return "".join(sheet.read_text(encoding="utf-8") for sheet in sheets)
 
 
 def as_page(title: str, style: str, body: Element) -> str:

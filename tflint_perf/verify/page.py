@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
@@ -15,7 +14,7 @@ from tflint_perf.catalogue.measured import effect_of, figure_of
 from tflint_perf.verify.about import About, about
 from tflint_perf.verify.chart import draw, draw_effect, heading_of
 from tflint_perf.verify.experiment import claim_of
-from tflint_perf.verify.markup import Content, as_page, element, prose
+from tflint_perf.verify.markup import Content, as_page, element, prose, styles, table
 from tflint_perf.verify.series import SIDES, charts_of
 from tflint_perf.verify.words import claimed
 
@@ -44,14 +43,12 @@ def write_page(document: Mapping[str, Any], folder: Path) -> Path:
 
 def page_text(document: Mapping[str, Any]) -> str:
     """The page as HTML."""
-    sheets = (files(__package__).joinpath(name) for name in ("page.css", "chart.css"))
-    style = "".join(sheet.read_text(encoding="utf-8") for sheet in sheets)
     results = {about(key): result for key, result in document["results"].items()}
     sections = [_section(subject, result) for subject, result in results.items()]
     body = element(
         "body", _header(document), element("main", _overview(results), *sections), _footer(document)
     )
-    return as_page(f"{_TITLE}, {document['device']['name']}", style, body)
+    return as_page(f"{_TITLE}, {document['device']['name']}", styles(), body)
 
 
 def _header(document: Mapping[str, Any]) -> Element:
@@ -81,7 +78,7 @@ def _header(document: Mapping[str, Any]) -> Element:
 
 def _overview(results: Mapping[About, Mapping[str, Any]]) -> Element:
     rows = [_overview_row(subject, result) for subject, result in results.items()]
-    return element("div", _table("All experiments", _OVERVIEW, rows, figures=range(3, 6)), class_="card")
+    return element("div", table("All experiments", _OVERVIEW, rows, figures=range(3, 6)), class_="card")
 
 
 def _overview_row(subject: About, result: Mapping[str, Any]) -> Sequence[Content]:
@@ -142,10 +139,10 @@ def _figures(subject: About, result: Mapping[str, Any]) -> Iterator[Element]:
 
 def _details(subject: About, result: Mapping[str, Any]) -> Iterator[Element]:
     if result.get("pairs"):
-        table = _table(
+        shown = table(
             f"Runs of {subject.name}", _RUNS, list(_run_rows(result)), range(_FIRST_FIGURE, len(_RUNS))
         )
-        yield element("details", element("summary", f"All {2 * len(result['pairs'])} runs"), table)
+        yield element("details", element("summary", f"All {2 * len(result['pairs'])} runs"), shown)
     if output := result.get("output"):
         yield element("details", element("summary", "What the script wrote"), element("pre", output), open="")
 
@@ -179,27 +176,6 @@ def _footer(document: Mapping[str, Any]) -> Element:
         ),
         element("p", "Made by ", element("code", "tflint-perf verify"), f" on {document['date']}."),
     )
-
-
-def _table(name: str, columns: Sequence[str], rows: Sequence[Sequence[Content]], figures: range) -> Element:
-    """A table that scrolls by itself where the screen is too narrow for it."""
-
-    def cell(tag: str, at: int, content: Content, **attributes: str) -> Element:
-        return element(tag, content, class_="number" if at in figures else None, **attributes)
-
-    head = element("tr", *(cell("th", at, column, scope="col") for at, column in enumerate(columns)))
-    body = [
-        element(
-            "tr",
-            *(
-                cell("td", at, content) if at else cell("th", at, content, scope="row")
-                for at, content in enumerate(row)
-            ),
-        )
-        for row in rows
-    ]
-    table = element("table", element("thead", head), element("tbody", *body))
-    return element("div", table, class_="scroll", tabindex="0", role="region", aria_label=name)
 
 
 def _name(subject: About) -> Sequence[Content]:

@@ -6,10 +6,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from tflint_perf.cli.run import say
 from tflint_perf.verify.experiment import Experiment
 from tflint_perf.verify.records import Result
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 # Runs an experiment, and calls what it is given after each of its runs.
 _Running = Callable[[Callable[[], None]], Result]
@@ -49,13 +53,18 @@ class _Lines:
         return result
 
 
-@contextmanager
-def _bar(experiments: Sequence[Experiment], runs: int) -> Iterator[Callable[[Experiment, _Running], Result]]:
+def bar() -> Progress:
+    """A bar on standard error that goes when it is done, with how many of how many and how long it will take."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
+@contextmanager
+def _bar(experiments: Sequence[Experiment], runs: int) -> Iterator[Callable[[Experiment, _Running], Result]]:
+    with bar() as shown:
         task = shown.add_task("", total=runs * len(experiments))
         begun = 0
 

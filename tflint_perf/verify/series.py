@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any
 
@@ -41,6 +41,7 @@ class Chart:
     is_time: bool
     logarithmic: bool = False
     is_count: bool = False
+    names: Mapping[Side, str] = field(default_factory=lambda: {side: side for side in SIDES})
 
     @property
     def sides(self) -> Sequence[Side]:
@@ -51,13 +52,14 @@ class Chart:
         return next(line for line in self.lines if line.side == side and line.typical)
 
 
-def charts_of(result: Mapping[str, Any]) -> Sequence[Chart]:
-    """The charts of one result: none when nothing ran to its end."""
+def charts_of(result: Mapping[str, Any], names: Mapping[Side, str] | None = None) -> Sequence[Chart]:
+    """The charts of one result: none when nothing ran to its end. `names` are what its sides are called there."""
     if any(len(run["windows"]) < 2 for side in SIDES for run in runs_of(result, side)):
         return ()
     if not all(runs_of(result, side) for side in SIDES):
         return ()
-    return _step_time(result), _memory(result)
+    charts = _step_time(result), _memory(result)
+    return charts if names is None else tuple(replace(chart, names=names) for chart in charts)
 
 
 def _step_time(result: Mapping[str, Any]) -> Chart:

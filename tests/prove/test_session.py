@@ -1,0 +1,265 @@
+"""`tflint-perf prove` from its arguments to its exit code, with runs that are made up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.prove.support import Watcher
+from tflint_perf.observed.request import Request
+from tflint_perf.problems import ConfigError
+from tflint_perf.prove import session
+from tflint_perf.prove.command import prove
+
+# What each of three fixes makes of it: the first takes the word `collect` out, the second `range(10):`, which stands in the
+# loop that it lifts a dataset out of, the third `use_legacy`.
+PROGRAM = """\
+import gc
+
+import tensorflow as tf
+
+
+def train(model, images, optimizer):
+    for epoch in range(10):
+        for x in tf.data.Dataset.from_tensor_slices(images).batch(32):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.square(model(x)))
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+            gc.collect()
+"""
+FIXES = ("TFP101", "TFP406", "TFP506")
+COMPILED, COLLECTS, BUILT_ONCE = "@tf.function", "gc.collect", "dataset ="
+
+Ran = tuple[int, str, str]
+Proving = Callable[..., Ran]
+
+
+@pytest.fixture
+def proving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Proving:
+    """Runs the command in a folder that holds the program; what it is to watch is made up."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    Path("train.py").write_text(PROGRAM)
+    monkeypatch.setattr(session, "_refuse_what_is_missing", lambda: None)
+
+    def run(watcher: Watcher, *arguments: str, program: Sequence[str] = ("train.py",)) -> Ran:
+        real = session.run
+        monkeypatch.setattr(session, "run", lambda request, configs: real(request, configs, watcher))
+        try:
+            code = prove.main(
+                ["--unsafe-fixes", f"--select={','.join(FIXES)}", *arguments, *program], standalone_mode=False
+            )
+        finally:
+            monkeypatch.setattr(session, "run", real)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+def document(ran: Ran) -> Any:
+    return json.loads(ran[1])
+
+
+def statuses(ran: Ran) -> dict[str, str]:
+    return {fix["code"]: fix["status"] for fix in document(ran)["fixes"]}
+
+
+def test_what_pays_is_kept_and_what_makes_no_difference_is_left_out(proving: Proving) -> None:
+    ran = proving(Watcher({COLLECTS: 3.0}), "--output-format=json")
+    assert ran[0] == 0
+    assert statuses(ran) == {"TFP101": "no difference", "TFP406": "pays", "TFP506": "no difference"}
+    found = document(ran)
+    assert [fix["code"] for fix in found["together"]] == ["TFP406"]
+    assert found["result"] == "proved"
+    assert found["whole"]["times"]["stretch"]["effect"]["low"] > 2.5
+
+
+def test_fixes_that_pay_are_proved_again_together(proving: Proving) -> None:
+    watcher = Watcher({COLLECTS: 3.0, COMPILED: 0.5})
+    ran = proving(watcher, "--output-format=json")
+    found = document(ran)
+    assert [fix["code"] for fix in found["together"]] == ["TFP101", "TFP406"]
+    assert found["whole"]["times"]["stretch"]["effect"]["low"] > 5.5
+    # the reference, the control, five rounds of the original and three fixes, five pairs
+    assert len(watcher.seen) == 2 + 5 * 4 + 2 * 5
+
+
+def test_a_fix_that_slows_is_left_out(proving: Proving) -> None:
+    ran = proving(Watcher({COLLECTS: 3.0, COMPILED: 2.0}), "--output-format=json")
+    assert statuses(ran)["TFP101"] == "slower"
+    assert [fix["code"] for fix in document(ran)["together"]] == ["TFP406"]
+
+
+def test_a_fix_that_learns_something_else_is_left_out_however_fast(proving: Proving) -> None:
+    watcher = Watcher({COMPILED: 0.1, COLLECTS: 3.0}, learns={COMPILED: 0.01})
+    ran = proving(watcher, "--output-format=json")
+    assert statuses(ran)["TFP101"] == "different"
+    assert [fix["code"] for fix in document(ran)["together"]] == ["TFP406"]
+
+
+def test_a_fix_that_breaks_is_left_out_with_what_it_wrote_and_runs_no_more(proving: Proving) -> None:
+    watcher = Watcher({COLLECTS: 3.0}, fails={COMPILED: "ValueError: tf.function only"})
+    ran = proving(watcher)
+    assert "TFP101 eager-train-step" in ran[1]
+    assert "ValueError: tf.function only" in ran[1]
+    assert sum(COMPILED in text for text in [str(request) for request in watcher.seen]) == 0
+    assert len(watcher.seen) == 2 + 4 + 4 * 3
+
+
+def test_a_fix_that_never_ends_is_left_out(proving: Proving) -> None:
+    ran = proving(Watcher({COLLECTS: 3.0}, fails={COMPILED: "dies"}), "--output-format=json")
+    assert statuses(ran)["TFP101"] == "breaks"
+
+
+def test_a_fix_that_prints_something_else_is_left_out(proving: Proving) -> None:
+    ran = proving(Watcher({COMPILED: 0.1}, prints={COMPILED: "warning"}), "--output-format=json")
+    assert statuses(ran)["TFP101"] == "different"
+
+
+def test_rows_that_are_not_reached_are_not_run(proving: Proving) -> None:
+    watcher = Watcher(rows=frozenset({13}), factors={COLLECTS: 2.0})
+    ran = proving(watcher, "--output-format=json")
+    assert statuses(ran) == {"TFP101": "not reached", "TFP406": "pays", "TFP506": "not reached"}
+    assert len(watcher.seen) == 2 + 5 * 2
+
+
+def test_rows_of_functions_may_be_reached_unseen_where_functions_are_traced(proving: Proving) -> None:
+    ran = proving(Watcher(rows=frozenset(), traces=1), "--output-format=json")
+    assert set(statuses(ran).values()) == {"no difference"}
+
+
+def test_a_program_that_does_not_reproduce_itself_proves_nothing(proving: Proving) -> None:
+    ran = proving(Watcher({COLLECTS: 3.0}, by_chance=True), "--output-format=json")
+    assert ran[0] == 1
+    assert set(statuses(ran).values()) == {"unknown"}
+
+
+def test_fixes_that_pay_alone_and_do_not_learn_the_same_together_are_not_applied(proving: Proving) -> None:
+    class Both(Watcher):
+        def _learn(self, request: Request, text: str, number: int) -> None:
+            both = COMPILED in text and COLLECTS not in text
+            self.learns = {"import": 0.5} if both else {}
+            Watcher._learn(self, request, text, number)
+
+    ran = proving(Both({COLLECTS: 3.0, COMPILED: 0.5}), "--apply", "--output-format=json")
+    assert ran[0] == 1
+    assert document(ran)["result"] == "not confirmed"
+    assert Path("train.py").read_text() == PROGRAM
+
+
+def test_nothing_is_written_unless_it_is_asked_for(proving: Proving) -> None:
+    def on_run(request: Request, text: str) -> None:
+        assert request.folder is not None
+        (request.folder / "checkpoint").write_text("weights")
+
+    ran = proving(Watcher({COLLECTS: 3.0}, on_run=on_run))
+    assert Path("train.py").read_text() == PROGRAM
+    assert [path.name for path in Path().iterdir()] == ["train.py"]
+    assert "Nothing was written" in ran[1]
+
+
+def test_exactly_the_proved_fixes_are_applied(proving: Proving) -> None:
+    ran = proving(Watcher({COLLECTS: 3.0}), "--apply")
+    assert ran[0] == 0
+    assert Path("train.py").read_text() == PROGRAM.replace("            gc.collect()\n", "").replace(
+        "import gc\n\n", ""
+    )
+    assert "Written: train.py." in ran[1]
+
+
+def test_a_file_that_has_changed_meanwhile_is_left_alone(proving: Proving) -> None:
+    def on_run(request: Request, text: str) -> None:
+        Path("train.py").write_text("# mine\n" + PROGRAM)
+
+    with pytest.raises(ConfigError, match="changed while it was proved"):
+        proving(Watcher({COLLECTS: 3.0}, on_run=on_run), "--apply")
+    assert Path("train.py").read_text() == "# mine\n" + PROGRAM
+
+
+def test_all_at_once_takes_no_more_runs_than_its_pairs(proving: Proving) -> None:
+    watcher = Watcher({COLLECTS: 3.0})
+    ran = proving(watcher, "--together", "--output-format=json")
+    assert len(watcher.seen) == 2 + 2 * 5
+    assert {fix["code"] for fix in document(ran)["together"]} == set(FIXES)
+    assert document(ran)["fixes"] == []
+    assert "train.py: 3 of 3 fixes pay: " in proving(Watcher({COLLECTS: 3.0}), "--together")[1]
+
+
+def test_where_nothing_pays_the_exit_code_is_1(proving: Proving) -> None:
+    ran = proving(Watcher())
+    assert ran[0] == 1
+    assert "train.py: none of 3 fixes pays" in ran[1]
+
+
+def test_where_there_is_nothing_to_fix_the_exit_code_is_0(proving: Proving) -> None:
+    Path("train.py").write_text("import tensorflow as tf\n")
+    watcher = Watcher()
+    ran = proving(watcher)
+    assert ran[0] == 0
+    assert "train.py: nothing to fix" in ran[1]
+    assert watcher.seen == []
+
+
+def test_unsafe_fixes_are_tried_only_if_that_is_asked_for(proving: Proving) -> None:
+    ran = proving(Watcher(), "--no-unsafe-fixes")
+    assert ran[0] == 0
+    assert "3 more fixes could be tried with the --unsafe-fixes option." in ran[1]
+
+
+def test_a_program_that_fails_by_itself_cannot_be_proved(proving: Proving) -> None:
+    with pytest.raises(ConfigError, match=r"train\.py: the program fails as it is: ValueError: no"):
+        proving(Watcher(fails={"tensorflow": "ValueError: no"}))
+
+
+def test_a_program_that_is_not_there_is_said(proving: Proving) -> None:
+    with pytest.raises(ConfigError, match="no such file"):
+        proving(Watcher(), program=["nothing.py"])
+
+
+def test_arguments_of_the_program_are_its_own(proving: Proving) -> None:
+    watcher = Watcher()
+    proving(watcher, program=["train.py", "--steps", "3", "-v"])
+    assert {request.program for request in watcher.seen} == {("train.py", "--steps", "3", "-v")}
+
+
+def test_all_runs_after_the_first_do_as_many_steps_as_it_did(proving: Proving) -> None:
+    watcher = Watcher()
+    proving(watcher, "--steps=30")
+    assert {(request.steps, request.seconds is None) for request in watcher.seen[1:]} == {(30, True)}
+    assert watcher.seen[0].seconds == 60.0
+    assert [request.learning.nudge for request in watcher.seen if request.learning] == [
+        False,
+        True,
+        *[False] * (len(watcher.seen) - 2),
+    ]
+
+
+def test_markdown_is_tables(proving: Proving) -> None:
+    ran = proving(Watcher({COLLECTS: 3.0}), "--output-format=markdown")
+    lines = ran[1].splitlines()
+    assert lines[0].startswith("**`train.py`: 1 of 3 fixes pays: ")
+    assert "| fix | at | times as fast | what it does |" in lines
+    assert "| fix | at | times as fast | why it was left out |" in lines
+
+
+def test_the_report_is_one_page(proving: Proving, tmp_path: Path) -> None:
+    ran = proving(Watcher({COLLECTS: 3.0}), f"--report={tmp_path / 'report'}")
+    page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+    assert page.count("<svg") >= 2
+    assert ">before<" in page and ">after<" in page
+    assert "report in" in ran[2]
+
+
+def test_the_result_can_go_to_a_file(proving: Proving, tmp_path: Path) -> None:
+    ran = proving(Watcher(), "--output-format=json", "--output-file", str(tmp_path / "proof.json"))
+    assert ran[1] == ""
+    assert json.loads((tmp_path / "proof.json").read_text())["schema"] == 1

@@ -1,0 +1,123 @@
+"""Real training, with edits that pay, slow, break it, and that are wrong: each is called what it is."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from tflint_perf.observed.process import watch
+from tflint_perf.prove.fixes import PlacedFix
+from tflint_perf.prove.judging import Judged
+from tflint_perf.prove.place import project_of, scratch_of
+from tflint_perf.prove.proving import Options, Proof, prove
+from tflint_perf.prove.running import Runner
+
+pytestmark = pytest.mark.slow
+pytest.importorskip("tensorflow")
+
+# Steps take a time that no busy machine hides. What follows is put in place of something in it.
+PROGRAM = """\
+import time
+
+import numpy as np
+import tensorflow as tf
+
+rng = np.random.default_rng(1)
+images = rng.normal(size=(512, 8)).astype("float32")
+labels = (images @ rng.normal(size=(8, 1)) + rng.normal(size=(512, 1))).astype("float32")
+dataset = tf.data.Dataset.from_tensor_slices((images, labels)).batch(16).repeat()
+model = tf.keras.Sequential([tf.keras.Input((8,)), tf.keras.layers.Dense(16, "relu"), tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.Adam(0.01)
+
+
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(model(x, training=True) - y))
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    return loss
+
+
+for number, (x, y) in enumerate(dataset):
+    loss = step(x, y)
+    time.sleep(0.1)
+    if number % 10 == 0:
+        print(f"step {number} loss {float(loss):.4f}")
+with open("weights.txt", "w") as file:
+    file.write("done")
+"""
+EDITS = {
+    "no sleep": ("    time.sleep(0.1)\n", ""),
+    "compiled": ("def step(x, y):", "@tf.function\ndef step(x, y):"),
+    "more sleep": ("sleep(0.1)", "sleep(0.4)"),
+    "breaks": ("    loss = step(x, y)", "    loss = step(x.numpy().decode(), y)"),
+    "learning rate": ("Adam(0.01)", "Adam(0.0101)"),
+    "a batch is dropped": (".batch(16).repeat()", ".batch(16).skip(1).repeat()"),
+    "another reduction": ("tf.reduce_mean(tf.square(", "tf.reduce_sum(tf.square("),
+}
+STEPS = 20
+
+
+@pytest.fixture(scope="module")
+def proof(tmp_path_factory: pytest.TempPathFactory) -> Proof:
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "train.py").write_text(PROGRAM)
+    fixes = {PlacedFix("train.py", 24, name): pair for name, pair in EDITS.items()}
+    with scratch_of(project_of(["train.py"], folder), sys.executable, os.environ) as scratch:
+
+        def made(version: frozenset[PlacedFix]) -> dict[str, bytes]:
+            text = PROGRAM
+            for fix in version:
+                assert fixes[fix][0] in text
+                text = text.replace(*fixes[fix])
+            return {"train.py": text.encode()}
+
+        runner = Runner(scratch, made, watch, sys.executable, STEPS, 60.0, 300.0)
+        found = prove(sorted(fixes), runner, Options(pairs=2))
+    assert [path.name for path in folder.iterdir()] == ["train.py"]
+    return found
+
+
+def judged(proof: Proof, name: str) -> Judged:
+    return next(outcome.judged for outcome in proof.outcomes if outcome.fix.code == name)
+
+
+def test_the_original_does_as_many_steps_as_it_is_asked_for(proof: Proof) -> None:
+    assert proof.reference is not None
+    assert proof.reference.steps == STEPS
+
+
+def test_an_edit_that_saves_time_pays(proof: Proof) -> None:
+    found = judged(proof, "no sleep")
+    assert found.status == "pays", found.why
+    assert found.learned is not None and found.learned.verdict == "same"
+
+
+def test_a_compiled_step_learns_the_same_but_for_rounding(proof: Proof) -> None:
+    found = judged(proof, "compiled")
+    assert found.learned is not None
+    assert found.learned.verdict == "same", found.learned.why
+
+
+def test_an_edit_that_costs_time_is_slower(proof: Proof) -> None:
+    assert judged(proof, "more sleep").status == "slower"
+
+
+def test_an_edit_that_raises_breaks_the_program(proof: Proof) -> None:
+    found = judged(proof, "breaks")
+    assert found.status == "breaks"
+    assert "decode" in found.why
+    assert "Traceback" in found.output
+
+
+@pytest.mark.parametrize("name", ["learning rate", "a batch is dropped", "another reduction"])
+def test_a_wrong_edit_is_not_called_the_same(proof: Proof, name: str) -> None:
+    assert judged(proof, name).status == "different"
+
+
+def test_what_pays_is_proved_together(proof: Proof) -> None:
+    assert proof.whole is not None
+    assert proof.whole.status == "pays", proof.whole.why
+    assert "no sleep" in {fix.code for fix in proof.proved}

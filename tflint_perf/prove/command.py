@@ -1,0 +1,101 @@
+"""`tflint-perf prove`: its options. What they come to is in `session`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tflint_perf.cli.options import comma_list, configs_of, cores
+from tflint_perf.observed.request import SECONDS, STEPS
+
+_LEAST_PAIRS = 5
+_KEYS = ("select", "ignore", "extend-select", "fixable", "unfixable")
+
+
+@click.command(
+    short_help="Keep only the fixes that pay in your own training, and show that it learns the same.",
+    context_settings={"allow_interspersed_args": False},  # what stands behind the program is its own
+)
+@click.argument("program", nargs=-1, metavar="PROGRAM [ARGUMENTS]...", type=click.UNPROCESSED)
+@click.option("-m", "module", is_flag=True, help="PROGRAM is a module, as for `python -m`.")
+@click.option("--unsafe-fixes/--no-unsafe-fixes", default=None, help="Try the fixes that are not safe, too.")
+@comma_list(
+    "--select", "RULES", "Use these rules only: codes, their beginnings, names, ALL. Comma lists and repeats."
+)
+@comma_list("--ignore", "RULES", "Leave these rules out.")
+@comma_list("--extend-select", "RULES", "Use these rules besides the others.")
+@comma_list("--fixable", "RULES", "Try fixes of these rules only.")
+@comma_list("--unfixable", "RULES", "Try no fixes of these rules.")
+@click.option(
+    "--pairs",
+    type=click.IntRange(min=_LEAST_PAIRS),
+    default=_LEAST_PAIRS,
+    show_default=True,
+    help="How often each version is run, in turn with the original.",
+)
+@click.option(
+    "--steps",
+    type=click.IntRange(min=2),
+    default=STEPS,
+    show_default=True,
+    help="Training steps after which a run is stopped.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=1),
+    default=SECONDS,
+    show_default=True,
+    help="Stop the first run so long after its first step, if that is sooner; the others do as many steps.",
+)
+@click.option("--timeout", type=click.FloatRange(min=1), help="Seconds after which a run is given up.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seeds all random numbers."
+)
+@click.option(
+    "--python", default=sys.executable, metavar="FILE", help="The Python to run it.  [default: this one]"
+)
+@click.option("--together", is_flag=True, help="Prove all fixes at once, without trying each by itself.")
+@click.option("--apply", is_flag=True, help="Write the proved fixes to your files.")
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write a page with all figures and curves into this folder.",
+)
+@click.option("--output-format", type=click.Choice(["text", "json", "markdown"]), default="text")
+@click.option(
+    "-o",
+    "--output-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the result to this file.",
+)
+@click.option(
+    "--config",
+    "configs",
+    multiple=True,
+    metavar="FILE|KEY=VALUE",
+    help="Use this configuration file instead of the nearest one, or set one key.",
+)
+@click.option("--isolated", is_flag=True, help="Use no configuration file.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing of what is being run.")
+def prove(**options: Any) -> int:
+    """Run a program with and without the fixes that the linter would make, in copies, and keep those that pay.
+
+    PROGRAM is a script or a notebook, with its arguments behind it; options of `prove` stand in front of it. A fix is left
+    out that slows the program, changes what it learns, breaks it or makes no difference. Nothing of yours is written unless
+    --apply says so. Exits with 0 if fixes are proved, or there is nothing to fix, 1 if none pays, 2 if it could not be found
+    out.
+    """
+    from tflint_perf.prove.session import Request, run
+
+    program = (*(["-m"] if options.pop("module") else []), *options.pop("program"))
+    if program in ((), ("-m",)):
+        raise click.UsageError("which program? `tflint-perf prove train.py`")
+    keys = {key: options.pop(key.replace("-", "_")) for key in _KEYS}
+    keys["unsafe-fixes"] = options.pop("unsafe_fixes")
+    given = {key: value for key, value in keys.items() if value is not None}
+    configs = configs_of(options.pop("configs"), options.pop("isolated"), given)
+    return run(Request(**options, program=program, jobs=cores()), configs)

@@ -1,0 +1,135 @@
+"""A proof as a document: what `--output-format json` prints, and what tables, pages and plots are made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tflint_perf.prove.fixes import PlacedFix
+from tflint_perf.prove.judging import Judged
+from tflint_perf.prove.proving import Proof
+from tflint_perf.prove.times import Timed
+from tflint_perf.prove.trial import as_run
+from tflint_perf.rule import Claim
+from tflint_perf.verify.records import Pair, Result
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """Where a proof was made: of which program, with what, and when. `unsafe` counts fixes that --unsafe-fixes would add."""
+
+    program: tuple[str, ...]
+    device: str
+    versions: Mapping[str, str]
+    date: str
+    linked: tuple[str, ...] = ()
+    unsafe: int = 0
+
+
+def document_of(proof: Proof, about: About, applied: Sequence[str] = ()) -> dict[str, Any]:
+    """The proof as JSON knows it. Times are in seconds, memory is in bytes; ratios above 1 are faster.
+
+    `applied` are the files that were written.
+    """
+    proved = set(proof.proved)
+    document = {
+        "schema": SCHEMA,
+        "program": list(about.program),
+        "date": about.date,
+        "device": about.device,
+        "versions": dict(about.versions),
+        "steps": proof.reference.steps if proof.reference is not None else None,
+        "to_the_end": proof.reference.whole if proof.reference is not None else None,
+        "result": result_of(proof),
+        "by_reference": list(about.linked),
+        "only_with_unsafe_fixes": about.unsafe,
+        "fixes": [
+            {**_fix(outcome.fix), **_judged(outcome.judged), "kept": outcome.fix in proved}
+            for outcome in proof.outcomes
+        ],
+        "together": [_fix(fix) for fix in proof.kept],
+        "whole": _judged(proof.whole) if proof.whole is not None else None,
+        "applied": list(applied),
+    }
+    plain: dict[str, Any] = _plain(document)
+    return plain
+
+
+def result_of(proof: Proof) -> str:
+    """`proved`, `nothing to fix`, `nothing pays`, or `not confirmed` where what pays alone does not together."""
+    if proof.proved:
+        return "proved"
+    if proof.whole is not None:
+        return "not confirmed"
+    return "nothing pays" if proof.outcomes else "nothing to fix"
+
+
+def drawn(proof: Proof) -> dict[str, Any] | None:
+    """The runs of the whole as a result of an experiment, for the charts of `verify`."""
+    if proof.reference is None or not proof.before or any(trial.failure for trial in proof.after):
+        return None
+    pairs = tuple(
+        Pair(as_run(one), as_run(other)) for one, other in zip(proof.before, proof.after, strict=True)
+    )
+    result = Result("confirmed", "", Claim("step time", 1.0), proof.reference.steps, pairs=pairs)
+    plain: dict[str, Any] = _plain(asdict(result))
+    return plain
+
+
+def _fix(fix: PlacedFix) -> dict[str, Any]:
+    return {
+        "code": fix.code,
+        "name": fix.name,
+        "file": fix.file,
+        "cell": fix.cell,
+        "row": fix.row,
+        "message": fix.message,
+        "fix": fix.title,
+        "safe": fix.safe,
+    }
+
+
+def _judged(judged: Judged) -> dict[str, Any]:
+    times, held, learned, printed = judged.times, judged.held, judged.learned, judged.printed
+    figures = {
+        name: _timed(getattr(times, name)) if times is not None else None
+        for name in ("step", "stretch", "total", "first")
+    }
+    return {
+        "status": judged.status,
+        "why": judged.why,
+        "pairs": judged.pairs,
+        "times": {"steps": times.steps, **figures} if times is not None else None,
+        "memory_a_step": {
+            "before": held.growth[0],
+            "after": held.growth[1],
+            "grew": held.grew,
+            "grows": held.grows,
+        }
+        if held is not None
+        else None,
+        "traces": {"before": held.traces[0], "after": held.traces[1]} if held is not None else None,
+        "learned": asdict(learned) if learned is not None else None,
+        "printed": asdict(printed) if printed is not None else None,
+        **({"output": judged.output} if judged.output else {}),
+    }
+
+
+def _timed(timed: Timed) -> dict[str, Any]:
+    return {"before": timed.before, "after": timed.after, "effect": asdict(timed.effect)}
+
+
+def _plain(value: Any) -> Any:
+    """Lists for tuples, and floats rounded; None for a number that JSON has no word for."""
+    match value:
+        case dict():
+            return {str(key): _plain(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case float():
+            return float(f"{value:.4g}") if math.isfinite(value) else None
+    return value

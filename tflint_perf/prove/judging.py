@@ -1,0 +1,168 @@
+"""From the runs of a version beside those of the original to what is to be done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Final, Literal
+
+from tflint_perf.catalogue.figures import change, size
+from tflint_perf.prove.learning import Sameness, sameness
+from tflint_perf.prove.printed import Printed, compare_printed
+from tflint_perf.prove.times import Times, compare_times, judge_times
+from tflint_perf.prove.trial import Trial
+from tflint_perf.report.summary import counted
+from tflint_perf.verify.records import Effect
+from tflint_perf.verify.statistics import CONFIDENCE, over_pairs
+
+Status = Literal[
+    "pays",
+    "no difference",
+    "slower",
+    "different",
+    "breaks",
+    "unknown",  # it cannot be told whether it learns the same, or whether it is faster
+    "not reached",
+]
+
+
+# An interval within these bounds of 1 says that there is no difference, a wider one that none was seen.
+_EVEN: Final = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a version does to memory and to traces: medians over its runs, before and after.
+
+    `growth` is bytes a step, `saved` how much less it is, by pairs. `grew` and `grows` say whether it does beyond doubt.
+    """
+
+    growth: tuple[float, float]
+    saved: Effect
+    grew: bool
+    grows: bool
+    traces: tuple[float, float]
+    fewer_traces: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What came of a version: `why` says it in a few words, beside the figures as far as there are any."""
+
+    status: Status
+    why: str
+    pairs: int = 0
+    times: Times | None = None
+    held: Held | None = None
+    learned: Sameness | None = None
+    printed: Printed | None = None
+    output: str = ""
+
+    @property
+    def pays(self) -> bool:
+        """Whether it is to be kept."""
+        return self.status == "pays"
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The runs of the original that others are held against.
+
+    `reference` is the first, which what is learned is compared with; `control` has its first weights nudged; `again` are
+    those that were timed.
+    """
+
+    reference: Trial
+    control: Trial
+    again: tuple[Trial, ...] = ()
+
+
+def judge(
+    baseline: Baseline, before: Sequence[Trial], after: Sequence[Trial], confidence: float = CONFIDENCE
+) -> Judged:
+    """What runs of a version say, `after`, each with the run of the original next to it, `before`."""
+    broken = next((trial for trial in after if _breaks(trial, baseline.reference)), None)
+    if broken is not None:
+        why = broken.failure or f"ends with exit code {broken.code} instead of {baseline.reference.code}"
+        return Judged("breaks", why, len(after), output=broken.output)
+    learned = sameness(
+        [trial.apart for trial in after], baseline.control.apart, [trial.apart for trial in baseline.again]
+    )
+    whole = all(trial.whole for trial in (baseline.reference, *baseline.again, *after))
+    printed = compare_printed(
+        [trial.printed for trial in (baseline.reference, *baseline.again)],
+        baseline.control.printed,
+        [trial.printed for trial in after],
+        whole=whole,
+    )
+    times, held = compare_times(before, after, confidence), compare_held(before, after, confidence)
+    status, why = _status(times, held, learned, printed)
+    return Judged(status, why, len(after), times, held, learned, printed)
+
+
+def _breaks(trial: Trial, original: Trial) -> bool:
+    return bool(trial.failure) or (trial.whole and original.whole and trial.code != original.code)
+
+
+def _status(times: Times | None, held: Held, learned: Sameness, printed: Printed) -> tuple[Status, str]:
+    if learned.verdict == "different":
+        return "different", f"it learns something else: {learned.why}"
+    if printed.verdict == "different":
+        return "different", f"it prints something else: {printed.why}"
+    if learned.verdict == "unknown":
+        return "unknown", f"whether it learns the same cannot be told: {learned.why}"
+    if times is None:
+        return "unknown", "there are too few steps to time"
+    verdict, more = judge_times(times)
+    gains = [*(["faster"] if verdict == "faster" else []), *held_gains(held)]
+    if verdict == "slower":
+        kept = f", though {' and '.join(held_gains(held))}" if held_gains(held) else ""
+        return "slower", f"it slows the program{f': {more}' if more else ''}{kept}"
+    if verdict == "unknown":
+        return "unknown", f"whether it is faster cannot be told: {more}"
+    if gains:
+        return "pays", "; ".join([*gains[:1], *([more] if more else []), *gains[1:]])
+    low, high = times.stretch.effect.low, times.stretch.effect.high
+    if min(low, 1 / high) > _EVEN:
+        return "no difference", "it makes no difference here"
+    return "no difference", f"no difference was seen between runs that differ: {low:.2f}× to {high:.2f}×"
+
+
+def compare_held(before: Sequence[Trial], after: Sequence[Trial], confidence: float = CONFIDENCE) -> Held:
+    """What became of memory and traces, pair by pair."""
+    saved = [one.memory_slope - other.memory_slope for one, other in zip(before, after, strict=True)]
+    traces = tuple([trial.traces for trial in side] for side in (before, after))
+    return Held(
+        (_middle([trial.memory_slope for trial in before]), _middle([trial.memory_slope for trial in after])),
+        over_pairs(saved, confidence),
+        _most([trial.grows for trial in before]),
+        _most([trial.grows for trial in after]),
+        (_middle(traces[0]), _middle(traces[1])),
+        max(traces[1]) < min(traces[0]),
+    )
+
+
+def held_gains(held: Held) -> list[str]:
+    """What a version saves of memory and traces, in words."""
+    gains = []
+    before, after = held.growth
+    if held.grew and held.saved.low > 0 and (not held.grows or after <= before / 2):
+        gains.append(
+            f"memory grows by {_a_step(after) if held.grows else 'nothing'} instead of {_a_step(before)}"
+        )
+    if held.fewer_traces:
+        gains.append(f"{counted(round(held.traces[1]), 'trace')} instead of {held.traces[0]:,.0f}")
+    return gains
+
+
+def _a_step(value: float) -> str:
+    return f"{change(size(value))} a step"
+
+
+def _middle(values: Sequence[float]) -> float:
+    return float(median(values))
+
+
+def _most(flags: Sequence[bool]) -> bool:
+    return sum(flags) * 2 > len(flags)

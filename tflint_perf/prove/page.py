@@ -1,0 +1,146 @@
+"""A proof as one page that needs no network, drawn as the reports of `verify` are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element
+
+from tflint_perf.catalogue.figures import seconds
+from tflint_perf.prove.telling import HEADER, effect_of, figures, headline, notes, place_of
+from tflint_perf.verify.chart import draw, draw_effect, heading_of
+from tflint_perf.verify.markup import Content, as_page, element, prose, styles, table
+from tflint_perf.verify.page import FILE
+from tflint_perf.verify.series import SIDES, charts_of
+
+_NAMES = dict(zip(SIDES, ("before", "after"), strict=True))
+_NOTHING = "\N{EN DASH}"
+_FIXES = ("fix", "at", "verdict", "before", "after", "times as fast (95%)", "", "learned")
+# The colours of `verify` for what came of a fix.
+_BADGES = {
+    "pays": "confirmed",
+    "no difference": "not-measurable",
+    "slower": "refuted",
+    "different": "refuted",
+    "breaks": "failed",
+    "unknown": "inconclusive",
+    "not reached": "not-measurable",
+}
+_SAID = {"unknown": "cannot be told"}
+_LEARNED = {"same": "the same", "different": "something else", "unknown": "cannot be told"}
+_RESULTS = {
+    "proved": "confirmed",
+    "nothing to fix": "not-measurable",
+    "nothing pays": "inconclusive",
+    "not confirmed": "refuted",
+}
+
+Document = Mapping[str, Any]
+
+
+def write_page(document: Document, runs: Mapping[str, Any] | None, folder: Path) -> Path:
+    """Write the page of a proof into a folder, which is made if need be; `runs` are those of the whole, for the charts.
+
+    Returns:
+        The page, `index.html`.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    page = folder / FILE
+    page.write_text(page_text(document, runs), encoding="utf-8")
+    return page
+
+
+def page_text(document: Document, runs: Mapping[str, Any] | None) -> str:
+    """The page as HTML."""
+    program = " ".join(document["program"])
+    title = f"What fixing {program} brings"
+    main = element("main", *_whole(document, runs), *_fixes(document))
+    footer = element(
+        "footer",
+        element(
+            "p",
+            "Each run is a process of its own in a copy of the project. Ratios above 1 are faster; they are medians over pairs "
+            "of runs with their 95% interval. Thick lines are the middle run of each version, thin ones the others.",
+        ),
+        element("p", "Made by ", element("code", "tflint-perf prove"), f" on {document['date']}."),
+    )
+    header = element(
+        "header",
+        element("h1", title),
+        element("p", " ".join(notes(document)), class_="facts"),
+        _tally(document),
+    )
+    return as_page(title, styles(), element("body", header, main, footer))
+
+
+def _tally(document: Document) -> Element:
+    result = document["result"]
+    return element("ul", element("li", result, class_=f"verdict {_RESULTS[result]}"), class_="tally")
+
+
+def _whole(document: Document, runs: Mapping[str, Any] | None) -> Iterator[Element]:
+    said = headline(document)
+    content = [element("h2", f"{said[0].upper()}{said[1:]}.")]
+    whole = document["whole"]
+    if whole is not None:
+        content.append(table("Before and after", HEADER, list(figures(whole)), range(1, 3)))
+    if runs is not None:
+        content.append(
+            element(
+                "div",
+                *(
+                    element(
+                        "figure", element("h3", heading_of(chart)), draw(chart, " ".join(document["program"]))
+                    )
+                    for chart in charts_of(runs, _NAMES)
+                    if chart.is_time or chart.high > 0
+                ),
+                class_="charts",
+            )
+        )
+    yield element("section", *content, class_="card")
+
+
+def _fixes(document: Document) -> Iterator[Element]:
+    if document["fixes"]:
+        rows = [_row(fix) for fix in document["fixes"]]
+        yield element("div", table("Each fix alone", _FIXES, rows, range(3, 6)), class_="card")
+    for fix in document["fixes"]:
+        yield element(
+            "section",
+            element("div", element("h2", *_name(fix)), _badge(fix["status"]), class_="head"),
+            element("p", *prose(f"{fix['message'][0].upper()}{fix['message'][1:]}.")),
+            element("p", *prose(f"Fix: {fix['fix']}{'' if fix['safe'] else ' (unsafe)'}."), class_="facts"),
+            element("p", *prose(f"{_alone(fix)}.")),
+            *([table("Before and after", HEADER, list(figures(fix)), range(1, 3))] if fix["times"] else []),
+            *([element("pre", fix["output"])] if fix.get("output") else []),
+            class_="card",
+        )
+
+
+def _row(fix: Mapping[str, Any]) -> Sequence[Content]:
+    timed = fix["times"]["stretch"] if fix["times"] is not None else None
+    said = effect_of(timed) if timed is not None else _NOTHING
+    return (
+        element("span", *_name(fix)),
+        place_of(fix),
+        _badge(fix["status"]),
+        seconds(timed["before"]) if timed is not None else _NOTHING,
+        seconds(timed["after"]) if timed is not None else _NOTHING,
+        said,
+        draw_effect(timed["effect"], 1.0, said) if timed is not None else _NOTHING,
+        _LEARNED[fix["learned"]["verdict"]] if fix["learned"] is not None else _NOTHING,
+    )
+
+
+def _alone(fix: Mapping[str, Any]) -> str:
+    return f"By itself it pays: {fix['why']}" if fix["status"] == "pays" else f"Left out: {fix['why']}"
+
+
+def _name(fix: Mapping[str, Any]) -> Sequence[Content]:
+    return element("span", fix["code"], class_="code"), f" {fix['name']}"
+
+
+def _badge(status: str) -> Element:
+    return element("span", _SAID.get(status, status), class_=f"verdict {_BADGES[status]}")

@@ -1,0 +1,202 @@
+"""A run of `tflint-perf prove`: from its options to what is shown and written, and the exit code."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal, TextIO
+
+from tflint_perf.cli.run import say
+from tflint_perf.config.files import reason, replace_file
+from tflint_perf.config.resolve import Configs
+from tflint_perf.observed.process import Seen, watch
+from tflint_perf.observed.request import Request as Watching
+from tflint_perf.problems import ConfigError
+from tflint_perf.prove.document import About, document_of, drawn
+from tflint_perf.prove.fixes import Fixable, Fixes, find_fixes
+from tflint_perf.prove.place import Project, project_of, scratch_of
+from tflint_perf.prove.proving import Options, Proof, prove, runs_needed
+from tflint_perf.prove.running import Runner
+from tflint_perf.prove.telling import markdown, text
+from tflint_perf.report.style import Style, style_for
+from tflint_perf.verify.records import as_text
+
+PROVED, NOTHING_PAYS = 0, 1
+_INSTALL = "`pip install 'tflint-perf[verify]'` brings all that is needed"
+_OF_RESULT = {
+    "proved": PROVED,
+    "nothing to fix": PROVED,
+    "nothing pays": NOTHING_PAYS,
+    "not confirmed": NOTHING_PAYS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the command line asks for. `seconds` and `timeout` are for one run."""
+
+    program: tuple[str, ...]
+    pairs: int
+    steps: int
+    seconds: float
+    timeout: float | None
+    seed: int
+    python: str
+    together: bool
+    apply: bool
+    report: Path | None
+    output_format: Literal["text", "json", "markdown"]
+    output_file: Path | None
+    quiet: bool
+    jobs: int
+
+
+def run(request: Request, configs: Configs, watch: Callable[[Watching], Seen] = watch) -> int:
+    """Prove, show what came of it, apply it if that was asked for, and return the exit code.
+
+    Raises:
+        ConfigError: it cannot be done.
+    """
+    project = project_of(request.program, Path.cwd())
+    _refuse_what_is_missing()
+    with _output(request) as output, _leaving_nothing():
+        proof, about, found = _proved(request, project, configs, watch)
+        applied = apply(found, proof) if request.apply and proof.proved else []
+        document = document_of(proof, about, [_shown(project.root / file) for file in applied])
+        if request.report is not None:
+            _write_page(document, proof, request.report)
+        _show(document, request, output)
+    return _OF_RESULT[document["result"]]
+
+
+@contextmanager
+def _leaving_nothing() -> Iterator[None]:
+    """End at once when the system asks for it, with the run that goes on and the scratch folder."""
+
+    def leave(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():  # only that one may
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _refuse_what_is_missing() -> None:
+    if absent := [name for name in ("tensorflow", "numpy", "scipy", "rich") if find_spec(name) is None]:
+        raise ConfigError(f"not installed: {', '.join(absent)}; {_INSTALL}", "prove")
+
+
+def _proved(
+    request: Request, project: Project, configs: Configs, watch: Callable[[Watching], Seen]
+) -> tuple[Proof, About, Fixes]:
+    from tflint_perf.prove.progress import progress
+
+    config = configs.of(configs.folder)
+    with scratch_of(project, request.python, os.environ) as scratch:
+        found = find_fixes(project.root, project.script, configs, config, scratch.read, request.jobs)
+        for trouble in found.troubles:
+            say(trouble)
+        options = Options(request.pairs, one_by_one=not request.together)
+        with progress(runs_needed(len(found.all), options), request.quiet) as on_run:
+            runner = Runner(
+                scratch,
+                found.made,
+                watch,
+                request.python,
+                request.steps,
+                request.seconds,
+                request.timeout,
+                request.seed,
+                on_run,
+            )
+            proof = prove(found.all, runner, options)
+    record = runner.record
+    about = About(
+        request.program,
+        record.device if record is not None else "",
+        record.versions if record is not None else {},
+        datetime.date.today().isoformat(),
+        tuple(scratch.linked),
+        found.unsafe,
+    )
+    return proof, about, found
+
+
+def apply(found: Fixes, proof: Proof) -> list[str]:
+    """Write the proved fixes into the user's files, all or none, and say into which.
+
+    Raises:
+        ConfigError: one of them was changed meanwhile, or cannot be written.
+    """
+    changed = found.made(frozenset(proof.proved))
+    files = [file for file in found.files if file.file in changed]
+    for file in files:
+        if _read(file.path) != file.data:
+            raise ConfigError("changed while it was proved, so nothing was applied", str(file.path))
+    written: list[Fixable] = []
+    for file in files:
+        try:
+            replace_file(file.path, file.data, changed[file.file])
+        except OSError as error:
+            for earlier in written:
+                replace_file(earlier.path, changed[earlier.file], earlier.data)
+            raise ConfigError(f"{reason(error)}; nothing was applied", str(file.path)) from None
+        written.append(file)
+    return [file.file for file in written]
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def _shown(path: Path) -> str:
+    here = Path.cwd().resolve()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def _output(request: Request) -> nullcontext[None] | TextIO:
+    """The file of --output-file, opened before the work so that its path can't be wrong afterwards."""
+    if request.output_file is None:
+        return nullcontext()
+    try:
+        return request.output_file.open("w", encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{request.output_file}: {reason(error)}", "--output-file") from None
+
+
+def _show(document: dict[str, object], request: Request, output: TextIO | None) -> None:
+    stream = output or sys.stdout
+    lines: Iterable[str]
+    if request.output_format == "json":
+        lines = [as_text(document)]
+    elif request.output_format == "markdown":
+        lines = markdown(document)
+    else:
+        lines = text(document, Style() if output else style_for(stream))
+    stream.writelines(f"{line}\n" for line in lines)
+    stream.flush()
+
+
+def _write_page(document: dict[str, object], proof: Proof, folder: Path) -> None:
+    from tflint_perf.prove.page import write_page
+
+    try:
+        say(f"report in {write_page(document, drawn(proof), folder)}")
+    except OSError as error:
+        raise ConfigError(f"{folder}: {reason(error)}", "--report") from None
