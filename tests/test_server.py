@@ -321,8 +321,8 @@ def test_what_cannot_be_linted_is_a_line_in_the_log(tmp_path: Path) -> None:
 
 def test_configuration_counts_anew_when_it_changes(tmp_path: Path) -> None:
     async def session(client: Editor) -> None:
-        await client.until(lambda: len(client.watched) == 2)
-        assert set(client.watched) == {"**/pyproject.toml", "**/tflint-perf.toml"}
+        await client.until(lambda: len(client.watched) == 3)
+        assert set(client.watched) == {"**/pyproject.toml", "**/tflint-perf.toml", "**/run.json"}
         uri = client.write_and_open("train.py", SLOW)
         assert await client.codes(uri) == ["TFP101", "TFP406"]
         client.touch(client.write("tflint-perf.toml", 'ignore = ["TFP101"]'))

@@ -40,8 +40,8 @@ def run(arguments: list[str]) -> int:
         if hasattr(stream, "reconfigure"):  # a path or a source line may hold what the terminal cannot show
             stream.reconfigure(errors="backslashreplace")
     try:
-        # What stands behind `run` is of another program, which may mean something else by `@`.
-        given = arguments if with_command(arguments)[0] == "run" else expand(arguments)
+        # What stands behind these is of another program, which may mean something else by `@`.
+        given = arguments if with_command(arguments)[0] in ("run", "prove") else expand(arguments)
         code = tflint_perf.main(with_command(given), "tflint-perf", standalone_mode=False)
         sys.stdout.flush()
         code = _tell_of_plugins() or code

@@ -31,6 +31,8 @@ _KERAS_METHODS = (
     "fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch", "fit_generator",
     "save", "save_weights", "load_weights",
 )  # fmt: skip
+# What an assignment gives for the variable that is there already.
+_STAND_INS = frozenset({"_UnreadVariable"})
 _WRITES = frozenset({"save", "save_weights", "load_weights"})
 
 
@@ -261,7 +263,12 @@ class Hooks:
 
         def made(original: Callable[..., Any]) -> Callable[..., Any]:
             def init(thing: Any, *args: Any, **keywords: Any) -> Any:
-                if inside.made or inside.function or not watcher.clock.sources:
+                if (
+                    inside.made
+                    or inside.function
+                    or not watcher.clock.sources
+                    or type(thing).__name__ in _STAND_INS
+                ):
                     return original(thing, *args, **keywords)
                 inside.made += 1
                 try:
@@ -459,7 +466,10 @@ def watch_garbage(watcher: Watcher) -> None:
         try:
             return original(*args, **keywords)
         finally:
-            watcher.note("gc", "gc.collect", sys._getframe(1), perf_counter() - began)
+            frame = sys._getframe(1)
+            watcher.note("gc", "gc.collect", frame, perf_counter() - began)
+            # No other thread could look meanwhile: the next look would lay it to the line behind.
+            watcher.looks.lay_to(frame)
 
     gc.collect = collect
 

@@ -62,6 +62,17 @@ class Looks:
         """Look no more until `go`; what is left since the last look goes to where that was."""
         self._going.clear()
 
+    def lay_to(self, frame: FrameType) -> None:
+        """The time since the last look passed in this frame, which has just kept all other threads waiting."""
+        user = self._places.innermost(frame)
+        if user is None or not self._going.is_set() or threading.get_ident() != self.thread:
+            return
+        at = perf_counter()
+        place = self._places.row(user)
+        self.lines[place] = self.lines.get(place, 0.0) + at - self._last
+        self.seconds += at - self._last
+        self._last = at
+
     def clear(self) -> None:
         """Forget what was seen."""
         self.lines.clear()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from time import perf_counter
 from types import CodeType, ModuleType
 from typing import Any
@@ -83,7 +84,12 @@ class Traces:
 
 
 def code_of(function: Any) -> CodeType | None:
-    """The code that the user wrote: behind decorators, partial calls, and weak methods."""
+    """The code that the user wrote: behind decorators, partial calls, weak methods, and what a dataset makes of it."""
+    for cell in getattr(function, "__closure__", None) or ():
+        with suppress(ValueError):  # an empty cell
+            if type(cell.cell_contents).__name__ == "StructuredFunctionWrapper":
+                function = getattr(cell.cell_contents, "_func", function)
+                break
     for _ in range(8):
         inner = getattr(function, "_tf_decorator", None)
         if inner is not None and getattr(inner, "decorated_target", None) is not None:

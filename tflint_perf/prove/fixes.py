@@ -49,7 +49,7 @@ class PlacedFix:
 
     @property
     def label(self) -> str:
-        """`TFP101 train.py:14`."""
+        """The code of the rule, the file and the row: `<code> train.py:14`."""
         return f"{self.code} {self.place}"
 
 

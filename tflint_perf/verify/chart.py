@@ -140,7 +140,8 @@ def _dots(chart: Chart, x: Scale, y: Scale) -> Sequence[Element]:
         element(
             "circle",
             element(
-                "title", f"{f'{chart.names[side]}, ' if len(sides) > 1 else ''}step {step:,.0f}: {say(value)}"
+                "title",
+                f"{f'{chart.names[side]}, ' if len(sides) > 1 else ''}step {step:,.0f}: {say(value)}",
             ),
             cx=_n(x(step)),
             cy=_n(_clipped(y(_inside(value, chart)))),

@@ -40,8 +40,8 @@ class Chart:
     last_step: float
     is_time: bool
     logarithmic: bool = False
-    names: Mapping[Side, str] = field(default_factory=lambda: {side: side for side in SIDES})
     is_count: bool = False
+    names: Mapping[Side, str] = field(default_factory=lambda: {side: side for side in SIDES})
 
     @property
     def sides(self) -> Sequence[Side]:
