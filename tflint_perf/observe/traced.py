@@ -85,12 +85,8 @@ class Traces:
 
 def code_of(function: Any) -> CodeType | None:
     """The code that the user wrote: behind decorators, partial calls, weak methods, and what a dataset makes of it."""
-    for cell in getattr(function, "__closure__", None) or ():
-        with suppress(ValueError):  # an empty cell
-            if type(cell.cell_contents).__name__ == "StructuredFunctionWrapper":
-                function = getattr(cell.cell_contents, "_func", function)
-                break
     for _ in range(8):
+        function = _of_dataset(function)
         inner = getattr(function, "_tf_decorator", None)
         if inner is not None and getattr(inner, "decorated_target", None) is not None:
             function = inner.decorated_target
@@ -106,6 +102,15 @@ def code_of(function: Any) -> CodeType | None:
     if code is None:
         code = getattr(type(function).__dict__.get("__call__"), "__code__", None)
     return code if inspect.iscode(code) else None
+
+
+def _of_dataset(function: Any) -> Any:
+    """The function that a stage of a dataset was given, where it is this one that wraps it."""
+    for cell in getattr(function, "__closure__", None) or ():
+        with suppress(ValueError):  # an empty cell
+            if type(cell.cell_contents).__name__ == "StructuredFunctionWrapper":
+                return getattr(cell.cell_contents, "_func", function)
+    return function
 
 
 def _cause(cache: int, kind: Any, earlier: list[tuple[int, Any]]) -> str:
