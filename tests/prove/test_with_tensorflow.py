@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 import pytest
 
 from tflint_perf.observed.process import watch
 from tflint_perf.prove.fixes import PlacedFix
-from tflint_perf.prove.judging import Judged
 from tflint_perf.prove.place import project_of, scratch_of
 from tflint_perf.prove.proving import Options, Proof, prove
 from tflint_perf.prove.running import Runner
@@ -60,9 +60,33 @@ EDITS = {
 STEPS = 20
 
 
-@pytest.fixture(scope="module")
-def proof(tmp_path_factory: pytest.TempPathFactory) -> Proof:
-    folder = tmp_path_factory.mktemp("project")
+def test_each_edit_is_called_what_it_is(tmp_path: Path) -> None:
+    # One proof for all: it takes two dozen runs.
+    proof = _proof(tmp_path)
+    assert proof.reference is not None
+    assert proof.reference.steps == STEPS
+    judged = {outcome.fix.code: outcome.judged for outcome in proof.outcomes}
+    assert {name: one.status for name, one in judged.items() if name != "compiled"} == {
+        "no sleep": "pays",
+        "more sleep": "slower",
+        "breaks": "breaks",
+        "learning rate": "different",
+        "a batch is dropped": "different",
+        "another reduction": "different",
+    }, {name: one.why for name, one in judged.items()}
+    # Whether that pays depends on the machine; that it learns the same but for rounding does not.
+    for name in ("no sleep", "compiled"):
+        learned = judged[name].learned
+        assert learned is not None
+        assert learned.verdict == "same", learned.why
+    assert "decode" in judged["breaks"].why
+    assert "Traceback" in judged["breaks"].output
+    assert proof.whole is not None
+    assert proof.whole.status == "pays", proof.whole.why
+    assert "no sleep" in {fix.code for fix in proof.proved}
+
+
+def _proof(folder: Path) -> Proof:
     (folder / "train.py").write_text(PROGRAM)
     fixes = {PlacedFix("train.py", 24, name): pair for name, pair in EDITS.items()}
     with scratch_of(project_of(["train.py"], folder), sys.executable, os.environ) as scratch:
@@ -78,46 +102,3 @@ def proof(tmp_path_factory: pytest.TempPathFactory) -> Proof:
         found = prove(sorted(fixes), runner, Options(pairs=2))
     assert [path.name for path in folder.iterdir()] == ["train.py"]
     return found
-
-
-def judged(proof: Proof, name: str) -> Judged:
-    return next(outcome.judged for outcome in proof.outcomes if outcome.fix.code == name)
-
-
-def test_the_original_does_as_many_steps_as_it_is_asked_for(proof: Proof) -> None:
-    assert proof.reference is not None
-    assert proof.reference.steps == STEPS
-
-
-def test_an_edit_that_saves_time_pays(proof: Proof) -> None:
-    found = judged(proof, "no sleep")
-    assert found.status == "pays", found.why
-    assert found.learned is not None and found.learned.verdict == "same"
-
-
-def test_a_compiled_step_learns_the_same_but_for_rounding(proof: Proof) -> None:
-    found = judged(proof, "compiled")
-    assert found.learned is not None
-    assert found.learned.verdict == "same", found.learned.why
-
-
-def test_an_edit_that_costs_time_is_slower(proof: Proof) -> None:
-    assert judged(proof, "more sleep").status == "slower"
-
-
-def test_an_edit_that_raises_breaks_the_program(proof: Proof) -> None:
-    found = judged(proof, "breaks")
-    assert found.status == "breaks"
-    assert "decode" in found.why
-    assert "Traceback" in found.output
-
-
-@pytest.mark.parametrize("name", ["learning rate", "a batch is dropped", "another reduction"])
-def test_a_wrong_edit_is_not_called_the_same(proof: Proof, name: str) -> None:
-    assert judged(proof, name).status == "different"
-
-
-def test_what_pays_is_proved_together(proof: Proof) -> None:
-    assert proof.whole is not None
-    assert proof.whole.status == "pays", proof.whole.why
-    assert "no sleep" in {fix.code for fix in proof.proved}
