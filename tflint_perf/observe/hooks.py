@@ -193,6 +193,8 @@ class Hooks:
                 result = original(tape, target, *args, **keywords)
                 if not in_graph.is_eager():
                     in_graph.saw("gradient")
+                    if self._learned is not None:
+                        self._learned.watched(tape)
                 elif not inside.function:
                     if self._learned is not None:
                         self._learned.saw_loss(watcher.count, target)

@@ -19,7 +19,9 @@ class Learned:
 
     def __init__(self, out: str, seed: int, nudge: bool) -> None:
         self._out, self._seed, self._nudge = out, seed, nudge
-        self._variables: dict[int, Any] = {}
+        self._trained: dict[int, Any] = {}
+        # Those that gradients were taken of: what is trained where no optimizer says so.
+        self._recorded: dict[int, Any] = {}
         self._first: dict[int, Any] = {}
         self._losses: list[tuple[int, Any]] = []
         self._session: Any = None
@@ -71,22 +73,27 @@ class Learned:
         """Between two steps."""
         self._draws.clear()
         if self._nudge:
-            for key, variable in self._variables.items():
+            for key, variable in (self._trained or self._recorded).items():
                 if key not in self._nudged:
                     self._nudged.add(key)
                     self._move(variable)
 
     def know(self, variables: Iterable[Any]) -> None:
         """These are trained: keep what they are before their first update."""
-        for variable in variables:
-            variable = getattr(variable, "_value", variable)  # Keras 3 wraps TensorFlow's
-            if id(variable) not in self._variables:
-                self._variables[id(variable)] = variable
-                self._first[id(variable)] = self._value(variable)
+        self._keep(variables, self._trained)
 
     def watched(self, tape: Any) -> None:
+        """A gradient was taken, also while a function is traced."""
         with suppress(Exception):  # of whatever tape this is
-            self.know(tape.watched_variables())
+            self._keep(tape.watched_variables(), self._recorded)
+
+    def _keep(self, variables: Iterable[Any], among: dict[int, Any]) -> None:
+        for variable in variables:
+            variable = getattr(variable, "_value", variable)  # Keras 3 wraps TensorFlow's
+            if id(variable) not in among:
+                among[id(variable)] = variable
+                if id(variable) not in self._first:
+                    self._first[id(variable)] = self._value(variable)
 
     def session(self, session: Any) -> None:
         self._session = session
@@ -113,7 +120,7 @@ class Learned:
         if numpy is None:
             return False
         arrays: dict[str, Any] = {}
-        for number, (key, variable) in enumerate(self._variables.items()):
+        for number, (key, variable) in enumerate((self._trained or self._recorded).items()):
             last = self._value(variable)
             if last is not None:
                 arrays[f"last{number}"] = last
