@@ -18,6 +18,7 @@ from tests.hunt.corpus import own_programs
 from tests.hunt.fixing import ALL, SAFE
 from tests.hunt.lines import compiles
 from tests.hunt.pool import Worker
+from tests.hunt.undefined import undefined
 from tflint_perf.config.settings import Settings
 from tflint_perf.lint.fix import Fixed
 from tflint_perf.text.source import Source
@@ -66,6 +67,22 @@ def own() -> list[mutated.Program]:
 
 
 # What fixes broke once, or asked to report.
+TOO_EARLY = {
+    "print(a)\na = 1\n": True,
+    "a = 1\nprint(a)\n": False,
+    # Of the branches only one runs.
+    "if b:\n    a = 1\nelse:\n    print(a)\na = 2\n": True,
+    "if b:\n    a = 1\nelse:\n    a = 2\nprint(a)\n": False,
+    "match b:\n    case 1:\n        a = 1\n    case _:\n        print(a)\na = 2\n": True,
+    "match b:\n    case a if a:\n        print(a)\n": False,
+}
+
+
+@pytest.mark.parametrize(("text", "is_early"), TOO_EARLY.items())
+def test_the_hunter_knows_what_is_read_too_early(text: str, is_early: bool) -> None:
+    assert ("a too early" in undefined("b = 1\n" + text)) is is_early
+
+
 BROKEN = {
     "a backslash behind a statement that goes": "import tensorflow as tf\nfor x, y in (  # why\ndataset  # why\n):\n    model.train_on_batch(x, y)\n    tf.keras.backend.clear_session()\\\n\n\n",
     "a name in parentheses over several lines": 'if a: pass\nelif b:\n    import tensorflow as tf\ndef main\\\n(args)\\\n:\n    match a:\n      case _:\n                (\n            tf.keras.mixed_precision\n            ).experimental\\\n            ("mixed_float16")  # <-\n',

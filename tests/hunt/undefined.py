@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import symtable
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tests.hunt.lines import parsed
 
@@ -69,6 +69,21 @@ def _too_early(tree: ast.AST) -> set[str]:
     return found
 
 
+def _of_branches(branches: Sequence[Sequence[ast.AST]], elsewhere: set[str]) -> Iterator[tuple[str, bool]]:
+    """Of branches only one runs: what one binds is not there for the others."""
+    bound: set[str] = set()
+    for branch in branches:
+        own: set[str] = set()
+        for name, binds in (event for statement in branch for event in _events(statement, elsewhere)):
+            if binds:
+                own.add(name)
+            elif name not in own:
+                yield name, False
+        bound |= own
+    for name in sorted(bound):
+        yield name, True
+
+
 def _events(node: ast.AST, elsewhere: set[str]) -> Iterator[tuple[str, bool]]:
     """The names in the order in which they are read and bound (True) when `node` runs; what it defines does not run."""
     match node:
@@ -126,6 +141,13 @@ def _events(node: ast.AST, elsewhere: set[str]) -> Iterator[tuple[str, bool]]:
         case ast.NamedExpr():
             yield from _events(node.value, elsewhere)
             yield from _events(node.target, elsewhere)
+        case ast.If():
+            yield from _events(node.test, elsewhere)
+            yield from _of_branches([node.body, node.orelse], elsewhere)
+        case ast.Match():
+            yield from _events(node.subject, elsewhere)
+            branches = [[case.pattern, *filter(None, [case.guard]), *case.body] for case in node.cases]
+            yield from _of_branches(branches, elsewhere)
         case ast.For() | ast.AsyncFor():
             yield from _events(node.iter, elsewhere)
             for part in (node.target, *node.body, *node.orelse):
