@@ -10,7 +10,7 @@ from types import FrameType
 
 from tflint_perf.observe.places import Places
 
-_APART = 0.004
+_APART = 0.015
 # Longer than any look is apart from the next, short enough that a program which has ended is not kept.
 _IDLE = 0.5
 # Functions that call into TensorFlow's runtime, and wait there.

@@ -30,6 +30,8 @@ from tflint_perf.verify.statistics import growth, over_pairs, slope
 _MEGABYTE = 2**20
 # Of a timer's own time, how much lies in what it times; the rest is spent once that is over, in what is around it.
 _INSIDE = 0.3
+# How many times as long a timer may take as in a loop of its own, at most.
+_DEEP = 10.0
 _BLOCKS = 20
 _LEAST_STEPS = 5
 _STEADY = 5
@@ -118,8 +120,9 @@ def _observer(
 def parts_of(seen: Mapping[str, Any], step: float) -> dict[Part, float]:
     """Seconds by part of a step that takes `step` seconds."""
     close = seen["close"]
-    timer, count = close["timer"], close["steps"]
+    count = close["steps"]
     a_step = defaultdict(float, _usual(close["by_step"]))
+    timer = _timer(close, sum(a_step.values()) - step)
     for outer, inner, entries in close["entries"]:
         a_step[inner] -= timer * _INSIDE * entries / count
         a_step[outer] -= timer * (1 - _INSIDE) * entries / count
@@ -137,6 +140,16 @@ def parts_of(seen: Mapping[str, Any], step: float) -> dict[Part, float]:
         share = kinds.get(kind, 0.0) / whole if whole else float(kind == "dispatch")
         parts[kind] += python * share
     return parts
+
+
+def _timer(close: Mapping[str, Any], longer: float) -> float:
+    """What a timer takes in this program, where a step that is looked at closely takes so much longer.
+
+    The deeper the calls, the longer the way to the user's line: what it takes in a loop of its own is the least.
+    """
+    timers: float = sum(entries for _, _, entries in close["entries"]) / close["steps"]
+    least: float = close["timer"]
+    return min(max(longer / timers, least), _DEEP * least) if timers else least
 
 
 def _usual(steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
