@@ -72,6 +72,11 @@ class Learned:
     def after_step(self, count: int) -> None:
         """Between two steps."""
         self._draws.clear()
+        for key, variable in (self._trained or self._recorded).items():
+            if (
+                self._first.get(key) is None
+            ):  # made by the function that was traced: the first value that can be seen
+                self._first[key] = self._value(variable)
         if self._nudge:
             for key, variable in (self._trained or self._recorded).items():
                 if key not in self._nudged:
@@ -140,7 +145,9 @@ class Learned:
             if self._session is not None:
                 return numpy.asarray(self._session.run(variable))
             with tensorflow.init_scope():
-                return numpy.array(variable.numpy())
+                value = numpy.array(variable.numpy())
+            # One that a function is making while it is traced has no value yet, and gives an empty one.
+            return value if value.shape == tuple(variable.shape) else None
         return None
 
     def _move(self, variable: Any) -> None:

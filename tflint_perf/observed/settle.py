@@ -43,6 +43,8 @@ CHEAP = 0.02
 # Time in these is not the lines' own: a better line would not save it.
 _NOT_OWN = frozenset({"input", "trace"})
 # Kinds of events that make up a part of the step by themselves.
+# Times a step from which on something counts as happening in steps, and not once in a while.
+_OFTEN = 0.5
 _PART_OF: Mapping[EventKind, Part] = MappingProxyType(
     {"copy": "copies", "conversion": "conversions", "gc": "gc", "input": "input"}
 )
@@ -367,19 +369,26 @@ class Watched:
 def _as_unobserved(record: Record) -> Iterator[Line]:
     """The lines with the time of their events as it would be in a usual step that nobody looks at closely.
 
-    Events of a kind that is a part of the step together take no more than that part, which leaves out odd steps.
+    Events of a kind that is a part of the step together take no more than that part, which leaves out odd steps. What is
+    rarer than steps is one of those, and stays as it is: a mean over all of them.
     """
     scale = min(1 / record.parts_sum, 1.0) if record.parts_sum else 1.0
     scales: dict[str, float] = {}
     for kind, part in _PART_OF.items():
         taken = scale * sum(
-            event.seconds for line in record.lines for event in line.events if event.kind == kind
+            event.seconds
+            for line in record.lines
+            for event in line.events
+            if event.kind == kind and event.count >= _OFTEN
         )
         most = record.parts.get(part)
         scales[kind] = scale * min(most / taken, 1.0) if most is not None and taken else scale
     for line in record.lines:
         events = tuple(
-            replace(event, seconds=event.seconds * scales.get(event.kind, scale)) for event in line.events
+            replace(event, seconds=event.seconds * scales.get(event.kind, scale))
+            if event.count >= _OFTEN
+            else event
+            for event in line.events
         )
         yield replace(line, events=events)
 
