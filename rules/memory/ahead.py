@@ -31,8 +31,6 @@ def move_ahead(
     between, moved = found[:-1], [found[-1]]
     if not between:
         return Refusal("both stand in one statement", early)
-    if _shares_its_line(edit, between[0]):
-        return Refusal("what it must come before shares its line with other statements", between[0])
     for statement in reversed(between):
         if names_written([statement]) & _names_in(moved):
             moved.insert(0, statement)
@@ -43,6 +41,8 @@ def move_ahead(
         refusal = objection(statement) or _depends(edit, statement, stays)
         if refusal is not None:
             return refusal
+    if _shares_its_line(edit, between[0]):
+        return Refusal("what it must come before shares its line with other statements", between[0])
     return _move(edit, moved, between[0])
 
 

@@ -69,11 +69,11 @@ PROGRAMS = {
         print(Path("data.txt").read_text(), Path.cwd())
         """,
     "threads": """\
-        import threading
+        import os, threading
         main_is_done = threading.Event()
         def work():
             main_is_done.wait()
-            print("worker")
+            os.write(1, b"worker\n")
         for number in range(3):
             threading.Thread(target=work).start()
         print("main ends", flush=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from tflint_perf.finding import Finding
 from tflint_perf.lint.identity import content
 from tflint_perf.measured.record import Record, Settled, read_record
 from tflint_perf.problems import ConfigError
+from tflint_perf.records import dataclass
 
 # What a finding is known by while its file changes around it: its rule, its cell and its code.
 _Known = tuple[str, str]

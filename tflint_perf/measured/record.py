@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any, Literal
+
+from tflint_perf.records import dataclass
 
 SCHEMA = 1
 

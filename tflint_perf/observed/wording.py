@@ -79,7 +79,8 @@ def steps(record: Record) -> str:
     """How many steps there were, where, and how the run ended."""
     found, count = record.steps, record.steps.count
     if not count:
-        return f"No training step was seen: the program {ending(record)}, {seconds(record.wall)} after its start."
+        without = "" if "tensorflow" in record.versions else " TensorFlow was not imported, or failed to be."
+        return f"No training step was seen: the program {ending(record)}, {seconds(record.wall)} after its start.{without}"
     where = (
         f", each {_FOUND.get(found.kind, 'a round of the loop')} at {place(found.loop)}" if found.loop else ""
     )
