@@ -10,6 +10,8 @@ import pytest
 from tflint_perf.observe.watcher import MODES
 from tflint_perf.observed.assemble import parts_of, record_of
 
+pytest.importorskip("scipy")  # the statistics, which `make quick` does not install
+
 PLAIN, TIMED, CLOSE = (MODES.index(name) for name in ("plain", "timed", "close"))
 
 

@@ -11,6 +11,8 @@ from tflint_perf.prove.judging import Baseline, Judged, judge
 from tflint_perf.prove.learning import Apart
 from tflint_perf.prove.trial import Trial, as_run
 
+pytest.importorskip("scipy")  # the statistics, which `make quick` does not install
+
 BEFORE = trials()
 BASELINE = Baseline(trial(), trial(apart=ROUNDING), tuple(BEFORE))
 

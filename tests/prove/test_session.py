@@ -15,6 +15,8 @@ from tflint_perf.problems import ConfigError
 from tflint_perf.prove import session
 from tflint_perf.prove.command import prove
 
+pytest.importorskip("scipy")  # the statistics, which `make quick` does not install
+
 # What each of three fixes makes of it: the first takes the word `collect` out, the second `range(10):`, which stands in the
 # loop that it lifts a dataset out of, the third `use_legacy`.
 PROGRAM = """\

@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import accumulate
 
+import pytest
+
 from tests.prove.support import trial, trials
 from tflint_perf.prove.times import Times, compare_times, judge_times
 from tflint_perf.prove.trial import Trial
+
+pytest.importorskip("scipy")  # the statistics, which `make quick` does not install
 
 
 def compared(before: list[Trial], after: list[Trial]) -> Times:
