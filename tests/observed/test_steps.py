@@ -275,3 +275,22 @@ def test_what_is_learned_is_the_same_twice_and_nearly_so_when_nudged(tmp_path: P
     differs = max(abs(once[name] - nudged[name]).max() for name in names)
     assert 0 < differs < 1e-3 * moved
     assert max(abs(once[name] - fast[name]).max() for name in names) < 1e-3 * moved
+
+
+def test_arguments_may_be_called_what_they_are_called(tmp_path: Path) -> None:
+    program = HEAD + STEP + (
+        "@tf.function\n"
+        "def scaled(function, thing):\n"
+        "    return function * thing\n"
+        "class Scaling(tf.keras.layers.Layer):\n"
+        "    def call(self, inputs, graph=None):\n"
+        "        return inputs\n"
+        "for number in range(20):\n"
+        "    loss = train_step(x[:16], y[:16])\n"
+        "    np.asarray(a=loss), np.stack(arrays=[loss, loss]), np.array(object=loss)\n"
+        "    scaled(function=loss, thing=loss)\n"
+        "    Scaling()(x[:2], graph=None)\n"
+        "print('done')\n"
+    )  # fmt: skip
+    seen = _run(tmp_path, program, steps=None)
+    assert (seen.record.ended, seen.stdout) == ("end", "done\n"), seen.stderr[-2000:]

@@ -155,7 +155,7 @@ def test_absolute_paths_into_the_project_lead_into_the_copy(tmp_path: Path, home
         str(script),
         "--data",
         str(tmp_path / "work" / "data"),
-        f"--out={tmp_path}/work/out",
+        f"--out={tmp_path / 'work' / 'out'}",
         "/usr/bin",
     ]
     found = scratch(tmp_path, project_of(program, tmp_path / "work", home)).copy({})
@@ -210,7 +210,7 @@ def test_modules_of_an_editable_installation_are_those_of_the_copy(tmp_path: Pat
     write(tmp_path / "work" / "train.py", "import package; print(package.WHERE)")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
     (packages,) = (tmp_path / "venv").glob("lib/python*/site-packages")
-    (packages / "editable.pth").write_text(f"{tmp_path}/work/src\n")
+    (packages / "editable.pth").write_text(f"{tmp_path / 'work' / 'src'}\n")
     python = str(tmp_path / "venv" / "bin" / "python")
     assert tmp_path / "work" / "src" in search_path(python, tmp_path, {})
     (tmp_path / "scratch").mkdir()

@@ -7,12 +7,12 @@ unless it says otherwise. Rows count from 1; in a notebook they count inside the
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any, Literal
 
+from tflint_perf.plain import plain
 from tflint_perf.records import dataclass
 
 SCHEMA = 1
@@ -212,7 +212,7 @@ class Record:
 
 def to_json(record: Record) -> str:
     """The text of a `run.json`."""
-    return json.dumps(_plain(asdict(record)), indent=1, allow_nan=False) + "\n"
+    return json.dumps(plain(asdict(record), 6), indent=1, allow_nan=False) + "\n"
 
 
 def from_json(text: str) -> Record:
@@ -284,15 +284,3 @@ def _spot(item: Mapping[str, Any] | None) -> Spot | None:
 
 def _interval(item: Mapping[str, Any] | None) -> Interval | None:
     return Interval(**item) if item is not None else None
-
-
-def _plain(value: Any) -> Any:
-    """Lists for tuples; None for a number that JSON has no word for."""
-    match value:
-        case dict():
-            return {str(key): _plain(item) for key, item in value.items()}
-        case list() | tuple():
-            return [_plain(item) for item in value]
-        case float():
-            return float(f"{value:.6g}") if math.isfinite(value) else None
-    return value

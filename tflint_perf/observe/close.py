@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from types import FrameType
 from typing import Any
@@ -28,10 +28,7 @@ _COPIES = {
     "__str__": "str()",
     "__repr__": "repr()",
     "__format__": "format()",
-    "__iter__": "iteration",
 }
-# Iterating takes ops, not copies; it stands there so that its ops are laid to the loop.
-_NO_COPY = frozenset({"__iter__"})
 _ARRAYS = (
     "asarray",
     "array",
@@ -47,6 +44,9 @@ _ARRAYS = (
 )
 _READS, _WRITES = ("ReadFile", "DecodeRaw"), ("WriteFile",)
 _CHECKPOINTS = ("SaveV2", "RestoreV2", "MergeV2Checkpoints")
+# From the first argument, the result and the frame that calls: a word, and bytes.
+_Told = Callable[[Any, Any, FrameType], tuple[str, int]]
+_IsMeant = Callable[[Sequence[Any]], bool]
 _NOTHING: Row = ("?", 0)
 
 
@@ -68,152 +68,103 @@ class Close:
         """Before the first step that is looked at closely."""
         modules = sys.modules
         tfe = modules.get("tensorflow.python.pywrap_tfe")
-        self._add(tfe, "TFE_Py_FastPathExecute", self._fast)
-        self._add(tfe, "TFE_Py_Execute", self._execute)
+        self._add(tfe, "TFE_Py_FastPathExecute", functools.partial(self._op, 1))
+        self._add(tfe, "TFE_Py_Execute", functools.partial(self._op, 2))
         ops = modules.get("tensorflow.python.framework.ops")
         base = getattr(ops, "_EagerTensorBase", None)
+        timed = functools.partial
         for name, what in _COPIES.items():
-            if name not in _NO_COPY:
-                self._add(base, name, functools.partial(self._copy, what))
+            self._add(base, name, timed(self._timed, "copies", "copy", _copied(what)))
         constants = modules.get("tensorflow.python.framework.constant_op")
-        self._add(constants, "convert_to_eager_tensor", self._conversion)
+        convert = timed(self._timed, "conversions", "conversion", _converted, is_meant=_is_host_data)
+        self._add(constants, "convert_to_eager_tensor", convert)
         iterators = modules.get("tensorflow.python.data.ops.iterator_ops")
         owned = getattr(iterators, "OwnedIterator", None)
         for name in ("__next__", "get_next", "get_next_as_optional"):
-            self._add(owned, name, self._input)
+            self._add(owned, name, timed(self._timed, "input", "input", _taken))
         numpy = modules.get("numpy")
         for name in _ARRAYS:
-            self._add(numpy, name, functools.partial(self._array, name))
+            copy = timed(self._timed, "copies", "copy", _copied(f"np.{name}"), is_meant=_is_tensor)
+            self._add(numpy, name, copy)
 
     def _row(self, frame: FrameType | None) -> Row:
         places = self._watcher.places
         user = places.innermost(frame)
         return places.row(user) if user is not None else _NOTHING
 
-    def _fast(self, original: Any) -> Any:
+    def _op(self, position: int, original: Any) -> Any:
+        """Of what starts an op or a function, whose name is the argument at `position`."""
         watcher, ledger, row_of = self._watcher, self._watcher.ledger, self._row
 
-        def fast(context: Any, op: Any, *args: Any, **keywords: Any) -> Any:
+        def start(*args: Any, **keywords: Any) -> Any:
             if not ledger.on or not watcher.is_watched():
-                return original(context, op, *args, **keywords)
-            name = _name_of(op)
-            kind, part = _kind_of(name)
-            entered = ledger.enter(part)
-            try:
-                return original(context, op, *args, **keywords)
-            finally:
-                seconds = ledger.leave(entered)
-                if seconds >= 0 and ledger.current != "input":
-                    ledger.note(kind, name, row_of(sys._getframe(1)), seconds)
-
-        return fast
-
-    def _execute(self, original: Any) -> Any:
-        watcher, ledger, row_of = self._watcher, self._watcher.ledger, self._row
-
-        def execute(context: Any, device: Any, op: Any, *args: Any, **keywords: Any) -> Any:
-            if not ledger.on or not watcher.is_watched():
-                return original(context, device, op, *args, **keywords)
-            name = _name_of(op)
+                return original(*args, **keywords)
+            name = _name_of(args[position])
             is_function = name.startswith("__")
             kind, part = ("function", "function") if is_function else _kind_of(name)
             entered = ledger.enter(part)
             try:
-                return original(context, device, op, *args, **keywords)
+                return original(*args, **keywords)
             finally:
                 seconds = ledger.leave(entered)
                 if seconds >= 0 and ledger.current != "input":
                     what = _plain_name(name) if is_function else name
                     ledger.note(kind, what, row_of(sys._getframe(1)), seconds)
 
-        return execute
+        return start
 
-    def _copy(self, what: str, original: Any) -> Any:
+    def _timed(self, part: str, kind: str, told: _Told, original: Any, is_meant: _IsMeant = bool) -> Any:
+        """Of what takes its first argument to be timed, if that `is_meant`: once, where one calls the other.
+
+        `told` gives what it was, in a word, and the bytes that it moved.
+        """
         watcher, ledger, row_of = self._watcher, self._watcher.ledger, self._row
 
-        def copy(tensor: Any, *args: Any, **keywords: Any) -> Any:
-            if not ledger.on or ledger.current == "copies" or not watcher.is_watched():
-                return original(tensor, *args, **keywords)
-            entered = ledger.enter("copies")
-            size = 0
+        def call(*args: Any, **keywords: Any) -> Any:
+            if not ledger.on or ledger.current == part or not watcher.is_watched() or not is_meant(args):
+                return original(*args, **keywords)
+            entered = ledger.enter(part)
+            result = None
             try:
-                result = original(tensor, *args, **keywords)
-                size = getattr(result, "nbytes", 0) or 0
+                result = original(*args, **keywords)
                 return result
             finally:
                 seconds = ledger.leave(entered)
                 if seconds >= 0:
                     frame = sys._getframe(1)
-                    ledger.note("copy", _by_whom(frame, what), row_of(frame), seconds, size)
+                    what, size = told(args[0], result, frame)
+                    ledger.note(kind, what, row_of(frame), seconds, size)
 
-        return copy
+        return call
 
-    def _array(self, name: str, original: Any) -> Any:
-        watcher, ledger, row_of = self._watcher, self._watcher.ledger, self._row
 
-        def array(value: Any = None, *args: Any, **keywords: Any) -> Any:
-            if not ledger.on:
-                return original(value, *args, **keywords)
-            first = value[0] if type(value) in (list, tuple) and value else value
-            if (
-                type(first).__name__ != "EagerTensor"
-                or ledger.current in ("copies", "conversions")
-                or not watcher.is_watched()
-            ):
-                return original(value, *args, **keywords)
-            entered = ledger.enter("copies")
-            size = 0
-            try:
-                result = original(value, *args, **keywords)
-                size = getattr(result, "nbytes", 0) or 0
-                return result
-            finally:
-                seconds = ledger.leave(entered)
-                if seconds >= 0:
-                    ledger.note("copy", f"np.{name}", row_of(sys._getframe(1)), seconds, size)
+def _size_of(value: Any) -> int:
+    size: int = getattr(value, "nbytes", 0) or 0
+    return size
 
-        return array
 
-    def _conversion(self, original: Any) -> Any:
-        watcher, ledger, row_of = self._watcher, self._watcher.ledger, self._row
+def _copied(what: str) -> _Told:
+    return lambda tensor, result, frame: (_by_whom(frame, what), _size_of(result))
 
-        def convert(value: Any, *args: Any, **keywords: Any) -> Any:
-            kind = type(value).__name__
-            if (
-                not ledger.on
-                or kind == "EagerTensor"
-                or ledger.current == "conversions"
-                or not watcher.is_watched()
-            ):
-                return original(value, *args, **keywords)
-            entered = ledger.enter("conversions")
-            try:
-                return original(value, *args, **keywords)
-            finally:
-                seconds = ledger.leave(entered)
-                if seconds >= 0:
-                    size = getattr(value, "nbytes", None)
-                    if size is None:
-                        size = 8 * len(value) if isinstance(value, (list, tuple)) else 0
-                    ledger.note("conversion", kind, row_of(sys._getframe(1)), seconds, size)
 
-        return convert
+def _converted(value: Any, result: Any, frame: FrameType) -> tuple[str, int]:
+    size = 8 * len(value) if isinstance(value, (list, tuple)) else _size_of(value)
+    return type(value).__name__, size
 
-    def _input(self, original: Any) -> Any:
-        watcher, ledger, row_of = self._watcher, self._watcher.ledger, self._row
 
-        def following(iterator: Any, *args: Any, **keywords: Any) -> Any:
-            if not ledger.on or ledger.current == "input" or not watcher.is_watched():
-                return original(iterator, *args, **keywords)
-            entered = ledger.enter("input")
-            try:
-                return original(iterator, *args, **keywords)
-            finally:
-                seconds = ledger.leave(entered)
-                if seconds >= 0:
-                    ledger.note("input", "next", row_of(sys._getframe(1)), seconds)
+def _taken(iterator: Any, result: Any, frame: FrameType) -> tuple[str, int]:
+    return "next", 0
 
-        return following
+
+def _is_tensor(args: Sequence[Any]) -> bool:
+    """Whether it is given a tensor, or a list of some."""
+    first = args[0] if args else None
+    first = first[0] if type(first) in (list, tuple) and first else first
+    return type(first).__name__ == "EagerTensor"
+
+
+def _is_host_data(args: Sequence[Any]) -> bool:
+    return bool(args) and type(args[0]).__name__ != "EagerTensor"
 
 
 def _name_of(op: Any) -> str:
@@ -261,7 +212,7 @@ def cost_of_a_timer(watcher: Watcher, *, on: bool, repeats: int = 2000) -> float
     kept, watcher.ledger = watcher.ledger, Ledger()
     if on:
         watcher.ledger.begin()
-    timed = Close(watcher)._fast(nothing)
+    timed = Close(watcher)._op(1, nothing)
 
     def run(function: Callable[..., Any]) -> float:
         began = perf_counter()

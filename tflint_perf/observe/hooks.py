@@ -108,7 +108,7 @@ class Hooks:
         known: WeakKeyDictionary[Any, tuple[int, int, bool]] = WeakKeyDictionary()
 
         def made(original: Callable[..., Any]) -> Callable[..., Any]:
-            def call(function: Any, *args: Any, **keywords: Any) -> Any:
+            def call(function: Any, /, *args: Any, **keywords: Any) -> Any:
                 if inside.function or not in_graph.is_eager():
                     return original(function, *args, **keywords)
                 inside.function += 1
@@ -154,7 +154,7 @@ class Hooks:
         watcher, inside, in_graph = self._watcher, self._inside, self._in_graph
 
         def made(original: Callable[..., Any]) -> Callable[..., Any]:
-            def apply(optimizer: Any, *args: Any, **keywords: Any) -> Any:
+            def apply(optimizer: Any, /, *args: Any, **keywords: Any) -> Any:
                 if inside.apply:
                     return original(optimizer, *args, **keywords)
                 if self._learned is not None:
@@ -189,7 +189,7 @@ class Hooks:
         watcher, in_graph, inside = self._watcher, self._in_graph, self._inside
 
         def made(original: Callable[..., Any]) -> Callable[..., Any]:
-            def gradient(tape: Any, target: Any, *args: Any, **keywords: Any) -> Any:
+            def gradient(tape: Any, /, target: Any, *args: Any, **keywords: Any) -> Any:
                 result = original(tape, target, *args, **keywords)
                 if not in_graph.is_eager():
                     in_graph.saw("gradient")
@@ -213,7 +213,7 @@ class Hooks:
         watcher = self._watcher
 
         def made(original: Callable[..., Any]) -> Callable[..., Any]:
-            def run(session: Any, fetches: Any, feed_dict: Any = None, *args: Any, **keywords: Any) -> Any:
+            def run(session: Any, /, fetches: Any, feed_dict: Any = None, *args: Any, **keywords: Any) -> Any:
                 trains = self._run_trains(fetches)
                 if trains and self._learned is not None:
                     self._learned.session(session)
@@ -264,7 +264,7 @@ class Hooks:
         watcher, inside = self._watcher, self._inside
 
         def made(original: Callable[..., Any]) -> Callable[..., Any]:
-            def init(thing: Any, *args: Any, **keywords: Any) -> Any:
+            def init(thing: Any, /, *args: Any, **keywords: Any) -> Any:
                 if (
                     inside.made
                     or inside.function
@@ -296,7 +296,7 @@ class Hooks:
         plain = module.Graph
 
         def made(original: Callable[..., Any]) -> Callable[..., Any]:
-            def create(graph: Any, op_type: str, *args: Any, **keywords: Any) -> Any:
+            def create(graph: Any, /, op_type: str, *args: Any, **keywords: Any) -> Any:
                 watcher.graph_ops += 1
                 if watcher.count > 3 and type(graph) is plain:
                     watcher.note("graph op", op_type, sys._getframe(1))

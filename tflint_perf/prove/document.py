@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tflint_perf.plain import plain
 from tflint_perf.prove.fixes import PlacedFix
 from tflint_perf.prove.judging import Judged
 from tflint_perf.prove.proving import Proof
@@ -55,8 +55,8 @@ def document_of(proof: Proof, about: About, applied: Sequence[str] = ()) -> dict
         "whole": _judged(proof.whole) if proof.whole is not None else None,
         "applied": list(applied),
     }
-    plain: dict[str, Any] = _plain(document)
-    return plain
+    made: dict[str, Any] = plain(document, 4)
+    return made
 
 
 def result_of(proof: Proof) -> str:
@@ -76,8 +76,8 @@ def drawn(proof: Proof) -> dict[str, Any] | None:
         Pair(as_run(one), as_run(other)) for one, other in zip(proof.before, proof.after, strict=True)
     )
     result = Result("confirmed", "", Claim("step time", 1.0), proof.reference.steps, pairs=pairs)
-    plain: dict[str, Any] = _plain(asdict(result))
-    return plain
+    made: dict[str, Any] = plain(asdict(result), 4)
+    return made
 
 
 def _fix(fix: PlacedFix) -> dict[str, Any]:
@@ -121,15 +121,3 @@ def _judged(judged: Judged) -> dict[str, Any]:
 
 def _timed(timed: Timed) -> dict[str, Any]:
     return {"before": timed.before, "after": timed.after, "effect": asdict(timed.effect)}
-
-
-def _plain(value: Any) -> Any:
-    """Lists for tuples, and floats rounded; None for a number that JSON has no word for."""
-    match value:
-        case dict():
-            return {str(key): _plain(item) for key, item in value.items()}
-        case list() | tuple():
-            return [_plain(item) for item in value]
-        case float():
-            return float(f"{value:.4g}") if math.isfinite(value) else None
-    return value

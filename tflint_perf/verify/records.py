@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from tflint_perf.plain import plain
 from tflint_perf.rule import Claim
 
 SCHEMA = 1
@@ -132,7 +132,7 @@ def to_json(record: Record) -> str:
 
 def as_document(record: Record) -> dict[str, Any]:
     """The record as JSON knows it."""
-    document: dict[str, Any] = _plain(asdict(record))
+    document: dict[str, Any] = plain(asdict(record), _DIGITS)
     for result in document["results"].values():
         if not result["output"]:
             del result["output"]
@@ -193,15 +193,3 @@ def _run(item: Mapping[str, Any]) -> Run:
 
 def _rows(rows: Iterable[Iterable[Any]]) -> tuple[tuple[Any, ...], ...]:
     return tuple(tuple(row) for row in rows)
-
-
-def _plain(value: Any) -> Any:
-    """Lists for tuples, and floats rounded; None for a number that JSON has no word for."""
-    match value:
-        case dict():
-            return {str(key): _plain(item) for key, item in value.items()}
-        case list() | tuple():
-            return [_plain(item) for item in value]
-        case float():
-            return float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else None
-    return value
