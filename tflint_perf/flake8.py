@@ -104,7 +104,7 @@ def _lint(text: str, name: str, ignore_noqa: bool) -> FileResult:
     result, _ = lint_beside(encoded(text, name), name, settings, neighbours)
     findings = result.findings if old is None else tuple(old.new(result.findings, name))
     if settings.measured is not None:
-        from tflint_perf.measured.joining import read
+        from tflint_perf.measured.own_costs import read
 
         findings = read(settings.measured, "measured").join(findings, name)
     return replace(result, findings=findings)

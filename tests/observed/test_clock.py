@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tflint_perf.observe.clock import Clock
-from tflint_perf.observe.places import Places, cell_name, cell_of
+from tflint_perf.observe.user_code import Places, cell_name, cell_of
 
 HERE = Path(__file__)
 

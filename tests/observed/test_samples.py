@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tflint_perf.observe import samples
-from tflint_perf.observe.places import Places
+from tflint_perf.observe.user_code import Places
 
 
 class EagerTensor:

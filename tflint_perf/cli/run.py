@@ -153,7 +153,7 @@ def _with_measured(
     joined = []
     for result, settings in results:
         if settings.measured is not None and result.findings:
-            from tflint_perf.measured.joining import read
+            from tflint_perf.measured.own_costs import read
 
             measured = read(settings.measured, MEASURED)
             result = replace(result, findings=measured.join(result.findings, result.path))
@@ -164,7 +164,7 @@ def _with_measured(
 def _refuse_unmeasured(groups: Iterable[Group]) -> None:
     """Refuse a record that can't be read before the work, also where there is nothing to say it of."""
     for path in {group.settings.measured for group in groups} - {None}:
-        from tflint_perf.measured.joining import read
+        from tflint_perf.measured.own_costs import read
 
         assert path is not None
         read(path, MEASURED)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from types import FrameType
 
-from tflint_perf.observe.places import Places, Row
+from tflint_perf.observe.user_code import Places, Row
 
 # The later the better; what is worse is not looked at any more once something better was seen.
 KINDS = ("gradient", "session", "optimizer", "told")

@@ -28,12 +28,12 @@ class Observation:
     """One program, from its start to what is written about it."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
-        from tflint_perf.observe.close import Close
         from tflint_perf.observe.hooks import Finder, Hooks, watch_files, watch_garbage
         from tflint_perf.observe.learned import Learned
-        from tflint_perf.observe.places import Places
         from tflint_perf.observe.sources import Finder as ProbedFinder
         from tflint_perf.observe.sources import Probes
+        from tflint_perf.observe.timers import Timers
+        from tflint_perf.observe.user_code import Places
         from tflint_perf.observe.watcher import Watcher
 
         self.settings = settings
@@ -61,8 +61,8 @@ class Observation:
             hooks["numpy"] = self.learned.hook_numpy
         sys.meta_path[:0] = [Finder(hooks), ProbedFinder(self.probes)]
         if settings["details"]:
-            close = Close(self.watcher)
-            self.watcher.before_close.append(close.install)
+            timers = Timers(self.watcher)
+            self.watcher.before_close.append(timers.install)
             watch_garbage(self.watcher)
             watch_files(self.watcher)
         if settings.get("writable"):
@@ -153,7 +153,7 @@ class Observation:
         os.replace(out + ".part", out)
 
     def _document(self, how: str, code: int, error: BaseException | None) -> dict[str, Any]:
-        from tflint_perf.observe.close import cost_of_a_timer
+        from tflint_perf.observe.timers import cost_of_a_timer
         from tflint_perf.observe.watcher import MODES
 
         watcher, ledger = self.watcher, self.watcher.ledger

@@ -11,7 +11,7 @@ from contextlib import suppress
 from types import FrameType, ModuleType
 from typing import Any
 
-from tflint_perf.observe.places import Places, Row
+from tflint_perf.observe.user_code import Places, Row
 
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 _TENSOR = "EagerTensor"

@@ -20,9 +20,9 @@ from typing import Any
 from tflint_perf.observe import samples
 from tflint_perf.observe.clock import Clock
 from tflint_perf.observe.ledger import Ledger
-from tflint_perf.observe.looks import Looks
-from tflint_perf.observe.places import Places, Row
 from tflint_perf.observe.profile import Profile
+from tflint_perf.observe.sampler import Sampler
+from tflint_perf.observe.user_code import Places, Row
 
 FIRST, WARM_UP, PLAIN, TIMED, CLOSE, PROFILED, DISTURBED = range(7)
 MODES = ("first", "warm-up", "plain", "timed", "close", "profiled", "disturbed")
@@ -58,7 +58,7 @@ class Watcher:
         self.places = places
         self.clock = Clock(places, self._on_step, self._begin_again)
         self.ledger = Ledger()
-        self.looks = Looks(places)
+        self.looks = Sampler(places)
         self.profile = Profile()
         self.began = began
         self.first_step: float | None = None

@@ -24,7 +24,7 @@ from tflint_perf.measured.record import (
     Steps,
     Traced,
 )
-from tflint_perf.observe.places import cell_of
+from tflint_perf.observe.user_code import cell_of
 from tflint_perf.verify.statistics import growth, over_pairs, slope
 
 _MEGABYTE = 2**20

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tflint_perf.measured.record import Record, Spot, Steps
-from tflint_perf.observe.places import cell_name
+from tflint_perf.observe.user_code import cell_name
 from tflint_perf.observed.assemble import record_of
 from tflint_perf.observed.request import Request
 

@@ -15,7 +15,7 @@ from tflint_perf.errors import EditError, SourceError
 from tflint_perf.finding import Finding
 from tflint_perf.lint import baseline
 from tflint_perf.lint.applicability import is_applicable
-from tflint_perf.measured import joining
+from tflint_perf.measured import own_costs
 from tflint_perf.problems import ConfigError
 from tflint_perf.project.cache import NAME
 from tflint_perf.project.linting import lint_text
@@ -72,7 +72,7 @@ class Linter:
             if config.settings.baseline is not None:
                 baseline.read(config.settings.baseline)
             if config.settings.measured is not None:
-                joining.read(config.settings.measured, _MEASURED)
+                own_costs.read(config.settings.measured, _MEASURED)
             self._good[folder] = config
         except ConfigError as error:
             wrong = str(error)
@@ -154,7 +154,7 @@ def _with_measured(findings: tuple[Finding, ...], path: Path, settings: Settings
     if settings.measured is None:
         return findings
     try:
-        return joining.read(settings.measured, _MEASURED).join(findings, path)
+        return own_costs.read(settings.measured, _MEASURED).join(findings, path)
     except ConfigError:
         return findings  # what is wrong with it has been said
 

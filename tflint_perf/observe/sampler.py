@@ -8,7 +8,7 @@ import threading
 from time import perf_counter, sleep
 from types import FrameType
 
-from tflint_perf.observe.places import Places
+from tflint_perf.observe.user_code import Places
 
 _APART = 0.015
 # Longer than any look is apart from the next, short enough that a program which has ended is not kept.
@@ -33,7 +33,7 @@ _READS_FILES = (
 _READING = ("_npyio_impl.py", "npyio.py", "file_io.py", "format.py", "codecs.py", "tokenize.py")
 
 
-class Looks:
+class Sampler:
     """Seconds by line. Each look weighs as much as the time since the last, so that what lets no other thread run counts too.
 
     What goes on between ops is told apart here: Python in TensorFlow and Keras, in what reads and writes files, and other.

@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any
 
 from tflint_perf.observe.ledger import Ledger
-from tflint_perf.observe.places import Row
+from tflint_perf.observe.user_code import Row
 from tflint_perf.observe.watcher import Watcher
 
 _COPIES = {
@@ -50,7 +50,7 @@ _IsMeant = Callable[[Sequence[Any]], bool]
 _NOTHING: Row = ("?", 0)
 
 
-class Close:
+class Timers:
     """Puts timers in place."""
 
     def __init__(self, watcher: Watcher) -> None:
@@ -212,7 +212,7 @@ def cost_of_a_timer(watcher: Watcher, *, on: bool, repeats: int = 2000) -> float
     kept, watcher.ledger = watcher.ledger, Ledger()
     if on:
         watcher.ledger.begin()
-    timed = Close(watcher)._op(1, nothing)
+    timed = Timers(watcher)._op(1, nothing)
 
     def run(function: Callable[..., Any]) -> float:
         began = perf_counter()
