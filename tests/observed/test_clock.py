@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tflint_perf.observe import user_code
 from tflint_perf.observe.clock import Clock
 from tflint_perf.observe.user_code import Places, cell_name, cell_of
 
@@ -160,3 +161,10 @@ def test_libraries_are_not_the_users(tmp_path: Path) -> None:
     assert places.name_of(str(tmp_path / ".venv/lib/python3.11/site-packages/keras/a.py")) is None
     assert places.name_of("<string>") is None
     assert places.name_of(pytest.__file__) is None
+
+
+def test_the_observer_is_not_the_users_either() -> None:
+    """Also where the program lies in a checkout of this project."""
+    places = Places(str(Path(user_code.__file__).parents[2]))
+    assert places.name_of(user_code.__file__) is None
+    assert places.name_of(__file__) == "tests/observed/test_clock.py"

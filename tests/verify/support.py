@@ -52,6 +52,10 @@ class config:
     @staticmethod
     def list_physical_devices(kind):
         return []
+
+    @staticmethod
+    def get_visible_devices(kind):
+        return config.list_physical_devices(kind)
 """
 
 RUN = Run(

@@ -11,13 +11,15 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.commandline import CommandLine
 from tests.verify.support import FAKE_TENSORFLOW, fake_tensorflow, script
 from tflint_perf.verify import session
-from tflint_perf.verify.records import from_json, to_json
+from tflint_perf.verify.experiment import Experiment
+from tflint_perf.verify.records import Result, from_json, to_json
 
 pytestmark = pytest.mark.slow
 
@@ -26,6 +28,20 @@ for needed in ("psutil", "scipy", "rich", "matplotlib"):
     pytest.importorskip(needed)
 
 FEW = ("--steps", "20")
+# As `FAKE_TENSORFLOW`, on a machine with a GPU.
+GPU_TENSORFLOW = f"""
+import types
+
+
+def executing_eagerly():
+    return False
+
+{FAKE_TENSORFLOW.replace("return []", "return [types.SimpleNamespace(name='GPU:0')]")}
+
+    class experimental:
+        get_device_details = staticmethod(lambda gpu: {{"device_name": "Fake 1"}})
+
+"""
 PAIR = ("verify", "--pair", "before.py", "after.py", *FEW)
 
 
@@ -144,6 +160,56 @@ def test_evidence_that_is_kept_is_compared_with(tflint_perf: CommandLine, fixtur
     assert "tflint-perf: TFP406: was confirmed, is refuted: " in ran.err
 
 
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the experiments that are run, in their order; after the first, somebody presses Ctrl-C."""
+    names: list[str] = []
+    run = session.run_experiment
+
+    def interrupted(experiment: Experiment, *rest: Any, **named: Any) -> Result:
+        names.append(experiment.name)
+        if len(names) == 2:
+            raise KeyboardInterrupt
+        return run(experiment, *rest, **named)
+
+    monkeypatch.setattr(session, "run_experiment", interrupted)
+    return names
+
+
+def test_a_run_that_was_cut_off_is_gone_on_with(
+    tflint_perf: CommandLine, fixtures: Path, measured: list[str]
+) -> None:
+    with suppress(KeyboardInterrupt):
+        tflint_perf("verify", "TFP105", "TFP406", *FEW, "--record")
+    assert [path.name for path in (fixtures / "evidence").iterdir()] == ["cpu.unfinished"]
+
+    ran = tflint_perf("verify", "TFP105", "TFP406", *FEW, "--record", "--resume")
+    assert ran.code == 0, ran.err
+    assert measured == ["TFP105", "TFP406", "TFP406"]
+    assert "confirmed: 2" in ran.out
+    kept = from_json((fixtures / "evidence" / "cpu.json").read_text(encoding="utf-8"))
+    assert kept.results.keys() == {"TFP105", "TFP406"}
+
+
+@pytest.mark.usefixtures("fixtures")
+def test_a_run_stops_in_time_and_says_what_is_left(tflint_perf: CommandLine) -> None:
+    ran = tflint_perf("verify", "TFP105", "TFP406", *FEW, "--for", "0.0001")
+    assert ran.code == 0, ran.err
+    assert "confirmed: 1" in ran.out
+    assert ran.err.splitlines()[-1] == (
+        "tflint-perf: the time given is over: 1 not measured; --resume goes on"
+    )
+
+
+def test_what_nobody_has_measured_here_goes_first(
+    tflint_perf: CommandLine, fixtures: Path, measured: list[str]
+) -> None:
+    assert tflint_perf("verify", "TFP105", *FEW, "--record").code == 0
+    with suppress(KeyboardInterrupt):
+        tflint_perf("verify", "TFP105", "TFP406", *FEW)
+    assert measured == ["TFP105", "TFP406"]
+
+
 def test_what_was_refuted_before_and_is_again_passes_a_check(
     tflint_perf: CommandLine, fixtures: Path
 ) -> None:
@@ -237,15 +303,42 @@ def test_a_gpu_that_is_not_there_is_told(tflint_perf: CommandLine) -> None:
 
 @pytest.mark.usefixtures("fixtures")
 def test_a_gpu_is_chosen_where_there_is_one(tflint_perf: CommandLine, tensorflow: Path) -> None:
-    sees = FAKE_TENSORFLOW.replace("return []", "import types; return [types.SimpleNamespace(name='GPU:0')]")
-    details = "    class experimental:\n        get_device_details = staticmethod(lambda gpu: {'device_name': 'Fake 1'})\n"
-    (tensorflow / "tensorflow" / "__init__.py").write_text(
-        f"{sees}\n{details}\n\ndef executing_eagerly():\n    return False\n"
-    )
+    (tensorflow / "tensorflow" / "__init__.py").write_text(GPU_TENSORFLOW)
     ran = tflint_perf("verify", "TFP406", *FEW, "--output-format", "json")
     assert ran.code == 0, ran.err
     device = json.loads(ran.out)["device"]
     assert (device["kind"], device["name"]) == ("gpu", "Fake 1")
+
+
+@pytest.mark.usefixtures("fixtures")
+def test_a_script_that_hides_the_gpu_gives_no_evidence_of_it(
+    tflint_perf: CommandLine, tensorflow: Path
+) -> None:
+    file = tensorflow / "tensorflow" / "__init__.py"
+    file.write_text(f"{GPU_TENSORFLOW}    get_visible_devices = staticmethod(lambda kind: [])\n")
+    ran = tflint_perf("verify", "TFP406", *FEW, "--output-format", "json")
+    assert ran.code == 0, ran.err
+    (result,) = json.loads(ran.out)["results"].values()
+    assert (result["verdict"], result["pairs"]) == ("not measurable", [])
+    assert result["reason"] == "its scripts hide the GPU; `--device cpu` measures it"
+
+
+def test_on_a_gpu_losses_are_compared_apart_where_all_is_computed_the_same_each_time(
+    tflint_perf: CommandLine, tensorflow: Path, fixtures: Path
+) -> None:
+    """What rounds by chance, as a GPU does unless it is told not to, is no disagreement; what differs is."""
+    (tensorflow / "tensorflow" / "__init__.py").write_text(GPU_TENSORFLOW)
+    rounds = "1 / (1 + step) + (os.getpid() % 97) * (os.environ.get('TF_DETERMINISTIC_OPS') != '1')"
+    for side in ("slow", "fast"):
+        file = fixtures / "TFP406" / f"{side}.py"
+        file.write_text(file.read_text(encoding="utf-8").replace("1 / (1 + step)", rounds))
+    ran = tflint_perf("verify", "TFP406", *FEW)
+    assert ran.code == 0, ran.err
+
+    file.write_text(file.read_text(encoding="utf-8").replace("1 / (1 + step)", "1.1 / (1 + step)"))
+    ran = tflint_perf("verify", "TFP406", *FEW)
+    assert ran.code == 1
+    assert "the losses differ by 0.091" in ran.err
 
 
 @pytest.mark.parametrize(

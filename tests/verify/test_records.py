@@ -10,7 +10,7 @@ import pytest
 
 from tests.verify.support import RUN, STEP_TIME
 from tflint_perf.problems import ConfigError
-from tflint_perf.verify.keep import changes, file_of, keep, read_kept
+from tflint_perf.verify.keep import changes, file_of, keep, keep_as_it_comes, measured_before, read_kept
 from tflint_perf.verify.records import (
     Device,
     DeviceMemory,
@@ -96,13 +96,13 @@ def test_new_results_take_the_place_of_those_of_the_same_name(tmp_path: Path) ->
     assert kept.date == "2026-11-21"
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        replace(RECORD, versions={"tensorflow": "9.9.0"}),
-        replace(RECORD, device=replace(CPU, name="CPU (8 cores)")),
-    ],
-)
+OTHERS = [
+    replace(RECORD, versions={"tensorflow": "9.9.0"}),
+    replace(RECORD, device=replace(CPU, name="CPU (8 cores)")),
+]
+
+
+@pytest.mark.parametrize("other", OTHERS)
 def test_results_from_elsewhere_are_not_mixed(tmp_path: Path, other: Record) -> None:
     keep(tmp_path, RECORD)
     with pytest.raises(ConfigError, match="TFP101"):
@@ -115,6 +115,29 @@ def test_results_from_elsewhere_replace_a_record_as_a_whole(tmp_path: Path) -> N
     other = replace(RECORD, versions={"tensorflow": "9.9.0"})
     keep(tmp_path, other)
     assert read_kept(tmp_path, RECORD) == other
+
+
+def test_what_a_run_has_measured_is_on_file_while_it_goes_on(tmp_path: Path) -> None:
+    for name in ("TFP101", "TFP406"):
+        keep_as_it_comes(tmp_path, replace(RECORD, results={name: RESULT}))
+    assert measured_before(tmp_path, RECORD) == {"TFP101": RESULT, "TFP406": RESULT}
+    assert read_kept(tmp_path, RECORD) is None  # it is no evidence before the run has come to its end
+
+    keep(tmp_path, replace(RECORD, results={"TFP101": RESULT}))
+    assert [path.name for path in tmp_path.iterdir()] == ["cpu.json"]
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_what_was_measured_elsewhere_is_not_gone_on_with(tmp_path: Path, other: Record) -> None:
+    keep_as_it_comes(tmp_path, RECORD)
+    keep(tmp_path, RECORD)
+    keep_as_it_comes(tmp_path, RECORD)
+    assert measured_before(tmp_path, other) == {}
+
+
+def test_a_file_that_was_cut_off_while_it_was_written_holds_nothing(tmp_path: Path) -> None:
+    (tmp_path / "cpu.unfinished").write_text("{")
+    assert measured_before(tmp_path, RECORD) == {}
 
 
 def test_where_nothing_is_kept_there_is_nothing_to_read(tmp_path: Path) -> None:

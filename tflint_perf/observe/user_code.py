@@ -36,6 +36,7 @@ class Places:
         self._root = os.path.realpath(root) + os.sep
         self._standard = os.path.realpath(sysconfig.get_paths()["stdlib"]) + os.sep
         self._prefix = os.path.realpath(sys.prefix) + os.sep
+        self._observer = os.path.dirname(os.path.realpath(__file__)) + os.sep
         self._known: dict[str, object] = {}
         self._loops: dict[str, list[tuple[int, int, int]]] = {}
 
@@ -51,7 +52,7 @@ class Places:
         if file.startswith("<"):
             return None
         real = os.path.realpath(file)
-        inside = real.startswith(self._root) and not real.startswith(self._standard)
+        inside = real.startswith(self._root) and not real.startswith((self._standard, self._observer))
         if real.startswith(self._prefix) and self._prefix.startswith(self._root):
             inside = False  # an environment that lies in the project
         if not inside or any(part in _LIBRARIES for part in real.split(os.sep)):

@@ -28,10 +28,14 @@ from tflint_perf.verify.probes import Gpus, Traces
 
 # A message of TensorFlow's may be a page long.
 _LINE = 200
+# A GPU adds in another order each time, and rounds what it multiplies to fewer bits, unless it is told not to.
+_EXACT = {"TF_DETERMINISTIC_OPS": "1", "NVIDIA_TF32_OVERRIDE": "0"}
 
 
 def main() -> None:
-    """Answer one request: `{"describe": true}`, or `{"script": …, "plan": …, "preload": …, "gpu": …}`.
+    """Answer one request: `{"describe": true}`, or `{"script": …, "plan": …, "preload": …, "gpu": …, "exact": …}`.
+
+    What is `exact` computes the same each time, also on a GPU; how long it takes says nothing then.
 
     Either says `{"scratch": folder}` too: where temporary files go, for somebody else to remove.
 
@@ -41,6 +45,8 @@ def main() -> None:
     if "nursery" in request:
         request = serve(request["nursery"])
     _write_into(request["scratch"])
+    if request.get("exact"):
+        os.environ.update(_EXACT)
     faulthandler.enable()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
@@ -97,7 +103,11 @@ def _measure(request: dict[str, Any], answers: TextIO) -> dict[str, Any]:
     if not callable(getattr(script, "train", None)):
         raise ScriptError("there is no function `train`")
     measured = drive(script.train, Plan(**request["plan"]), gpus, traces)
-    return {**asdict(measured), "samples_per_step": getattr(script, "SAMPLES_PER_STEP", None)}
+    return {
+        **asdict(measured),
+        "samples_per_step": getattr(script, "SAMPLES_PER_STEP", None),
+        "hides_gpu": gpus.hidden(),
+    }
 
 
 def _module_of(path: Path) -> ModuleType:

@@ -75,6 +75,16 @@ def _claim(metric: str | None, least: float | None, tolerance: float | None) -> 
 )
 @click.option("--record", is_flag=True, help="Keep the results as evidence, beside the experiments.")
 @click.option(
+    "--resume", is_flag=True, help="Go on: leave out what is on file from this device and these versions."
+)
+@click.option(
+    "--for",
+    "minutes",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="MINUTES",
+    help="Measure what is most useful first, and stop in time.",
+)
+@click.option(
     "--report",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
@@ -96,10 +106,12 @@ def verify(**options: Any) -> int:
     own = {name: options.pop(name) for name in ("metric", "least", "tolerance")}
     if options["pair"] is None and any(value is not None for value in own.values()):
         raise click.UsageError("--metric, --least and --tolerance go with --pair")
-    if options["pair"] and (
-        options["selectors"] or options["beliefs"] or options["check"] or options["record"]
+    if options["pair"] and any(
+        options[name] for name in ("selectors", "beliefs", "check", "record", "resume", "minutes")
     ):
-        raise click.UsageError("--pair stands alone: no codes, no --beliefs, --check or --record")
+        raise click.UsageError(
+            "--pair stands alone: no codes, no --beliefs, --check, --record, --resume or --for"
+        )
     if options["quick"] and (options["check"] or options["record"] or options["report"] or options["plot"]):
         raise click.UsageError("--quick measures nothing that could be compared, kept or drawn")
     from tflint_perf.verify.session import Request

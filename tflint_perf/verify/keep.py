@@ -41,7 +41,43 @@ def keep(folder: Path, record: Record) -> Path:
         )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(to_json(replace(record, results={**others, **record.results})), encoding="utf-8")
+    _unfinished(folder, record).unlink(missing_ok=True)
     return path
+
+
+def keep_as_it_comes(folder: Path, record: Record) -> None:
+    """Put results beside the device's file, so that a run which is cut off leaves what it has measured.
+
+    `keep` takes them over at the end. What other versions left there is dropped.
+    """
+    path = _unfinished(folder, record)
+    before = _results_like(path, record)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(to_json(replace(record, results={**before, **record.results})), encoding="utf-8")
+
+
+def measured_before(folder: Path, record: Record) -> Mapping[str, Result]:
+    """What is on file of the same versions on the same device, be it from a run that was cut off."""
+    return {
+        **_results_like(file_of(folder, record), record),
+        **_results_like(_unfinished(folder, record), record),
+    }
+
+
+def _results_like(path: Path, record: Record) -> Mapping[str, Result]:
+    if not path.is_file():
+        return {}
+    try:
+        found = read_record(path)
+    except (OSError, ValueError):  # cut off while it was written
+        return {}
+    same = (found.versions, found.device) == (dict(record.versions), record.device)
+    return found.results if same else {}
+
+
+def _unfinished(folder: Path, record: Record) -> Path:
+    # Not `.json`: what is read as evidence has been kept by a run that came to its end.
+    return folder / f"{record.device.slug}.unfinished"
 
 
 def file_of(folder: Path, record: Record) -> Path:

@@ -70,6 +70,10 @@ class Gpus:
     def used(self) -> bool:
         return self._wanted and "tensorflow" in sys.modules
 
+    def hidden(self) -> bool:
+        """Whether the script has put the GPUs out of its own sight, so that what it ran, ran on the CPU."""
+        return self.used and not sys.modules["tensorflow"].config.get_visible_devices("GPU")
+
     def synchronize(self) -> None:
         """Wait until all that was asked of the GPUs is done. A session's `run` has waited already."""
         tensorflow = sys.modules.get("tensorflow")
@@ -93,7 +97,10 @@ class Gpus:
         if own is not None:
             return own
         now = reserved(everyone=True)
-        return None if now is None or self._before is None else now - self._before
+        # Less than before: a neighbour has given memory back, and how much this process took cannot be told.
+        if now is None or self._before is None or now < self._before:
+            return None
+        return now - self._before
 
 
 def reserved(everyone: bool) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,7 +16,7 @@ from tflint_perf.cli.run import say
 from tflint_perf.problems import ConfigError
 from tflint_perf.rule import Claim
 from tflint_perf.verify import table
-from tflint_perf.verify.device import Place, find_place
+from tflint_perf.verify.device import find_place
 from tflint_perf.verify.experiment import (
     Experiment,
     belief_experiments,
@@ -23,7 +24,7 @@ from tflint_perf.verify.experiment import (
     own_experiment,
     rule_experiments,
 )
-from tflint_perf.verify.keep import changes, keep, read_kept
+from tflint_perf.verify.keep import changes, keep, keep_as_it_comes, measured_before, read_kept
 from tflint_perf.verify.process import new_nursery
 from tflint_perf.verify.records import Record, Result, as_document, as_text
 from tflint_perf.verify.runner import Options, run_experiment
@@ -52,6 +53,8 @@ class Request:
     plot: Path | None
     output_format: Literal["text", "json", "markdown"]
     cores: int
+    resume: bool = False
+    minutes: float | None = None
 
 
 def verify(request: Request) -> int:
@@ -71,7 +74,10 @@ def verify(request: Request) -> int:
     kept = _kept(experiments, record) if request.check else None
     if request.check and kept is None:
         raise ConfigError(f"no evidence on file from {place.device.name}", "--check")
-    record = Record(place.device, place.versions, record.date, _run(experiments, request, place))
+    experiments = _most_useful_first(experiments, record)
+    results = _run(experiments, request, record)
+    experiments = [experiment for experiment in experiments if experiment.name in results]
+    record = replace(record, results=results)
     _show(record, {experiment.name: experiment.title for experiment in experiments}, request)
     _write(record, experiments, request)
     changed = list(changes(kept, record.results)) if kept else []
@@ -95,28 +101,78 @@ def _experiments(request: Request) -> tuple[list[Experiment], list[str]]:
     return rule_experiments(request.selectors, fixtures())
 
 
-def _run(experiments: Sequence[Experiment], request: Request, place: Place) -> dict[str, Result]:
+def _most_useful_first(experiments: Sequence[Experiment], record: Record) -> list[Experiment]:
+    """First what only a GPU can show, where there is one, then what nobody has measured on this device."""
+    known = {
+        name
+        for folder in dict.fromkeys(experiment.evidence for experiment in experiments)
+        for name in measured_before(folder, record)
+    }
+    on_gpu = record.device.kind == "gpu"
+    return sorted(
+        experiments,
+        key=lambda experiment: (not (on_gpu and experiment.claim.needs_gpu), experiment.name in known),
+    )
+
+
+def _run(experiments: Sequence[Experiment], request: Request, record: Record) -> dict[str, Result]:
+    """The results; fewer than the experiments where the time that was given is over."""
     from tflint_perf.verify.progress import progress
 
     options = Options(
-        device=place.device.kind,
+        device=record.device.kind,
         pairs=request.pairs,
         steps=request.steps,
         timeout=request.timeout,
         quick=request.quick,
         cores=request.cores,
     )
-    nursery = new_nursery() if place.device.kind == "cpu" and request.pair is None else None
-    results = {}
+    results = _resumed(experiments, record) if request.resume else {}
+    left = [experiment for experiment in experiments if experiment.name not in results]
+    nursery = new_nursery() if record.device.kind == "cpu" and request.pair is None else None
+    clock = _Clock(request.minutes)
     try:
-        with progress(experiments, options.runs, quick=options.quick) as run:
-            for experiment in experiments:
+        with progress(left, options.runs, quick=options.quick) as run:
+            for experiment in left:
+                if not clock.has_time_for_one():
+                    left_over = len(experiments) - len(results)
+                    say(f"the time given is over: {left_over} not measured; --resume goes on")
+                    break
                 running = partial(run_experiment, experiment, options, nursery=nursery)
                 results[experiment.name] = run(experiment, running)
+                if request.record:
+                    one = {experiment.name: results[experiment.name]}
+                    keep_as_it_comes(experiment.evidence, replace(record, results=one))
         return results
     finally:
         if nursery is not None:
             nursery.close()
+
+
+def _resumed(experiments: Sequence[Experiment], record: Record) -> dict[str, Result]:
+    """What need not be measured again: it is on file, with these versions, of the claim as it is now."""
+    found = {}
+    for experiment in experiments:
+        result = measured_before(experiment.evidence, record).get(experiment.name)
+        if result is not None and result.claim == experiment.claim and result.verdict != "failed":
+            found[experiment.name] = result
+    return found
+
+
+class _Clock:
+    """Says whether there is time for one more experiment, by what those before took on average."""
+
+    def __init__(self, minutes: float | None) -> None:
+        self._began = time.monotonic()
+        self._seconds = None if minutes is None else 60 * minutes
+        self._begun = 0
+
+    def has_time_for_one(self) -> bool:
+        spent = time.monotonic() - self._began
+        if self._seconds is not None and self._begun and spent * (1 + 1 / self._begun) > self._seconds:
+            return False
+        self._begun += 1
+        return True
 
 
 def _show(record: Record, titles: Mapping[str, str], request: Request) -> None:
