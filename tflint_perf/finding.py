@@ -32,12 +32,14 @@ class Edit:
 class Fix:
     """Edits that belong together: all are applied, or none.
 
-    A fix is *safe* when the values that the program computes stay the same.
+    A fix is *safe* when the values that the program computes stay the same, and *bold* when only a run of the program
+    can tell whether it works at all: `--fix` makes none of those, `prove` tries them.
     """
 
     message: str
     edits: tuple[Edit, ...]
     safe: bool
+    bold: bool = False
 
 
 @dataclass(frozen=True, slots=True)

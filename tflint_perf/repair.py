@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 class Repair:
     """A fix as a rule gives it: what it does, its edits, and whether it is safe.
 
+    A *bold* one rewrites as an expert would who then runs the program: it rests on what reading cannot know.
+
     What an unsafe one may change is said in its title: `may_change` is what follows these words there, and `shown_by`
     the place in the code that it is known from.
     """
@@ -25,6 +27,7 @@ class Repair:
     safe: bool
     may_change: str = ""
     shown_by: cst.CSTNode | None = None
+    bold: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,8 @@ class Claim:
 class Report:
     """A finding as a rule gives it: a node of the tree, and what to say about it.
 
-    `fix` is called only for findings that are shown, once positions are known. `as_measured` is False for a form of
+    `fix` is called only for findings that are shown, once positions are known; `bold` where it gives no repair and bold
+    fixes are asked for. `as_measured` is False for a form of
     the rule's case that costs less than the one in its experiment: no figure is said with it.
     """
 
@@ -64,6 +65,7 @@ class Report:
     message: str
     fix: Callable[[Editor], Repair | Refusal | None] | None = None
     as_measured: bool = True
+    bold: Callable[[Editor], Repair | Refusal | None] | None = None
 
 
 class Rule(ABC):

@@ -27,8 +27,12 @@ def findings(code: str, source: str, filename: str = "example.py") -> list[Findi
     return _checked(_source(source, filename), _settings(code))
 
 
-def fixed(code: str, source: str, filename: str = "example.py", *, unsafe: bool = True) -> str:
+def fixed(
+    code: str, source: str, filename: str = "example.py", *, unsafe: bool = True, bold: bool = False
+) -> str:
     """The dedented source after all fixes of one rule, as `--fix --unsafe-fixes` makes them, without `unsafe` `--fix`.
+
+    With `bold`, as `prove --bold-fixes` tries them.
 
     Raises:
         KeyError: there is no such rule.
@@ -36,7 +40,7 @@ def fixed(code: str, source: str, filename: str = "example.py", *, unsafe: bool 
     """
     from dataclasses import replace
 
-    settings = replace(_settings(code), fix="apply", unsafe_fixes=unsafe)
+    settings = replace(_settings(code), fix="diff" if bold else "apply", unsafe_fixes=unsafe, bold_fixes=bold)
     result = fix_source(_source(source, filename), settings)
     _checked(result.source, settings)
     assert not result.problems, "\n".join(result.problems)

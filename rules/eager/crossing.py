@@ -21,7 +21,7 @@ from tflint_perf.records import dataclass
 _MADE_ANEW = frozenset(
     {"model", "layer", "optimizer", "metric", "loss", "function", "compiled", "class", "tape"}
 )
-_RETURNABLE = frozenset({"tensor", "variable", "list", "tuple", "dict", "unknown", "none"})
+RETURNABLE = frozenset({"tensor", "variable", "list", "tuple", "dict", "unknown", "none"})
 
 # What another call may give another value of, and no variables are made for.
 _PLAIN = frozenset({"tensor", "array", "variable", "number"})
@@ -89,7 +89,7 @@ class Crossings:
         block = self._walk.at[first].block
         indices = [block.statements.index(first)]
         for node in others:
-            statement = self._in_block(node, block)
+            statement = self.in_block(node, block)
             if statement is None:
                 return None
             indices.append(block.statements.index(statement))
@@ -99,7 +99,7 @@ class Crossings:
             end += 1
         return Stretch(block.statements[start:end], loop)
 
-    def _in_block(self, node: cst.CSTNode, block: Block) -> cst.CSTNode | None:
+    def in_block(self, node: cst.CSTNode, block: Block) -> cst.CSTNode | None:
         """The statement of `block` that holds `node`."""
         current: cst.CSTNode | None = node
         while current is not None:
@@ -120,7 +120,7 @@ class Crossings:
         given: dict[str, list[cst.Name]] = {}
         carried: set[str] = set()
         for node in stretch.nodes():
-            if not isinstance(node, cst.Name) or not self._is_read(node):
+            if not isinstance(node, cst.Name) or not self.is_read(node):
                 continue
             is_carried = node.value in written and self._reads_own_write(node, inside)
             if is_carried and not self._stays_tensor(node, inside):
@@ -156,7 +156,7 @@ class Crossings:
         inside = set(stretch.nodes())
         names: dict[str, None] = {}
         for node in stretch.nodes():
-            if not isinstance(node, cst.Name) or not self._is_read(node):
+            if not isinstance(node, cst.Name) or not self.is_read(node):
                 continue
             found = self._infer.bindings_reaching(node)
             if found is None or found[0] is not function.scope:
@@ -170,7 +170,7 @@ class Crossings:
                 names[node.value] = None
         return list(names)
 
-    def _is_read(self, node: cst.Name) -> bool:
+    def is_read(self, node: cst.Name) -> bool:
         """Whether a name is read where it stands: neither a target, nor deleted."""
         child: cst.CSTNode = node
         parent = self._walk.parents.get(node)
@@ -260,7 +260,7 @@ class Crossings:
             readers = self._readers.of(name, home[0]) if home is not None else {}
             uses = dict.fromkeys(use for node in stretch.nodes() for use in readers.get(node, ()))
             after = [use for use in uses if use not in inside]
-            read = [use for use in after if self._is_read(use)]
+            read = [use for use in after if self.is_read(use)]
             if not read and name not in carried:
                 deleted = [use for use in after if self._is_deleted(use)]
                 if deleted:
@@ -284,7 +284,7 @@ class Crossings:
         own = [binding for binding in found[1] if binding.node in inside]
         kinds = {value_of_binding(self._infer, binding, found[0]).kind for binding in own}
         sizes = any(b.path == () and b.value is not None and is_size(b.value) for b in own)
-        return kinds <= _RETURNABLE and not sizes
+        return kinds <= RETURNABLE and not sizes
 
 
 def _deletes_only(statement: cst.CSTNode, names: set[str]) -> bool:

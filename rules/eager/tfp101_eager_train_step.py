@@ -17,6 +17,7 @@ from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 from .compiling import compile_function
 from .crossing import Crossings
 from .extract import extract
+from .splitting import split
 
 
 class EagerTrainStep(Rule):
@@ -98,6 +99,7 @@ class EagerTrainStep(Rule):
                 place,
                 "the gradient step runs in eager mode, op by op, on each step; compile it with `@tf.function`",
                 partial(_compile, place=place, steps=steps, trained=trained),
+                bold=partial(_split, place=place, steps=steps, trained=trained),
             )
 
 
@@ -141,6 +143,20 @@ def _compile(
     # `train_step`; `train_discriminator` where the file trains several networks.
     name = _trained(step)
     return extract(edit, stretch, f"train_{name}" if name and len(trained) > 1 else "train_step")
+
+
+def _split(
+    edit: Editor, place: cst.CSTNode, steps: list[GradientStep], trained: set[str]
+) -> Repair | Refusal | None:
+    """Compile what of the step a device can do."""
+    if not steps:
+        return None
+    model, step = edit.model, steps[0]
+    loop = model.loops.innermost_loop(step.tape)
+    calls = [call for step in steps for call in (*step.gradients, *step.applied)]
+    calls = [call for call in calls if loop is None or loop in loops_around(model.loops.innermost_loop(call))]
+    name = _trained(step)
+    return split(edit, step.tape, calls, f"train_{name}" if name and len(trained) > 1 else "train_step")
 
 
 def _trained(step: GradientStep) -> str:

@@ -11,6 +11,7 @@ from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 from .compiling import compile_function
+from .forwarding import compile_forward
 
 
 class EagerInferenceStep(Rule):
@@ -78,6 +79,7 @@ class EagerInferenceStep(Rule):
                 f"`{model.module.code_for_node(call.func)}` runs in eager mode, op by op, on each step; "
                 "compile the forward pass with `@tf.function`",
                 partial(_compile, found=found),
+                bold=partial(_compile_apart, found=found),
             )
 
 
@@ -87,3 +89,9 @@ def _compile(edit: Editor, found: ForwardPass) -> Repair | Refusal:
     if found.loop is not None or found.function is None:
         return Refusal("the forward pass has no function of its own", found.calls[0])
     return compile_function(edit, found.function)
+
+
+def _compile_apart(edit: Editor, found: ForwardPass) -> Repair | Refusal | None:
+    if edit.model.forward_passes.grows(found) or len(found.calls) > 1:
+        return None
+    return compile_forward(edit, found.calls[0])

@@ -49,6 +49,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.argument("paths", nargs=-1, type=click.Path(path_type=str, readable=False)),
     _switch("fix", "Apply safe fixes."),
     _switch("unsafe-fixes", "Apply the other fixes too; without --fix, mark them as applicable."),
+    _switch("bold-fixes", "Show in a --diff also the fixes that only a run can judge; `prove` tries them."),
     click.option("--diff", is_flag=True, help="Print what --fix would change as a diff, and write nothing."),
     _switch("show-fixes", "List the fixes that were applied."),
     _switch("fix-only", "Apply fixes, and say nothing of what remains."),
@@ -177,7 +178,15 @@ def _with(options: Sequence[Callable[[Any], Any]], command: F) -> F:
 def keys_given(options: dict[str, Any]) -> dict[str, Any]:
     """The keys of the configuration that the options set."""
     values: dict[str, Any] = {}
-    for key in ("fix", "unsafe-fixes", "show-fixes", "fix-only", "force-exclude", "respect-gitignore"):
+    for key in (
+        "fix",
+        "unsafe-fixes",
+        "bold-fixes",
+        "show-fixes",
+        "fix-only",
+        "force-exclude",
+        "respect-gitignore",
+    ):
         values[key] = options[key.replace("-", "_")]
     values["include-tests"] = options["include_tests"]
     values["project-root"] = options["project_root"]

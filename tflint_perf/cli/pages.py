@@ -172,6 +172,7 @@ def settings_page(settings: Settings, config: Path | None) -> Iterator[str]:
         "extend-unsafe-fixes": sorted(settings.unsafe_by_request),
         "fix": settings.fix == "apply",
         "unsafe-fixes": settings.unsafe_fixes,
+        "bold-fixes": settings.bold_fixes,
         "exclude": list(settings.exclude),
         "include": list(settings.include),
         "include-tests": settings.include_tests,

@@ -87,6 +87,7 @@ def _for_run(settings: Settings, of_run: Config) -> Settings:
         settings,
         fix=run.fix,
         unsafe_fixes=run.unsafe_fixes,
+        bold_fixes=run.bold_fixes,
         ignore_noqa=run.ignore_noqa,
         diff_base=run.diff_base,
     )

@@ -186,6 +186,13 @@ _KEYS = (
         "Apply, or mark as applicable, also the fixes that may change what the program computes.",
         "unsafe-fixes = true",
     ),
+    Key(
+        "bold-fixes",
+        "bool",
+        "false",
+        "Look for bold fixes too, which `--diff` shows and `prove` tries; `--fix` makes none of them.",
+        "bold-fixes = true",
+    ),
     Key("show-fixes", "bool", "false", "List the fixes that were applied.", "show-fixes = true"),
     Key(
         "output-format",

@@ -100,6 +100,7 @@ def configure(
         severities=_severities(layers, rules),
         fix="apply" if fix_only or last.get("fix", False) else "no",
         unsafe_fixes=last.get("unsafe-fixes", False),
+        bold_fixes=last.get("bold-fixes", False),
         exclude=_exclude(layers, root),
         include=_patterns(layers, "include", root, DEFAULT_INCLUDE),
         include_tests=last.get("include-tests", False),

@@ -28,6 +28,7 @@ class Settings:
     severities: tuple[tuple[str, Severity], ...] = ()
     fix: Literal["no", "apply", "diff"] = "no"
     unsafe_fixes: bool = False
+    bold_fixes: bool = False
     ignore_noqa: bool = False
     exclude: tuple[str, ...] = ()
     include: tuple[str, ...] = ("*.py", "*.ipynb")

@@ -59,6 +59,13 @@ class Editor:
         """Where a node ends."""
         return self._positions.end(node)
 
+    def outermost_loop(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """The loop around all others of the same function in which a node stands."""
+        loop = self.model.loops.innermost_loop(node)
+        while loop is not None and loop.parent is not None:
+            loop = loop.parent
+        return loop.node if loop is not None else None
+
     def indent(self, statement: cst.CSTNode) -> str:
         """The white space in front of a statement."""
         start = self._positions.start(statement)
@@ -138,6 +145,14 @@ class Editor:
         if end == len(self._text) and not self._text.endswith(("\n", "\r")):
             text = "\n" + text
         return self.edit(end, end, text)
+
+    def outer_span(self, node: cst.CSTNode) -> tuple[int, int]:
+        """From where to where an expression stands, the parentheses around it included."""
+        start, end = self.start(node), self.end(node)
+        for _ in getattr(node, "lpar", ()):
+            start = self._text.rindex("(", 0, start)
+            end = self._text.index(")", end) + 1
+        return start, end
 
     def outer_end(self, node: cst.BaseExpression) -> int:
         """Where an expression ends, the parentheses around it included."""

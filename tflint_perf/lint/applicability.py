@@ -8,16 +8,19 @@ if TYPE_CHECKING:
     from tflint_perf.config.settings import Settings
     from tflint_perf.finding import Finding
 
-Applicability = Literal["safe", "unsafe"]
+Applicability = Literal["safe", "unsafe", "bold"]
 
 
 def applicability(finding: Finding, settings: Settings) -> Applicability | None:
     """How far the finding's fix is to be trusted, or None if it has none or its rule is not fixable.
 
     `extend-safe-fixes` and `extend-unsafe-fixes` overrule the rule; where both name it, unsafe wins.
+    A bold fix is bold whatever they name.
     """
     if finding.fix is None or finding.code not in settings.fixable:
         return None
+    if finding.fix.bold:
+        return "bold"
     if finding.code in settings.unsafe_by_request:
         return "unsafe"
     if finding.fix.safe or finding.code in settings.safe_by_request:
@@ -26,6 +29,15 @@ def applicability(finding: Finding, settings: Settings) -> Applicability | None:
 
 
 def is_applicable(finding: Finding, settings: Settings) -> bool:
-    """Whether `--fix` would apply the finding's fix under these settings."""
-    known = applicability(finding, settings)
-    return known == "safe" or (known == "unsafe" and settings.unsafe_fixes)
+    """Whether the finding's fix is made under these settings: by `--fix`, shown by `--diff`, or tried by `prove`.
+
+    A bold one is never written unless it was proved.
+    """
+    match applicability(finding, settings):
+        case "safe":
+            return True
+        case "unsafe":
+            return settings.unsafe_fixes
+        case "bold":
+            return settings.bold_fixes and settings.fix != "apply"
+    return False

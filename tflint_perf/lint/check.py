@@ -242,7 +242,11 @@ def _findings(
         for rule, report in reports
         if (
             finding := tolerant(
-                rule, partial(_finding, rule, report, model, editor, positions, source, barred), problems
+                rule,
+                partial(
+                    _finding, rule, report, model, editor, positions, source, barred, settings.bold_fixes
+                ),
+                problems,
             )
         )
     ]
@@ -278,6 +282,7 @@ def _finding(
     positions: Positions,
     source: Source,
     barred: str,
+    bold: bool,
 ) -> Finding:
     node = report.node
     fix, note = None, None
@@ -285,12 +290,14 @@ def _finding(
         note = barred
     elif report.fix is not None:
         made = report.fix(editor)
+        if bold and report.bold is not None and not isinstance(made, Repair):
+            made = report.bold(editor) or made
         if isinstance(made, Refusal):
             note = f"no fix: {made.reason}{_line(made.node, editor)}"
         elif made is not None:
             lost = lost_by(made.edits, source.text)
             if lost is None:
-                fix = Fix(_title(made, editor), tuple(_in_order(made.edits)), made.safe)
+                fix = Fix(_title(made, editor), tuple(_in_order(made.edits)), made.safe, made.bold)
             else:
                 note = f"no fix: it would lose a comment (line {source.place(lost.start).row})"
     start = source.place(positions.start(_named(node, positions, source)))

@@ -125,7 +125,13 @@ def _digest_of_settings(settings: Settings) -> str:
     """What of the settings decides on findings, and on how far their fixes go."""
     codes = (settings.rules, settings.fixable, settings.safe_by_request, settings.unsafe_by_request)
     return _digest_of_json(
-        [*map(sorted, codes), settings.ignore_noqa, settings.unsafe_fixes, str(settings.project_root)]
+        [
+            *map(sorted, codes),
+            settings.ignore_noqa,
+            settings.unsafe_fixes,
+            settings.bold_fixes,
+            str(settings.project_root),
+        ]
     )
 
 

@@ -22,6 +22,11 @@ _KEYS = ("select", "ignore", "extend-select", "fixable", "unfixable")
 @click.argument("program", nargs=-1, metavar="PROGRAM [ARGUMENTS]...", type=click.UNPROCESSED)
 @click.option("-m", "module", is_flag=True, help="PROGRAM is a module, as for `python -m`.")
 @click.option("--unsafe-fixes/--no-unsafe-fixes", default=None, help="Try the fixes that are not safe, too.")
+@click.option(
+    "--bold-fixes/--no-bold-fixes",
+    default=None,
+    help="Try also the fixes that only a run can judge, and with them all that are not safe.",
+)
 @comma_list(
     "--select", "RULES", "Use these rules only: codes, their beginnings, names, ALL. Comma lists and repeats."
 )
@@ -95,7 +100,8 @@ def prove(**options: Any) -> int:
     if program in ((), ("-m",)):
         raise click.UsageError("which program? `tflint-perf prove train.py`")
     keys = {key: options.pop(key.replace("-", "_")) for key in _KEYS}
-    keys["unsafe-fixes"] = options.pop("unsafe_fixes")
+    keys["bold-fixes"] = options.pop("bold_fixes")
+    keys["unsafe-fixes"] = options.pop("unsafe_fixes") or keys["bold-fixes"]
     given = {key: value for key, value in keys.items() if value is not None}
     configs = configs_of(options.pop("configs"), options.pop("isolated"), given)
     return run(Request(**options, program=program, jobs=cores()), configs)

@@ -90,6 +90,7 @@ def _fix(fix: PlacedFix) -> dict[str, Any]:
         "message": fix.message,
         "fix": fix.title,
         "safe": fix.safe,
+        "bold": fix.bold,
     }
 
 

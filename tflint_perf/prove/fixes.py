@@ -40,6 +40,7 @@ class PlacedFix:
     message: str = field(default="", compare=False)
     title: str = field(default="", compare=False)
     safe: bool = field(default=True, compare=False)
+    bold: bool = field(default=False, compare=False)
 
     @property
     def place(self) -> str:
@@ -196,6 +197,7 @@ def _fixable(file: str, path: Path, data: bytes, settings: Settings, neighbours:
     fixes: dict[tuple[str, int], PlacedFix] = {}
     for finding in Work(source).possible(found.findings, settings):
         key = (finding.code, source.row(finding.start.offset))
+        level = applicability(finding, settings)
         if finding.fix is not None and key not in fixes:
             fixes[key] = PlacedFix(
                 file,
@@ -206,6 +208,7 @@ def _fixable(file: str, path: Path, data: bytes, settings: Settings, neighbours:
                 finding.name,
                 finding.message,
                 finding.fix.message,
-                applicability(finding, settings) == "safe",
+                level == "safe",
+                level == "bold",
             )
     return Fixable(file, path, data, settings, fixes)

@@ -31,8 +31,8 @@ def _block(entry: Entry, style: Style) -> Iterator[str]:
         yield from _source(entry, margin, style)
         yield bar
     if entry.fix is not None and finding.fix is not None:
-        unsafe = " (unsafe fix)" if entry.fix == "unsafe" else ""
-        yield f"{style.strong('help')}: {finding.fix.message}{unsafe}"
+        level = f" ({entry.fix} fix)" if entry.fix in ("unsafe", "bold") else ""
+        yield f"{style.strong('help')}: {finding.fix.message}{level}"
     if finding.note:
         yield f"{style.strong('note')}: {finding.note}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
@@ -111,6 +111,11 @@ class Tracing:
                 return found
         return None
 
+    def obstacles_in_statement(self, statement: cst.CSTNode, function: Function | None) -> list[Obstacle]:
+        """Each obstacle to compiling a statement, but for settings that are changed between calls."""
+        self._looked_at = {statement}
+        return list(self._obstacles_in(statement, function, [function] if function else [], inline=True))
+
     def _in_body(self, function: Function, path: list[Function] | None) -> Obstacle | None:
         """The first obstacle in a function, and in what it calls; without a `path` to it, in itself alone."""
         node = function.node
@@ -121,30 +126,42 @@ class Tracing:
     def _in_code(
         self, code: cst.CSTNode, function: Function | None, path: list[Function] | None, *, inline: bool
     ) -> Obstacle | None:
+        return next(self._obstacles_in(code, function, path, inline=inline), None)
+
+    def _obstacles_in(
+        self, code: cst.CSTNode, function: Function | None, path: list[Function] | None, *, inline: bool
+    ) -> Iterator[Obstacle]:
         for node in descendants(code):
             reason = self._reason(node, function, inline) or self._autograph.reason(node, function)
             if reason:
-                return Obstacle(node, reason)
-            if isinstance(node, cst.Call):
-                elsewhere = self._elsewhere(node)
-                if elsewhere is not None:
-                    return elsewhere
-                for target in self._calls.targets(node):
-                    if path is None:
-                        if target.name == "__init__":
-                            return Obstacle(node, "an object is made on each step")
-                        continue
-                    if target in path:
-                        if not inline or target is not function:
-                            return Obstacle(node, f"`{target.name}` calls itself")
-                        continue
-                    if self._compiled.is_traced(target) and target.name != "call":
-                        continue
-                    if target.name == "__init__":
-                        return Obstacle(node, "an object is made on each step")
-                    found = self._in_body(target, [*path, target])
-                    if found is not None:
-                        return found
+                yield Obstacle(node, reason)
+            elif isinstance(node, cst.Call):
+                found = self._in_what_it_runs(node, function, path, inline=inline)
+                if found is not None:
+                    yield found
+
+    def _in_what_it_runs(
+        self, call: cst.Call, function: Function | None, path: list[Function] | None, *, inline: bool
+    ) -> Obstacle | None:
+        elsewhere = self._elsewhere(call)
+        if elsewhere is not None:
+            return elsewhere
+        for target in self._calls.targets(call):
+            if path is None:
+                if target.name == "__init__":
+                    return Obstacle(call, "an object is made on each step")
+                continue
+            if target in path:
+                if not inline or target is not function:
+                    return Obstacle(call, f"`{target.name}` calls itself")
+                continue
+            if self._compiled.is_traced(target) and target.name != "call":
+                continue
+            if target.name == "__init__":
+                return Obstacle(call, "an object is made on each step")
+            found = self._in_body(target, [*path, target])
+            if found is not None:
+                return found
         return None
 
     def _reason(self, node: cst.CSTNode, function: Function | None, inline: bool) -> str:

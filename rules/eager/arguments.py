@@ -1,0 +1,370 @@
+"""What a compiled function that is made of a part of a step takes and gives back, and how it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import field
+
+import libcst as cst
+
+from tflint_perf.analysis.python.scopes import Loop
+from tflint_perf.analysis.python.syntax import (
+    callee_name,
+    descendants,
+    is_name,
+    last_name,
+    names_written,
+    target_names,
+)
+from tflint_perf.analysis.values.bound_values import value_of_binding
+from tflint_perf.analysis.values.readers import Readers
+from tflint_perf.edit.editor import Editor
+from tflint_perf.finding import Edit
+from tflint_perf.records import dataclass
+from tflint_perf.rule import Refusal
+
+from .crossing import RETURNABLE, Crossings
+
+# What a function is given as it is: a trace holds for the very object.
+_OBJECTS = frozenset(
+    {"model", "layer", "optimizer", "metric", "loss", "function", "compiled", "class", "object", "instance"}
+    | {"strategy", "string", "none", "dict", "module"}
+)
+_TENSORS = frozenset({"tensor", "variable"})
+# What takes indices: they stay integers.
+_TAKES_INDICES = frozenset({"gather", "gather_nd", "one_hot", "stack", "range", "tensor_scatter_nd_update"})
+# What has to be known while a function is traced.
+_STATIC = frozenset({"axis", "depth", "num", "shape", "units", "num_classes", "perm", "training", "keepdims"})
+# What casts whatever it is given.
+_ARITHMETIC = frozenset(
+    {
+        "subtract",
+        "multiply",
+        "add",
+        "divide",
+        "maximum",
+        "minimum",
+        "squared_difference",
+        "matmul",
+        "pow",
+        "log",
+    }
+)
+
+
+@dataclass(eq=False, slots=True)
+class Split:
+    """Which statements of a step go where. `given` are parts of the traced ones that the host computes beforehand."""
+
+    before: list[cst.CSTNode] = field(default_factory=list)
+    traced: list[cst.CSTNode] = field(default_factory=list)
+    behind: list[cst.CSTNode] = field(default_factory=list)
+    # The `with` statements that open tapes; what stands under them is among the others.
+    tapes: list[cst.With] = field(default_factory=list)
+    given: list[cst.BaseExpression] = field(default_factory=list)
+    # Attributes of the object that the step sets: it gives back what they get.
+    set_here: list[cst.Attribute] = field(default_factory=list)
+
+
+@dataclass(eq=False, slots=True)
+class _Argument:
+    """A value that the function is given: `code` says it where it is called, `uses` are its places inside."""
+
+    name: str
+    code: str
+    uses: list[cst.BaseExpression]
+
+
+class Arguments:
+    """What crosses the border of the traced part of a step, found by `find`."""
+
+    def __init__(
+        self,
+        edit: Editor,
+        split: Split,
+        handed_over: Sequence[cst.BaseExpression],
+        owner: str,
+        tape: cst.CSTNode,
+    ) -> None:
+        self._edit = edit
+        self._model = edit.model
+        self._split = split
+        self._handed_over = handed_over
+        self._owner = owner
+        self._tape = tape
+        self._function = edit.model.function_at(tape)
+        self._given = {part for expression in split.given for part in descendants(expression)}
+        self._inside = {part for statement in split.traced for part in descendants(statement)}
+        self._inside |= {part for tape in split.tapes for item in tape.items for part in descendants(item)}
+        self._readers = Readers(edit.model.infer)
+        self._arguments: dict[str, _Argument] = {}
+        self._taken: set[str] = set()
+        self.imports: list[Edit] = []
+        self.returned: list[str] = []
+        self.returned_inside: list[str] = []
+        # Nodes of the traced part, and the name that stands for each in the function.
+        self.renamed: list[tuple[cst.CSTNode, str]] = []
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names of the parameters, in the order of their first use."""
+        return [argument.name for argument in self._in_order()]
+
+    @property
+    def passed(self) -> list[str]:
+        """What is passed for each of them."""
+        return [self._passed(argument) for argument in self._in_order()]
+
+    def _in_order(self) -> list[_Argument]:
+        return sorted(self._arguments.values(), key=lambda argument: self._edit.start(argument.uses[0]))
+
+    def find(self) -> Refusal | None:
+        """Find them; or what can't cross the border."""
+        self._find_names()
+        refusal = self._find_returned()
+        if refusal is not None:
+            return refusal
+        self._taken |= {argument.name for argument in self._arguments.values()}
+        self._taken |= {
+            part.value for part in self._inside if isinstance(part, cst.Name) and part not in self._given
+        }
+        self._find_attributes()
+        for expression in self._split.given:
+            name = self._name_for(expression)
+            self._arguments[f"={name}"] = _Argument(name, self._edit.text(expression), [expression])
+            self.renamed.append((expression, name))
+        for argument in self._arguments.values():
+            argument.uses.sort(key=self._edit.start)
+        self.passed  # noqa: B018  # so that the imports are known
+        return None
+
+    # Names
+
+    def _find_names(self) -> None:
+        crossings = self._model.own(Crossings)
+        for node in self._names():
+            if node in self._given or node.value == self._owner or not crossings.is_read(node):
+                continue
+            if self._comes_from_outside(node):
+                argument = self._arguments.setdefault(node.value, _Argument(node.value, node.value, []))
+                argument.uses.append(node)
+
+    def _names(self) -> Iterator[cst.Name]:
+        found = [part for part in self._inside if isinstance(part, cst.Name)]
+        yield from sorted(found, key=self._edit.start)
+
+    def _comes_from_outside(self, node: cst.Name) -> bool:
+        found = self._model.infer.bindings_reaching(node)
+        if found is None or found[0].node in self._inside:
+            return False
+        outside = [binding for binding in found[1] if binding.node not in self._inside]
+        if self._function is not None:
+            return found[0] is self._function.scope and bool(outside)
+        if node in self._handed_over:
+            return True
+        loop = self._outermost_loop()
+        before = {part for statement in self._split.before for part in descendants(statement)}
+        return any(
+            binding.node in before or (loop is not None and self._model.invariance.is_bound_in(binding, loop))
+            for binding in outside
+        )
+
+    def _outermost_loop(self) -> Loop | None:
+        loop = self._model.loops.innermost_loop(self._tape)
+        while loop is not None and loop.parent is not None:
+            loop = loop.parent
+        return loop
+
+    def _find_returned(self) -> Refusal | None:
+        crossings, infer = self._model.own(Crossings), self._model.infer
+        scope = self._model.names.scope_of(self._tape)
+        tapes = names_of_tapes(self._split.tapes)
+        for name in self._written():
+            home = self._model.names.lookup(name, scope)
+            readers = self._readers.of(name, home[0]) if home is not None else {}
+            uses = dict.fromkeys(use for node in self._inside for use in readers.get(node, ()))
+            after = [use for use in uses if use not in self._inside]
+            if not after and name in self._arguments:
+                carried = [use for use in self._arguments[name].uses if self._comes_back(use)]
+                after = [use for use in carried if isinstance(use, cst.Name)]
+            read = [use for use in after if crossings.is_read(use) or use in self._inside]
+            if name in tapes and after:
+                return Refusal(f"`{name}` is used behind the step", after[0])
+            if not read:
+                if after:
+                    return Refusal(f"`{name}` is deleted apart from the step", after[0])
+                continue
+            found = infer.bindings_reaching(read[0])
+            kinds = (
+                {value_of_binding(infer, b, found[0]).kind for b in found[1] if b.node in self._inside}
+                if found is not None
+                else set()
+            )
+            if not kinds <= RETURNABLE | {"number", "array"}:
+                return Refusal(f"`{name}` is read behind the step and is no tensor", read[0])
+            self.returned.append(name)
+            self.returned_inside.append(name)
+        return None
+
+    def _comes_back(self, use: cst.BaseExpression) -> bool:
+        """Whether a name may hold what an earlier run of the step gave it."""
+        found = self._model.infer.bindings_reaching(use) if isinstance(use, cst.Name) else None
+        return found is not None and any(binding.node in self._inside for binding in found[1])
+
+    def _written(self) -> list[str]:
+        names: dict[str, None] = {}
+        wanted = names_written(self._split.traced) | names_of_tapes(self._split.tapes)
+        for node in self._names():
+            if node.value in wanted:
+                names[node.value] = None
+        return list(names)
+
+    # Attributes
+
+    def _find_attributes(self) -> None:
+        set_here = {target.attr.value for target in self._split.set_here}
+        over = {node.attr.value for node in self._handed_over if isinstance(node, cst.Attribute)}
+        for attribute in dict.fromkeys([*sorted(over), *sorted(set_here)]):
+            places = self._places_of(attribute)
+            if not places:
+                continue
+            name = self._free(attribute.strip("_") or "value")
+            targets = [place for place in places if self._is_target(place)]
+            self.renamed += [(place, name) for place in places]
+            reads = [place for place in places if place not in targets]
+            first_set = min(map(self._edit.start, targets), default=None)
+            if attribute in set_here:
+                self.returned.append(f"{self._owner}.{attribute}")
+                self.returned_inside.append(name)
+            if first_set is None or any(self._edit.start(place) < first_set for place in reads):
+                code = f"{self._owner}.{attribute}"
+                self._arguments[code] = _Argument(name, code, reads or places)
+
+    def _places_of(self, attribute: str) -> list[cst.BaseExpression]:
+        found = [
+            part
+            for part in self._inside
+            if isinstance(part, cst.Attribute)
+            and part not in self._given
+            and part.attr.value == attribute
+            and is_name(part.value, self._owner)
+        ]
+        return sorted(found, key=self._edit.start)
+
+    def _is_target(self, node: cst.BaseExpression) -> bool:
+        return isinstance(self._model.parent(node), cst.AssignTarget)
+
+    # How they are passed
+
+    def _name_for(self, expression: cst.BaseExpression) -> str:
+        """`done` for `int(done)`: the last name that it reads."""
+        names = [
+            last_name(part)
+            for part in descendants(expression)
+            if isinstance(part, cst.Name | cst.Attribute) and not self._is_called(part)
+        ]
+        owned = [name for name in names if name and name not in (self._owner, "np", "numpy", "tf")]
+        return self._free(owned[0] if owned else "given")
+
+    def _is_called(self, node: cst.CSTNode) -> bool:
+        parent = self._model.parent(node)
+        return (isinstance(parent, cst.Call) and parent.func is node) or (
+            isinstance(parent, cst.Attribute) and parent.attr is node
+        )
+
+    def _free(self, name: str) -> str:
+        fresh, number = name, 1
+        while fresh in self._taken:
+            number += 1
+            fresh = f"{name}_{number}"
+        self._taken.add(fresh)
+        return fresh
+
+    def _passed(self, argument: _Argument) -> str:
+        """How a value is passed: a tensor and an object as they are, what the host computes with as a tensor.
+
+        Eager ops make of a Python number or an array what the tensor is that it meets; compiled ones don't.
+        """
+        kinds = {self._model.value(use).kind for use in argument.uses}
+        if kinds & (_OBJECTS | _TENSORS) or self._is_object(argument.uses):
+            return argument.code
+        if any(map(self._must_be_known, argument.uses)):
+            return argument.code
+        if any(map(self._is_index, argument.uses)) or not any(map(self._is_in_arithmetic, argument.uses)):
+            return f"{self._spell('convert_to_tensor')}({argument.code})"
+        double = "set_floatx" in self._edit.whole_text and "float64" in self._edit.whole_text
+        kind = self._spell("float64" if double else "float32")
+        return f"{self._spell('cast')}({argument.code}, {kind})"
+
+    def _spell(self, name: str) -> str:
+        spelled, imports = self._edit.spell(name, self._tape)
+        self.imports = self.imports or imports
+        return spelled
+
+    def _is_object(self, uses: Iterable[cst.BaseExpression]) -> bool:
+        """Whether something is called, looped over, or asked for parts by name, or for what tensors do not have."""
+        for use in uses:
+            parent = self._model.parent(use)
+            match parent:
+                case cst.Call() if parent.func is use:
+                    return True
+                case cst.Attribute() if parent.attr.value not in ("shape", "dtype", "numpy", "T"):
+                    return True
+                case cst.Subscript() if parent.value is use and self._is_key(parent):
+                    return True
+                case cst.For() | cst.CompFor() if parent.iter is use:
+                    return True
+                case cst.Arg() if parent.star:
+                    return True
+        return False
+
+    @staticmethod
+    def _is_key(node: cst.Subscript) -> bool:
+        first = node.slice[0].slice
+        return isinstance(first, cst.Index) and isinstance(first.value, cst.SimpleString | cst.Integer)
+
+    def _must_be_known(self, use: cst.BaseExpression) -> bool:
+        parent = self._model.parent(use)
+        if isinstance(parent, cst.Element):
+            return True
+        if isinstance(parent, cst.If | cst.While | cst.IfExp):
+            return True
+        call = self._model.parent(parent) if isinstance(parent, cst.Arg) else None
+        if not isinstance(parent, cst.Arg) or not isinstance(call, cst.Call):
+            return False
+        if parent.keyword is not None:
+            return parent.keyword.value in _STATIC
+        return (
+            callee_name(call) in ("range", "reshape", "one_hot", "zeros", "ones")
+            and parent is not call.args[0]
+        )
+
+    def _is_index(self, use: cst.BaseExpression) -> bool:
+        parent = self._model.parent(use)
+        if isinstance(parent, cst.Index | cst.Slice):
+            return True
+        call = self._model.parent(parent) if isinstance(parent, cst.Arg) else None
+        return isinstance(call, cst.Call) and callee_name(call) in _TAKES_INDICES
+
+    def _is_in_arithmetic(self, use: cst.BaseExpression) -> bool:
+        parent = self._model.parent(use)
+        match parent:
+            case cst.BinaryOperation() | cst.UnaryOperation() | cst.AugAssign():
+                return True
+            case cst.Comparison() | cst.ComparisonTarget():
+                return True
+            case cst.Arg():
+                call = self._model.parent(parent)
+                return isinstance(call, cst.Call) and callee_name(call) in _ARITHMETIC
+        return False
+
+
+def names_of_tapes(tapes: Iterable[cst.With]) -> set[str]:
+    """`tape` of `with tf.GradientTape() as tape`."""
+    return {
+        name.value
+        for tape in tapes
+        for item in tape.items
+        if item.asname is not None
+        for name in target_names(item.asname.name)
+    }

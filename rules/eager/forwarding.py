@@ -1,0 +1,76 @@
+"""A compiled function of its own for a model that is called in the middle of what only the host can do."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tflint_perf.analysis.python.syntax import has_stars, is_constant, last_name
+from tflint_perf.edit.editor import Editor
+from tflint_perf.edit.judged import TRACED
+from tflint_perf.rule import Refusal, Repair
+
+from .splitting import first_parameter, split_forward
+
+_INPUTS = "inputs"
+
+
+def compile_forward(edit: Editor, call: cst.Call) -> Repair | Refusal:
+    """Move a forward pass into a `tf.function`: with the ops on what it gives, or else the call of the model alone."""
+    name = f"run_{last_name(call.func).strip('_') or 'model'}"
+    made = split_forward(edit, call, name)
+    return made if isinstance(made, Repair) else _call_alone(edit, call, name)
+
+
+def _call_alone(edit: Editor, call: cst.Call, name: str) -> Repair | Refusal:
+    model, function = edit.model, edit.model.function_at(call)
+    if has_stars(call) or not call.args or call.args[0].keyword is not None:
+        return Refusal("what the model is given is not all in sight", call)
+    if any(not is_constant(arg.value) for arg in call.args[1:]):
+        return Refusal("the model is given more than its inputs", call.args[1].value)
+    home = function.node if function is not None else edit.outermost_loop(call)
+    if home is None or isinstance(home, cst.Lambda) or (function is not None and _is_made_anew(edit, call)):
+        return Refusal("the forward pass stands in no function that could get another beside it", call)
+    owner = first_parameter(function)
+    called = edit.text(call.func)
+    given: list[str] = []
+    if isinstance(call.func, cst.Name) and function is not None:
+        found = model.infer.bindings_reaching(call.func)
+        if found is None:
+            return Refusal("where the model comes from is not known", call.func)
+        given = [called] if found[0] is function.scope else []
+    elif function is not None and not (owner and called.startswith(f"{owner}.")):
+        return Refusal("the model is part of something else", call.func)
+    decorator, imports = edit.spell("function", home)
+    convert, more = edit.spell("convert_to_tensor", call)
+    inputs = call.args[0].value
+    passed = edit.text(inputs)
+    if model.value(inputs).kind not in ("tensor", "variable"):
+        passed = f"{convert}({passed})"
+        imports = imports or more
+    fresh = edit.fresh_name(f"_{name}" if owner else name)
+    parameters = ", ".join([*([owner] if owner else []), *given, _INPUTS])
+    rest = "".join(f", {edit.text(arg).rstrip(', ')}" for arg in call.args[1:])
+    gap = "\n" if edit.indent(home) else "\n\n"
+    before = gap[edit.blank_lines_above(home) :]
+    text = (
+        f"{before}@{decorator}(reduce_retracing=True)\n"
+        f"def {fresh}({parameters}):\n"
+        f"{edit.one_indent(edit.indent(home))}return {called}({_INPUTS}{rest})\n{gap}"
+    )
+    target = f"{owner}.{fresh}" if owner else fresh
+    return Repair(
+        f"Call the model by a `@{decorator}` of its own",
+        [
+            *imports,
+            edit.insert_above(home, text),
+            edit.replace(call, f"{target}({', '.join([*given, passed])})"),
+        ],
+        safe=False,
+        may_change=TRACED,
+        bold=True,
+    )
+
+
+def _is_made_anew(edit: Editor, call: cst.Call) -> bool:
+    function = edit.model.function_at(call)
+    return function is not None and function.outer is not None and edit.model.is_per_step(function.node)

@@ -1,0 +1,427 @@
+"""Splitting a step: what a device can do becomes a compiled function, what only the host can do stays where it is.
+
+A statement of the step goes one of three ways. *Traced*, it moves into the new function. On the host and reading nothing
+that was traced, it goes *before* the call; on the host and reading what the call gives back, *behind* it. A part of a
+traced statement that the host computes beforehand (`int(done)`) becomes an argument, as does an attribute that changes
+between calls. Whether all that pays, and learns the same, a run decides: the fix is bold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import libcst as cst
+
+from tflint_perf.analysis.apis.facts import library
+from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.obstacles import Obstacle
+from tflint_perf.analysis.python.scopes import Block, Function
+from tflint_perf.analysis.python.syntax import callee_name, descendants, is_name, last_name, names_written
+from tflint_perf.edit.editor import Editor
+from tflint_perf.edit.judged import TRACED
+from tflint_perf.rule import Refusal, Repair
+
+from .arguments import Arguments, Split, names_of_tapes
+from .crossing import Crossings
+from .shapes import Shapes
+
+_KEPT_WHOLE = (cst.FunctionDef, cst.ClassDef, cst.Return, cst.Raise, cst.Import, cst.ImportFrom)
+# How far above a step what belongs to it is looked for, past statements of the host.
+_FURTHEST = 8
+_WIDTH = 100
+
+
+def split(edit: Editor, first: cst.CSTNode, calls: Sequence[cst.CSTNode], name: str) -> Repair | Refusal:
+    """Move a step, from its tape to the calls that end it, into a `tf.function` beside the function around it."""
+    model = edit.model
+    block = model.walk.at[first].block
+    ends = [model.own(Crossings).in_block(call, block) for call in calls]
+    if any(end is None for end in ends):
+        return Refusal("the step is spread over several blocks", first)
+    numbers = [block.statements.index(statement) for statement in (first, *ends) if statement is not None]
+    start, end = min(numbers), max(numbers) + 1
+    wider = _widened(model, block, start, end)
+    for low, high in dict.fromkeys([wider, (start, end)]):
+        made = _Step(edit, block, block.statements[low:high], first).repair(name)
+        if isinstance(made, Repair):
+            break
+    return made
+
+
+def split_forward(edit: Editor, call: cst.Call, name: str) -> Repair | Refusal:
+    """Move a statement that runs a model, and the ops on what that gives, into a `tf.function`."""
+    model = edit.model
+    statement = model.statement_of(call)
+    if not isinstance(statement, cst.Assign):
+        return Refusal("the forward pass is no statement of its own", call)
+    block = model.walk.at[statement].block
+    start = end = block.statements.index(statement)
+    function = model.function_at(call)
+    for later in block.statements[start + 1 :]:
+        if not isinstance(later, cst.Assign) or model.tracing.obstacles_in_statement(later, function):
+            break
+        end += 1
+    made = _Step(edit, block, block.statements[start : end + 1], statement).repair(name)
+    if isinstance(made, Refusal) and end > start:
+        made = _Step(edit, block, [statement], statement).repair(name)
+    return made
+
+
+def _widened(model: Model, block: Block, start: int, end: int) -> tuple[int, int]:
+    """The step with the forward passes above it and the updates below it that belong to it."""
+    low = start
+    for at in range(start - 1, max(start - 1 - _FURTHEST, -1), -1):
+        statement = block.statements[at]
+        if not isinstance(statement, cst.Assign | cst.Expr | cst.AugAssign):
+            break
+        if _runs_a_model(model, statement):
+            low = at
+    high = end
+    while high < len(block.statements) and _updates(model, block.statements[high]):
+        high += 1
+    return low, high
+
+
+def _runs_a_model(model: Model, statement: cst.CSTNode) -> bool:
+    return isinstance(statement, cst.Assign) and any(
+        isinstance(part, cst.Call) and model.value(part.func).kind in ("model", "layer")
+        for part in descendants(statement)
+    )
+
+
+def _updates(model: Model, statement: cst.CSTNode) -> bool:
+    """Whether a statement assigns to variables, itself or in a function that it calls."""
+    calls = [part for part in descendants(statement) if isinstance(part, cst.Call)]
+    bodies = [target.node.body for call in calls for target in model.calls.targets(call)]
+    return not isinstance(statement, _KEPT_WHOLE) and any(
+        isinstance(part, cst.Call) and callee_name(part) in ("assign", "assign_add", "assign_sub")
+        for code in (statement, *bodies)
+        for part in descendants(code)
+    )
+
+
+class _Step:
+    """One stretch of statements that is to be split."""
+
+    def __init__(
+        self, edit: Editor, block: Block, statements: Sequence[cst.CSTNode], tape: cst.CSTNode
+    ) -> None:
+        self._edit = edit
+        self._model = edit.model
+        self._block = block
+        self._statements = statements
+        self._tape = tape
+        self._function = edit.model.function_at(tape)
+        self._self = first_parameter(self._function)
+        self._split = Split()
+        self._handed_over: list[cst.BaseExpression] = []
+
+    def repair(self, name: str) -> Repair | Refusal:
+        """The fix, or what stands in the way of it."""
+        return (
+            self._home_refused()
+            or self._unmovable()
+            or self._sort(self._statements)
+            or self._out_of_order()
+            or self._made(name)
+        )
+
+    # Where the function goes
+
+    def _home_refused(self) -> Refusal | None:
+        function = self._function
+        if function is None:
+            return None
+        if isinstance(function.node, cst.Lambda) or function.yields or self._is_async(function):
+            return Refusal("the step stands in a generator, a lambda or an `async` function", self._tape)
+        if function.outer is not None and self._model.is_per_step(function.node):
+            return Refusal("the function around it is defined anew on each step", function.node)
+        if function.owner is not None and not self._self:
+            return Refusal("the method has no object of its own", function.node)
+        if any(self._model.infer.compiles(given.decorator) for given in function.decorators):
+            return Refusal("it is a `tf.function`, which the file has run in eager mode", function.node)
+        return None
+
+    @staticmethod
+    def _is_async(function: Function) -> bool:
+        return isinstance(function.node, cst.FunctionDef) and function.node.asynchronous is not None
+
+    def _unmovable(self) -> Refusal | None:
+        for statement in self._statements:
+            line = self._edit.model.parent(statement)
+            if isinstance(line, cst.SimpleStatementSuite) or (
+                isinstance(line, cst.SimpleStatementLine) and len(line.body) > 1
+            ):
+                return Refusal("the step shares a line with other statements", statement)
+            for node in descendants(statement):
+                if isinstance(node, cst.SimpleString | cst.FormattedString) and "\n" in self._edit.text(node):
+                    return Refusal("a string of several lines can't be moved", node)
+        return None
+
+    # What goes where
+
+    def _sort(self, statements: Sequence[cst.CSTNode]) -> Refusal | None:
+        for statement in statements:
+            if self._is_tape(statement):
+                assert isinstance(statement, cst.With)
+                self._split.tapes.append(statement)
+                inner = self._inside(statement)
+                refusal = self._sort(inner)
+                if refusal is None and not any(part in self._split.traced for part in inner):
+                    refusal = Refusal("nothing under the tape can be traced", statement)
+            else:
+                refusal = self._sort_one(statement)
+            if refusal is not None:
+                return refusal
+        return None
+
+    def _inside(self, tape: cst.With) -> list[cst.CSTNode]:
+        """The statements under a tape."""
+        return [statement for statement, at in self._model.walk.at.items() if at.block.owner is tape]
+
+    def _is_tape(self, statement: cst.CSTNode) -> bool:
+        return isinstance(statement, cst.With) and any(
+            callee_name(item.item) == "GradientTape"
+            for item in statement.items
+            if isinstance(item.item, cst.Call)
+        )
+
+    def _sort_one(self, statement: cst.CSTNode) -> Refusal | None:
+        obstacles = self._model.tracing.obstacles_in_statement(statement, self._function)
+        hard = [obstacle for obstacle in obstacles if not self._is_handed_over(obstacle)]
+        traced = self._names_traced()
+        if not hard:
+            self._split.traced.append(statement)
+            return None
+        computes = any(map(self._computes, descendants(statement)))
+        reads_traced = self._reads(statement, traced)
+        if computes or reads_traced:
+            given = [self._beforehand(obstacle.node, traced) for obstacle in hard]
+            if all(part is not None for part in given):
+                self._split.given += [part for part in dict.fromkeys(given) if part is not None]
+                self._split.traced.append(statement)
+                return None
+        stands_in_the_way = Refusal(
+            f"what stands in the way of compiling the step: {hard[0].reason}", hard[0].node
+        )
+        if isinstance(statement, _KEPT_WHOLE) or self._leaves(statement):
+            return stands_in_the_way
+        if not reads_traced and not computes and not names_written([statement]) & self._names_read_so_far():
+            self._split.before.append(statement)
+            return None
+        if computes and self._runs_model(statement):
+            return stands_in_the_way
+        self._split.behind.append(statement)
+        return None
+
+    def _leaves(self, statement: cst.CSTNode) -> bool:
+        return any(
+            isinstance(part, cst.Return | cst.Break | cst.Continue | cst.Yield)
+            for part in descendants(statement)
+        )
+
+    def _is_handed_over(self, obstacle: Obstacle) -> bool:
+        """Whether what changes between calls can be an argument, or what is set can be given back."""
+        node = obstacle.node
+        if isinstance(node, cst.Attribute) and self._is_own(node):
+            self._handed_over.append(node)
+            return True
+        if isinstance(node, cst.Name) and node in self._model.walk.parents:
+            self._handed_over.append(node)
+            return True
+        if isinstance(node, cst.Assign) and len(node.targets) == 1:
+            target = node.targets[0].target
+            if isinstance(target, cst.Attribute) and self._is_own(target):
+                self._split.set_here.append(target)
+                return True
+        return False
+
+    def _is_own(self, node: cst.Attribute) -> bool:
+        return bool(self._self) and is_name(node.value, self._self)
+
+    def _computes(self, node: cst.CSTNode) -> bool:
+        """Whether a call is an op, or runs a model."""
+        return isinstance(node, cst.Call) and (
+            self._model.value(node.func).kind in ("model", "layer", "loss")
+            or library(self._model.names.qualified(node.func)) in ("tensorflow", "keras")
+        )
+
+    def _runs_model(self, statement: cst.CSTNode) -> bool:
+        return any(
+            isinstance(node, cst.Call) and self._model.value(node.func).kind in ("model", "layer")
+            for node in descendants(statement)
+        )
+
+    def _beforehand(self, node: cst.CSTNode, traced: set[str]) -> cst.BaseExpression | None:
+        """`node`, with what is called on it, if the host can compute that before the step; None where it can't."""
+        if (
+            not isinstance(node, cst.BaseExpression)
+            or self._reads(node, traced)
+            or self._is_under_lambda(node)
+        ):
+            return None
+        best = node
+        while True:
+            parent = self._model.parent(best)
+            if isinstance(parent, cst.Arg):
+                parent = self._model.parent(parent)
+            if (
+                not isinstance(parent, cst.Call | cst.Attribute)
+                or self._reads(parent, traced)
+                or any(map(self._computes, descendants(parent)))
+            ):
+                return best
+            best = parent
+
+    def _is_under_lambda(self, node: cst.CSTNode) -> bool:
+        current = self._model.parent(node)
+        while current is not None and current not in self._model.walk.at:
+            if isinstance(current, cst.Lambda | cst.CompFor | cst.GeneratorExp | cst.ListComp):
+                return True
+            current = self._model.parent(current)
+        return False
+
+    def _names_traced(self) -> set[str]:
+        """The names that get their values in the traced part so far."""
+        return names_written(self._split.traced) | names_of_tapes(self._split.tapes)
+
+    def _reads(self, node: cst.CSTNode, names: set[str]) -> bool:
+        own = {target.attr.value for target in self._split.set_here}
+        return any(
+            (isinstance(part, cst.Name) and part.value in names)
+            or (isinstance(part, cst.Attribute) and self._is_own(part) and part.attr.value in own)
+            for part in descendants(node)
+        )
+
+    def _names_read_so_far(self) -> set[str]:
+        return {
+            part.value
+            for statement in self._split.traced
+            for part in descendants(statement)
+            if isinstance(part, cst.Name)
+        }
+
+    def _out_of_order(self) -> Refusal | None:
+        """Why a statement can't change places with those it passes."""
+        place = self._model.infer.place
+        for moved in self._split.behind:
+            written = names_written([moved])
+            for later in self._split.traced:
+                if place(later).order <= place(moved).order or self._holds(later, moved):
+                    continue
+                if self._reads(later, written) or self._reads(moved, names_written([later])):
+                    return Refusal("what stands in the way: the step goes on with what this computes", moved)
+        behind = names_written(self._split.behind)
+        for moved in self._split.before:
+            if self._reads(moved, behind):
+                return Refusal("what stands in the way: it needs what the step gives back", moved)
+        return None
+
+    def _holds(self, outer: cst.CSTNode, inner: cst.CSTNode) -> bool:
+        current: cst.CSTNode | None = inner
+        while current is not None:
+            if current is outer:
+                return True
+            current = self._model.parent(current)
+        return False
+
+    # The text
+
+    def _made(self, name: str) -> Repair | Refusal:
+        edit, function = self._edit, self._function
+        arguments = Arguments(edit, self._split, self._handed_over, self._self, self._tape)
+        refusal = arguments.find()
+        if refusal is not None:
+            return refusal
+        home = function.node if function is not None else edit.outermost_loop(self._tape)
+        if home is None:
+            return Refusal("the step stands in no loop and in no function", self._tape)
+        decorator, imports = edit.spell("function", home)
+        static = self._model.own(Shapes).asked_for(list(self._split.traced))
+        if static is None:
+            decorator += "(reduce_retracing=True)"
+        fresh = edit.fresh_name(f"_{name}" if self._self else name)
+        old = edit.indent(self._statements[0])
+        new = edit.one_indent(old)
+        gap = "\n" if edit.indent(home) else "\n\n"
+        before = gap[edit.blank_lines_above(home) :]
+        parameters = [*([self._self] if self._self else []), *arguments.parameters]
+        returned = ", ".join(arguments.returned_inside)
+        body = self._traced_text(arguments, old, new)
+        function_text = (
+            f"{before}@{decorator}\n"
+            + _call_of(f"def {fresh}", parameters, "", end=":")
+            + body
+            + (f"{new}return {returned}\n" if returned else "")
+            + gap
+        )
+        target = f"{', '.join(arguments.returned)} = " if arguments.returned else ""
+        owner = f"{self._self}." if self._self else ""
+        call = _call_of(f"{old}{target}{owner}{fresh}", arguments.passed, old)
+        replacement = (
+            "".join(self._moved_text(statement, old) for statement in self._split.before)
+            + call
+            + "".join(self._moved_text(statement, old) for statement in self._split.behind)
+        )
+        start, end = edit.lines_start(self._statements[0]), edit.lines_end(self._statements[-1])
+        return Repair(
+            f"Move what a device can do to a `@{decorator.partition('(')[0]}` of its own",
+            [
+                *imports,
+                *arguments.imports,
+                edit.insert_above(home, function_text),
+                edit.edit(start, end, replacement),
+            ],
+            safe=False,
+            may_change=TRACED,
+            bold=True,
+        )
+
+    def _traced_text(self, arguments: Arguments, old: str, new: str) -> str:
+        """The lines of the traced statements, with their arguments' names in them, as the body of a function."""
+        edit = self._edit
+        start, end = edit.lines_start(self._statements[0]), edit.lines_end(self._statements[-1])
+        changes = [(*edit.outer_span(node), name) for node, name in arguments.renamed]
+        for statement in (*self._split.before, *self._split.behind):
+            changes.append((edit.lines_start(statement), edit.lines_end(statement), ""))
+        text, at = [], start
+        for low, high, content in sorted(changes):
+            if low < at:  # inside what goes as a whole
+                continue
+            text += [edit.whole_text[at:low], content]
+            at = high
+        text.append(edit.whole_text[at:end])
+        lines = "".join(text).splitlines()
+        kept = [
+            line
+            for number, line in enumerate(lines)
+            if line.strip() or (number and lines[number - 1].strip())
+        ]
+        while kept and not kept[-1].strip():
+            kept.pop()
+        while kept and not kept[0].strip():
+            kept.pop(0)
+        return "".join((new + line.removeprefix(old) if line.strip() else line) + "\n" for line in kept)
+
+    def _moved_text(self, statement: cst.CSTNode, old: str) -> str:
+        """The lines of a statement of the host, at the indentation of the step."""
+        own = self._edit.indent(statement)
+        lines = self._edit.lines(statement, statement).splitlines()
+        return "".join((old + line.removeprefix(own) if line.strip() else line) + "\n" for line in lines)
+
+
+def _call_of(head: str, arguments: Sequence[str], indent: str, end: str = "") -> str:
+    """`head(a, b)`; with each argument on a line of its own, where that gets too long."""
+    text = f"{head}({', '.join(arguments)}){end}\n"
+    if len(text) <= _WIDTH or not arguments:
+        return text
+    lines = "".join(f"{indent}    {argument},\n" for argument in arguments)
+    return f"{head}(\n{lines}{indent}){end}\n"
+
+
+def first_parameter(function: Function | None) -> str:
+    """`self`, in a method of an object."""
+    if function is None or function.owner is None or not function.positional:
+        return ""
+    bound = {last_name(decorator.decorator) for decorator in function.decorators}
+    return "" if bound & {"staticmethod", "classmethod", "property"} else function.positional[0]
