@@ -188,11 +188,12 @@ class Arguments:
                 carried = [use for use in self._arguments[name].uses if self._comes_back(use)]
                 after = [use for use in carried if isinstance(use, cst.Name)]
             read = [use for use in after if crossings.is_read(use) or use in self._inside]
-            if name in tapes and after:
-                return Refusal(f"`{name}` is used behind the step", after[0])
+            if name in tapes and read:
+                return Refusal(f"`{name}` is used behind the step", read[0])
             if not read:
-                if after:
-                    return Refusal(f"`{name}` is deleted apart from the step", after[0])
+                deleted = [use for use in after if crossings.is_deleted(use)]
+                if deleted:
+                    return Refusal(f"`{name}` is deleted apart from the step", deleted[0])
                 continue
             found = infer.bindings_reaching(read[0])
             kinds = (

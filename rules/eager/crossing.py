@@ -95,7 +95,7 @@ class Crossings:
             indices.append(block.statements.index(statement))
         start, end = min(indices), max(indices) + 1
         written = names_written(block.statements[start:end])
-        while end < len(block.statements) and _deletes_only(block.statements[end], written):
+        while end < len(block.statements) and deletes_only(block.statements[end], written):
             end += 1
         return Stretch(block.statements[start:end], loop)
 
@@ -262,7 +262,7 @@ class Crossings:
             after = [use for use in uses if use not in inside]
             read = [use for use in after if self.is_read(use)]
             if not read and name not in carried:
-                deleted = [use for use in after if self._is_deleted(use)]
+                deleted = [use for use in after if self.is_deleted(use)]
                 if deleted:
                     return Obstacle(deleted[0], f"`{name}` is deleted apart from the step")
                 continue
@@ -272,7 +272,8 @@ class Crossings:
             names.append(name)
         return names
 
-    def _is_deleted(self, node: cst.Name) -> bool:
+    def is_deleted(self, node: cst.Name) -> bool:
+        """Whether a name stands in a `del`."""
         statement: cst.CSTNode | None = node
         while statement is not None and statement not in self._walk.at:
             statement = self._walk.parents.get(statement)
@@ -287,7 +288,7 @@ class Crossings:
         return kinds <= RETURNABLE and not sizes
 
 
-def _deletes_only(statement: cst.CSTNode, names: set[str]) -> bool:
+def deletes_only(statement: cst.CSTNode, names: set[str]) -> bool:
     """Whether a statement does nothing but delete some of `names`."""
     if not isinstance(statement, cst.Del):
         return False

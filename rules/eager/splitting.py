@@ -22,7 +22,7 @@ from tflint_perf.edit.judged import TRACED
 from tflint_perf.rule import Refusal, Repair
 
 from .arguments import Arguments, Split, names_of_tapes
-from .crossing import Crossings
+from .crossing import Crossings, deletes_only
 from .shapes import Shapes
 
 _KEPT_WHOLE = (cst.FunctionDef, cst.ClassDef, cst.Return, cst.Raise, cst.Import, cst.ImportFrom)
@@ -40,6 +40,7 @@ def split(edit: Editor, first: cst.CSTNode, calls: Sequence[cst.CSTNode], name: 
         return Refusal("the step is spread over several blocks", first)
     numbers = [block.statements.index(statement) for statement in (first, *ends) if statement is not None]
     start, end = min(numbers), max(numbers) + 1
+    end = _with_deletions(block, start, end)
     wider = _widened(model, block, start, end)
     for low, high in dict.fromkeys([wider, (start, end)]):
         made = _Step(edit, block, block.statements[low:high], first).repair(name)
@@ -79,7 +80,15 @@ def _widened(model: Model, block: Block, start: int, end: int) -> tuple[int, int
     high = end
     while high < len(block.statements) and _updates(model, block.statements[high]):
         high += 1
-    return low, high
+    return low, _with_deletions(block, low, high)
+
+
+def _with_deletions(block: Block, start: int, end: int) -> int:
+    """The end of a step with the `del tape` below it."""
+    written = names_written(block.statements[start:end])
+    while end < len(block.statements) and deletes_only(block.statements[end], written):
+        end += 1
+    return end
 
 
 def _runs_a_model(model: Model, statement: cst.CSTNode) -> bool:
