@@ -121,7 +121,7 @@ class Arguments:
     def find(self) -> Refusal | None:
         """Find them; or what can't cross the border."""
         self._find_names()
-        refusal = self._find_returned()
+        refusal = self._made_anew() or self._find_returned()
         if refusal is not None:
             return refusal
         self._taken |= {argument.name for argument in self._arguments.values()}
@@ -169,6 +169,19 @@ class Arguments:
             for binding in outside
         )
 
+    def _made_anew(self) -> Refusal | None:
+        """Why an object can't be handed over: each is traced anew."""
+        loop = self._model.loops.innermost_loop(self._tape)
+        for argument in self._arguments.values():
+            use = argument.uses[0]
+            found = self._model.infer.bindings_reaching(use) if isinstance(use, cst.Name) else None
+            for binding in found[1] if found is not None else ():
+                if not isinstance(binding.value, cst.Call) or self._model.value(use).kind not in _OBJECTS:
+                    continue
+                if loop is None or self._model.invariance.is_bound_in(binding, loop):
+                    return Refusal(f"`{argument.name}` is made anew on each step", binding.node)
+        return None
+
     def _outermost_loop(self) -> Loop | None:
         loop = self._model.loops.innermost_loop(self._tape)
         while loop is not None and loop.parent is not None:
@@ -201,11 +214,16 @@ class Arguments:
                 if found is not None
                 else set()
             )
+            if name in self._arguments and self._is_number(self._arguments[name].uses):
+                return Refusal(f"`{name}` is a Python number that the step changes", read[0])
             if not kinds <= RETURNABLE | {"number", "array"}:
                 return Refusal(f"`{name}` is read behind the step and is no tensor", read[0])
             self.returned.append(name)
             self.returned_inside.append(name)
         return None
+
+    def _is_number(self, uses: Iterable[cst.BaseExpression]) -> bool:
+        return any(self._model.value(use).kind == "number" for use in uses)
 
     def _comes_back(self, use: cst.BaseExpression) -> bool:
         """Whether a name may hold what an earlier run of the step gave it."""

@@ -26,6 +26,46 @@ from .crossing import Crossings, deletes_only
 from .shapes import Shapes
 
 _KEPT_WHOLE = (cst.FunctionDef, cst.ClassDef, cst.Return, cst.Raise, cst.Import, cst.ImportFrom)
+# Methods of NumPy's arrays that tensors do not have.
+_OF_ARRAYS = frozenset(
+    [
+        "argmax",
+        "argmin",
+        "astype",
+        "clip",
+        "copy",
+        "cumsum",
+        "dot",
+        "flatten",
+        "item",
+        "max",
+        "mean",
+        "min",
+        "ravel",
+        "repeat",
+        "reshape",
+        "round",
+        "squeeze",
+        "sum",
+        "tolist",
+        "transpose",
+    ]
+)
+# What runs a part of itself now and then, or again and again.
+_CONDITIONS = (
+    cst.If,
+    cst.For,
+    cst.While,
+    cst.Try,
+    cst.IfExp,
+    cst.BooleanOperation,
+    cst.Lambda,
+    cst.CompFor,
+    cst.GeneratorExp,
+    cst.ListComp,
+    cst.DictComp,
+    cst.SetComp,
+)
 # How far above a step what belongs to it is looked for, past statements of the host.
 _FURTHEST = 8
 _WIDTH = 100
@@ -59,7 +99,9 @@ def split_forward(edit: Editor, call: cst.Call, name: str) -> Repair | Refusal:
     start = end = block.statements.index(statement)
     function = model.function_at(call)
     for later in block.statements[start + 1 :]:
-        if not isinstance(later, cst.Assign) or model.tracing.obstacles_in_statement(later, function):
+        if not isinstance(later, cst.Assign) or model.value(later.value).kind != "tensor":
+            break
+        if model.tracing.obstacles_in_statement(later, function):
             break
         end += 1
     made = _Step(edit, block, block.statements[start : end + 1], statement).repair(name)
@@ -199,13 +241,17 @@ class _Step:
         obstacles = self._model.tracing.obstacles_in_statement(statement, self._function)
         hard = [obstacle for obstacle in obstacles if not self._is_handed_over(obstacle)]
         traced = self._names_traced()
+        hard += [
+            Obstacle(call, "it is a method of arrays") for call in self._methods_of_arrays(statement, traced)
+        ]
         if not hard:
             self._split.traced.append(statement)
             return None
         computes = any(map(self._computes, descendants(statement)))
         reads_traced = self._reads(statement, traced)
         if computes or reads_traced:
-            given = [self._beforehand(obstacle.node, traced) for obstacle in hard]
+            own = traced | names_written([statement])
+            given = [self._beforehand(obstacle.node, own) for obstacle in hard]
             if all(part is not None for part in given):
                 self._split.given += [part for part in dict.fromkeys(given) if part is not None]
                 self._split.traced.append(statement)
@@ -215,13 +261,40 @@ class _Step:
         )
         if isinstance(statement, _KEPT_WHOLE) or self._leaves(statement):
             return stands_in_the_way
-        if not reads_traced and not computes and not names_written([statement]) & self._names_read_so_far():
+        if not reads_traced and not computes and not self._comes_too_late(statement):
             self._split.before.append(statement)
             return None
         if computes and self._runs_model(statement):
             return stands_in_the_way
         self._split.behind.append(statement)
         return None
+
+    def _methods_of_arrays(self, statement: cst.CSTNode, traced: set[str]) -> list[cst.Call]:
+        """Calls like `x.astype("float32")`, of what comes from outside: what is given as a tensor has no such method."""
+        return [
+            part
+            for part in descendants(statement)
+            if isinstance(part, cst.Call)
+            and isinstance(part.func, cst.Attribute)
+            and part.func.attr.value in _OF_ARRAYS
+            and not self._model.names.qualified(part.func)
+            and self._model.value(part.func.value).kind in ("unknown", "array", "list", "tuple")
+            and not self._reads(part.func.value, traced)
+        ]
+
+    def _comes_too_late(self, statement: cst.CSTNode) -> bool:
+        """Whether a statement of the host would meet another state, were it run before the step."""
+        if names_written([statement]) & self._names_read_so_far():
+            return True
+        calls = any(isinstance(part, cst.Call) for part in descendants(statement))
+        return calls and (bool(self._split.behind) or any(map(self._changes_variables, self._split.traced)))
+
+    def _changes_variables(self, statement: cst.CSTNode) -> bool:
+        return any(
+            isinstance(part, cst.Call)
+            and callee_name(part) in ("apply_gradients", "minimize", "assign", "assign_add", "assign_sub")
+            for part in descendants(statement)
+        )
 
     def _leaves(self, statement: cst.CSTNode) -> bool:
         return any(
@@ -232,10 +305,9 @@ class _Step:
     def _is_handed_over(self, obstacle: Obstacle) -> bool:
         """Whether what changes between calls can be an argument, or what is set can be given back."""
         node = obstacle.node
-        if isinstance(node, cst.Attribute) and self._is_own(node):
-            self._handed_over.append(node)
-            return True
-        if isinstance(node, cst.Name) and node in self._model.walk.parents:
+        is_value = isinstance(node, cst.Attribute) and self._is_own(node)
+        if (is_value or isinstance(node, cst.Name)) and not self._is_asked(node):
+            assert isinstance(node, cst.BaseExpression)
             self._handed_over.append(node)
             return True
         if isinstance(node, cst.Assign) and len(node.targets) == 1:
@@ -244,6 +316,18 @@ class _Step:
                 self._split.set_here.append(target)
                 return True
         return False
+
+    def _is_asked(self, node: cst.CSTNode) -> bool:
+        """Whether a method of an object of the host is called, which a trace would do once."""
+        parent = self._model.parent(node)
+        above = self._model.parent(parent) if isinstance(parent, cst.Attribute) else None
+        return (
+            isinstance(above, cst.Call)
+            and above.func is parent
+            and isinstance(node, cst.BaseExpression)
+            and self._model.value(node).kind
+            not in ("model", "layer", "optimizer", "tensor", "variable", "loss", "metric")
+        )
 
     def _is_own(self, node: cst.Attribute) -> bool:
         return bool(self._self) and is_name(node.value, self._self)
@@ -266,7 +350,8 @@ class _Step:
         if (
             not isinstance(node, cst.BaseExpression)
             or self._reads(node, traced)
-            or self._is_under_lambda(node)
+            or self._may_not_run(node)
+            or any(map(self._computes, descendants(node)))  # which the tape would not see
         ):
             return None
         best = node
@@ -282,11 +367,14 @@ class _Step:
                 return best
             best = parent
 
-    def _is_under_lambda(self, node: cst.CSTNode) -> bool:
+    def _may_not_run(self, node: cst.CSTNode) -> bool:
+        """Whether an expression runs under a condition, or several times: nothing to be computed beforehand."""
         current = self._model.parent(node)
-        while current is not None and current not in self._model.walk.at:
-            if isinstance(current, cst.Lambda | cst.CompFor | cst.GeneratorExp | cst.ListComp):
+        while current is not None and current not in self._split.tapes:
+            if isinstance(current, _CONDITIONS):
                 return True
+            if current in self._statements:
+                break
             current = self._model.parent(current)
         return False
 
