@@ -100,6 +100,9 @@ class Rule(ABC):
     # Whether it is about compiled code, which a function may be that another file compiles.
     in_compiled_code: ClassVar[bool] = False
 
+    # Whether it holds where Keras runs on another backend, too: it is about `tf.data`, say.
+    any_backend: ClassVar[bool] = False
+
     @abstractmethod
     def check(self, model: Model) -> Iterator[Report]:
         """Yield one report for each place where the rule applies."""

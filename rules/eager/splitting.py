@@ -364,7 +364,8 @@ class _Step:
                 or self._reads(parent, traced)
                 or any(map(self._computes, descendants(parent)))
             ):
-                return best
+                is_called = isinstance(parent, cst.Call) and parent.func is best
+                return None if is_called else best
             best = parent
 
     def _may_not_run(self, node: cst.CSTNode) -> bool:

@@ -14,7 +14,7 @@ from tflint_perf.edit.hoist import change, hoist, hoist_expression
 from tflint_perf.edit.judged import judged
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
-from .host_conversions import HostConversions
+from .host_conversions import Conversion, HostConversions
 from .slices import loop_over_dataset
 from .slicing import Slicing
 
@@ -77,16 +77,20 @@ class ConvertPerBatch(Rule):
         if model.programs.is_graph_code():
             return
         for found in model.own(HostConversions).all():
-            remedy = (
-                "convert it once, above the loop"
-                if found.unchanged
-                else "feed the step from a `tf.data.Dataset`"
-            )
+            remedy = _remedy(model, found)
             yield Report(
                 found.call,
                 f"`{model.module.code_for_node(found.call.func)}` copies a batch of host data on each step; {remedy}",
                 partial(_repair, call=found.call, unchanged=found.unchanged),
             )
+
+
+def _remedy(model: Model, found: Conversion) -> str:
+    if found.unchanged:
+        return "convert it once, above the loop"
+    if model.loops.innermost_loop(found.call) is None:  # of a memory that is sampled, say
+        return "keep the data in arrays of that type, which a compiled step takes as they are"
+    return "feed the step from a `tf.data.Dataset`"
 
 
 def _repair(edit: Editor, call: cst.Call, unchanged: bool) -> Repair | Refusal:

@@ -72,6 +72,7 @@ class UnbatchedDataset(Rule):
     )
     needs = ("fit", "evaluate", "predict", "keras", "function")
     fixes = "unsafe"
+    any_backend = True
     claim = Claim("time per sample", least=5.0, tolerance=1e-4)
     always_on = True
 

@@ -69,6 +69,7 @@ class MissingPrefetch(Rule):
     triggers = ("batch(", ".map(")
     needs = ("ataset", "_ds", "_set", "oader", "fit", "evaluate", "predict", "GradientTape", "_on_batch")
     fixes = "both"
+    any_backend = True
     claim = Claim("step time", least=1.2, steps=200)
 
     def check(self, model: Model) -> Iterator[Report]:

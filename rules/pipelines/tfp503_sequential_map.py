@@ -74,6 +74,7 @@ class SequentialMap(Rule):
     name = "sequential-map"
     triggers = (".map(",)
     fixes = "both"
+    any_backend = True
     yields_to = ("TFP505",)
     claim = Claim("time per sample", least=1.2)
 

@@ -61,6 +61,7 @@ class SequentialRead(Rule):
     name = "sequential-read"
     triggers = ("interleave(", "TFRecordDataset", "TextLineDataset")
     fixes = "both"
+    any_backend = True
     claim = Claim("time per sample", least=1.2)
 
     def check(self, model: Model) -> Iterator[Report]:

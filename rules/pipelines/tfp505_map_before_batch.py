@@ -59,6 +59,7 @@ class MapBeforeBatch(Rule):
     name = "map-before-batch"
     triggers = (".batch(",)
     fixes = "unsafe"
+    any_backend = True
     claim = Claim("time per sample", least=2.0)
 
     def check(self, model: Model) -> Iterator[Report]:

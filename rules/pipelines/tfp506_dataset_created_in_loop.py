@@ -67,6 +67,7 @@ class DatasetCreatedInLoop(Rule):
     triggers = ("ataset", ".map(", ".batch(")
     needs = ("for ", "while ")
     fixes = "both"
+    any_backend = True
     claim = Claim("step time", least=1.5)
 
     def check(self, model: Model) -> Iterator[Report]:

@@ -66,6 +66,7 @@ class IteratorPerStep(Rule):
     name = "iterator-per-step"
     triggers = ("iter(", "as_numpy_iterator", "__iter__", "take(", "get_single_element")
     fixes = "unsafe"
+    any_backend = True
     claim = Claim("step time", least=2.0)
 
     def check(self, model: Model) -> Iterator[Report]:

@@ -66,6 +66,7 @@ class ShuffleAfterDecode(Rule):
     triggers = (".shuffle(",)
     needs = (".map(", "batch", "from_directory", "from_generator")
     fixes = "unsafe"
+    any_backend = True
     claim = Claim("host memory", least=2.0)
 
     def check(self, model: Model) -> Iterator[Report]:

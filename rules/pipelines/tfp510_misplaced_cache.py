@@ -74,6 +74,7 @@ class MisplacedCache(Rule):
     triggers = (".cache(",)
     needs = (".repeat(", ".shuffle(", "andom", ".map(")
     fixes = "unsafe"
+    any_backend = True
     claim = Claim("step time", least=2.0)
 
     def check(self, model: Model) -> Iterator[Report]:

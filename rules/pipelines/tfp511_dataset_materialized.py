@@ -61,6 +61,7 @@ class DatasetMaterialized(Rule):
     triggers = ("list(", "tuple(", "sum(", "for ")
     needs = ("ataset", "tfds")
     fixes = "unsafe"
+    any_backend = True
     claim = Claim("host memory", least=2.0)
 
     def check(self, model: Model) -> Iterator[Report]:

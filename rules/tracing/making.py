@@ -9,7 +9,6 @@ from typing import Literal
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import methods
-from tflint_perf.analysis.conventions import names_a_loss
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.symbolic import Symbolic
@@ -30,7 +29,7 @@ from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.made_kinds import Kind, MadeKinds
 from tflint_perf.records import dataclass
 
-Time = Literal["step", "epoch", "call", "traced"]
+Time = Literal["step", "epoch", "traced"]
 
 _PER_EPOCH = frozenset({"variable", "layer", "optimizer"})
 # Functions that make the parts of something else, once for each of these.
@@ -68,21 +67,21 @@ class Making:
         self._symbolic = symbolic
         self._walk = infer.walk
         self._builders: dict[Function, bool] = {}
-        self._of_loss: dict[Function, bool] = {}
 
     def made_again(self) -> Iterator[Made]:
         """Every object that is made per step, in compiled code that runs per step, or per epoch."""
         for calls in list(self._walk.calls.values()):
             for call in calls:
                 kind = self._kinds.kind(call)
-                if kind is None:
+                if kind is None or kind == "loss":  # which is made in microseconds
                     continue
                 stateless = self._kinds.is_stateless(call, kind)
                 places = self._uses_of_factory(call, kind) if self._is_part(call) else [call]
                 times = [self._time(place, kind, stateless) for place in places]
                 time = times[0] if times and None not in times else None
-                if time is not None:
-                    has_variables = kind != "loss" and (kind != "layer" or self._kinds.has_weights(call))
+                has_variables = kind != "layer" or self._kinds.has_weights(call)
+                # A layer without weights is made once a trace in compiled code, and costs nothing there.
+                if time is not None and (has_variables or time != "traced"):
                     yield Made(call, kind, last_name(call.func), time, stateless, has_variables)
 
     def _is_part(self, call: cst.Call) -> bool:
@@ -122,9 +121,9 @@ class Making:
         return isinstance(parent, cst.Return)
 
     def _uses_of_factory(self, made: cst.Call, kind: Kind) -> list[cst.Call]:
-        """The calls of a function that does nothing but make a new loss or optimizer for its callers, where none keeps it."""
+        """The calls of a function that does nothing but make a new optimizer for its callers, where none keeps it."""
         function = self._calls.function_at(made)
-        if kind not in ("loss", "optimizer") or not isinstance(self._walk.parents.get(made), cst.Return):
+        if kind != "optimizer" or not isinstance(self._walk.parents.get(made), cst.Return):
             return []
         if function is None or function.name in _MAKERS or self._builds(function):
             return []
@@ -172,18 +171,11 @@ class Making:
     def _time(self, call: cst.Call, kind: Kind, stateless: bool) -> Time | None:
         function = self._calls.function_at(call)
         run_by_keras = self._call_served_by(function, 0)
-        if run_by_keras is not None or self._is_compiled(call, kind, function):
+        if run_by_keras is not None or self._is_compiled(function):
             run = run_by_keras or function
             if kind == "layer" and stateless and self._is_called_eagerly(run):
                 return "step"
             return None if self._is_only_tried(run) else "traced"
-        if (
-            kind == "loss"
-            and function is not None
-            and self._is_called_at_once(call)
-            and self._is_of_loss(function)
-        ):
-            return "call"
         if function is not None and not self._symbolic.is_eager(function):
             return None
         loop = self._loops.training_loop(call)
@@ -212,58 +204,18 @@ class Making:
             for node in descendants(inner.node)
         )
 
-    def _is_called_at_once(self, made: cst.Call) -> bool:
-        """Whether the function that makes an object calls it: `BinaryCrossentropy()(y, p)`, also by a name."""
-        parent = self._walk.parents.get(made)
-        if isinstance(parent, cst.Call):
-            return parent.func is made
-        names = (
-            {name.value for target in parent.targets for name in target_names(target.target)}
-            if isinstance(parent, cst.Assign)
-            else set()
-        )
-        function = self._calls.function_at(made)
-        return any(
-            isinstance(call.func, cst.Name) and call.func.value in names
-            for call in (function.calls if function else ())
-        )
-
-    def _is_of_loss(self, function: Function) -> bool:
-        """Whether a function is, or is only called by, one that computes a loss, and whose callers are not in sight:
-        they call it on each step."""
-        owner = function.owner.name if function.owner is not None else ""
-        if not (names_a_loss(function.name) or names_a_loss(owner)):
-            return False
-        if self._calls.callers_outside(function) or function.name in _MAKERS or self._is_left_over(function):
-            return False
-        if function not in self._of_loss:
-            self._of_loss[function] = False  # functions that call each other
-            callers = [self._calls.function_at(site) for site in self._calls.sites(function)]
-            self._of_loss[function] = all(
-                caller is not None and self._is_of_loss(caller) for caller in callers
-            )
-        return self._of_loss[function]
-
     @property
     def _trains(self) -> bool:
         named = (call for name in METHODS for call in self._walk.calls.get(name, ()))
         return any(trains_by(self._infer, call) for call in named)
 
-    def _is_left_over(self, function: Function) -> bool:
-        """Whether a script that trains mentions a function of it nowhere: nobody calls that."""
-        return self._trains and function.owner is None and function.name not in self._walk.names
-
-    def _is_compiled(self, call: cst.Call, kind_made: Kind, function: Function | None) -> bool:
-        """Whether a call is compiled and runs more than once: reached per step, or Keras's to call. A compiled function
-        that makes a loss computes one, and that is done on each step."""
+    def _is_compiled(self, function: Function | None) -> bool:
+        """Whether a function is compiled and runs more than once: reached per step, or Keras's to call."""
         if function is None:
             return False
         if self._is_called_by_keras(function):
             return self._symbolic.is_traced(function)
-        return self._symbolic.is_traced(function) and (
-            self._loops.is_function_per_step(function)
-            or (kind_made == "loss" and self._is_called_at_once(call) and self._loops.may_be_per_step(call))
-        )
+        return self._symbolic.is_traced(function) and self._loops.is_function_per_step(function)
 
     def _is_called_by_keras(self, function: Function) -> bool:
         owner = function.owner

@@ -8,7 +8,6 @@ from functools import partial
 
 import libcst as cst
 
-from tflint_perf.analysis.execution.invariance import bound_names
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.rewriting import Doubt
 from tflint_perf.edit import Editor
@@ -29,12 +28,10 @@ _STATELESS = "a new `{name}` is made on each {time}; make it once, above the loo
 _TRACED = (
     "`{name}` is made in compiled code that runs on each step, where no variable can be; make it outside"
 )
-_IN_LOSS = "a new `{name}` is made on each call of `{function}`; make it once, outside"
-_TRACED_WHOLLY = "a new `{name}` is made whenever the compiled code is traced; make it once, outside"
 
 
 class ObjectCreatedPerStep(Rule):
-    """A variable, layer, optimizer, metric or loss object that is made anew on each training step.
+    """A variable, layer, optimizer or metric that is made anew on each training step.
 
     ## What it does
 
@@ -70,9 +67,8 @@ class ObjectCreatedPerStep(Rule):
     What a first call makes and keeps (`if self.v is None:`), parts of a model or object that is itself made there,
     what is given to `compile`, and, once an epoch, whatever depends on the epoch, but for variables to which the
     epoch's steps assign: these can take another value. The fix is given where the object holds no state between
-    steps: losses, layers without weights, and `SGD` without momentum. A loss object, or a layer without weights, is made in
-    microseconds, in compiled code in each trace alone: the finding then gives no figure, and its fix saves no time. The fix
-    is safe for losses that are only called; layers and optimizers have names that are numbered as they are made.
+    steps: layers without weights, and `SGD` without momentum; it is unsafe, for their names are numbered as they are made.
+    Loss objects, which are made in microseconds, and layers without weights in compiled code, where they are made once a trace.
 
     ## Sources
 
@@ -84,7 +80,7 @@ class ObjectCreatedPerStep(Rule):
     name = "object-created-per-step"
     triggers = ("Variable(", "Dense", "keras", "layers", "optimizers", "metrics", "losses")
     needs = ("for ", "while ", "def ")
-    fixes = "both"
+    fixes = "unsafe"
     claim = Claim("step time", least=1.5)
 
     def check(self, model: Model) -> Iterator[Report]:
@@ -95,22 +91,15 @@ class ObjectCreatedPerStep(Rule):
                 continue
             yield Report(
                 made.call,
-                _text(made).format(name=made.name, time=made.time, function=_function(model, made)),
+                _text(made).format(name=made.name, time=made.time),
                 partial(_make_once, made) if made.stateless and made.time in ("step", "epoch") else None,
                 as_measured=made.makes_variables,  # as the optimizer does that the experiment makes
             )
 
 
-def _function(model: Model, made: Made) -> str:
-    function = model.function_at(made.call)
-    return function.name if function is not None else ""
-
-
 def _text(made: Made) -> str:
     if made.time == "traced":
-        return _TRACED if made.makes_variables else _TRACED_WHOLLY
-    if made.time == "call":
-        return _IN_LOSS
+        return _TRACED
     return _STATELESS if made.stateless else _WHAT.get(made.kind, _STATELESS)
 
 
@@ -128,31 +117,9 @@ def _make_once(made: Made, edit: Editor) -> Repair | Refusal:
         moved = hoist_expression(edit, made.call, _name_for(made), loop)
     if isinstance(moved, Refusal):
         return moved
-    return judged("Make it once, above the loop", moved.edits, moved.doubt or _doubt(model, made, statement))
-
-
-def _doubt(model: Model, made: Made, statement: cst.CSTNode) -> Doubt | None:
-    """Why one object may not be the same as a new one each time: others hold it, or see how it is called."""
-    if made.kind != "loss":
-        return Doubt("names that are numbered, such as those of layers", made.call)
-    for node in model.walk.attributes.get("name", ()):
-        return Doubt("names that are numbered", node)
-    if getattr(statement, "value", None) is not made.call:
-        call = model.parent(made.call)
-        return (
-            None
-            if isinstance(call, cst.Call) and call.func is made.call
-            else Doubt("what else is done with it")
-        )
-    for name in bound_names(statement) or []:
-        for mention in model.names.mentions(name.value, model.names.home(name)):
-            call = model.parent(mention)
-            if mention is not name and not (isinstance(call, cst.Call) and call.func is mention):
-                return Doubt("what else is done with it", mention)
-    return None
+    numbered = Doubt("names that are numbered, such as those of layers", made.call)
+    return judged("Make it once, above the loop", moved.edits, moved.doubt or numbered)
 
 
 def _name_for(made: Made) -> str:
-    if made.kind == "loss":
-        return "loss_fn"
     return "optimizer" if made.kind == "optimizer" else re.sub(r"(?<=[a-z])(?=[A-Z])", "_", made.name).lower()

@@ -25,9 +25,11 @@ def reports_of(model: Model, rules: Iterable[type[Rule]], problems: list[str]) -
     Raises:
         InternalError: a rule of this project failed.
     """
+    elsewhere = guarded("devices", model.devices.runs_keras_elsewhere)
     return [
         (rule, report)
         for rule in rules
+        if rule.any_backend or not elsewhere
         for report in tolerant(rule, partial(_ask, rule, model), problems) or ()
     ]
 

@@ -15,9 +15,10 @@ from tflint_perf.analysis.pipelines.applied import applied
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Block, Function, Scope
-from tflint_perf.analysis.python.syntax import argument, descendants, integer, names_read, string
+from tflint_perf.analysis.python.syntax import argument, descendants, integer, names_read
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.options import defaults
 from tflint_perf.analysis.values.values import Pipeline, Stage, Value
 
 # "ones": batches of one, asked for by a literal 1.
@@ -188,15 +189,7 @@ class Batching:
             for name, bindings in klass.attributes.items():
                 if names_the_batch_size(name):
                     yield from (binding.value for binding in bindings)
-        for name in ("add_argument", "DEFINE_integer"):
-            for call in self._walk.calls.get(name, ()):
-                words = [
-                    (string(arg.value) or "").lstrip("-").replace("-", "_")
-                    for arg in call.args
-                    if arg.keyword is None
-                ]
-                if any(map(names_the_batch_size, words)):
-                    yield argument(call, 1 if name == "DEFINE_integer" else None, "default")
+        yield from defaults(self._walk, names_the_batch_size)
 
     def size_in_reach(self, node: cst.CSTNode) -> str | None:
         """How code at `node` can say the file's batch size: `batch_size`, `args.batch_size`; None where it can't."""

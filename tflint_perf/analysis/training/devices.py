@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _TPU = ("TPUStrategy", "TPUEstimator", "TPUClusterResolver", "initialize_tpu_system")
 
+_BACKEND = "KERAS_BACKEND"
+
 
 class Devices:
     """Answers whether a file settles how its GPUs are used."""
@@ -53,26 +55,37 @@ class Devices:
         never_runs = self._model.decided.never_runs
         return any(not never_runs(node) for node in hidden) or self._uses_tpu_alone()
 
+    def runs_keras_elsewhere(self) -> bool:
+        """Whether the file lets Keras run on another backend: `os.environ["KERAS_BACKEND"] = "jax"`."""
+        if _BACKEND not in self._model.text:
+            return False
+        never_runs = self._model.decided.never_runs
+        return any(
+            _is_of_other_backend(variable, value) and not never_runs(node)
+            for node, variable, value in self._variables_set()
+        )
+
     def _hidden_by_variable(self) -> Iterator[cst.CSTNode]:
-        """`os.environ["CUDA_VISIBLE_DEVICES"] = "-1"`, and the same by `setdefault`, `putenv` or `update`.
-        Also `KERAS_BACKEND` set to anything but TensorFlow."""
+        """`os.environ["CUDA_VISIBLE_DEVICES"] = "-1"`. Also `KERAS_BACKEND` set to anything but TensorFlow."""
+        for node, variable, value in self._variables_set():
+            if _hides(variable, value):
+                yield node
+
+    def _variables_set(self) -> Iterator[tuple[cst.CSTNode, str | None, str | None]]:
+        """What is put into the environment under which name: by assignment, `setdefault`, `putenv` or `update`."""
         for statement in self._walk.at:
             if isinstance(statement, cst.Assign) and isinstance(statement.targets[0].target, cst.Subscript):
                 index = statement.targets[0].target.slice[0].slice
-                if isinstance(index, cst.Index) and _hides(string(index.value), string(statement.value)):
-                    yield statement
+                if isinstance(index, cst.Index):
+                    yield statement, string(index.value), string(statement.value)
         for name in ("setdefault", "putenv"):
             for call in self._walk.calls.get(name, ()):
-                if _hides(string(argument(call, 0)), string(argument(call, 1))):
-                    yield call
+                yield call, string(argument(call, 0)), string(argument(call, 1))
         for call in self._walk.calls.get("update", ()):
-            if any(
-                isinstance(element, cst.DictElement) and _hides(string(element.key), string(element.value))
-                for node in descendants(call)
-                if isinstance(node, cst.Dict)
-                for element in node.elements
-            ):
-                yield call
+            for node in descendants(call):
+                for element in node.elements if isinstance(node, cst.Dict) else ():
+                    if isinstance(element, cst.DictElement):
+                        yield call, string(element.key), string(element.value)
 
     def _hidden_by_call(self) -> Iterator[cst.CSTNode]:
         for call in self._walk.calls.get("set_visible_devices", ()):
@@ -103,4 +116,8 @@ class Devices:
 def _hides(variable: str | None, value: str | None) -> bool:
     if variable == "CUDA_VISIBLE_DEVICES":
         return value is not None and value.strip() in ("", "-1")
-    return variable == "KERAS_BACKEND" and value is not None and value != "tensorflow"
+    return _is_of_other_backend(variable, value)
+
+
+def _is_of_other_backend(variable: str | None, value: str | None) -> bool:
+    return variable == _BACKEND and value is not None and value != "tensorflow"

@@ -23,6 +23,7 @@ from tflint_perf.analysis.python.scopes import Binding
 from tflint_perf.analysis.python.syntax import argument, callee_name, integer, part_at
 from tflint_perf.analysis.values.iterables import Wrapper, counting, counts_to, wrapper
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.options import defaults
 from tflint_perf.analysis.values.values import Pipeline
 from tflint_perf.analysis.values.written import bindings_of, written_out
 
@@ -120,8 +121,16 @@ class Integers:
             case cst.Subscript():
                 return self._of_item(node, depth)
             case cst.Name() | cst.Attribute():
-                return _either(self._of_binding(b, depth) for b in bindings_of(self._infer, node))
+                found = bindings_of(self._infer, node)
+                if not found and isinstance(node, cst.Attribute):
+                    return self._of_option(node.attr.value)
+                return _either(self._of_binding(b, depth) for b in found)
         return _UNKNOWN
+
+    def _of_option(self, name: str) -> Found:
+        """What an option of the command line is by default, as `args.name` or `FLAGS.name`."""
+        given = [integer(value) for value in defaults(self._infer.walk, name.__eq__) if value is not None]
+        return frozenset(value for value in given if value is not None) if None not in given else _UNKNOWN
 
     def _computed(
         self, compute: Callable[..., int] | None, of: Iterable[cst.BaseExpression], depth: int

@@ -1,0 +1,307 @@
+"""Bold fixes: what a device can do goes into a compiled function, what only the host can do stays."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tflint_perf.config.settings import Settings
+from tflint_perf.lint.check import check_source
+from tflint_perf.testing import findings, fixed
+from tflint_perf.text.source import Source
+
+HEAD = """\
+import numpy as np
+import tensorflow as tf
+
+
+class Agent:
+    def __init__(self):
+        self.gamma = 0.99
+        self.action = None
+        self.losses = []
+        self.model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+        self.optimizer = tf.keras.optimizers.Adam()
+
+"""
+TAIL = """
+
+agent = Agent()
+for step in range(10_000):
+    agent.action = choose(step)
+    agent.learn(*memory.last())
+"""
+
+
+def split(method: str) -> str:
+    """What becomes of a method that a loop calls: the text between the constructor and the loop."""
+    source = HEAD + "    " + dedent(method).strip().replace("\n", "\n    ") + TAIL
+    text = fixed("TFP101", source, bold=True)
+    assert text.startswith(HEAD)
+    assert text.endswith(TAIL)
+    return dedent(text[len(HEAD) : -len(TAIL)]) + "\n"
+
+
+def refusal(code: str, source: str) -> str:
+    """Why there is no bold fix of the only finding."""
+    source = dedent(source)
+    settings = Settings(None, frozenset({code}), fixable=frozenset({code}), bold_fixes=True)  # type: ignore[arg-type]
+    (finding,) = check_source(Source.from_bytes(source.encode(), "example.py"), settings).findings
+    assert finding.fix is None
+    return finding.note or ""
+
+
+def test_python_numbers_are_handed_in_as_tensors_and_conversions_stay() -> None:
+    assert split("""
+        def learn(self, state, reward, after, done):
+            state = tf.convert_to_tensor([state], dtype=tf.float32)
+            with tf.GradientTape() as tape:
+                # the temporal difference
+                delta = reward + self.gamma * self.model(after) * (1 - int(done)) - self.model(state)
+                loss = tf.reduce_mean(delta**2)
+            gradients = tape.gradient(loss, self.model.trainable_variables)
+            self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
+            self.losses.append(loss.numpy())
+    """) == dedent("""\
+        @tf.function(reduce_retracing=True)
+        def _train_step(self, reward, after, done, state):
+            with tf.GradientTape() as tape:
+                # the temporal difference
+                delta = reward + self.gamma * self.model(after) * (1 - done) - self.model(state)
+                loss = tf.reduce_mean(delta**2)
+            gradients = tape.gradient(loss, self.model.trainable_variables)
+            self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
+            return loss
+
+        def learn(self, state, reward, after, done):
+            state = tf.convert_to_tensor([state], dtype=tf.float32)
+            loss = self._train_step(
+                tf.cast(reward, tf.float32),
+                tf.convert_to_tensor(after),
+                tf.cast(int(done), tf.float32),
+                state,
+            )
+            self.losses.append(loss.numpy())
+        """)
+
+
+STEP = """
+gradients = tape.gradient(loss, self.model.trainable_variables)
+self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
+"""
+
+
+def step(under_tape: str, behind: str = "", above: str = "") -> str:
+    """A method `learn(self, x, y)` whose tape holds some lines."""
+    lines = [
+        *above.strip().splitlines(),
+        "with tf.GradientTape() as tape:",
+        *(f"    {line}" for line in dedent(under_tape).strip().splitlines()),
+        *STEP.strip().splitlines(),
+        *dedent(behind).strip().splitlines(),
+    ]
+    return "def learn(self, x, y):\n" + "\n".join(f"    {line}" for line in lines)
+
+
+def test_what_is_logged_under_the_tape_goes_behind_the_call() -> None:
+    text = split(step("loss = tf.reduce_mean(self.model(x) - y)\nprint(loss.numpy())"))
+    assert text.endswith(
+        "    loss = self._train_step(tf.convert_to_tensor(x), tf.cast(y, tf.float32))\n    print(loss.numpy())\n"
+    )
+    assert "print" not in text.partition("def learn")[0]
+
+
+def test_what_the_host_makes_ready_under_the_tape_goes_before_the_call() -> None:
+    text = split(step("y = np.array(y)\nloss = tf.reduce_mean(self.model(x) - y)"))
+    assert text.endswith(
+        "    y = np.array(y)\n    self._train_step(tf.convert_to_tensor(x), tf.cast(y, tf.float32))\n"
+    )
+
+
+def test_an_attribute_that_changes_between_calls_becomes_an_argument() -> None:
+    text = split(step("loss = tf.reduce_mean(self.model(x)[0, self.action] - y)"))
+    assert "self.model(x)[0, action] - y" in text
+    assert "self.action," in text.partition("def learn")[2] or "self.action)" in text
+
+
+def test_an_attribute_that_the_step_leaves_behind_is_given_back() -> None:
+    text = split(step("loss = tf.reduce_mean(self.model(x) - y)\nself.last = loss"))
+    assert "last = loss" in text
+    assert "return last" in text
+    assert "self.last = self._train_step(" in text
+
+
+def test_forward_passes_above_and_updates_below_go_along() -> None:
+    text = split(
+        step(
+            "loss = tf.reduce_mean(tf.square(self.model(x) - target))",
+            behind="for a, b in zip(self.target.variables, self.model.variables):\n    a.assign(0.9 * a + 0.1 * b)",
+            above="target = y + self.gamma * tf.reduce_max(self.model(x))",
+        )
+    )
+    traced, _, host = text.partition("def learn")
+    assert "target = y + self.gamma" in traced
+    assert "a.assign(" in traced
+    assert "assign" not in host
+
+
+def test_comments_blank_lines_and_del_go_along() -> None:
+    text = split(
+        step("# the error\n\nloss = tf.reduce_mean(self.model(x) - y)  # one number", behind="del tape")
+    )
+    traced, _, host = text.partition("def learn")
+    assert "# the error" in traced
+    assert "# one number" in traced
+    assert "del tape" in traced
+    assert "del" not in host
+
+
+def test_an_inline_step_on_batches_of_numpy() -> None:
+    assert fixed(
+        "TFP101",
+        """\
+        import numpy as np
+        import tensorflow as tf
+
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        optimizer = tf.keras.optimizers.Adam()
+
+        for index in range(10_000):
+            x, y = loader.get_batch(32)
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.square(model(x) - y))
+                print("batch %d: loss %f" % (index, loss.numpy()))
+            gradients = tape.gradient(loss, model.variables)
+            optimizer.apply_gradients(zip(gradients, model.variables))
+        """,
+        bold=True,
+    ) == dedent("""\
+        import numpy as np
+        import tensorflow as tf
+
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        optimizer = tf.keras.optimizers.Adam()
+
+
+        @tf.function(reduce_retracing=True)
+        def train_step(x, y):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.square(model(x) - y))
+            gradients = tape.gradient(loss, model.variables)
+            optimizer.apply_gradients(zip(gradients, model.variables))
+            return loss
+
+
+        for index in range(10_000):
+            x, y = loader.get_batch(32)
+            loss = train_step(tf.convert_to_tensor(x), tf.cast(y, tf.float32))
+            print("batch %d: loss %f" % (index, loss.numpy()))
+        """)
+
+
+REFUSED = {
+    "what the step computes comes back from the host": (
+        "value = self.model(x)\nvalue = float(value)\nloss = self.model(x) * value",
+        "the step goes on with what this computes",
+    ),
+    "an expression that runs now and then": (
+        "loss = tf.reduce_mean(self.model(x) * (float(y) if y else 1.0))\nself.count = count(loss)",
+        "what stands in the way of compiling the step",
+    ),
+    "what leaves the step": (
+        "loss = tf.reduce_mean(self.model(x) - y)\nif np.isnan(loss):\n    return",
+        "what stands in the way of compiling the step",
+    ),
+    "an object of the host that is asked": (
+        "loss = tf.reduce_mean(self.model(x) - self.action.value(self.model(x)))",
+        "what stands in the way of compiling the step",
+    ),
+}
+
+
+@pytest.mark.parametrize(("under_tape", "reason"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_cannot_be_split_says_what_stands_in_the_way(under_tape: str, reason: str) -> None:
+    method = step(under_tape)
+    note = refusal("TFP101", HEAD + "    " + method.replace("\n", "\n    ") + TAIL)
+    assert note.startswith("no fix: ")
+    assert reason in note
+    assert "(line " in note
+
+
+def test_a_gradient_is_not_cut_off_by_what_the_host_computes_beforehand() -> None:
+    """A model whose own code cannot be traced is no argument: the tape would not see it."""
+    note = refusal(
+        "TFP101",
+        """\
+        import tensorflow as tf
+
+        class Net(tf.keras.Model):
+            def call(self, x):
+                return tf.keras.layers.Dense(3)(x)
+
+        net, optimizer = Net(), tf.keras.optimizers.Adam()
+        for x, y in dataset:
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(net(x) - y)
+            gradients = tape.gradient(loss, net.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, net.trainable_variables))
+        """,
+    )
+    assert "what stands in the way of compiling the step" in note
+
+
+FORWARD = """\
+import numpy as np
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+
+
+def act(state):
+    if np.random.rand() < 0.1:
+        return 0
+    {}
+
+
+for step in range(10_000):
+    state = environment.step(act(state))
+"""
+
+
+def test_the_acting_path_becomes_one_compiled_function() -> None:
+    text = fixed(
+        "TFP107",
+        FORWARD.format(
+            "logits = model(state)\n    action = tf.argmax(logits, 1)[0]\n    return action.numpy()"
+        ),
+        bold=True,
+    )
+    assert (
+        dedent("""\
+        @tf.function(reduce_retracing=True)
+        def run_model(state):
+            logits = model(state)
+            action = tf.argmax(logits, 1)[0]
+            return action
+        """)
+        in text
+    )
+    assert "    action = run_model(tf.convert_to_tensor(state))\n    return action.numpy()\n" in text
+
+
+def test_a_call_in_the_middle_of_an_expression_of_the_host_is_compiled_alone() -> None:
+    text = fixed(
+        "TFP107", FORWARD.format("return int(np.argmax(model(state, training=False)[0]))"), bold=True
+    )
+    assert "def run_model(inputs):\n    return model(inputs, training=False)\n" in text
+    assert "return int(np.argmax(run_model(tf.convert_to_tensor(state))[0]))" in text
+
+
+def test_bold_fixes_are_made_by_no_fix() -> None:
+    source = (
+        HEAD + "    " + step("loss = tf.reduce_mean(self.model(x) - float(y))").replace("\n", "\n    ") + TAIL
+    )
+    (finding,) = findings("TFP101", source)
+    assert finding.fix is None
+    assert fixed("TFP101", source) == source

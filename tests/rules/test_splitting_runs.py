@@ -1,0 +1,157 @@
+"""Programs before and after their bold fixes: they print the same."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.rules.support import fixed
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_spec("tensorflow") is None, reason="TensorFlow is not installed"),
+]
+
+ACTOR_CRITIC = """
+import numpy as np
+import tensorflow as tf
+
+tf.keras.utils.set_random_seed(1)
+
+
+class Agent:
+    def __init__(self):
+        self.gamma = 0.99
+        self.action = None
+        self.losses = []
+        inputs = tf.keras.Input((4,))
+        hidden = tf.keras.layers.Dense(16, activation="relu")(inputs)
+        outputs = [tf.keras.layers.Dense(1)(hidden), tf.keras.layers.Dense(2, activation="softmax")(hidden)]
+        self.actor_critic = tf.keras.Model(inputs, outputs)
+        self.optimizer = tf.keras.optimizers.Adam(1e-3)
+
+    def choose_action(self, observation):
+        state = tf.convert_to_tensor([observation], dtype=tf.float32)
+        _, probs = self.actor_critic(state)
+        self.action = tf.argmax(probs[0])
+        return self.action.numpy()
+
+    def learn(self, state, reward, after, done):
+        state = tf.convert_to_tensor([state], dtype=tf.float32)
+        after = tf.convert_to_tensor([after], dtype=tf.float32)
+        with tf.GradientTape() as tape:
+            value, probs = self.actor_critic(state)
+            value_after, _ = self.actor_critic(after)
+            log_prob = tf.math.log(probs[0, self.action])
+            delta = reward + self.gamma * tf.squeeze(value_after) * (1 - int(done)) - tf.squeeze(value)
+            loss = delta**2 - log_prob * delta
+        gradients = tape.gradient(loss, self.actor_critic.trainable_variables)
+        self.optimizer.apply_gradients(zip(gradients, self.actor_critic.trainable_variables))
+        self.losses.append(loss.numpy())
+
+
+agent, rng = Agent(), np.random.default_rng(0)
+state = rng.normal(size=4)
+for step in range(60):
+    action = agent.choose_action(state)
+    after = rng.normal(size=4)
+    agent.learn(state, float(action == 0), after, step % 20 == 19)
+    state = after
+print(np.round(agent.losses[-3:], 4))
+"""
+
+REPLAY = """
+import random
+from collections import deque
+
+import numpy as np
+import tensorflow as tf
+
+tf.keras.utils.set_random_seed(1)
+
+
+class Learner:
+    def __init__(self):
+        self.memory = deque(maxlen=500)
+        self.gamma, self.epsilon = 0.95, 1.0
+        self.model, self.target = self.build(), self.build()
+        self.optimizer = tf.keras.optimizers.Adam(1e-2)
+        self.loss_fn = tf.keras.losses.MeanSquaredError()
+
+    def build(self):
+        return tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(2)])
+
+    def act(self, state):
+        if np.random.rand() < self.epsilon:
+            return random.randrange(2)
+        return int(np.argmax(self.model(state[np.newaxis])[0]))
+
+    def replay(self, size):
+        batch = random.sample(self.memory, size)
+        states, rewards, after, dones = (np.array([one[at] for one in batch]) for at in (0, 2, 3, 4))
+        actions = np.array([one[1] for one in batch])
+        best = tf.reduce_max(self.target(after), axis=1)
+        targets = rewards + (1 - dones) * self.gamma * best
+        with tf.GradientTape() as tape:
+            q = tf.reduce_sum(self.model(states) * tf.one_hot(actions, 2), axis=1)
+            loss = self.loss_fn(targets, q)
+            self.loss = float(loss)
+        gradients = tape.gradient(loss, self.model.trainable_variables)
+        self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables))
+        for kept, learned in zip(self.target.variables, self.model.variables):
+            kept.assign(0.9 * kept + 0.1 * learned)
+        self.epsilon *= 0.99
+
+
+learner, rng = Learner(), np.random.default_rng(0)
+state = rng.normal(size=4)
+for step in range(90):
+    action, after = learner.act(state), rng.normal(size=4)
+    learner.memory.append((state, action, float(action), after, step % 20 == 19))
+    state = after
+    if step >= 30:
+        learner.replay(16)
+print(round(learner.loss, 4), np.round(learner.target.get_weights()[1], 4))
+"""
+
+BATCHES = """
+import numpy as np
+import tensorflow as tf
+
+tf.keras.utils.set_random_seed(1)
+model = tf.keras.Sequential([tf.keras.Input((8,)), tf.keras.layers.Dense(3), tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.Adam(1e-2)
+x, y = np.random.rand(256, 8), np.random.rand(256, 1)
+losses = []
+for step in range(60):
+    chosen = np.random.randint(0, 256, 32)
+    inputs, targets = x[chosen], y[chosen]
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(model(inputs) - targets))
+        losses.append(loss.numpy())
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+print(np.round(losses[-3:], 4))
+"""
+
+
+@pytest.mark.parametrize("source", [ACTOR_CRITIC, REPLAY, BATCHES], ids=["actor-critic", "replay", "batches"])
+def test_a_program_prints_the_same_after_its_bold_fixes(source: str, tmp_path: Path) -> None:
+    after = fixed("TFP107", fixed("TFP101", source, bold=True), bold=True)
+    assert "@tf.function" in after
+    printed = {}
+    for name, text in (("before", source), ("after", after)):
+        file = tmp_path / f"{name}.py"
+        file.write_text(text, encoding="utf-8")
+        environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"}
+        ran = subprocess.run(
+            [sys.executable, str(file)], capture_output=True, text=True, check=False, env=environment
+        )
+        assert ran.returncode == 0, f"{text}\n{ran.stderr[-2000:]}"
+        printed[name] = ran.stdout
+    assert printed["after"] == printed["before"] != ""
