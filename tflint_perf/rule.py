@@ -56,7 +56,7 @@ class Claim:
 class Report:
     """A finding as a rule gives it: a node of the tree, and what to say about it.
 
-    `fix` is called only for findings that are shown, once positions are known; `bold` where it gives no repair and bold
+    `fix` is called only for findings that are shown, once positions are known; `bold` where bold
     fixes are asked for. `as_measured` is False for a form of
     the rule's case that costs less than the one in its experiment: no figure is said with it.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,11 +18,11 @@ LAST = np.array([1.0, 2.0, 3.0, 4.0], np.float32)
 
 def learned(
     last: np.ndarray = LAST,
-    losses: Mapping[int, float] | None = None,
+    losses: Mapping[int, Sequence[float]] | None = None,
     steps: int = 100,
     first: np.ndarray = FIRST,
 ) -> Learned:
-    return Learned((first,), (last,), losses or {1: 1.0, 2: 0.5}, steps)
+    return Learned((first,), (last,), losses or {1: (1.0,), 2: (0.5,)}, steps)
 
 
 def test_a_run_is_not_apart_from_itself() -> None:
@@ -83,6 +83,12 @@ def test_a_control_that_by_chance_hardly_moved_a_variable_does_not_condemn_it() 
         sameness([Apart((1e-3, 2e-3, 1e-3), (1e-7,) * 3)], control, [Apart((0.0,) * 3, (1e-7,) * 3)]).verdict
         == "same"
     )
+
+
+def test_where_a_compiled_step_gives_several_numbers_the_loss_is_one_of_them() -> None:
+    one = learned(losses={1: (1.0,), 2: (0.5,)})
+    other = learned(losses={1: (7.0, 1.0), 2: (6.0, 0.6)})
+    assert apart(one, other).losses == ((1, 0.0), (2, pytest.approx(0.1 / 0.75)))
 
 
 def test_losses_tell_where_weights_are_said_to_be_the_same() -> None:
@@ -147,7 +153,7 @@ def test_what_a_run_leaves_is_read_back(tmp_path: Path) -> None:
     np.savez(path, first0=FIRST, last0=LAST, losses=[[1, 0.5], [2, 0.25]])
     found = read_learned(path, 2)
     assert found is not None
-    assert found.losses == {1: 0.5, 2: 0.25}
+    assert found.losses == {1: (0.5,), 2: (0.25,)}
     assert np.array_equal(found.last[0], LAST)
 
 

@@ -31,7 +31,7 @@ def applicability(finding: Finding, settings: Settings) -> Applicability | None:
 def is_applicable(finding: Finding, settings: Settings) -> bool:
     """Whether the finding's fix is made under these settings: by `--fix`, shown by `--diff`, or tried by `prove`.
 
-    A bold one is never written unless it was proved.
+    A bold one is shown, and never written unless it was proved.
     """
     match applicability(finding, settings):
         case "safe":
@@ -39,5 +39,5 @@ def is_applicable(finding: Finding, settings: Settings) -> bool:
         case "unsafe":
             return settings.unsafe_fixes
         case "bold":
-            return settings.bold_fixes and settings.fix != "apply"
+            return settings.bold_fixes and settings.fix == "diff"
     return False

@@ -285,21 +285,16 @@ def _finding(
     bold: bool,
 ) -> Finding:
     node = report.node
-    fix, note = None, None
+    fix: Fix | None = None
+    note: str | None = None
+    bolder: Fix | None = None
     if report.fix is not None and barred:
         note = barred
     elif report.fix is not None:
-        made = report.fix(editor)
-        if bold and report.bold is not None and not isinstance(made, Repair):
-            made = report.bold(editor) or made
-        if isinstance(made, Refusal):
-            note = f"no fix: {made.reason}{_line(made.node, editor)}"
-        elif made is not None:
-            lost = lost_by(made.edits, source.text)
-            if lost is None:
-                fix = Fix(_title(made, editor), tuple(_in_order(made.edits)), made.safe, made.bold)
-            else:
-                note = f"no fix: it would lose a comment (line {source.place(lost.start).row})"
+        fix, note = _mended(report.fix(editor), editor, source)
+        if bold and report.bold is not None:
+            other, why_not = _mended(report.bold(editor), editor, source)
+            fix, note, bolder = (other, why_not or note, None) if fix is None else (fix, note, other)
     start = source.place(positions.start(_named(node, positions, source)))
     end = source.place(positions.header_end(node))
     statement = model.statement_of(node)
@@ -308,7 +303,21 @@ def _finding(
     from tflint_perf.catalogue.cost import with_cost
 
     message = with_cost(rule.code, report.message) if report.as_measured else report.message
-    return Finding(rule.code, rule.name, message, start, end, source.lines(first, last), noqa_row, fix, note)
+    return Finding(
+        rule.code, rule.name, message, start, end, source.lines(first, last), noqa_row, fix, note, bolder
+    )
+
+
+def _mended(made: Repair | Refusal | None, editor: Editor, source: Source) -> tuple[Fix | None, str | None]:
+    """What a rule gives as a fix, or why there is none."""
+    if made is None:
+        return None, None
+    if isinstance(made, Refusal):
+        return None, f"no fix: {made.reason}{_line(made.node, editor)}"
+    lost = lost_by(made.edits, source.text)
+    if lost is not None:
+        return None, f"no fix: it would lose a comment (line {source.place(lost.start).row})"
+    return Fix(_title(made, editor), tuple(_in_order(made.edits)), made.safe, made.bold), None
 
 
 def _in_order(edits: Iterable[Edit]) -> Iterable[Edit]:

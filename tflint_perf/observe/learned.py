@@ -7,10 +7,13 @@ import random
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from itertools import islice
 from types import ModuleType
 from typing import Any
 
-_MOST_LOSSES = 2000
+_MOST_LOSSES = 8000
+# What a step gives is looked at so far for a loss.
+_MOST_IN_A_STEP = 8
 _STREAMS = 1_000_003
 
 
@@ -107,13 +110,16 @@ class Learned:
             self.know(tensorflow.compat.v1.trainable_variables())
 
     def saw_result(self, step: int, result: Any) -> None:
-        """A loss is the first number in what a compiled step gives."""
+        """A loss is a number in what a compiled step gives; where it gives several, nobody knows which."""
         tensorflow = sys.modules["tensorflow"]
-        for tensor in tensorflow.nest.flatten(result):
-            shape, dtype = getattr(tensor, "shape", None), getattr(tensor, "dtype", None)
-            if shape == () and dtype is not None and getattr(dtype, "is_floating", False):
-                self.saw_loss(step, tensor)
-                return
+        numbers = (
+            tensor
+            for tensor in tensorflow.nest.flatten(result)
+            if getattr(tensor, "shape", None) == ()
+            and getattr(getattr(tensor, "dtype", None), "is_floating", False)
+        )
+        for tensor in islice(numbers, _MOST_IN_A_STEP):
+            self.saw_loss(step, tensor)
 
     def saw_loss(self, step: int, loss: Any) -> None:
         if len(self._losses) < _MOST_LOSSES:

@@ -34,13 +34,13 @@ class PlacedFix:
     file: str
     row: int
     code: str
+    bold: bool = False
     cell: int | None = field(default=None, compare=False)
     last_row: int = field(default=0, compare=False)
     name: str = field(default="", compare=False)
     message: str = field(default="", compare=False)
     title: str = field(default="", compare=False)
     safe: bool = field(default=True, compare=False)
-    bold: bool = field(default=False, compare=False)
 
     @property
     def place(self) -> str:
@@ -56,13 +56,18 @@ class PlacedFix:
 
 @dataclass(frozen=True, slots=True)
 class Fixable:
-    """A file in which there is something to fix, as it was: `path` is the user's own, `data` its bytes."""
+    """A file in which there is something to fix, as it was: `path` is the user's own, `data` its bytes.
+
+    `bolder` are the bold fixes to try where one that stands at the same place does not pay.
+    """
 
     file: str
     path: Path
     data: bytes
     settings: Settings
-    fixes: Mapping[tuple[str, int], PlacedFix]  # by code and row, counted through the whole text
+    # By code and row, counted through the whole text.
+    fixes: Mapping[tuple[str, int], PlacedFix]
+    bolder: Mapping[PlacedFix, PlacedFix] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +84,18 @@ class Fixes:
         """Each fix, in the order of the files and rows."""
         return tuple(sorted(fix for file in self.files for fix in file.fixes.values()))
 
+    @property
+    def bolder(self) -> dict[PlacedFix, PlacedFix]:
+        """By a fix, the bold one to try where it does not pay."""
+        return {fix: other for file in self.files for fix, other in file.bolder.items()}
+
     def made(self, wanted: Collection[PlacedFix]) -> dict[str, bytes]:
         """The files that change, with the wanted fixes made in them, by their paths from the root."""
         changed = {file.file: self._made_in(file, wanted) for file in self.files}
         return {file.file: changed[file.file] for file in self.files if changed[file.file] != file.data}
 
     def _made_in(self, file: Fixable, wanted: Collection[PlacedFix]) -> bytes:
-        if not any(fix in wanted for fix in file.fixes.values()):
+        if not any(fix in wanted for fix in (*file.fixes.values(), *file.bolder.values())):
             return file.data
         looking = replace(file.settings, fix="no")
         work = Work(Source.from_bytes(file.data, str(file.path)))
@@ -94,10 +104,12 @@ class Fixes:
             found, _ = lint_beside(work.source.encode(), str(file.path), looking, self.neighbours)
             origin_of = origins.now(work.source)
             ours = []
-            for finding in work.possible(found.findings, file.settings):
+            for finding in work.possible(found.findings, replace(file.settings, fix="diff")):
                 origin = origin_of(finding)
                 if origin is None or origin in wanted:
                     ours.append(finding)
+                elif file.bolder.get(origin) in wanted and finding.bolder is not None:
+                    ours.append(replace(finding, fix=finding.bolder))
             before = len(work.applied)
             if not work.make(ours):
                 break
@@ -185,7 +197,7 @@ def find_fixes(
 def _with_fixes(group: Group, jobs: int) -> Iterable[tuple[Path, int]]:
     """The files of a group in which there is something to fix, and how much only unsafe fixes would mend."""
     for path, result in zip(group.files, lint_files(group.files, group.settings, jobs), strict=True):
-        own = settings_for(path, group.settings)
+        own = replace(settings_for(path, group.settings), fix="diff")
         possible = [finding for finding in result.findings if applicability(finding, own) is not None]
         if possible:
             yield path, sum(not is_applicable(finding, own) for finding in possible)
@@ -194,21 +206,26 @@ def _with_fixes(group: Group, jobs: int) -> Iterable[tuple[Path, int]]:
 def _fixable(file: str, path: Path, data: bytes, settings: Settings, neighbours: Neighbours) -> Fixable:
     source = Source.from_bytes(data, str(path))
     found, _ = lint_beside(data, str(path), settings, neighbours)
+    settings = replace(settings, fix="diff")  # as one that shows all fixes, and makes none
+    bolder: dict[PlacedFix, PlacedFix] = {}
     fixes: dict[tuple[str, int], PlacedFix] = {}
     for finding in Work(source).possible(found.findings, settings):
         key = (finding.code, source.row(finding.start.offset))
         level = applicability(finding, settings)
-        if finding.fix is not None and key not in fixes:
-            fixes[key] = PlacedFix(
-                file,
-                finding.start.row,
-                finding.code,
-                finding.start.cell,
-                finding.end.row,
-                finding.name,
-                finding.message,
-                finding.fix.message,
-                level == "safe",
-                level == "bold",
-            )
-    return Fixable(file, path, data, settings, fixes)
+        if finding.fix is None or key in fixes:
+            continue
+        placed = fixes[key] = PlacedFix(
+            file,
+            finding.start.row,
+            finding.code,
+            level == "bold",
+            finding.start.cell,
+            finding.end.row,
+            finding.name,
+            finding.message,
+            finding.fix.message,
+            level == "safe",
+        )
+        if (other := finding.bolder) is not None and is_applicable(replace(finding, fix=other), settings):
+            bolder[placed] = replace(placed, bold=True, title=other.message, safe=False)
+    return Fixable(file, path, data, replace(settings, fix="no"), fixes, bolder)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby, product, starmap
 from pathlib import Path
 from statistics import median
 from typing import Any, Final, Literal
@@ -40,7 +41,8 @@ class Learned:
 
     first: tuple[Any, ...]
     last: tuple[Any, ...]
-    losses: Mapping[int, float]
+    # By step, the numbers of which one is its loss.
+    losses: Mapping[int, Sequence[float]]
     steps: int = 0
 
 
@@ -91,7 +93,10 @@ def read_learned(path: Path, steps: int) -> Learned | None:
             return Learned(
                 tuple(held[f"first{number}"] for number in variables),
                 tuple(held[f"last{number}"] for number in variables),
-                {int(step): float(loss) for step, loss in losses},
+                {
+                    step: tuple(float(loss) for _, loss in rows)
+                    for step, rows in groupby(losses, key=lambda row: int(row[0]))
+                },
                 steps,
             )
     except (OSError, ValueError, KeyError):
@@ -154,15 +159,17 @@ def _variable_apart(first: Any, last: Any, other: Any, steps: int) -> tuple[floa
 
 def _losses_apart(one: Learned, other: Learned) -> tuple[tuple[int, float], ...]:
     steps = sorted(one.losses.keys() & other.losses.keys())
-    typical = median([abs(one.losses[step]) for step in steps] or [1.0])
+    typical = median([abs(loss) for step in steps for loss in one.losses[step]] or [1.0])
 
-    def difference(step: int) -> float:
-        here, there = one.losses[step], other.losses[step]
+    def difference(here: float, there: float) -> float:
         if not (math.isfinite(here) and math.isfinite(there)):
             return 0.0 if repr(here) == repr(there) else math.inf
         return abs(here - there) / (max(abs(here), typical) or 1.0)
 
-    return tuple((step, difference(step)) for step in steps)
+    # Where a step gives several numbers, the loss is one of them.
+    return tuple(
+        (step, min(starmap(difference, product(one.losses[step], other.losses[step])))) for step in steps
+    )
 
 
 def sameness(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -85,8 +85,13 @@ def runs_needed(fixes: int, options: Options) -> int:
     return 2 + alone + together
 
 
-def prove(fixes: Sequence[PlacedFix], running: Running, options: Options) -> Proof:
-    """Try each fix by itself, then those that pay together.
+def prove(
+    fixes: Sequence[PlacedFix],
+    running: Running,
+    options: Options,
+    bolder: Mapping[PlacedFix, PlacedFix] | None = None,
+) -> Proof:
+    """Try each fix by itself, then those that pay together. `bolder` says what to try where one does not pay.
 
     Raises:
         ConfigError: the original does not run.
@@ -105,6 +110,14 @@ def prove(fixes: Sequence[PlacedFix], running: Running, options: Options) -> Pro
     if not options.one_by_one:
         return _together(tuple(seen), unseen, baseline, running, options)
     baseline, tried = _alone(seen, baseline, running, options)
+    others = (
+        [bolder[fix] for fix, (judged, _, _) in tried.items() if not judged.pays and fix in bolder]
+        if bolder
+        else []
+    )
+    if others:
+        baseline, more = _alone(others, baseline, running, options)
+        tried |= more
     outcomes = tuple(Outcome(fix, judged) for fix, (judged, _, _) in tried.items())
     kept = tuple(outcome.fix for outcome in outcomes if outcome.judged.pays)
     everything = tuple(sorted((*outcomes, *unseen), key=lambda outcome: outcome.fix))
