@@ -333,9 +333,18 @@ class Arguments:
                     return True
                 case cst.For() | cst.CompFor() if parent.iter is use:
                     return True
-                case cst.Arg() if parent.star:
+                case cst.Arg() if parent.star or self._takes_variables(self._model.parent(parent)):
                     return True
         return False
+
+    @staticmethod
+    def _takes_variables(call: cst.CSTNode | None) -> bool:
+        return isinstance(call, cst.Call) and callee_name(call) in (
+            "gradient",
+            "watch",
+            "zip",
+            "apply_gradients",
+        )
 
     @staticmethod
     def _is_key(node: cst.Subscript) -> bool:

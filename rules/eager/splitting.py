@@ -9,14 +9,23 @@ between calls. Whether all that pays, and learns the same, a run decides: the fi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import library
+from tflint_perf.analysis.apis.facts import has, library
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.obstacles import Obstacle
 from tflint_perf.analysis.python.scopes import Block, Function
-from tflint_perf.analysis.python.syntax import callee_name, descendants, is_name, last_name, names_written
+from tflint_perf.analysis.python.syntax import (
+    callee_name,
+    descendants,
+    is_constant,
+    is_name,
+    last_name,
+    names_written,
+)
+from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.edit.editor import Editor
 from tflint_perf.edit.judged import TRACED
 from tflint_perf.rule import Refusal, Repair
@@ -51,6 +60,7 @@ _OF_ARRAYS = frozenset(
         "transpose",
     ]
 )
+_OF_CONTAINERS = frozenset({"append", "extend", "numpy", "get", "items", "keys", "values", "format", "join"})
 # What runs a part of itself now and then, or again and again.
 _CONDITIONS = (
     cst.If,
@@ -66,6 +76,7 @@ _CONDITIONS = (
     cst.DictComp,
     cst.SetComp,
 )
+_VARIABLES = frozenset({"trainable_variables", "trainable_weights", "variables", "weights"})
 # How far above a step what belongs to it is looked for, past statements of the host.
 _FURTHEST = 8
 _WIDTH = 100
@@ -117,7 +128,7 @@ def _widened(model: Model, block: Block, start: int, end: int) -> tuple[int, int
         statement = block.statements[at]
         if not isinstance(statement, cst.Assign | cst.Expr | cst.AugAssign):
             break
-        if _runs_a_model(model, statement):
+        if _runs_a_model(model, statement) or _names_variables(model, block, at, end):
             low = at
     high = end
     while high < len(block.statements) and _updates(model, block.statements[high]):
@@ -138,6 +149,18 @@ def _runs_a_model(model: Model, statement: cst.CSTNode) -> bool:
         isinstance(part, cst.Call) and model.value(part.func).kind in ("model", "layer")
         for part in descendants(statement)
     )
+
+
+def _names_variables(model: Model, block: Block, at: int, end: int) -> bool:
+    """Whether a statement gives a name to a model's variables that the step alone reads."""
+    match block.statements[at]:
+        case cst.Assign(
+            targets=[cst.AssignTarget(target=cst.Name() as name)],
+            value=cst.Attribute(attr=cst.Name(attribute)),
+        ) if attribute in _VARIABLES:
+            inside = set(chain.from_iterable(map(descendants, block.statements[at:end])))
+            return inside.issuperset(model.names.mentions(name.value, model.names.home(name)))
+    return False
 
 
 def _updates(model: Model, statement: cst.CSTNode) -> bool:
@@ -244,6 +267,9 @@ class _Step:
         hard += [
             Obstacle(call, "it is a method of arrays") for call in self._methods_of_arrays(statement, traced)
         ]
+        hard += [
+            Obstacle(call, "it converts data of the host") for call in self._conversions(statement, traced)
+        ]
         if not hard:
             self._split.traced.append(statement)
             return None
@@ -251,7 +277,10 @@ class _Step:
         reads_traced = self._reads(statement, traced)
         if computes or reads_traced:
             own = traced | names_written([statement])
-            given = [self._beforehand(obstacle.node, own) for obstacle in hard]
+            inside = set(descendants(statement))
+            given = [
+                self._beforehand(obstacle.node, own) if obstacle.node in inside else None for obstacle in hard
+            ]
             if all(part is not None for part in given):
                 self._split.given += [part for part in dict.fromkeys(given) if part is not None]
                 self._split.traced.append(statement)
@@ -261,10 +290,17 @@ class _Step:
         )
         if isinstance(statement, _KEPT_WHOLE) or self._leaves(statement):
             return stands_in_the_way
-        if not reads_traced and not computes and not self._comes_too_late(statement):
+        if (
+            not reads_traced
+            and not computes
+            and not self._comes_too_late(statement)
+            and self._may_leave_the_tape(statement)
+        ):
             self._split.before.append(statement)
             return None
-        if computes and self._runs_model(statement):
+        if (computes and self._runs_model(statement)) or not (
+            reads_traced or self._may_leave_the_tape(statement)
+        ):
             return stands_in_the_way
         self._split.behind.append(statement)
         return None
@@ -280,6 +316,20 @@ class _Step:
             and not self._model.names.qualified(part.func)
             and self._model.value(part.func.value).kind in ("unknown", "array", "list", "tuple")
             and not self._reads(part.func.value, traced)
+        ]
+
+    def _conversions(self, statement: cst.CSTNode, traced: set[str]) -> list[cst.Call]:
+        """Calls like `tf.convert_to_tensor(x, tf.float32)`, of what comes from outside: of a tensor they may be refused."""
+        own = traced | names_written([statement])
+        return [
+            part
+            for part in descendants(statement)
+            if isinstance(part, cst.Call)
+            and has(self._model.names.qualified(part.func), "makes-tensor")
+            and part.args
+            and not is_constant(part.args[0].value)
+            and self._model.value(part.args[0].value).kind != "tensor"
+            and not self._reads(part, own)
         ]
 
     def _comes_too_late(self, statement: cst.CSTNode) -> bool:
@@ -333,10 +383,12 @@ class _Step:
         return bool(self._self) and is_name(node.value, self._self)
 
     def _computes(self, node: cst.CSTNode) -> bool:
-        """Whether a call is an op, or runs a model."""
-        return isinstance(node, cst.Call) and (
-            self._model.value(node.func).kind in ("model", "layer", "loss")
-            or library(self._model.names.qualified(node.func)) in ("tensorflow", "keras")
+        """Whether a call is an op, or runs a model; what makes a tensor of the host's data is neither."""
+        if not isinstance(node, cst.Call):
+            return False
+        name = self._model.names.qualified(node.func)
+        return self._model.value(node.func).kind in ("model", "layer", "loss") or (
+            library(name) in ("tensorflow", "keras") and not has(name, "makes-tensor")
         )
 
     def _runs_model(self, statement: cst.CSTNode) -> bool:
@@ -351,7 +403,8 @@ class _Step:
             not isinstance(node, cst.BaseExpression)
             or self._reads(node, traced)
             or self._may_not_run(node)
-            or any(map(self._computes, descendants(node)))  # which the tape would not see
+            or any(map(self._computes, descendants(node)))
+            or not self._may_leave_the_tape(node)
         ):
             return None
         best = node
@@ -367,6 +420,20 @@ class _Step:
                 is_called = isinstance(parent, cst.Call) and parent.func is best
                 return None if is_called else best
             best = parent
+
+    def _may_leave_the_tape(self, node: cst.CSTNode) -> bool:
+        """Whether no gradient goes through what a tape sees of some code: it runs nothing but Python and NumPy."""
+        if not any(self._holds(tape, node) for tape in self._split.tapes):
+            return True
+        return all(self._is_plain(part) for part in descendants(node) if isinstance(part, cst.Call))
+
+    def _is_plain(self, call: cst.Call) -> bool:
+        name = builtin_or_qualified(self._model.infer, call.func)
+        if name:
+            return not (library(name) in ("tensorflow", "keras") and not has(name, "makes-tensor"))
+        return isinstance(call.func, cst.Attribute) and (
+            call.func.attr.value in _OF_ARRAYS or call.func.attr.value in _OF_CONTAINERS
+        )
 
     def _may_not_run(self, node: cst.CSTNode) -> bool:
         """Whether an expression runs under a condition, or several times: nothing to be computed beforehand."""

@@ -294,7 +294,10 @@ def _finding(
         fix, note = _mended(report.fix(editor), editor, source)
         if bold and report.bold is not None:
             other, why_not = _mended(report.bold(editor), editor, source)
-            fix, note, bolder = (other, why_not or note, None) if fix is None else (fix, note, other)
+            if fix is not None:
+                bolder = other
+            else:
+                fix, note = other, None if other is not None else why_not or note
     start = source.place(positions.start(_named(node, positions, source)))
     end = source.place(positions.header_end(node))
     statement = model.statement_of(node)
