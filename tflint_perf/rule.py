@@ -100,6 +100,9 @@ class Rule(ABC):
     # Whether it is about compiled code, which a function may be that another file compiles.
     in_compiled_code: ClassVar[bool] = False
 
+    # Whether it says something of a whole program, not what a step costs: told as `info`, last, and in one line for many.
+    of_programs: ClassVar[bool] = False
+
     # Whether it holds where Keras runs on another backend, too: it is about `tf.data`, say.
     any_backend: ClassVar[bool] = False
 

@@ -84,6 +84,7 @@ class MissingMemoryGrowth(Rule):
     fixes = "unsafe"
     claim = Claim("device memory", least=2.0, needs_gpu=True)
     always_on = True
+    of_programs = True
 
     def check(self, model: Model) -> Iterator[Report]:
         if not model.programs.trains() or model.own(GpuMemory).is_settled or model.devices.uses_no_gpu():

@@ -26,6 +26,7 @@ _ATTRIBUTES = frozenset(
         "claim",
         "always_on",
         "opt_in",
+        "of_programs",
         "through_imports",
         "through_callers",
     }

@@ -38,6 +38,13 @@ class RuleInfo:
     through_imports: bool = False
     through_callers: tuple[str, ...] = ()
     plugin: Plugin | None = None
+    of_programs: bool = False
+
+
+@cache
+def of_programs() -> frozenset[str]:
+    """The codes of the rules that say something of a whole program."""
+    return frozenset(code for code, rule in catalogue().items() if rule.of_programs)
 
 
 @cache
@@ -81,6 +88,7 @@ def _info(rule: type[Rule], plugin: Plugin | None = None) -> RuleInfo:
         rule.through_imports,
         rule.through_callers,
         plugin,
+        rule.of_programs,
     )
 
 

@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Literal
 
+from tflint_perf.catalogue.rules import of_programs
 from tflint_perf.lint.applicability import applicability, is_applicable
 from tflint_perf.records import dataclass
 
@@ -18,12 +19,17 @@ if TYPE_CHECKING:
     from tflint_perf.report.style import Style
 
 
+# More programs than this, of which a rule says the same, are told in one line.
+_MOST_APART = 3
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A finding in its file, with what the settings of that file say of its fix.
 
     `fix` is None when there is no fix, or none that may be applied. `marked` says that `--fix` would apply
-    it under the present flags: `[*]`. `chosen` is the severity that the settings give the rule, if any.
+    it under the present flags: `[*]`. `chosen` is the severity that the settings give the rule, if any. `of_program` says
+    that it is about a whole program, not about what a step costs.
     """
 
     path: str
@@ -31,11 +37,19 @@ class Entry:
     fix: Applicability | None
     marked: bool
     chosen: Severity | None = None
+    of_program: bool = False
 
     @classmethod
     def of(cls, path: str, finding: Finding, settings: Settings) -> Entry:
         chosen = dict(settings.severities).get(finding.code)
-        return cls(path, finding, applicability(finding, settings), is_applicable(finding, settings), chosen)
+        return cls(
+            path,
+            finding,
+            applicability(finding, settings),
+            is_applicable(finding, settings),
+            chosen,
+            finding.code in of_programs(),
+        )
 
     @property
     def unread(self) -> bool:
@@ -44,7 +58,9 @@ class Entry:
 
     @property
     def severity(self) -> Severity:
-        return "error" if self.unread else self.chosen or "warning"
+        if self.unread:
+            return "error"
+        return self.chosen or ("info" if self.of_program else "warning")
 
     @property
     def place(self) -> str:
@@ -83,6 +99,29 @@ class Outcome:
             (*failures, *(result.failure for result, _ in pairs if result.failure)),
             fail_on,
         )
+
+
+def told(outcome: Outcome) -> tuple[list[Entry], list[str]]:
+    """The findings as people read them, what a step costs first, and a line for each rule that says the same of many
+    programs."""
+    steps = [entry for entry in outcome.findings if not entry.of_program]
+    if not steps:
+        return list(outcome.findings), []
+    programs: dict[str, list[Entry]] = {}
+    for entry in outcome.findings:
+        if entry.of_program:
+            programs.setdefault(entry.finding.code, []).append(entry)
+    lines = []
+    for code, entries in programs.items():
+        if len(entries) <= _MOST_APART:
+            steps += entries
+            continue
+        first = entries[0].finding
+        places = ", ".join(entry.place for entry in entries[:_MOST_APART])
+        lines.append(
+            f"{code} {first.name}, {len(entries)} times: {first.message} ({places}, …; --select {code} shows all)"
+        )
+    return steps, lines
 
 
 def in_cell(place: Place) -> str:

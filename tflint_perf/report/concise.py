@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tflint_perf.report import Entry, Outcome
+from tflint_perf.report import Entry, Outcome, told
 from tflint_perf.report.style import Style
 
 
 def render(outcome: Outcome, style: Style) -> Iterator[str]:
-    for entry in outcome.findings:
+    entries, lines = told(outcome)
+    for entry in entries:
         yield f"{style.strong(entry.place)}: {headline(entry, style)}"
+    yield from lines
 
 
 def headline(entry: Entry, style: Style) -> str:

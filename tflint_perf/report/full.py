@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from tflint_perf.report import Entry, Outcome, printable
+from tflint_perf.report import Entry, Outcome, printable, told
 from tflint_perf.report.concise import headline
 from tflint_perf.report.style import Style
 
@@ -15,8 +15,12 @@ _TAB = "    "
 
 
 def render(outcome: Outcome, style: Style) -> Iterator[str]:
-    for entry in outcome.findings:
+    entries, lines = told(outcome)
+    for entry in entries:
         yield from _block(entry, style)
+        yield ""
+    for line in lines:
+        yield line
         yield ""
 
 
