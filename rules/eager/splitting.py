@@ -32,6 +32,7 @@ from tflint_perf.rule import Refusal, Repair
 
 from .arguments import Arguments, Split, names_of_tapes
 from .crossing import Crossings, deletes_only
+from .inlining import inline_what_hides
 from .shapes import Shapes
 
 _KEPT_WHOLE = (cst.FunctionDef, cst.ClassDef, cst.Return, cst.Raise, cst.Import, cst.ImportFrom)
@@ -96,8 +97,9 @@ def split(edit: Editor, first: cst.CSTNode, calls: Sequence[cst.CSTNode], name: 
     for low, high in dict.fromkeys([wider, (start, end)]):
         made = _Step(edit, block, block.statements[low:high], first).repair(name)
         if isinstance(made, Repair):
-            break
-    return made
+            return made
+    assert isinstance(made, Refusal)
+    return inline_what_hides(edit, block.statements[start:end], made.node) or made
 
 
 def split_forward(edit: Editor, call: cst.Call, name: str) -> Repair | Refusal:
@@ -282,7 +284,13 @@ class _Step:
                 self._beforehand(obstacle.node, own) if obstacle.node in inside else None for obstacle in hard
             ]
             if all(part is not None for part in given):
-                self._split.given += [part for part in dict.fromkeys(given) if part is not None]
+                parts = [part for part in dict.fromkeys(given) if part is not None]
+                # Of those that hold each other, the largest.
+                self._split.given += [
+                    part
+                    for part in parts
+                    if not any(part is not one and self._holds(one, part) for one in parts)
+                ]
                 self._split.traced.append(statement)
                 return None
         stands_in_the_way = Refusal(

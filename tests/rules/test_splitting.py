@@ -200,6 +200,35 @@ def test_an_inline_step_on_batches_of_numpy() -> None:
         """)
 
 
+PREDICT = """
+def predict(self, inputs):
+    \"\"\"What the network says.\"\"\"
+    return self.model(np.atleast_2d(inputs.astype("float32")))
+
+"""
+
+
+def test_a_function_of_one_expression_is_written_in_the_place_of_its_call() -> None:
+    """What hides in it is the host's, and the model's call is the tape's."""
+    text = split(PREDICT + step("loss = tf.reduce_mean(self.predict(x) - y)"))
+    assert "loss = tf.reduce_mean(self.model(x) - y)" in text
+    assert 'tf.convert_to_tensor(np.atleast_2d(x.astype("float32")))' in text.partition("def learn")[2]
+    assert text.startswith(dedent(PREDICT).strip())
+
+
+LEFT_WHERE_IT_IS = {
+    "of several statements": "x = np.array(x)\n        return self.model(x)",
+    "of a name of its own": "return [self.model(np.array(one)) for one in x][0]",
+}
+
+
+@pytest.mark.parametrize("body", LEFT_WHERE_IT_IS.values(), ids=LEFT_WHERE_IT_IS.keys())
+def test_other_functions_are_not(body: str) -> None:
+    method = f"def predict(self, x):\n        {body}\n\n    "
+    source = HEAD + "    " + method + step("loss = self.predict(x) - y").replace("\n", "\n    ") + TAIL
+    assert "what stands in the way of compiling the step" in refusal("TFP101", source)
+
+
 REFUSED = {
     "what the step computes comes back from the host": (
         "value = self.model(x)\nvalue = float(value)\nloss = self.model(x) * value",
