@@ -47,7 +47,7 @@ class Finding:
     """One place where a rule applies.
 
     `note` says what the message has no room for, for instance why there is no fix. `lines` are the source
-    lines from `start.row` to `end.row`. `bolder` is the bold fix to try where `fix` does not pay. `noqa_row` is the row at whose end a `# noqa` suppresses it.
+    lines from `start.row` to `end.row`. `other` is the fix to try where `fix` does not pay, if bold fixes are asked for. `noqa_row` is the row at whose end a `# noqa` suppresses it.
     """
 
     code: str
@@ -59,4 +59,4 @@ class Finding:
     noqa_row: int
     fix: Fix | None = None
     note: str | None = None
-    bolder: Fix | None = None
+    other: Fix | None = None

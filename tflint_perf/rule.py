@@ -57,7 +57,7 @@ class Report:
     """A finding as a rule gives it: a node of the tree, and what to say about it.
 
     `fix` is called only for findings that are shown, once positions are known; `bold` where bold
-    fixes are asked for. `as_measured` is False for a form of
+    fixes are asked for: `prove` tries it where the other does not pay, or first. `as_measured` is False for a form of
     the rule's case that costs less than the one in its experiment: no figure is said with it.
     """
 
@@ -66,6 +66,7 @@ class Report:
     fix: Callable[[Editor], Repair | Refusal | None] | None = None
     as_measured: bool = True
     bold: Callable[[Editor], Repair | Refusal | None] | None = None
+    bold_first: bool = False
 
 
 class Rule(ABC):

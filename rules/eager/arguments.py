@@ -216,7 +216,9 @@ class Arguments:
             )
             if name in self._arguments and self._is_number(self._arguments[name].uses):
                 return Refusal(f"`{name}` is a Python number that the step changes", read[0])
-            if not kinds <= RETURNABLE | {"number", "array"}:
+            if not kinds <= RETURNABLE | {"number", "array"} or (
+                "unknown" in kinds and self._is_object(read)
+            ):
                 return Refusal(f"`{name}` is read behind the step and is no tensor", read[0])
             self.returned.append(name)
             self.returned_inside.append(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tflint_perf.analysis.python.syntax import has_stars, is_constant, last_name
+from tflint_perf.analysis.python.syntax import has_stars, is_constant, is_name, last_name
 from tflint_perf.edit.editor import Editor
 from tflint_perf.edit.judged import TRACED
 from tflint_perf.rule import Refusal, Repair
@@ -14,32 +14,44 @@ from .splitting import first_parameter, split_forward
 _INPUTS = "inputs"
 
 
+def compile_prediction(edit: Editor, call: cst.Call) -> Repair | Refusal:
+    """Replace `model.predict(x)` by a compiled call of the model, whose results are arrays as those of `predict` are."""
+    assert isinstance(call.func, cst.Attribute)
+    if any(arg.keyword is not None and arg.keyword.value != "verbose" for arg in call.args[1:]):
+        return Refusal("`predict` is given more than its inputs", call)
+    owner = call.func.value
+    name = f"run_{last_name(owner).strip('_')}" if not is_name(owner, "self") else "run"
+    return _call_alone(edit, call, name, owner, is_prediction=True)
+
+
 def compile_forward(edit: Editor, call: cst.Call) -> Repair | Refusal:
     """Move a forward pass into a `tf.function`: with the ops on what it gives, or else the call of the model alone."""
     name = f"run_{last_name(call.func).strip('_') or 'model'}"
     made = split_forward(edit, call, name)
-    return made if isinstance(made, Repair) else _call_alone(edit, call, name)
+    return made if isinstance(made, Repair) else _call_alone(edit, call, name, call.func)
 
 
-def _call_alone(edit: Editor, call: cst.Call, name: str) -> Repair | Refusal:
+def _call_alone(
+    edit: Editor, call: cst.Call, name: str, called_node: cst.BaseExpression, *, is_prediction: bool = False
+) -> Repair | Refusal:
     model, function = edit.model, edit.model.function_at(call)
     if has_stars(call) or not call.args or call.args[0].keyword is not None:
         return Refusal("what the model is given is not all in sight", call)
-    if any(not is_constant(arg.value) for arg in call.args[1:]):
+    if not is_prediction and any(not is_constant(arg.value) for arg in call.args[1:]):
         return Refusal("the model is given more than its inputs", call.args[1].value)
     home = function.node if function is not None else edit.outermost_loop(call)
     if home is None or isinstance(home, cst.Lambda) or (function is not None and _is_made_anew(edit, call)):
         return Refusal("the forward pass stands in no function that could get another beside it", call)
     owner = first_parameter(function)
-    called = edit.text(call.func)
+    called = edit.text(called_node)
     given: list[str] = []
-    if isinstance(call.func, cst.Name) and function is not None:
-        found = model.infer.bindings_reaching(call.func)
+    if isinstance(called_node, cst.Name) and called != owner and function is not None:
+        found = model.infer.bindings_reaching(called_node)
         if found is None:
-            return Refusal("where the model comes from is not known", call.func)
+            return Refusal("where the model comes from is not known", called_node)
         given = [called] if found[0] is function.scope else []
-    elif function is not None and not (owner and called.startswith(f"{owner}.")):
-        return Refusal("the model is part of something else", call.func)
+    elif function is not None and not (owner and f"{called}.".startswith(f"{owner}.")):
+        return Refusal("the model is part of something else", called_node)
     decorator, imports = edit.spell("function", home)
     convert, more = edit.spell("convert_to_tensor", call)
     inputs = call.args[0].value
@@ -50,6 +62,10 @@ def _call_alone(edit: Editor, call: cst.Call, name: str) -> Repair | Refusal:
     fresh = edit.fresh_name(f"_{name}" if owner else name)
     parameters = ", ".join([*([owner] if owner else []), *given, _INPUTS])
     rest = "".join(f", {edit.text(arg).rstrip(', ')}" for arg in call.args[1:])
+    made = f"{{}}({', '.join([*given, passed])})"
+    if is_prediction:
+        rest = ", training=False"
+        made = _as_arrays(edit, call, made)
     gap = "\n" if edit.indent(home) else "\n\n"
     before = gap[edit.blank_lines_above(home) :]
     text = (
@@ -63,12 +79,19 @@ def _call_alone(edit: Editor, call: cst.Call, name: str) -> Repair | Refusal:
         [
             *imports,
             edit.insert_above(home, text),
-            edit.replace(call, f"{target}({', '.join([*given, passed])})"),
+            edit.replace(call, made.format(target)),
         ],
         safe=False,
         may_change=TRACED,
         bold=True,
     )
+
+
+def _as_arrays(edit: Editor, call: cst.Call, made: str) -> str:
+    """The results of a call as arrays: one, or several where they get names of their own."""
+    parent = edit.model.parent(call)
+    unpacked = isinstance(parent, cst.Assign) and isinstance(parent.targets[0].target, cst.Tuple | cst.List)
+    return f"(part.numpy() for part in {made})" if unpacked else f"{made}.numpy()"
 
 
 def _is_made_anew(edit: Editor, call: cst.Call) -> bool:

@@ -112,7 +112,10 @@ def split_forward(edit: Editor, call: cst.Call, name: str) -> Repair | Refusal:
     start = end = block.statements.index(statement)
     function = model.function_at(call)
     for later in block.statements[start + 1 :]:
-        if not isinstance(later, cst.Assign) or model.value(later.value).kind != "tensor":
+        if not isinstance(later, cst.Assign) or model.value(later.value).kind not in ("tensor", "unknown"):
+            break
+        read = {part.value for part in descendants(later.value) if isinstance(part, cst.Name)}
+        if not read & names_written(block.statements[start : end + 1]):
             break
         if model.tracing.obstacles_in_statement(later, function):
             break

@@ -12,6 +12,8 @@ from tflint_perf.analysis.python.syntax import callee_name, has_stars, target_na
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
+from .forwarding import compile_prediction
+
 _ON_BATCH = {"predict": "predict_on_batch", "evaluate": "test_on_batch", "fit": "train_on_batch"}
 # How many of the first arguments may be given by position, and which keywords mean the same in both calls.
 _POSITIONAL = {"predict": 1, "evaluate": 2, "fit": 2}
@@ -85,6 +87,8 @@ class KerasCallInLoop(Rule):
                 call,
                 f"`{name}` sets up an input pipeline for one batch on each step; call `{_ON_BATCH[name]}`",
                 partial(_call_on_batch, call=call),
+                bold=partial(compile_prediction, call=call) if name == "predict" else None,
+                bold_first=True,
             )
 
 

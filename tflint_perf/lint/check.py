@@ -287,17 +287,18 @@ def _finding(
     node = report.node
     fix: Fix | None = None
     note: str | None = None
-    bolder: Fix | None = None
+    other: Fix | None = None
     if report.fix is not None and barred:
         note = barred
     elif report.fix is not None:
         fix, note = _mended(report.fix(editor), editor, source)
         if bold and report.bold is not None:
             other, why_not = _mended(report.bold(editor), editor, source)
-            if fix is not None:
-                bolder = other
-            else:
-                fix, note = other, None if other is not None else why_not or note
+            if report.bold_first and other is not None:
+                fix, other = other, fix
+            elif fix is None:
+                fix, other, note = other, None, why_not or note
+            note = None if fix is not None else note
     start = source.place(positions.start(_named(node, positions, source)))
     end = source.place(positions.header_end(node))
     statement = model.statement_of(node)
@@ -307,7 +308,7 @@ def _finding(
 
     message = with_cost(rule.code, report.message) if report.as_measured else report.message
     return Finding(
-        rule.code, rule.name, message, start, end, source.lines(first, last), noqa_row, fix, note, bolder
+        rule.code, rule.name, message, start, end, source.lines(first, last), noqa_row, fix, note, other
     )
 
 

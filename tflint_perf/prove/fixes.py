@@ -58,7 +58,7 @@ class PlacedFix:
 class Fixable:
     """A file in which there is something to fix, as it was: `path` is the user's own, `data` its bytes.
 
-    `bolder` are the bold fixes to try where one that stands at the same place does not pay.
+    `others` are the fixes to try where one that stands at the same place does not pay.
     """
 
     file: str
@@ -67,7 +67,7 @@ class Fixable:
     settings: Settings
     # By code and row, counted through the whole text.
     fixes: Mapping[tuple[str, int], PlacedFix]
-    bolder: Mapping[PlacedFix, PlacedFix] = field(default_factory=dict)
+    others: Mapping[PlacedFix, PlacedFix] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +85,9 @@ class Fixes:
         return tuple(sorted(fix for file in self.files for fix in file.fixes.values()))
 
     @property
-    def bolder(self) -> dict[PlacedFix, PlacedFix]:
-        """By a fix, the bold one to try where it does not pay."""
-        return {fix: other for file in self.files for fix, other in file.bolder.items()}
+    def others(self) -> dict[PlacedFix, PlacedFix]:
+        """By a fix, the one to try where it does not pay."""
+        return {fix: other for file in self.files for fix, other in file.others.items()}
 
     def made(self, wanted: Collection[PlacedFix]) -> dict[str, bytes]:
         """The files that change, with the wanted fixes made in them, by their paths from the root."""
@@ -95,7 +95,7 @@ class Fixes:
         return {file.file: changed[file.file] for file in self.files if changed[file.file] != file.data}
 
     def _made_in(self, file: Fixable, wanted: Collection[PlacedFix]) -> bytes:
-        if not any(fix in wanted for fix in (*file.fixes.values(), *file.bolder.values())):
+        if not any(fix in wanted for fix in (*file.fixes.values(), *file.others.values())):
             return file.data
         looking = replace(file.settings, fix="no")
         work = Work(Source.from_bytes(file.data, str(file.path)))
@@ -108,8 +108,8 @@ class Fixes:
                 origin = origin_of(finding)
                 if origin is None or origin in wanted:
                     ours.append(finding)
-                elif file.bolder.get(origin) in wanted and finding.bolder is not None:
-                    ours.append(replace(finding, fix=finding.bolder))
+                elif file.others.get(origin) in wanted and finding.other is not None:
+                    ours.append(replace(finding, fix=finding.other))
             before = len(work.applied)
             if not work.make(ours):
                 break
@@ -207,7 +207,7 @@ def _fixable(file: str, path: Path, data: bytes, settings: Settings, neighbours:
     source = Source.from_bytes(data, str(path))
     found, _ = lint_beside(data, str(path), settings, neighbours)
     settings = replace(settings, fix="diff")  # as one that shows all fixes, and makes none
-    bolder: dict[PlacedFix, PlacedFix] = {}
+    others: dict[PlacedFix, PlacedFix] = {}
     fixes: dict[tuple[str, int], PlacedFix] = {}
     for finding in Work(source).possible(found.findings, settings):
         key = (finding.code, source.row(finding.start.offset))
@@ -226,6 +226,6 @@ def _fixable(file: str, path: Path, data: bytes, settings: Settings, neighbours:
             finding.fix.message,
             level == "safe",
         )
-        if (other := finding.bolder) is not None and is_applicable(replace(finding, fix=other), settings):
-            bolder[placed] = replace(placed, bold=True, title=other.message, safe=False)
-    return Fixable(file, path, data, replace(settings, fix="no"), fixes, bolder)
+        if (other := finding.other) is not None and is_applicable(replace(finding, fix=other), settings):
+            others[placed] = replace(placed, bold=other.bold, title=other.message, safe=other.safe)
+    return Fixable(file, path, data, replace(settings, fix="no"), fixes, others)

@@ -89,9 +89,9 @@ def prove(
     fixes: Sequence[PlacedFix],
     running: Running,
     options: Options,
-    bolder: Mapping[PlacedFix, PlacedFix] | None = None,
+    others: Mapping[PlacedFix, PlacedFix] | None = None,
 ) -> Proof:
-    """Try each fix by itself, then those that pay together. `bolder` says what to try where one does not pay.
+    """Try each fix by itself, then those that pay together. `others` says what to try where one does not pay.
 
     Raises:
         ConfigError: the original does not run.
@@ -110,13 +110,13 @@ def prove(
     if not options.one_by_one:
         return _together(tuple(seen), unseen, baseline, running, options)
     baseline, tried = _alone(seen, baseline, running, options)
-    others = (
-        [bolder[fix] for fix, (judged, _, _) in tried.items() if not judged.pays and fix in bolder]
-        if bolder
+    again = (
+        [others[fix] for fix, (judged, _, _) in tried.items() if not judged.pays and fix in others]
+        if others
         else []
     )
-    if others:
-        baseline, more = _alone(others, baseline, running, options)
+    if again:
+        baseline, more = _alone(again, baseline, running, options)
         tried |= more
     outcomes = tuple(Outcome(fix, judged) for fix, (judged, _, _) in tried.items())
     kept = tuple(outcome.fix for outcome in outcomes if outcome.judged.pays)

@@ -122,7 +122,7 @@ def _proved(
                 request.seed,
                 on_run,
             )
-            proof = prove(found.all, runner, options, found.bolder)
+            proof = prove(found.all, runner, options, found.others)
     record = runner.record
     about = About(
         request.program,
