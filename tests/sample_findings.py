@@ -11,7 +11,7 @@ from tflint_perf.finding import Edit, Finding, Fix, Place
 from tflint_perf.report import Entry, Outcome, render
 from tflint_perf.report.style import Style
 
-SETTINGS = Settings(Path("/p"), frozenset(), fixable=frozenset({"TFP406", "TFP404"}))
+SETTINGS = Settings(Path("/p"), frozenset(), fixable=frozenset({"TFP406", "TFP403"}))
 GC = Finding(
     code="TFP406",
     name="gc-in-loop",
@@ -22,7 +22,7 @@ GC = Finding(
     noqa_row=7,
     fix=Fix("Remove the call", (Edit(Place(96, 7, 1), Place(113, 8, 1), ""),), safe=True),
 )
-UNSAFE = replace(GC, code="TFP404", name="missing-memory-growth", fix=replace(GC.fix, safe=False))
+UNSAFE = replace(GC, code="TFP403", name="persistent-tape", fix=replace(GC.fix, safe=False))
 BARE = replace(GC, code="TFP402", name="tape-spans-loop", fix=None, note="`x` is read later")
 BROKEN = Finding(
     "invalid-syntax", "invalid-syntax", "unexpected indent", Place(0, 1, 1), Place(1, 1, 2), (" x",), 1

@@ -113,3 +113,34 @@ def test_a_syntax_error_is_shown_with_its_place(tflint_perf: CommandLine) -> Non
     (finding,) = json.loads(tflint_perf("--output-format=json").out)
     assert (finding["code"], finding["severity"], finding["fix"]) == ("invalid-syntax", "error", None)
     assert finding["location"]["row"] >= 2
+
+
+GROWS = """\
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+model.compile("sgd", "mse")
+model.fit(x, y)
+"""
+
+
+def test_what_is_said_of_many_programs_comes_last_in_one_line(tflint_perf: CommandLine) -> None:
+    for name in ("a", "b", "c", "d"):
+        tflint_perf.write(f"{name}.py", GROWS)
+    tflint_perf.write("z.py", SLOW)
+    ran = tflint_perf("--output-format=concise", "--select=TFP404,TFP406")
+    first, last, _, count = ran.out.splitlines()[0], *ran.out.splitlines()[-3:]
+    assert first.startswith("z.py:14:9: TFP406 ")
+    assert last.startswith("TFP404 missing-memory-growth, 4 times: the program trains without memory growth")
+    assert last.endswith("(a.py:1:1, b.py:1:1, c.py:1:1, …; --select TFP404 shows all)")
+    assert "Found 5 findings." in ran.out, count
+
+    shown = tflint_perf("--output-format=concise", "--select=TFP404").out
+    assert [line[:4] for line in shown.splitlines()[:4]] == ["a.py", "b.py", "c.py", "d.py"]
+
+
+def test_what_is_said_of_a_program_is_no_warning_but_counts(tflint_perf: CommandLine) -> None:
+    tflint_perf.write("a.py", GROWS)
+    ran = tflint_perf("--output-format=github", "--select=TFP404")
+    assert ran.code == 1
+    assert ran.out.startswith("::notice ")

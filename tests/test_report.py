@@ -22,7 +22,7 @@ from tflint_perf.report.style import Style
         (GC, {}, "safe", True),
         (UNSAFE, {}, "unsafe", False),
         (UNSAFE, {"unsafe_fixes": True}, "unsafe", True),
-        (UNSAFE, {"safe_by_request": frozenset({"TFP404"})}, "safe", True),
+        (UNSAFE, {"safe_by_request": frozenset({"TFP403"})}, "safe", True),
         (GC, {"unsafe_by_request": frozenset({"TFP406"})}, "unsafe", False),
         (
             GC,
@@ -45,7 +45,7 @@ def test_the_mark_says_what_fix_would_do(
 def test_concise_gives_one_line_a_finding() -> None:
     assert text("concise", GC, UNSAFE, BROKEN).split("\n") == [
         "train.py:7:5: TFP406 [*] `gc.collect()` runs each step; remove it",
-        "train.py:7:5: TFP404 `gc.collect()` runs each step; remove it",
+        "train.py:7:5: TFP403 `gc.collect()` runs each step; remove it",
         "train.py:1:1: invalid-syntax: unexpected indent",
     ]
 
@@ -60,7 +60,7 @@ def test_full_shows_the_source_with_a_caret_the_fix_and_the_note() -> None:
         "  |\n"
         "help: Remove the call\n"
         "\n"
-        "TFP404 `gc.collect()` runs each step; remove it\n"
+        "TFP403 `gc.collect()` runs each step; remove it\n"
         " --> train.py:7:5\n"
         "  |\n"
         "7 |     gc.collect()\n"

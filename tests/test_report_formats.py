@@ -117,7 +117,7 @@ def test_grouped_names_each_file_once() -> None:
         "train.py:",
         "  7:5   TFP406 [*] `gc.collect()` runs each step; remove it",
         "  100:5 TFP406 [*] `gc.collect()` runs each step; remove it",
-        "  7:5   TFP404 `gc.collect()` runs each step; remove it",
+        "  7:5   TFP403 `gc.collect()` runs each step; remove it",
         "",
     ]
     assert text("grouped", IN_CELL, path="n.ipynb").split("\n")[:2] == [

@@ -101,7 +101,7 @@ def test_another_reader_takes_every_kind_of_finding() -> None:
     (run,) = Sarif.model_validate_json(text("sarif", GC, UNSAFE, BARE, BROKEN, UNUSED)).runs
     assert [result.rule_id for result in run.results] == [
         "TFP406",
-        "TFP404",
+        "TFP403",
         "TFP402",
         "invalid-syntax",
         "TFP001",

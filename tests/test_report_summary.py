@@ -66,7 +66,7 @@ def test_show_fixes_counts_them_by_file_and_rule() -> None:
     assert list(fixes(run, Style())) == [
         "Fixed 4 findings:",
         "- train.py:",
-        "    1 \N{MULTIPLICATION SIGN} TFP404 (missing-memory-growth)",
+        "    1 \N{MULTIPLICATION SIGN} TFP403 (persistent-tape)",
         "    2 \N{MULTIPLICATION SIGN} TFP406 (gc-in-loop)",
         "- b.py:",
         "    1 \N{MULTIPLICATION SIGN} TFP406 (gc-in-loop)",
@@ -80,7 +80,7 @@ def test_statistics_count_by_rule_the_most_frequent_first() -> None:
     assert list(statistics(run, Style())) == [
         "3\tTFP406\t[-] gc-in-loop",
         "1\tTFP402\t[ ] tape-spans-loop",
-        "1\tTFP404\t[ ] missing-memory-growth",
+        "1\tTFP403\t[ ] persistent-tape",
     ]
     assert json.loads("".join(statistics_json(run)))[0] == {
         "code": "TFP406",

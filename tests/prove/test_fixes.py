@@ -36,6 +36,18 @@ def tune(images):
             print(x)
 """
 
+PREDICTS = """\
+import numpy as np
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+state = np.zeros((1, 4))
+for step in range(10_000):
+    answer = model.predict(state)
+    state = environment.step(answer)
+    model.train_on_batch(state, answer)
+"""
+
 Finding = Callable[..., Fixes]
 
 
@@ -93,6 +105,18 @@ def test_what_the_configuration_leaves_out_is_no_fix(finding: Finding) -> None:
 def test_unsafe_fixes_are_counted_where_they_are_not_wanted(finding: Finding) -> None:
     found = finding({"unsafe-fixes": False}, train=TRAIN)
     assert (found.all, found.unsafe) == ((), 2)
+
+
+def test_bold_fixes_are_found_where_they_are_asked_for(finding: Finding) -> None:
+    assert [fix.bold for fix in finding(train=PREDICTS).all if fix.code == "TFP105"] == [False]
+
+    found = finding({"bold-fixes": True}, train=PREDICTS)
+    (bold,) = (fix for fix in found.all if fix.code == "TFP105")
+    other = found.others[bold]
+    assert (bold.bold, other.bold, other.safe) == (True, False, False)
+    made = [found.made(frozenset({fix}))["train.py"].decode() for fix in (bold, other)]
+    assert "answer = run_model(tf.convert_to_tensor(state)).numpy()" in made[0]
+    assert "answer = model.predict_on_batch(state)" in made[1]
 
 
 def test_one_fix_can_be_made_without_the_others(finding: Finding) -> None:

@@ -95,6 +95,37 @@ def test_fixes_that_pay_are_proved_again_together(proving: Proving) -> None:
     assert len(watcher.seen) == 2 + 5 * 4 + 2 * 5
 
 
+PREDICTS = """\
+import numpy as np
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+state = np.zeros((1, 4))
+for step in range(10_000):
+    answer = model.predict(state)
+    state = environment.step(answer)
+    model.train_on_batch(state, answer)
+"""
+
+
+@pytest.mark.parametrize(
+    ("watcher", "kept"),
+    [
+        (Watcher({"run_model": 0.5}), [True]),
+        (Watcher({"predict_on_batch": 0.5}, fails={"run_model": "ValueError: shapes"}), [False]),
+    ],
+    ids=["it pays", "it breaks"],
+)
+def test_where_a_bold_fix_does_not_pay_the_other_is_tried(
+    proving: Proving, watcher: Watcher, kept: list[bool]
+) -> None:
+    Path("train.py").write_text(PREDICTS)
+    ran = proving(watcher, "--bold-fixes", "--select=TFP105", "--output-format=json")
+    assert ran[0] == 0
+    assert [fix["bold"] for fix in document(ran)["together"]] == kept
+    assert len(document(ran)["fixes"]) == 2 - kept[0]
+
+
 def test_a_fix_that_slows_is_left_out(proving: Proving) -> None:
     ran = proving(Watcher({COLLECTS: 3.0, COMPILED: 2.0}), "--output-format=json")
     assert statuses(ran)["TFP101"] == "slower"

@@ -327,6 +327,28 @@ def test_a_call_in_the_middle_of_an_expression_of_the_host_is_compiled_alone() -
     assert "return int(np.argmax(run_model(tf.convert_to_tensor(state))[0]))" in text
 
 
+@pytest.mark.parametrize(
+    ("call", "compiled"),
+    [
+        ("value = model.predict(state, verbose=0)", "value = run_model(tf.convert_to_tensor(state)).numpy()"),
+        (
+            "value, probability = model.predict(state)",
+            "value, probability = (part.numpy() for part in run_model(tf.convert_to_tensor(state)))",
+        ),
+        ("return model.predict(state)[0]", "return run_model(tf.convert_to_tensor(state)).numpy()[0]"),
+    ],
+)
+def test_a_prediction_becomes_a_compiled_call_that_gives_arrays(call: str, compiled: str) -> None:
+    text = fixed("TFP105", FORWARD.format(f"{call}\n    return 1"), bold=True)
+    assert f"    {compiled}\n" in text
+    assert "def run_model(inputs):\n    return model(inputs, training=False)\n" in text
+
+
+def test_a_prediction_with_settings_of_its_own_is_asked_for_on_the_batch() -> None:
+    text = fixed("TFP105", FORWARD.format("return model.predict(state, batch_size=1)"), bold=True)
+    assert "return model.predict_on_batch(state)" in text
+
+
 def test_bold_fixes_are_made_by_no_fix() -> None:
     source = (
         HEAD + "    " + step("loss = tf.reduce_mean(self.model(x) - float(y))").replace("\n", "\n    ") + TAIL

@@ -20,7 +20,7 @@ def render(outcome: Outcome, style: Style) -> Iterator[str]:
         properties = ",".join(f"{name}={_property(value)}" for name, value in _properties(entry).items())
         # The log shows the message alone, so the place stands in it once more.
         message = f"{entry.place}: {entry.finding.code} {entry.finding.message}"
-        yield f"::{_COMMANDS[entry.chosen or unless_chosen]} {properties}::{_data(message)}"
+        yield f"::{_COMMANDS[entry.chosen or ('info' if entry.of_program else unless_chosen)]} {properties}::{_data(message)}"
 
 
 def _properties(entry: Entry) -> dict[str, str]:
