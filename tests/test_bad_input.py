@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -389,3 +390,31 @@ def test_a_bad_configuration_is_a_line_with_the_place(tflint_perf: CommandLine, 
     assert told.startswith(line)
     assert (tflint_perf.folder / GOOD).read_text() == SLOW
     assert ran.code == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names of files are text")
+def test_a_file_whose_name_is_no_text_is_linted_among_those_that_call_each_other(
+    tflint_perf: CommandLine,
+) -> None:
+    """Whom a method's parameter is given by is asked of all files, by their names."""
+    tflint_perf.write(
+        "steps.py",
+        "import tensorflow as tf\n\n\nclass Trainer:\n    def train(self, model, dataset):\n"
+        "        for x in dataset:\n            show(model(x))\n",
+    )
+    tflint_perf.write(
+        "train.py",
+        "import tensorflow as tf\n\nfrom nets import Net\nfrom steps import Trainer\n\n"
+        "Trainer().train(Net(), tf.data.Dataset.range(100).batch(4))\n",
+    )
+    tflint_perf.write(
+        "nets.py",
+        "import tensorflow as tf\n\n\nclass Net(tf.keras.Model):\n    def call(self, x):\n        return x * 2.0\n",
+    )
+    caller = (
+        b"from steps import Trainer\nimport nets\nfrom other import trainer\ntrainer.train(nets.Net(), [])\n"
+    )
+    (tflint_perf.folder / os.fsdecode(b"caf\xe9.py")).write_bytes(caller)
+    ran = tflint_perf("--select", "TFP107", "--output-format", "concise", "--no-cache")
+    assert ran.code == 1, ran.err
+    assert ran.out.startswith("steps.py:7:18: TFP107 ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
@@ -156,7 +157,8 @@ class _Search:
             known = frozenset().union(*map(self._mentions.imported, giving))
             of_another = re.compile(rb"(?<!\bself)(?<!\bsuper\(\))\." + word + rb"\(")
             for file in self._project:
-                stem = (file.parent.name if file.name == "__init__.py" else file.stem).encode()
+                # Whose name may be no text at all, which no import can name.
+                stem = os.fsencode(file.parent.name if file.name == "__init__.py" else file.stem)
                 if stem not in known or file in giving or word not in self._mentions.used(file):
                     continue
                 if of_another.search(self._mentions.text(file)) is None:
