@@ -67,7 +67,8 @@ class HostSyncPerStep(Rule):
 
     What runs behind a guard or another condition, unless that holds on most steps (`if len(memory) > 1000`), once an
     epoch, or in a loop of up to ten steps; values that decide what the program does, reach an environment, or are
-    kept in a list or an attribute; elements of a dataset, shapes and strings, which are on the host already. The fix
+    kept in a list or an attribute; elements of a dataset, shapes and strings, which are on the host already; and what stands
+    behind `train_on_batch` and the like, which have waited for the device. The fix
     moves only statements that do nothing but show values.
 
     ## Sources
@@ -113,7 +114,11 @@ def _flagged(model: Model, statement: cst.CSTNode) -> Sync | None:
         for sync in model.own(Syncs).of_statement(statement)
         if model.own(Syncs).is_on_each_step(sync.node)
     ]
-    if not syncs or any(not sync.fates or not sync.fates <= _REMEDIES.keys() for sync in syncs):
+    if (
+        not syncs
+        or model.own(Syncs).has_waited(statement)
+        or any(not sync.fates or not sync.fates <= _REMEDIES.keys() for sync in syncs)
+    ):
         return None
     return syncs[0]
 

@@ -32,6 +32,11 @@ def train_step(x, y):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "behind what has waited already": """
+        for x, y in dataset:
+            losses = model.train_on_batch(x, y)
+            print(losses, model.optimizer.learning_rate.numpy())
+        """,
     "what a parameter chooses anew for each call": """
         def look(x, y, kind):
             if kind == "gan":
