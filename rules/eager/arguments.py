@@ -99,24 +99,15 @@ class Arguments:
         self._readers = Readers(edit.model.infer)
         self._arguments: dict[str, _Argument] = {}
         self._taken: set[str] = set()
+        # The names of the parameters in the order of their first use, and what is passed for each.
+        self.parameters: list[str] = []
+        self.passed: list[str] = []
         self.imports: list[Edit] = []
+        # What is given back, as the caller calls it and as the function does.
         self.returned: list[str] = []
         self.returned_inside: list[str] = []
         # Nodes of the traced part, and the name that stands for each in the function.
         self.renamed: list[tuple[cst.CSTNode, str]] = []
-
-    @property
-    def parameters(self) -> list[str]:
-        """The names of the parameters, in the order of their first use."""
-        return [argument.name for argument in self._in_order()]
-
-    @property
-    def passed(self) -> list[str]:
-        """What is passed for each of them."""
-        return [self._passed(argument) for argument in self._in_order()]
-
-    def _in_order(self) -> list[_Argument]:
-        return sorted(self._arguments.values(), key=lambda argument: self._edit.start(argument.uses[0]))
 
     def find(self) -> Refusal | None:
         """Find them; or what can't cross the border."""
@@ -135,7 +126,9 @@ class Arguments:
             self.renamed.append((expression, name))
         for argument in self._arguments.values():
             argument.uses.sort(key=self._edit.start)
-        self.passed  # noqa: B018  # so that the imports are known
+        found = sorted(self._arguments.values(), key=lambda argument: self._edit.start(argument.uses[0]))
+        self.parameters = [argument.name for argument in found]
+        self.passed = [self._passed(argument) for argument in found]
         return None
 
     # Names
