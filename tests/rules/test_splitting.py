@@ -298,6 +298,31 @@ for step in range(10_000):
 """
 
 
+def test_layers_that_make_no_variable_may_be_made_while_a_step_is_traced() -> None:
+    source = """\
+        import tensorflow as tf
+
+        class Net(tf.keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.dense = tf.keras.layers.Dense(3)
+
+            def call(self, x):
+                return tf.keras.layers.Lambda(lambda y: 2.0 * y)(self.dense(x))
+
+        net, optimizer = Net(), tf.keras.optimizers.Adam()
+        for x, y in dataset:
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(net(x) - float(y))
+            gradients = tape.gradient(loss, net.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, net.trainable_variables))
+        """
+    text = fixed("TFP101", source, bold=True)
+    assert "train_step(tf.convert_to_tensor(x), tf.cast(float(y), tf.float32))" in text
+    kept = source.replace("Lambda(lambda y: 2.0 * y)", "Dropout(0.5)")
+    assert "a layer is created on each call" in refusal("TFP101", kept)
+
+
 def test_the_acting_path_becomes_one_compiled_function() -> None:
     text = fixed(
         "TFP107",

@@ -138,7 +138,7 @@ class HostCalls:
         made = self._infer.value(call).kind
         if made not in _STATE or self._calls.targets(call) or not self._creates(call):
             return ""
-        if made == "layer" and self._made_kinds.is_stateless(call, "layer"):
+        if made == "layer" and self._made_kinds.makes_no_variable(call):
             return ""  # `keras.layers.Flatten()(x)` is made as often as the function is traced
         return "" if self._first_call_guard(call) else f"a {made} is created on each call"
 

@@ -66,6 +66,10 @@ class MadeKinds:
                 return last in ("SGD", "GradientDescentOptimizer") and self._is_plain(call)
         return False
 
+    def makes_no_variable(self, call: cst.Call) -> bool:
+        """Whether a layer may be made while a function is traced: it makes neither weights nor a state of random numbers."""
+        return self.is_stateless(call, "layer") or last_name(call.func) == "Lambda"
+
     def has_weights(self, call: cst.Call) -> bool:
         """Whether a layer learns something, as far as is known; older versions of Keras drop units, too, without a variable."""
         name = last_name(call.func)
