@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+
 import libcst as cst
 
 from tflint_perf.analysis.python.syntax import descendants, dotted_name, is_constant, last_name
@@ -12,6 +14,7 @@ from tflint_perf.records import dataclass
 from tflint_perf.rule import Refusal, Repair
 
 from .weight_copies import WeightCopy
+from .weight_lists import Listed, holder_of, listed
 
 _SEVERAL = "the lists of weights are made in several statements"
 
@@ -32,7 +35,11 @@ class _Assignment:
 
 def assign_compiled(edit: Editor, copy: WeightCopy) -> Repair | Refusal:
     """Replace a copy by a call of a compiled function, which is put above the first statement that needs one."""
-    found = _whole(copy) if not isinstance(copy.given, cst.ListComp) else _blended(edit, copy)
+    lists = listed(edit, copy)
+    if lists is not None:
+        found = _of_lists(edit, lists)
+    else:
+        found = _whole(copy) if not isinstance(copy.given, cst.ListComp) else _blended(edit, copy)
     if isinstance(found, Refusal):
         return found
     loop = edit.model.loops.innermost_loop(copy.call)
@@ -46,13 +53,24 @@ def assign_compiled(edit: Editor, copy: WeightCopy) -> Repair | Refusal:
     wanted = "copy_weights" if found.value in found.names else "blend_weights"
     name, added = _function(edit, wanted, decorator, found, imported=bool(edits))
     given = [edit.text(found.source), edit.text(copy.target), *found.parameters.values()]
-    edits = [*edits, *added, edit.replace(statement, f"{name}({', '.join(given)})")]
+    removed = lists.edits if lists is not None else []
+    edits = [*edits, *added, *removed, edit.replace(statement, f"{name}({', '.join(given)})")]
     return Repair(
         "Assign variable to variable in a compiled function",
         edits,
         safe=False,
         may_change="weights of another type, which are not cast any more",
     )
+
+
+def _of_lists(edit: Editor, lists: Listed) -> _Assignment | Refusal:
+    """What several statements do to each pair of weights."""
+    inner = {part for node in lists.named for part in descendants(node)}
+    parameters = _parameters(edit, lists.value, {"new", "old"}, inner)
+    if isinstance(parameters, Refusal):
+        return parameters
+    value = _with_parameters(edit, lists.value, parameters, lists.named)
+    return _Assignment(lists.source, {"new": "source", "old": "target"}, "old", value, parameters)
 
 
 def _whole(copy: WeightCopy) -> _Assignment | Refusal:
@@ -76,7 +94,7 @@ def _blended(edit: Editor, copy: WeightCopy) -> _Assignment | Refusal:
             ifs=[],
             inner_for_in=None,
         ):
-            holders = {one.value: _holder(first), other.value: _holder(second)}
+            holders = {one.value: holder_of(first), other.value: holder_of(second)}
         case _:
             return Refusal(_SEVERAL, comprehension)
     target = dotted_name(copy.target)
@@ -95,18 +113,12 @@ def _blended(edit: Editor, copy: WeightCopy) -> _Assignment | Refusal:
     return _Assignment(source, names, old, value, parameters)
 
 
-def _holder(node: cst.BaseExpression) -> cst.BaseExpression | None:
-    """The model of `model.get_weights()`."""
-    match node:
-        case cst.Call(func=cst.Attribute(value=holder, attr=cst.Name("get_weights")), args=[]):
-            return holder
-    return None
-
-
-def _parameters(edit: Editor, value: cst.BaseExpression, own: set[str]) -> dict[str, str] | Refusal:
+def _parameters(
+    edit: Editor, value: cst.BaseExpression, own: set[str], known: Collection[cst.CSTNode] = ()
+) -> dict[str, str] | Refusal:
     """The names that an expression of numbers and names needs besides `own`, as parameters: `tau` for `self.tau`."""
     parameters: dict[str, str] = {}
-    inner: set[cst.CSTNode] = set()
+    inner: set[cst.CSTNode] = set(known)
     for node in descendants(value):
         if node in inner:
             continue
@@ -143,11 +155,21 @@ def _is_constant_of_module(edit: Editor, name: cst.Name) -> bool:
     )
 
 
-def _with_parameters(edit: Editor, value: cst.BaseExpression, parameters: dict[str, str]) -> str:
+def _with_parameters(
+    edit: Editor,
+    value: cst.BaseExpression,
+    parameters: dict[str, str],
+    named: Mapping[cst.CSTNode, str] | None = None,
+) -> str:
+    """The text of an expression with the names of parameters, and of what is `named`, in it."""
     text, start = edit.text(value), edit.start(value)
-    dotted = [node for node in descendants(value) if isinstance(node, cst.Attribute) and dotted_name(node)]
-    for node in reversed([node for node in dotted if edit.text(node) in parameters.values()]):
-        text = text[: edit.start(node) - start] + last_name(node) + text[edit.end(node) - start :]
+    written = dict(named or {}) | {
+        node: last_name(node)
+        for node in descendants(value)
+        if isinstance(node, cst.Attribute) and dotted_name(node) and edit.text(node) in parameters.values()
+    }
+    for node in sorted(written, key=edit.start, reverse=True):
+        text = text[: edit.start(node) - start] + written[node] + text[edit.end(node) - start :]
     return text
 
 
