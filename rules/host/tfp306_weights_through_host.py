@@ -56,7 +56,7 @@ class WeightsThroughHost(Rule):
     ## What is left alone
 
     Copies behind a condition, every so many steps, or once an epoch; weights that are saved, loaded, put back or
-    changed at random. There is no fix where the lists are made in several statements.
+    changed at random. There is no fix where a list of weights is used for something else, too.
 
     ## Sources
 
