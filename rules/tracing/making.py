@@ -9,6 +9,7 @@ from typing import Literal
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import methods
+from tflint_perf.analysis.execution.building import Building
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.symbolic import Symbolic
@@ -54,10 +55,16 @@ class Made:
 class Making:
     """Finds objects that are made on each step or epoch."""
 
-    needs = ("infer", "calls", "loops", "invariance", "symbolic")
+    needs = ("infer", "calls", "loops", "invariance", "symbolic", "building")
 
     def __init__(
-        self, infer: Inference, calls: CallGraph, loops: Loops, invariance: Invariance, symbolic: Symbolic
+        self,
+        infer: Inference,
+        calls: CallGraph,
+        loops: Loops,
+        invariance: Invariance,
+        symbolic: Symbolic,
+        building: Building,
     ) -> None:
         self._infer = infer
         self._kinds = MadeKinds(infer)
@@ -65,6 +72,7 @@ class Making:
         self._loops = loops
         self._invariance = invariance
         self._symbolic = symbolic
+        self._building = building
         self._walk = infer.walk
         self._builders: dict[Function, bool] = {}
 
@@ -137,13 +145,6 @@ class Making:
             "optimizer",
         )
 
-    def _makes_model(self, calls: list[cst.Call]) -> bool:
-        """Whether some calls make a model: each is a new one, with parts of its own."""
-        return any(
-            self._infer.value(call).kind == "model" and self._infer.value(call.func).kind != "model"
-            for call in calls
-        )
-
     def _builds(self, function: Function) -> bool:
         """Whether a function makes a model or an object, or is called by such alone: what it makes are parts of that."""
         known = self._builders.get(function)
@@ -152,7 +153,7 @@ class Making:
             sites = self._calls.sites(function)
             known = self._builders[function] = (
                 function.name in _MAKERS
-                or self._makes_model(function.calls)
+                or self._building.makes_model(function.calls)
                 # What Keras calls runs in training, too, also where a method makes a model of it for a summary.
                 or (
                     bool(sites)
@@ -180,7 +181,8 @@ class Making:
             return None
         loop = self._loops.training_loop(call)
         if loop is not None and (
-            self._makes_model(loop.calls) or (kind == "layer" and self._is_trained_inside(call, loop))
+            self._building.makes_model(loop.calls)
+            or (kind == "layer" and self._is_trained_inside(call, loop))
         ):
             return None
         if self._loops.is_per_step(call):

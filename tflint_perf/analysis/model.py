@@ -21,6 +21,7 @@ from tflint_perf.analysis.values.outside import NOTHING, Outside
 _SEES_NAMES = re.compile(r"\b(?:eval|exec|globals|locals|vars|getattr|__dict__)\b")
 
 if TYPE_CHECKING:
+    from tflint_perf.analysis.execution.building import Building
     from tflint_perf.analysis.execution.compiled import Compiled
     from tflint_perf.analysis.execution.counters import Counters
     from tflint_perf.analysis.execution.decided import Decided
@@ -105,8 +106,10 @@ class Parts:
     compiled: Compiled = part("execution.compiled.Compiled", "infer", "calls")
     # Models that other files give.
     given_models: GivenModels = part("execution.given_models.GivenModels", "infer", "calls")
+    # Functional models of Keras that are put together.
+    building: Building = part("execution.building.Building", "infer", "calls")
     # Kinds of loops, and what runs per step.
-    loops: Loops = part("execution.loops.Loops", "infer", "calls", "compiled", "given_models")
+    loops: Loops = part("execution.loops.Loops", "infer", "calls", "compiled", "given_models", "building")
     # Conditions on counters and flags.
     guards: Guards = part("execution.guards.Guards", "infer", "calls", "loops")
     # Gradient steps.

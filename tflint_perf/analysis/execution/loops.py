@@ -10,6 +10,7 @@ import libcst as cst
 
 from tflint_perf.analysis.conventions import names_a_batch_size, names_a_session
 from tflint_perf.analysis.execution.batches import Batches
+from tflint_perf.analysis.execution.building import Building
 from tflint_perf.analysis.execution.compiled import Compiled
 from tflint_perf.analysis.execution.given_models import GivenModels
 from tflint_perf.analysis.execution.short_loops import (
@@ -63,12 +64,17 @@ class Loops:
     """Answers the kind of a loop and whether a place runs per step."""
 
     def __init__(
-        self, infer: Inference, calls: CallGraph, compiled: Compiled, given_models: GivenModels
+        self,
+        infer: Inference,
+        calls: CallGraph,
+        compiled: Compiled,
+        given_models: GivenModels,
+        building: Building,
     ) -> None:
         self._infer = infer
         self._calls = calls
         self.batches = Batches(infer, calls, self)
-        self.actions = Actions(infer, calls, compiled, given_models, self)
+        self.actions = Actions(infer, calls, compiled, given_models, building, self)
         self._epochs = Epochs(infer, calls, compiled, self.actions, self)
         self._walk = infer.walk
         self._kinds: dict[Loop, LoopKind] = {}
@@ -619,12 +625,19 @@ class Actions:
     """Answers whether a call is such an action, or runs a function that takes one."""
 
     def __init__(
-        self, infer: Inference, calls: CallGraph, compiled: Compiled, given_models: GivenModels, loops: Loops
+        self,
+        infer: Inference,
+        calls: CallGraph,
+        compiled: Compiled,
+        given_models: GivenModels,
+        building: Building,
+        loops: Loops,
     ) -> None:
         self._infer = infer
         self._calls = calls
         self._compiled = compiled
         self._given_models = given_models
+        self._building = building
         self._loops = loops
         self._acts: dict[Function, bool] = {}
 
@@ -696,8 +709,9 @@ class Actions:
             return callee.function is None or self._counts(call) or not self._only_computes(callee.function)
         if callee.kind == "layer":
             # The whole of a model, where it is told outright whether it trains, or is trained.
-            return is_told_whether_it_trains(call) or last_name(func) in self._trained
-        return callee.kind == "model" or self._given_models.has(func)
+            whole = is_told_whether_it_trains(call) or last_name(func) in self._trained
+            return whole and not self._building.applies(call)
+        return (callee.kind == "model" or self._given_models.has(func)) and not self._building.applies(call)
 
     @cached_property
     def _trained(self) -> Collection[str]:
@@ -720,7 +734,9 @@ class Actions:
 
     def _is_made_here(self, callee: cst.BaseExpression) -> bool:
         """Whether a layer is put into a model: `x = Block(filters)(x)`."""
-        return isinstance(callee, cst.Call) and self._infer.value(callee.func).kind == "class"
+        if not isinstance(callee, cst.Call):
+            return False
+        return self._infer.value(callee.func).kind == "class" or self._infer.value(callee).kind == "layer"
 
     def _counts(self, call: cst.Call) -> bool:
         """Whether the innermost loop around a call counts, rather than runs over things."""

@@ -313,9 +313,10 @@ class ForwardPasses:
         return any(mentions(arg.value, made) for arg in call.args)
 
     def _builds_model(self, call: cst.Call) -> bool:
-        """Whether a layer is called to build a model of Keras: the function makes its input or the model itself."""
-        function = self._model.function_at(call)
-        return function is not None and self._is_building(function)
+        """Whether a layer is called to build a model of Keras: on what stands for its input, or in a function that makes that or
+        the model itself."""
+        building, function = self._model.building, self._model.function_at(call)
+        return building.applies(call) or (function is not None and building.builds(function))
 
     def _is_of_network(self, call: cst.Call) -> bool:
         """Whether a call is part of another library's network: it runs a recurrent cell for each time step."""
@@ -326,10 +327,6 @@ class ForwardPasses:
             and function.owner is not None
             and bool(function.owner.node.bases)
         )
-
-    @remembered
-    def _is_building(self, function: Function) -> bool:
-        return any(has(self._model.qualified(call.func), "builds-model") for call in function.calls)
 
     def makes_variables(self, call: cst.Call) -> bool:
         """Whether a model is called on made-up numbers, and what it gives thrown away, so that it has its variables."""

@@ -1,0 +1,231 @@
+"""Functional models of Keras that are put together: layers are called on what stands for an input, and nothing is computed.
+
+    building.applies(call)        # `Dense(3)(x)` and `head(x)` where x comes from `keras.Input`, or ends in `Model(…, x)`
+    building.is_symbolic(x)       # whether x stands for a tensor that such a model will be given, or will make
+    building.builds(function)     # whether a function makes inputs or a model of its own
+
+A value is symbolic by where it comes from. What a model is made of is found from its end, too: whatever comes in as a parameter,
+all that leads to the outputs of a `Model` was applied to inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import libcst as cst
+
+from tflint_perf.analysis.apis.facts import fact, has, library, methods
+from tflint_perf.analysis.python.reach import remembered
+from tflint_perf.analysis.python.scopes import Binding, Function
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    descendants,
+    has_stars,
+    keyword_argument,
+)
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import taken_part
+from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.written import bindings_of
+
+Path = tuple[int, ...]
+
+# What a model or a layer was built of, by the attributes of either.
+_ENDS = frozenset({"input", "inputs", "output", "outputs"})
+# What a call may give that computes with symbolic tensors.
+_MAY_BE_TENSORS = frozenset({"unknown", "tensor", "list", "tuple", "dict"})
+_DEEPEST = 40
+
+
+class Building:
+    """Answers which values stand for the tensors of a functional model, and which calls build one."""
+
+    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+        self._infer = infer
+        self._calls = calls
+        self._walk = infer.walk
+        # Parameters that are asked for; calls may go round in circles.
+        self._parameters: dict[tuple[Function, str], bool] = {}
+
+    def applies(self, call: cst.Call) -> bool:
+        """Whether a call applies something to symbolic tensors: a model gets a part by it, and nothing is computed."""
+        return call in self._parts or any(self.is_symbolic(arg.value) for arg in call.args)
+
+    def is_symbolic(self, node: cst.BaseExpression) -> bool:
+        """Whether a value is, or holds, a tensor that stands for what a functional model will be given, or will make."""
+        return bool(self._begins) and self._asked(node)
+
+    @remembered
+    def builds(self, function: Function) -> bool:
+        """Whether a function makes inputs of a functional model, or a model by its class."""
+        return any(has(self._infer.names.qualified(call.func), "builds-model") for call in function.calls)
+
+    def makes_model(self, calls: list[cst.Call]) -> bool:
+        """Whether some calls make a model, of whatever kind: each is a new one, with parts of its own."""
+        return any(
+            self._infer.value(call).kind == "model" and self._infer.value(call.func).kind != "model"
+            for call in calls
+        )
+
+    # From the beginning
+
+    @cached_property
+    def _begins(self) -> bool:
+        """Whether anything in the file gives a symbolic tensor of itself."""
+        walk = self._walk
+        return any(
+            has(self._infer.names.qualified(call.func), "input")
+            for calls in walk.calls.values()
+            for call in calls
+        ) or any(self._is_end(node) for name in _ENDS for node in walk.attributes.get(name, ()))
+
+    def _is_end(self, node: cst.BaseExpression) -> bool:
+        """`model.output`, `layer.input`."""
+        return (
+            isinstance(node, cst.Attribute)
+            and node.attr.value in _ENDS
+            and self._infer.value(node.value).kind in ("model", "layer")
+            and self._infer.value(node.value).klass is None  # which may keep something else by that name
+        )
+
+    @remembered
+    def _asked(self, node: cst.BaseExpression) -> bool:
+        return self._ask(node, (), set())
+
+    def _ask(self, node: cst.BaseExpression, path: Path, seen: set[tuple[cst.CSTNode, Path]]) -> bool:
+        """Whether the part of a value to which `path` leads is symbolic, or any of it."""
+        if (node, path) in seen or len(seen) > _DEEPEST**2:
+            return False
+        seen.add((node, path))
+        match node:
+            case cst.Name():
+                return any(self._of_binding(b, path, seen) for b in bindings_of(self._infer, node))
+            case cst.Attribute():
+                return self._is_end(node) or any(
+                    self._of_binding(b, path, seen) for b in bindings_of(self._infer, node)
+                )
+            case cst.Call():
+                return self._of_call(node, path, seen)
+            case cst.Tuple() | cst.List() if path and path[0] < len(node.elements):
+                return self._ask(node.elements[path[0]].value, path[1:], seen)
+        return any(self._ask(part, (), seen) for part in _parts_of(node))
+
+    def _of_binding(self, binding: Binding, path: Path, seen: set[tuple[cst.CSTNode, Path]]) -> bool:
+        if binding.kind == "param":
+            function = self._infer.names.function_with.get(binding.node)
+            return function is not None and self._is_given(function, binding.name)
+        if binding.value is None or binding.path is None:
+            return False
+        if binding.kind in ("for", "comprehension"):
+            taken = taken_part(self._infer, binding.value, (*binding.path, *path))
+            return taken is not None and self._ask(taken[0], (), seen)
+        if binding.kind not in ("assign", "augment"):
+            return False
+        return self._ask(binding.value, (*binding.path, *path), seen) or any(
+            self._ask(put, (), seen) for put in self._puts(binding)
+        )
+
+    def _puts(self, binding: Binding) -> Iterator[cst.BaseExpression]:
+        """What is put into a container that a binding makes."""
+        if self._infer.contents.holds(binding):
+            for put in self._infer.contents.puts(binding, self._infer.names.scope_of(binding.node)):
+                yield put.value
+
+    def _is_given(self, function: Function, name: str) -> bool:
+        """Whether all callers give a symbolic tensor as a parameter. What Keras calls gets tensors, too."""
+        known = self._parameters.get((function, name))
+        if known is None:
+            self._parameters[function, name] = False
+            known = self._parameters[function, name] = (
+                not self._is_run_by_keras(function)
+                and not self._calls.callers_outside(function)
+                and self._is_given_by_all(function, name)
+            )
+        return known
+
+    def _is_given_by_all(self, function: Function, name: str) -> bool:
+        given = [
+            value
+            for value in self._calls.arguments(function, name)
+            if self._infer.value(value).kind != "none"
+        ]
+        return bool(given) and all(self._ask(value, (), set()) for value in given)
+
+    def _is_run_by_keras(self, function: Function) -> bool:
+        kind = self._infer.classes.keras_kind(function.owner) if function.owner is not None else ""
+        return function.name in methods(kind, "compiled")
+
+    def _of_call(self, call: cst.Call, path: Path, seen: set[tuple[cst.CSTNode, Path]]) -> bool:
+        name = builtin_or_qualified(self._infer, call.func)
+        if has(name, "input"):
+            return True
+        if name and library(name) not in ("tensorflow", "keras") and not fact(name, "hands-on"):
+            return False
+        if self._infer.value(call).kind not in _MAY_BE_TENSORS:
+            return False
+        return any(self._ask(arg.value, (), seen) for arg in call.args)
+
+    # From the end
+
+    @cached_property
+    def _parts(self) -> set[cst.CSTNode]:
+        """The calls that lead to the outputs of a model."""
+        found: set[cst.CSTNode] = set()
+        seen: set[cst.CSTNode] = set()
+        waiting = [*self._outputs()]
+        while waiting:
+            for part in (top := waiting.pop(), *descendants(top)):
+                if part in seen:
+                    continue
+                seen.add(part)
+                if isinstance(part, cst.Call):
+                    found.add(part)
+                elif isinstance(part, cst.Name):
+                    waiting += self._behind(part)
+        return found
+
+    def _outputs(self) -> Iterator[cst.BaseExpression]:
+        """What functional models are made to give: `y` of `Model(x, y)`, `Model(inputs=x, outputs=y)`."""
+        for call in (call for calls in self._walk.calls.values() for call in calls):
+            if not has_stars(call) and self._makes_functional_model(call):
+                given = argument(call, 1, "outputs") or keyword_argument(call, "output")
+                if given is not None:
+                    yield given
+
+    def _makes_functional_model(self, call: cst.Call) -> bool:
+        if has(self._infer.names.qualified(call.func), "builds-model"):
+            return self._infer.value(call).kind == "model"
+        # A class that leaves its constructor to Keras.
+        said = keyword_argument(call, "inputs") is not None and keyword_argument(call, "outputs") is not None
+        return (
+            said and self._infer.value(call.func).kind == "class" and self._infer.value(call).kind == "model"
+        )
+
+    def _behind(self, name: cst.Name) -> Iterator[cst.BaseExpression]:
+        for binding in bindings_of(self._infer, name):
+            if binding.kind in ("assign", "augment") and binding.value is not None:
+                yield binding.value
+                yield from self._puts(binding)
+
+
+def _parts_of(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """The parts of an expression of which any makes the whole symbolic."""
+    match node:
+        case cst.Tuple() | cst.List() | cst.Set() | cst.Dict():
+            yield from (element.value for element in node.elements)
+        case cst.DictComp():
+            yield node.value
+        case cst.ListComp() | cst.SetComp() | cst.GeneratorExp():
+            yield node.elt
+        case cst.Subscript() | cst.NamedExpr() | cst.StarredElement():
+            yield node.value
+        case cst.IfExp():
+            yield from (node.body, node.orelse)
+        case cst.BinaryOperation():
+            yield from (node.left, node.right)
+        case cst.UnaryOperation():
+            yield node.expression
+        case cst.Comparison():
+            yield from (node.left, *(each.comparator for each in node.comparisons))
