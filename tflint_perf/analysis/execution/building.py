@@ -4,7 +4,8 @@
     building.is_symbolic(x)       # whether x stands for a tensor that such a model will be given, or will make
     building.builds(function)     # whether a function makes inputs or a model of its own
 
-A value is symbolic by where it comes from. What a model is made of is found from its end, too: whatever comes in as a parameter,
+A value is symbolic by where it comes from: an input, the ends of a model, a layer with weights that is made only to be applied
+once, in code that runs once. What a model is made of is found from its end, too: whatever comes in as a parameter,
 all that leads to the outputs of a `Model` was applied to inputs.
 """
 
@@ -16,6 +17,7 @@ from functools import cached_property
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import fact, has, library, methods
+from tflint_perf.analysis.execution.tapes import is_under_tape
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.python.syntax import (
@@ -27,6 +29,7 @@ from tflint_perf.analysis.python.syntax import (
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import taken_part
+from tflint_perf.analysis.values.made_kinds import MadeKinds
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.written import bindings_of
 
@@ -46,6 +49,7 @@ class Building:
         self._infer = infer
         self._calls = calls
         self._walk = infer.walk
+        self._kinds = MadeKinds(infer)
         # Parameters that are asked for; calls may go round in circles.
         self._parameters: dict[tuple[Function, str], bool] = {}
 
@@ -75,11 +79,27 @@ class Building:
     def _begins(self) -> bool:
         """Whether anything in the file gives a symbolic tensor of itself."""
         walk = self._walk
-        return any(
-            has(self._infer.names.qualified(call.func), "input")
-            for calls in walk.calls.values()
-            for call in calls
-        ) or any(self._is_end(node) for name in _ENDS for node in walk.attributes.get(name, ()))
+        calls = (call for calls in walk.calls.values() for call in calls)
+        ends = (node for name in _ENDS for node in walk.attributes.get(name, ()))
+        return any(map(self._is_beginning, calls)) or any(map(self._is_end, ends))
+
+    def _is_beginning(self, call: cst.Call) -> bool:
+        return has(builtin_or_qualified(self._infer, call.func), "input") or self._applies_new_layer(call)
+
+    @remembered
+    def _applies_new_layer(self, call: cst.Call) -> bool:
+        """`Dense(3)(x)`: what the layer learnt would be lost, were it no part of a model."""
+        made = call.func
+        if (
+            not isinstance(made, cst.Call)
+            or self._kinds.kind(made) != "layer"
+            or not self._kinds.has_weights(made)
+        ):
+            return False
+        function = self._calls.function_at(call)
+        if function is not None and self._is_run_by_keras(function):
+            return False
+        return self._infer.place(call).block.loop is None and not is_under_tape(self._infer, call)
 
     def _is_end(self, node: cst.BaseExpression) -> bool:
         """`model.output`, `layer.input`."""
@@ -159,12 +179,15 @@ class Building:
 
     def _of_call(self, call: cst.Call, path: Path, seen: set[tuple[cst.CSTNode, Path]]) -> bool:
         name = builtin_or_qualified(self._infer, call.func)
-        if has(name, "input"):
+        if self._is_beginning(call):
             return True
-        if name and library(name) not in ("tensorflow", "keras") and not fact(name, "hands-on"):
+        if (
+            library(name) not in ("", "tensorflow", "keras")
+            or self._infer.value(call).kind not in _MAY_BE_TENSORS
+        ):
             return False
-        if self._infer.value(call).kind not in _MAY_BE_TENSORS:
-            return False
+        if name and "." not in name and not fact(name, "hands-on"):
+            return False  # a function of Python
         return any(self._ask(arg.value, (), seen) for arg in call.args)
 
     # From the end

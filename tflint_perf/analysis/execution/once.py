@@ -69,6 +69,8 @@ class Once:
             match current:
                 case cst.If() if child is not current.test and _makes_what_it_asks_for(current.test, current):
                     return True
+                case cst.If() if child is current.body and self._keeps_what_it_asks_for(current):
+                    return True
                 case cst.If() if child is current.body and self._keeps_what_it_compares(current):
                     return True
                 case cst.IfExp() if child is not current.test and self._is_kept_choice(current):
@@ -90,15 +92,23 @@ class Once:
         """Whether something is made anew only where what an object keeps says that it is another one:
         `if size != self.size: self.make(size)`, where the method keeps the size."""
         compared = _kept_by_self(node.test)
-        if not compared:
-            return False
-        made_by = [
+        return bool(compared) and any(
+            not compared.isdisjoint(_written(body)) for body in (node.body, *self._run_by(node.body))
+        )
+
+    def _keeps_what_it_asks_for(self, node: cst.If) -> bool:
+        """Whether what is called where something is not there makes that: `if self.optimizer is None: self.set_up()`."""
+        asked = {name for name in _asked_for(node.test) if name in self._walk.attribute_writes}
+        return bool(asked) and any(not asked.isdisjoint(_written(body)) for body in self._run_by(node.body))
+
+    def _run_by(self, body: cst.BaseSuite) -> list[cst.CSTNode]:
+        """The bodies of the functions that are called in another."""
+        return [
             target.node.body
-            for call in descendants(node.body)
+            for call in descendants(body)
             if isinstance(call, cst.Call)
             for target in self._calls.targets(call)
         ]
-        return any(not compared.isdisjoint(_written(body)) for body in (node.body, *made_by))
 
     def _loop_around(self, node: cst.CSTNode) -> Loop | None:
         """The innermost loop of the same function around `node`, but for one over variables or layers."""
