@@ -10,6 +10,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import methods
 from tflint_perf.analysis.execution.building import Building
+from tflint_perf.analysis.execution.eager_steps import EagerSteps
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.symbolic import Symbolic
@@ -55,7 +56,7 @@ class Made:
 class Making:
     """Finds objects that are made on each step or epoch."""
 
-    needs = ("infer", "calls", "loops", "invariance", "symbolic", "building")
+    needs = ("infer", "calls", "loops", "invariance", "symbolic", "building", "eager_steps")
 
     def __init__(
         self,
@@ -65,6 +66,7 @@ class Making:
         invariance: Invariance,
         symbolic: Symbolic,
         building: Building,
+        eager_steps: EagerSteps,
     ) -> None:
         self._infer = infer
         self._kinds = MadeKinds(infer)
@@ -73,6 +75,7 @@ class Making:
         self._invariance = invariance
         self._symbolic = symbolic
         self._building = building
+        self._eager_steps = eager_steps
         self._walk = infer.walk
         self._builders: dict[Function, bool] = {}
 
@@ -186,7 +189,7 @@ class Making:
         ):
             return None
         if self._loops.is_per_step(call):
-            return "step"
+            return "step" if self._eager_steps.run(call) else None
         if kind in _PER_EPOCH and loop is not None and self._is_epoch_loop(loop, call, kind):
             return "epoch"
         return None

@@ -18,6 +18,30 @@ PREAMBLE = dedent("""\
 ROWS = PREAMBLE.count("\n")
 
 SILENT = {
+    "a model's parts for each of its feature maps, in another method than its input": """
+        class Detector:
+            def build(self):
+                image = tf.keras.Input((256, 256, 3))
+                maps = self.pyramid(image)
+                return tf.keras.Model(image, self.propose(maps))
+            def pyramid(self, image):
+                p2 = tf.keras.layers.Conv2D(8, 3)(image)
+                p3 = tf.keras.layers.Conv2D(8, 3)(p2)
+                return [p2, p3]
+            def propose(self, maps):
+                rpn, found = tf.keras.Sequential([tf.keras.layers.Dense(3)]), []
+                for p in maps:
+                    found.append(rpn([p]))
+                return found
+        """,
+    "what leads to the outputs of a model, of which nobody gives the input": """
+        def unroll(x, head, cell):
+            outputs = []
+            for _ in range(100):
+                x = model(x)
+                outputs.append(x)
+            return tf.keras.Model(inputs=x, outputs=outputs)
+        """,
     "the time loop of another library's layer": """
         class Layer:
             def __call__(self, x, states):
@@ -448,6 +472,19 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a helper that gets a batch, in a file that builds a model": (
+        """
+        def features(x):
+            return model(x)
+        def build():
+            inputs = tf.keras.Input((4,))
+            return tf.keras.Model(inputs, tf.keras.layers.Dense(1)(inputs))
+        net = build()
+        for x in dataset:
+            features(x)
+        """,
+        [3],
+    ),
     "at the end of some epochs": (
         """
         for epoch in range(epochs):

@@ -28,6 +28,18 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "one for each of several models": """
+        class Board:
+            def __init__(self, models):
+                self.models = models
+                self.trace()
+            def trace(self):
+                for net in self.models:
+                    @tf.function
+                    def trace_graph(inputs):
+                        net(inputs)
+                    trace_graph([tf.zeros(i.shape) for i in net.inputs])
+        """,
     "made before the loop": """
         step = tf.function(double)
         for x in dataset:

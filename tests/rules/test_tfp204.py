@@ -32,6 +32,45 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "layers of a network that a file describes": """
+        def convert(parser):
+            inputs = layers = keras.Input((416, 416, 3))
+            kept = []
+            for section in parser.sections():
+                layers = keras.layers.Conv2D(int(parser[section]), 3)(layers)
+                layers = keras.layers.BatchNormalization()(layers, training=True)
+                kept.append(layers)
+            return keras.Model(inputs=inputs, outputs=kept)
+        """,
+    "made where it is not there, by a method": """
+        class Trainer:
+            def __init__(self):
+                self.optimizer = self.other = None
+            def set_up(self):
+                self.optimizer = tf.keras.optimizers.Adam()
+            def train(self, x):
+                if self.optimizer is None or self.other is None:
+                    self.set_up()
+                step(x)
+        trainer = Trainer()
+        for x in dataset:
+            trainer.train(x)
+        """,
+    "a layer in a helper that runs per step in compiled code alone": """
+        class Loss:
+            def compare(self, x):
+                return model(self.prepare(x))
+            def unused(self, x):
+                return self.prepare(x)
+            def prepare(self, x):
+                return keras.layers.Lambda(double)(x)
+        loss = Loss()
+        @tf.function
+        def learn(x):
+            return loss.compare(x)
+        for x in dataset:
+            learn(x)
+        """,
     "layers without weights in a call that compiled code runs": """
         class Critic(keras.Model):
             def call(self, inputs):
@@ -363,6 +402,26 @@ SILENT = {
 }
 
 FLAGGED = {
+    "by a method, where something else is not there": """
+        class Trainer:
+            def __init__(self):
+                self.writer = None
+            def set_up(self):
+                self.optimizer = tf.keras.optimizers.Adam()  # <-
+            def train(self, x):
+                if self.writer is None:
+                    self.set_up()
+                step(x)
+        trainer = Trainer()
+        for x in dataset:
+            trainer.train(x)
+        """,
+    "a layer beside the building of a model": """
+        inputs = keras.Input((4,))
+        net = keras.Model(inputs, keras.layers.Dense(3)(inputs))
+        for x in dataset:
+            y = keras.layers.Dense(3)(net(x))  # <-
+        """,
     "a layer that a helper of a model's call makes": """
         class Net(tf.keras.Model):
             def call(self, x):

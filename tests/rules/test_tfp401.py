@@ -21,6 +21,16 @@ def train_step(x, y):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "outputs of a model that is unrolled": """
+        def build(network):
+            actions = tf.keras.Input((5,))
+            head = tf.keras.Sequential([tf.keras.layers.Dense(3)])
+            hidden, unrolled = network(actions), []
+            for action in tf.transpose(actions):
+                hidden = head([hidden, action])
+                unrolled.append(hidden * 0.5)
+            return tf.keras.Model(inputs=actions, outputs=unrolled)
+        """,
     "the weights of a network's layers": """
         class Net:
             def __init__(self, weights):

@@ -706,6 +706,8 @@ class Actions:
         if self._infer.names.dotted(func):
             return callee.kind == "model" and bool(callee.outside)  # one that another file made
         if callee.kind == "compiled" and not callee.outside:
+            if self._is_made_for_one_of_several(call, callee.function):
+                return False
             return callee.function is None or self._counts(call) or not self._only_computes(callee.function)
         if callee.kind == "layer":
             # The whole of a model, where it is told outright whether it trains, or is trained.
@@ -729,6 +731,18 @@ class Actions:
             binding.kind in ("for", "comprehension")
             for part in callee.slice
             for name in names_read(part)
+            for binding in (self._infer.bindings_reaching(name) or (None, ()))[1]
+        )
+
+    def _is_made_for_one_of_several(self, call: cst.Call, function: Function | None) -> bool:
+        """Whether a loop that goes through models makes a function anew for each of them, which calls that."""
+        loop = self._loops.innermost_loop(call)
+        if function is None or loop is None or loop.iterable is None:
+            return False
+        return self._loops.innermost_loop(function.node) is loop and any(
+            binding.kind == "for" and binding.value is loop.iterable
+            for inner in function.calls
+            for name in names_read(inner.func)
             for binding in (self._infer.bindings_reaching(name) or (None, ()))[1]
         )
 

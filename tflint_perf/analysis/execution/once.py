@@ -14,6 +14,7 @@ from tflint_perf.analysis.python.syntax import (
     dotted_name,
     is_name,
     last_name,
+    names_read,
     names_written,
 )
 from tflint_perf.analysis.python.walk import Walk
@@ -98,7 +99,7 @@ class Once:
 
     def _keeps_what_it_asks_for(self, node: cst.If) -> bool:
         """Whether what is called where something is not there makes that: `if self.optimizer is None: self.set_up()`."""
-        asked = {name for name in _asked_for(node.test) if name in self._walk.attribute_writes}
+        asked = _asked_for(node.test) - {name.value for name in names_read(node.test)}  # which are its own
         return bool(asked) and any(not asked.isdisjoint(_written(body)) for body in self._run_by(node.body))
 
     def _run_by(self, body: cst.BaseSuite) -> list[cst.CSTNode]:
