@@ -7,6 +7,21 @@ import pytest
 from tests.analysis.support import here, model_of
 
 COMPILED = {
+    "a method that is compiled by its name": """
+        class A:
+            def __init__(self):
+                setattr(self, "step", tf.function(getattr(self, "step")))
+            def step(self): here()
+    """,
+    "methods that are compiled by their names": """
+        class A:
+            def __init__(self):
+                for name in ("step", "test"):
+                    compiled = tf.function(getattr(self, name))
+                    setattr(self, name, compiled)
+            def test(self): here()
+            def show(self): pass
+    """,
     "decorator": "@tf.function\ndef f(): here()",
     "decorator with arguments": "@tf.function(jit_compile=True)\ndef f(): here()",
     "among other decorators": "@log\n@tf.function\n@other\ndef f(): here()",
@@ -62,6 +77,34 @@ COMPILED = {
 }
 
 EAGER = {
+    "another method than those that are compiled by their names": """
+        class A:
+            def __init__(self):
+                for name in ("step", "test"):
+                    setattr(self, name, tf.function(getattr(self, name)))
+            def test(self): pass
+            def show(self): here()
+    """,
+    "a method of another class than that of which any is compiled": """
+        class A:
+            def __init__(self, name):
+                setattr(self, name, tf.function(getattr(self, name)))
+            def step(self): pass
+        class B:
+            def step(self): here()
+    """,
+    "where a method is compiled by a name that is not known": """
+        class A:
+            def __init__(self, name):
+                setattr(self, name, tf.function(getattr(self, name)))
+                here()
+    """,
+    "a class that sets something else by name": """
+        class A:
+            def __init__(self, name):
+                setattr(self, name, 3)
+            def step(self): here()
+    """,
     "Model.train_step that the module calls": "class M(keras.Model):\n    def train_step(self, x): here()\nm = M()\nfor x in xs: m.train_step(x)",
     "Model.train_step that an eager method calls": """
         class M(keras.Model):
@@ -95,6 +138,29 @@ EAGER = {
 }
 
 UNKNOWN = {
+    "any method, where one is compiled by a name that is not known": """
+        class A:
+            def __init__(self, name):
+                run = getattr(self, name)
+                run = tf.function(run)
+                setattr(self, name, run)
+            def step(self): here()
+        A(name).step()
+    """,
+    "what such a method alone calls": """
+        def helper(): here()
+        class A:
+            def __init__(self, name):
+                setattr(self, name, tf.function(getattr(self, name)))
+            def step(self): helper()
+    """,
+    "a method of a derived class": """
+        class A:
+            def __init__(self, name):
+                setattr(self, name, tf.function(getattr(self, name)))
+        class B(A):
+            def step(self): here()
+    """,
     "handed to something unknown": "def f(): here()\nregister(f)",
     "returned": "def make():\n    def f(): here()\n    return f",
     "a method whose base is elsewhere": "from base import Base\nclass A(Base):\n    def train(self): here()",

@@ -37,6 +37,12 @@ SILENT = {
     "step wrapped where it is used": "def step(x, y):\n"
     + inline(4)
     + "run = tf.function(step)\nfor x, y in dataset: run(x, y)\n",
+    "the step of a class of which any method is compiled": (
+        "class A:\n  def __init__(self, name):\n    setattr(self, name, tf.function(getattr(self, name)))\n"
+        "  def learn(self, x, y):\n"
+        + inline(4)
+        + "  def run(self):\n    for x, y in dataset: self.learn(x, y)\n"
+    ),
     "Keras train_step": "class M(tf.keras.Model):\n  def train_step(self, data):\n    x, y = data\n"
     + inline(4),
     "Keras train_step where everything is turned eager": (

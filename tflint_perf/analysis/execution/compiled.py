@@ -8,7 +8,7 @@ from tflint_perf.analysis.apis.facts import has, methods
 from tflint_perf.analysis.conventions import names_an_epoch
 from tflint_perf.analysis.execution.sizes import is_of_environment
 from tflint_perf.analysis.python.reach import leads_to
-from tflint_perf.analysis.python.scopes import Function, Loop
+from tflint_perf.analysis.python.scopes import Binding, Class, Function, Loop
 from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
@@ -17,12 +17,14 @@ from tflint_perf.analysis.python.syntax import (
     is_name,
     is_super,
     names_read,
+    string,
     target_names,
 )
 from tflint_perf.analysis.values.caller import State
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.outside import name_outside
+from tflint_perf.analysis.values.written import written_out
 
 
 class Compiled:
@@ -113,6 +115,7 @@ class Compiled:
             self._traced.clear()
         states: dict[Function, State] = dict.fromkeys(self._traced, "compiled")
         states.update(dict.fromkeys(self._handed.on_host, "unknown"))
+        states.update(dict.fromkeys(self._handed.replaced - self._traced, "unknown"))
         states.update(dict.fromkeys(filter(_is_defined_anew, functions), "unknown"))
         self._spread_eager(functions, states)
         self._spread_compiled(functions, states)
@@ -272,7 +275,7 @@ class Handed:
 
     TensorFlow has the `traced` ones, runs those in `on_host` as ordinary Python wherever they are called, and something
     runs those in `run` in eager mode. Other files know what becomes of those in `to_others`; of the `used` ones, with the
-    places where they are mentioned, nobody does.
+    places where they are mentioned, nobody does. Any of the `replaced` ones may give its name to what TensorFlow made of it.
     """
 
     def __init__(self, infer: Inference, calls: CallGraph) -> None:
@@ -283,6 +286,7 @@ class Handed:
         self.traced: set[Function] = set()
         self.on_host: set[Function] = set()
         self.run: set[Function] = set()
+        self.replaced: set[Function] = set()
         self.to_others: dict[Function, cst.CSTNode] = {}
         self.used: dict[Function, list[cst.CSTNode]] = {}
 
@@ -308,6 +312,7 @@ class Handed:
                     for method in self._calls.methods_named(name):
                         self.used.setdefault(method, []).append(node)
         self._follow_objects()
+        self._follow_names()
 
     def is_dataset_tracer(self, call: cst.Call) -> bool:
         """Whether a call gives a dataset a function that it traces: `dataset.map(f)`."""
@@ -330,6 +335,50 @@ class Handed:
                 if given is not None and klass is not None and self._infer.value(given).kind == "instance":
                     if self.is_dataset_tracer(call) and "__call__" in klass.methods:
                         self.traced.add(klass.methods["__call__"])
+
+    def _follow_names(self) -> None:
+        """Find the methods that are compiled by a name: `setattr(self, name, tf.function(getattr(self, name)))`. Where the name
+        is not known, each method of the class may be the one, but for those that set it up."""
+        for call in self._walk.calls.get("setattr", ()):
+            if len(call.args) != 3 or self._infer.value(call.args[2].value).kind != "compiled":
+                continue
+            klass = self._infer.value(call.args[0].value).klass
+            own = self._methods(klass) if klass is not None else {}
+            names = self._texts(call.args[1].value)
+            if names is not None:
+                self.traced.update(method for name in names for method in own.get(name, ()))
+            else:
+                here = self._calls.function_at(call)
+                self.replaced.update(
+                    method
+                    for name, several in own.items()
+                    for method in several
+                    if method is not here and not name.startswith("__")
+                )
+
+    def _methods(self, klass: Class) -> dict[str, list[Function]]:
+        """The methods that an object of a class of this file, or of one derived from it, may have by each name."""
+        lineage = self._infer.classes.lineage
+        derived = [each for each in self._walk.classes.values() if klass in lineage(each)]
+        found: dict[str, list[Function]] = {}
+        for each in dict.fromkeys([*lineage(klass), *derived]):
+            for name, method in each.methods.items():
+                found.setdefault(name, []).append(method)
+        return found
+
+    def _texts(self, node: cst.BaseExpression) -> list[str] | None:
+        """The texts that an expression may be: one, or those that a loop goes through. None where they are not known."""
+        one = string(node)
+        if one is not None:
+            return [one]
+        found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
+        match found[1] if found is not None else []:
+            case [Binding(kind="for", value=cst.BaseExpression() as iterable, path=())]:
+                texts = [string(item) for item in written_out(self._infer, iterable) or ()]
+                return [text for text in texts if text is not None] if texts and None not in texts else None
+            case [Binding(kind="assign", value=cst.BaseExpression() as value, path=())]:
+                return self._texts(value) if value is not node else None
+        return None
 
     def _hand_over(self, node: cst.CSTNode, function: Function) -> None:
         """Note what becomes of a function where it is mentioned."""
