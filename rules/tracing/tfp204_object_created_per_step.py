@@ -68,7 +68,7 @@ class ObjectCreatedPerStep(Rule):
     what is given to `compile`, and, once an epoch, whatever depends on the epoch, but for variables to which the
     epoch's steps assign: these can take another value. The fix is given where the object holds no state between
     steps: layers without weights, and `SGD` without momentum; it is unsafe, for their names are numbered as they are made.
-    Loss objects, which are made in microseconds, and layers without weights in compiled code, where they are made once a trace.
+    Loss objects, which are made in microseconds, and layers without weights, the file's own too, in compiled code, where they are made once a trace.
 
     ## Sources
 
@@ -100,7 +100,8 @@ class ObjectCreatedPerStep(Rule):
 def _text(made: Made) -> str:
     if made.time == "traced":
         return _TRACED
-    return _STATELESS if made.stateless else _WHAT.get(made.kind, _STATELESS)
+    without_weights = made.kind == "layer" and not made.makes_variables
+    return _STATELESS if made.stateless or without_weights else _WHAT.get(made.kind, _STATELESS)
 
 
 def _make_once(made: Made, edit: Editor) -> Repair | Refusal:

@@ -32,6 +32,31 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "a layer of the file's own that has no weights, in a model's call": """
+        class Squash(keras.layers.Layer):
+            def call(self, inputs):
+                return tf.nn.sigmoid(inputs)
+        class Critic(keras.Model):
+            def call(self, inputs):
+                return Squash()(inputs)
+        """,
+    "a layer of the file's own that has no weights, in a compiled step": """
+        class Translation(keras.layers.Layer):
+            def __init__(self, jitter=0.0, **kwargs):
+                super(Translation, self).__init__(**kwargs)
+                self.jitter = float(jitter)
+            def get_config(self):
+                config = super().get_config()
+                config.update({"jitter": self.jitter})
+                return config
+            def call(self, inputs):
+                return inputs + self.jitter * tf.random.normal(tf.shape(inputs))
+        @tf.function
+        def train(x):
+            return model(Translation(0.1)(x))
+        for x in dataset:
+            train(x)
+        """,
     "layers of a network that a file describes": """
         def convert(parser):
             inputs = layers = keras.Input((416, 416, 3))
@@ -402,6 +427,44 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a layer of the file's own that holds another, in a compiled step": """
+        class Block(keras.layers.Layer):
+            def __init__(self):
+                super().__init__()
+                self.inner = keras.layers.Dense(3)
+            def call(self, inputs):
+                return self.inner(inputs)
+        @tf.function
+        def train(x):
+            return model(Block()(x))  # <-
+        for x in dataset:
+            train(x)
+        """,
+    "a layer of the file's own that makes something unknown, in a compiled step": """
+        class Block(keras.layers.Layer):
+            def __init__(self, make):
+                super().__init__()
+                self.inner = make(3)
+            def call(self, inputs):
+                return self.inner(inputs)
+        @tf.function
+        def train(x):
+            return model(Block(make)(x))  # <-
+        for x in dataset:
+            train(x)
+        """,
+    "a layer of the file's own that adds a weight, in a compiled step": """
+        class Block(keras.layers.Layer):
+            def build(self, shape):
+                self.scale = self.add_weight(shape=shape)
+            def call(self, inputs):
+                return self.scale * inputs
+        @tf.function
+        def train(x):
+            return model(Block()(x))  # <-
+        for x in dataset:
+            train(x)
+        """,
     "by a method, where something else is not there": """
         class Trainer:
             def __init__(self):
@@ -445,8 +508,10 @@ FLAGGED = {
         """,
     "a layer of the file's own": """
         class Squash(keras.layers.Layer):
+            def build(self, shape):
+                self.scale = self.add_weight(shape=shape)
             def call(self, inputs):
-                return tf.nn.sigmoid(inputs)
+                return tf.nn.sigmoid(self.scale * inputs)
         class Critic(keras.Model):
             def call(self, inputs):
                 return Squash()(inputs)  # <-
@@ -691,3 +756,13 @@ def test_its_fix_is_unsafe() -> None:
     (finding,) = findings(CODE, module(source))
     assert finding.fix is not None
     assert not finding.fix.safe
+
+
+def test_of_a_layer_without_weights_no_weights_are_spoken_of() -> None:
+    source = module("""
+        for x in dataset:
+            y = keras.layers.Lambda(double)(x)
+        """)
+    assert [found.message for found in findings(CODE, source)] == [
+        "a new `Lambda` is made on each step; make it once, above the loop"
+    ]

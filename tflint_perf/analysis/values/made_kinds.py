@@ -7,7 +7,16 @@ from typing import Literal
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import fact
-from tflint_perf.analysis.python.syntax import argument, is_constant, keyword_argument, last_name
+from tflint_perf.analysis.python.reach import remembered
+from tflint_perf.analysis.python.scopes import Class, Function
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    callee_name,
+    is_constant,
+    is_super,
+    keyword_argument,
+    last_name,
+)
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 
@@ -26,6 +35,8 @@ _STATELESS_STARTS = ("MaxPool", "AveragePool", "AvgPool", "GlobalMaxPool", "Glob
                      "ZeroPadding", "Cropping")  # fmt: skip
 # Layers without weights that draw random numbers, or do what they are told.
 _WITHOUT_WEIGHTS = ("Dropout", "Noise", "Random", "Lambda", "ActivityRegularization", "TimeDistributed")
+# How a layer makes a weight of its own.
+_ADDING = frozenset({"add_weight", "add_variable", "add_metric"})
 # Arguments of an SGD without momentum: nothing in it changes with its steps.
 _OF_PLAIN_SGD = frozenset({"learning_rate", "lr", "name", "clipnorm", "clipvalue", "global_clipnorm"})
 
@@ -76,7 +87,32 @@ class MadeKinds:
         made = self._infer.value(call.func)
         if made.kind == "class" and made.klass is None:
             return False  # another file has it
+        if made.kind == "class" and made.klass is not None:
+            return not self._learns_nothing(made.klass)
         return not self.is_stateless(call, "layer") and not any(word in name for word in _WITHOUT_WEIGHTS)
+
+    @remembered
+    def _learns_nothing(self, klass: Class) -> bool:
+        """Whether a layer of this file has no weights: nothing that it does makes any, and its constructor calls nothing else
+        that might."""
+        if self._infer.classes.has_foreign_base(klass):
+            return False
+        methods = [method for each in self._infer.classes.lineage(klass) for method in each.methods.values()]
+        return not any(
+            method.name == "build" or any(self._may_make_weights(call, method) for call in method.calls)
+            for method in methods
+        )
+
+    def _may_make_weights(self, call: cst.Call, method: Function) -> bool:
+        kind, made = self.kind(call), self._infer.value(call)
+        if kind == "layer":
+            return method.name == "__init__" or self.has_weights(call)
+        if kind in ("variable", "metric") or made.kind == "model" or callee_name(call) in _ADDING:
+            return True
+        if method.name != "__init__" or builtin_or_qualified(self._infer, call.func):
+            return False
+        on_super = isinstance(call.func, cst.Attribute) and is_super(call.func.value)
+        return not on_super and not made.known
 
     def _is_plain(self, call: cst.Call) -> bool:
         keywords = {arg.keyword.value for arg in call.args if arg.keyword is not None}
