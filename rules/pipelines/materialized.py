@@ -9,6 +9,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has, methods
 from tflint_perf.analysis.conventions import names_training_data
+from tflint_perf.analysis.execution.op_loops import is_read
 from tflint_perf.analysis.pipelines.successors import is_name_of_evaluation
 from tflint_perf.analysis.python.scopes import Loop
 from tflint_perf.analysis.python.syntax import (
@@ -39,6 +40,8 @@ _COUNTED = frozenset(
 # A dataset of no more elements than this is looked at, not trained on.
 _FEW = 100
 _NAMES = frozenset({"list_files", "shuffle", "shard", "cache", "prefetch"})
+# Elements are followed through no more calls and names than this.
+_DEEPEST = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,8 @@ class Materializations:
         """Every place, by form, of datasets that are no few elements or numbers written down."""
         for found in (*self._lists(), *self._lengths(), *self._sums(), *self._loops()):
             if found.value.pipelines and not any(map(self._is_small, found.value.pipelines)):
-                yield found
+                if found.form not in ("list", "stack") or not self._is_condensed(self._kept(found)):
+                    yield found
 
     # Forms
 
@@ -197,6 +201,46 @@ class Materializations:
                 elif stage.name not in _COUNTED and not stage.inputs and not _repeats_some_times(stage):
                     return stage
         return None
+
+    # What is made of the elements
+
+    def _kept(self, found: Materialization) -> cst.CSTNode:
+        """What holds the elements: a list, or the comprehension around the dataset."""
+        part = self._model.parent(found.node)
+        holder = self._model.parent(part) if isinstance(part, cst.CompFor) else None
+        return holder if holder is not None else found.node
+
+    def _is_condensed(self, node: cst.CSTNode, depth: int = 0) -> bool:
+        """Whether the program keeps no more of all elements than a statistic, or what is distinct among them: a
+        vocabulary, bounds, what a layer adapts to. That is learnt from the whole dataset, once."""
+        parent = self._model.parent(node)
+        if depth > _DEEPEST:
+            return False
+        match parent:
+            case cst.Arg(keyword=None):
+                call = self._model.parent(parent)
+                if not isinstance(call, cst.Call) or parent is not call.args[0]:
+                    return False
+                name = self._builtin(call)
+                if has(name, "condenses") or callee_name(call) in methods("layer", "condenses"):
+                    return True
+                holds = has(name, "makes-array", "joins-arrays", "copies", "views", "hands-on")
+                return holds and self._is_condensed(call, depth + 1)
+            case cst.Attribute(attr=cst.Name(value=method)) if parent.value is node:
+                call = self._model.parent(parent)
+                if method in methods("array", "condenses", "describes"):
+                    return True
+                holds = isinstance(call, cst.Call) and method in methods("array", "copies", "views")
+                return call is not None and holds and self._is_condensed(call, depth + 1)
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
+                uses = [use for use in self._walk.names.get(name, ()) if self._may_be(use, node)]
+                return bool(uses) and all(self._is_condensed(use, depth + 1) for use in uses)
+        return False
+
+    def _may_be(self, name: cst.Name, value: cst.CSTNode) -> bool:
+        """Whether a name is read where it may stand for what `value` gave."""
+        found = self._model.infer.bindings_reaching(name) if is_read(self._walk.parents, name) else None
+        return found is not None and any(binding.value is value for binding in found[1])
 
     # Syntax
 

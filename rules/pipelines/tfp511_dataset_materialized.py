@@ -46,8 +46,9 @@ class DatasetMaterialized(Rule):
     ## What is left alone
 
     `take(n)` of a few elements, datasets of file names or of values that are written down in the script, labels and
-    other parts that a comprehension picks, datasets that are evaluated on, tests and assertions. The fix of `len(list(dataset))` is refused
-    where a stage such as `filter`, or files of unknown length, keep TensorFlow from knowing the number.
+    other parts that a comprehension picks, datasets that are evaluated on, tests and assertions. Elements of which no more
+    is kept than what is distinct among them, a number or what a layer adapts to: a vocabulary for instance, which is
+    learnt once from all there is. The fix of `len(list(dataset))` is refused where a stage such as `filter`, or files of unknown length, keep TensorFlow from knowing the number.
 
     ## Sources
 

@@ -107,6 +107,24 @@ SILENT = {
         """,
     "a name for list": "list = load\nn = len(list(train_ds))",
     "len of a dataset": "n = len(train_ds)",
+    "a vocabulary": """
+        titles = records.batch(1_000).map(lambda x: x["title"])
+        vocabularies["title"] = np.unique(np.concatenate(list(titles)))
+        known = sorted(set(np.concatenate(list(records.batch(9).as_numpy_iterator())).tolist()))
+        model.fit(records)
+        """,
+    "a vocabulary, by a comprehension": "words = np.unique(np.concatenate([x.numpy() for x in train_ds]))",
+    "bounds": """
+        times = np.concatenate(list(records.map(lambda x: x["time"]).batch(100)))
+        buckets = np.linspace(times.min(), times.max(), num=1000)
+        first = np.array(list(records.map(lambda x: x["time"]))).astype("int64").min()
+        print(times.shape)
+        class Network(tf.keras.Model):
+            def __init__(self):
+                self.normal = tf.keras.layers.Normalization()
+                self.normal.adapt(times)
+        model.fit(records)
+        """,
     "stars": "n = len(list(*train_ds))\nn = len(list())\nn = sum()",
 }
 FLAGGED = {
@@ -177,6 +195,11 @@ FLAGGED = {
         """,
     "an array of all, of which nothing says what it is for": """
         rows = np.array(list(records.take(-1).as_numpy_iterator()), dtype=object)[:, 1]  # <-
+        """,
+    "an array that is trained on as well as measured": """
+        times = np.concatenate(list(records.batch(100)))  # <-
+        print(times.max())
+        model.fit(times)
         """,
     "a comprehension": "data = np.concatenate([x for x, y in train_ds])  # <-",
     "a comprehension of NumPy values": "data = np.stack([x.numpy() for x in records])  # <-\nmodel.fit(records)",

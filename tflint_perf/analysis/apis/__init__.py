@@ -65,7 +65,7 @@ What it computes
 - `rescales`: a layer that multiplies and adds. `makes-floats`: gives floats of what may be bytes.
 - `keeps-scalars`: gives a scalar where it is given scalars. `reduces`: gives a scalar where no axis is named.
 - `one-number`: gives one number for many, tensors or not, for whoever asks whether a list was used up.
-- `condenses`: gives far less than it takes.
+- `condenses`: gives, or keeps, far less than it takes: a statistic, or what is distinct.
 - `keeps-bytes`: leaves 8-bit numbers what they are. `keeps-size`: a layer that gives images of the size that it gets.
 - `keeps-eight-bits`: leaves the type of an array and about as many numbers in it.
 - `keeps-type`: of the type of what it is given first. `keeps-number`: as many names of files as it is given.
