@@ -81,7 +81,12 @@ class MisplacedCache(Rule):
         for cache in model.calls_named("cache"):
             late = model.own(LateCaches).of(cache)
             if late is not None:
-                yield Report(cache, _MESSAGES[late.why], partial(_cache_first, late))
+                yield Report(
+                    cache,
+                    _MESSAGES[late.why],
+                    partial(_cache_first, late),
+                    as_measured=late.why in ("repeat", "endless"),  # behind others, a step may be quicker
+                )
 
 
 def _cache_first(late: LateCache, edit: Editor) -> Repair | Refusal:

@@ -281,3 +281,21 @@ REFUSED = {
 def test_says_why_it_does_not_move_the_cache(reason: str, source: str) -> None:
     (note,) = notes(CODE, module(source))
     assert note.split(" (line")[0] == f"no fix: {reason}"
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        ("ds.map(load).repeat().cache()", True),
+        ("ds.map(load).shuffle(9).batch(9).cache()", False),
+        ("ds.map(flip).cache()", False),
+    ],
+)
+def test_gives_the_measured_cost_only_of_a_repeat(
+    source: str, shown: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "tflint_perf.catalogue.cost.with_cost", lambda code, message: f"{message} ({code} measured)"
+    )
+    (finding,) = findings(CODE, module(source))
+    assert finding.message.endswith(f"({CODE} measured)") is shown
