@@ -48,10 +48,10 @@ _PLAIN = (
 )  # fmt: skip
 _IN_GENERATORS = (cst.While, cst.Yield, cst.Break, cst.Continue)
 _DECODER = "tf.io.decode_image"
-_SLICES = "tf.data.Dataset.from_tensor_slices"
+SLICES = "tf.data.Dataset.from_tensor_slices"
 # What makes the batches that an `ImageDataGenerator` makes.
 _FLOWS = {
-    "flow": _SLICES,
+    "flow": SLICES,
     "flow_from_directory": "tf.keras.utils.image_dataset_from_directory",
     "flow_from_dataframe": _DECODER,
 }
@@ -115,7 +115,7 @@ class PlainNumpy:
             if not isinstance(body, cst.Call):
                 return None
             if builtin_or_qualified(self._infer, body.func) == "zip":
-                return [_SLICES] if all(self._is_in_memory(arg.value) for arg in body.args) else None
+                return [SLICES] if all(self._is_in_memory(arg.value) for arg in body.args) else None
             targets = self._calls.targets(body)
             function = targets[0] if len(targets) == 1 else None
         if function is None:
@@ -160,7 +160,7 @@ class PlainNumpy:
         if data and _DECODER not in reader.ops:
             if not all(last_name(each) in arrays or self._is_in_memory(each) for each in data):
                 return None
-            reader.ops[_SLICES] = None
+            reader.ops[SLICES] = None
         return list(reader.ops) if reader.ops or reader.runs_ops else None
 
     def _is_in_memory(self, node: cst.BaseExpression) -> bool:

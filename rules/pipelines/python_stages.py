@@ -19,7 +19,7 @@ from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.values import Pipeline
 from tflint_perf.records import dataclass
 
-from .plain_numpy import OTHER_FILES, PlainNumpy, data_of
+from .plain_numpy import OTHER_FILES, SLICES, PlainNumpy, data_of
 
 if TYPE_CHECKING:
     from tflint_perf.analysis.model import Model
@@ -37,6 +37,11 @@ class PythonStage:
     node: cst.Call
     ops: tuple[str, ...] | None
 
+    @property
+    def computes(self) -> bool:
+        """Whether Python computes with the elements by what has ops, and does not just hand on what is in memory."""
+        return self.ops is not None and self.ops != (SLICES,)
+
 
 class PythonStages:
     """Finds the stages that run Python, but for what reads what TensorFlow can't."""
@@ -45,10 +50,13 @@ class PythonStages:
         self._model = model
 
     def trained_on(self) -> Iterator[PythonStage]:
-        """Those whose elements are trained on, each once by what runs Python: several stages may run it."""
+        """Those whose elements are trained on and made anew in each epoch, each once by what runs Python: several stages may
+        run it."""
         seen: set[cst.Call] = set()
         for stage in self._all():
-            if stage.node not in seen and self.is_trained_on(stage.call):
+            if stage.node in seen or self._model.successors.is_kept(stage.call):
+                continue
+            if self.is_trained_on(stage.call):
                 seen.add(stage.node)
                 yield stage
 

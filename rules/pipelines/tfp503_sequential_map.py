@@ -57,10 +57,11 @@ class SequentialMap(Rule):
     ## What is left alone
 
     Functions seen to be stateless, and those in sight that call what is not, unless automatic parallelization is off;
-    even then, arithmetic on whole batches, which is no work. Python code that makes records to be written. Of Python code,
-    only what waits for files, or works in NumPy and its like, runs in parallel. The fix is safe only for functions
-    that are known to do nothing but compute, on elements that nothing changes meanwhile: in parallel, random draws go to
-    other elements, and a variable is read before the step that changes it.
+    even then, arithmetic on whole batches, which is no work. What a `cache` behind the `map` keeps from the first of
+    several epochs on. Python code that makes records to be written. Of Python code, only what waits for files, or works
+    in NumPy and its like, runs in parallel. The fix is safe only for functions that are known to do nothing but
+    compute, on elements that nothing changes meanwhile: in parallel, random draws go to other elements, and a variable
+    is read before the step that changes it.
 
     ## Sources
 
@@ -92,6 +93,7 @@ class SequentialMap(Rule):
                 (nature == "python" and not model.own(PythonStages).is_for_steps(call))
                 or (nature in ("stateless", "shaping", "open") and not is_off)
                 or _only_computes(model, call, given)
+                or model.successors.is_kept(call)
             ):
                 continue
             function = f"`{given.value}`" if isinstance(given, cst.Name) else "its function"

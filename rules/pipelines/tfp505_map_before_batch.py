@@ -47,7 +47,7 @@ class MapBeforeBatch(Rule):
 
     Functions with anything that is not known to be element-wise: decoding, resizing, random ops, reductions,
     reshaping, indexing, arithmetic between tensors that may differ in shape. Also `padded_batch` and its kin, and
-    a `map` that gets batches already.
+    a `map` that gets batches already, and what a `cache` behind the `map` keeps from the first of several epochs on.
 
     ## Sources
 
@@ -69,7 +69,7 @@ class MapBeforeBatch(Rule):
             for found in _elementwise_maps(model, pipelines, batch):
                 call = found[0].call
                 function = argument(call, 0, "map_func")
-                if call in seen or function is None:
+                if call in seen or function is None or model.successors.is_kept(call):
                     continue
                 seen.add(call)
                 named = isinstance(function, cst.Name | cst.Attribute)

@@ -54,7 +54,8 @@ class PythonInPipeline(Rule):
 
     Functions that are not in sight, and those that read what TensorFlow can't: files of other formats than text, JPEG, PNG,
     BMP and GIF, environments, data bases, what a library or a method reads by its name; in a file that speaks of HDF5 or
-    memory maps, all data whose origin is not in sight. Pipelines that are only evaluated on.
+    memory maps, all data whose origin is not in sight. Pipelines that are only evaluated on, and what a `cache` keeps
+    from the first of several epochs on.
 
     ## Sources
 
@@ -72,7 +73,7 @@ class PythonInPipeline(Rule):
 
     def check(self, model: Model) -> Iterator[Report]:
         for stage in model.own(PythonStages).trained_on():
-            yield Report(stage.node, _message(model, stage), as_measured=stage.ops is not None)
+            yield Report(stage.node, _message(model, stage), as_measured=stage.computes)
 
 
 def _message(model: Model, stage: PythonStage) -> str:

@@ -31,6 +31,13 @@ def rows(source: str) -> list[int]:
 
 
 SILENT = {
+    "work that a cache keeps": (
+        "ds = single.map(distort).batch(32).cache().prefetch(1)\nmodel = tf.keras.Sequential()\nmodel.fit(ds, epochs=9)"
+    ),
+    "work that a cache keeps, for loops of the file's own": (
+        "ds = single.map(distort).cache().batch(32)\nmodel = tf.keras.Sequential()\n"
+        "for epoch in range(9):\n    for x, y in ds:\n        model.train_on_batch(x, y)"
+    ),
     "parallel calls": "single.map(distort, num_parallel_calls=tf.data.AUTOTUNE)",
     "parallel calls by position": "single.map(distort, 4)",
     "one call at a time on purpose": "single.map(distort, num_parallel_calls=1)",

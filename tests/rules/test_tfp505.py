@@ -21,7 +21,11 @@ def rows(source: str) -> list[int]:
     return [row - ROWS_BEFORE for row in flagged("TFP505", PREAMBLE + source)]
 
 
+FIT = "\nmodel = tf.keras.Sequential()\nmodel.fit(ds, epochs={})"
 SILENT = {
+    "work that a cache keeps": "single.map(lambda x: x / 2.0).cache().shuffle(9).batch(3)",
+    "work that a cache of batches keeps": "ds = single.map(lambda x: x / 2.0).batch(3).cache().prefetch(1)"
+    + FIT.format(9),
     "a method that a derived class defines anew": (
         "class Data:\n    def scale(self, x):\n        return x / 2.0\n    def get(self):\n        return single.map(self.scale).batch(32)\n"
         "class Crops(Data):\n    def scale(self, x):\n        return tf.image.random_crop(x, [8, 8])"
@@ -104,7 +108,17 @@ FLAGGED = {
     "unary ops": ("single.map(lambda x: tf.math.log(tf.abs(x) + 1e-6)).batch(32)", [1]),
     "binary ops on one tensor": ("single.map(lambda x: tf.maximum(x * x, 0.5) - x).batch(32)", [1]),
     "a keyword": ("single.map(map_func=lambda x: x / 2.0).batch(batch_size=32)", [1]),
-    "stages between": ("single.map(lambda x: x / 2.0).cache().shuffle(9).repeat().take(9).skip(1).prefetch(1).batch(3)", [1]),
+    "stages between": ("single.map(lambda x: x / 2.0).shuffle(9).repeat().take(9).skip(1).prefetch(1).batch(3)", [1]),
+    "a cache that is read in no second epoch": ("ds = single.map(lambda x: x / 2.0).batch(3).cache()" + FIT.format(1), [1]),
+    "a cache that is never complete": ("single.map(lambda x: x / 2.0).repeat().cache().batch(3)", [1]),
+    "a cache for who asks for one": (
+        "ds = single.map(lambda x: x / 2.0)\nif options.cache:\n    ds = ds.cache()\nds = ds.batch(3)",
+        [1],
+    ),
+    "what goes another way as well": (
+        "ds = single.map(lambda x: x / 2.0).batch(3)\nkept = ds.cache()" + FIT.format(9),
+        [1],
+    ),
     "across assignments": ("ds = single.map(lambda x: x / 2.0)\nds = ds.shuffle(9)\nds = ds.batch(3)", [1]),
     "an annotated parameter": ("def f(ds: tf.data.Dataset):\n    return ds.map(lambda x: x / 2.0).batch(3)", [2]),
     "several in a row, each once": (

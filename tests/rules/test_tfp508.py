@@ -52,6 +52,13 @@ def generated(body: str) -> str:
 
 
 SILENT = {
+    "work that a cache keeps": """
+        def f(x):
+            return x / np.std(x)
+        train = ds.map(lambda x, y: (tf.numpy_function(f, [x], tf.float32), y)).cache().shuffle(9).batch(32)
+        model = tf.keras.Sequential()
+        model.fit(train, validation_data=other, epochs=9)
+        """,
     "a function from elsewhere": mapped("f = extract"),
     "a file that TensorFlow does not read": mapped("def f(x):\n    return np.load(x)"),
     "a function that is NumPy's loader": "ds.map(lambda x, y: tf.numpy_function(np.load, [x], tf.float32)).batch(9)",
@@ -400,6 +407,20 @@ def test_gives_the_measured_cost_only_of_what_was_measured(
     )
     (finding,) = findings(CODE, module(mapped(f"def f(x):\n    return {what}")))
     assert finding.message.endswith(f"({CODE} measured)") is shown
+
+
+def test_gives_no_measured_cost_of_a_generator_that_only_hands_on_what_is_in_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        "tflint_perf.catalogue.cost.with_cost", lambda code, message: f"{message} ({code} measured)"
+    )
+    source = "def f():\n    for x in images:\n        yield x{}\nimages = np.zeros((9, 3))\n"
+    messages = [
+        findings(CODE, module(source.format(what) + generated("")))[0].message
+        for what in ("", " - np.mean(x)")
+    ]
+    assert [message.endswith("measured)") for message in messages] == [False, True]
 
 
 def test_has_no_fix() -> None:

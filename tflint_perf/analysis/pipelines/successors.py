@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
@@ -11,7 +11,9 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import methods
 from tflint_perf.analysis.conventions import names_evaluation, names_training_data
-from tflint_perf.analysis.python.syntax import names_written
+from tflint_perf.analysis.execution.trains import FITS
+from tflint_perf.analysis.python.conditions import conditions
+from tflint_perf.analysis.python.syntax import callee_name, has_stars, keyword_argument, names_written
 from tflint_perf.analysis.values.values import Pipeline, Stage, Value
 
 if TYPE_CHECKING:
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.pipelines.pipelines import Consumption
 
 Purpose = Literal["train", "evaluate"]
+
+# A `fit` of so many arguments may be told by position how many epochs there are.
+_EPOCHS = 4
 
 
 class Successors:
@@ -57,6 +62,62 @@ class Successors:
                     after.setdefault(one.call, {})[other.call] = other
         return {call: list(stages.values()) for call, stages in after.items()}
 
+    # How often
+
+    def is_kept(self, call: cst.Call) -> bool:
+        """Whether the program does the work of a stage once, however often it goes over the dataset: a `cache` stands behind
+        it on every way, with no `repeat` in between that would keep it from ever being complete."""
+        if self._is_gone_over_once(call):
+            return False
+        ends = {way[-1].call for consumption in self._consumed(call) for way in consumption.value.pipelines}
+        return call not in ends and self._is_cached(call, call, ends, set())
+
+    def _is_cached(
+        self, stage: cst.Call, call: cst.Call, ends: Container[cst.Call], seen: set[cst.Call]
+    ) -> bool:
+        seen.add(call)
+        later = [behind for behind in self._next.get(call, ()) if behind.call not in seen]
+        return bool(later) and all(
+            self._is_sure(behind.call, stage)
+            if behind.name == "cache"
+            else behind.name != "repeat"
+            and behind.call not in ends
+            and self._is_cached(stage, behind.call, ends, seen)
+            for behind in later
+        )
+
+    def _is_sure(self, cache: cst.Call, stage: cst.Call) -> bool:
+        """Whether a `cache` stands behind no condition that its stage does not stand behind as well."""
+        asked = set(conditions(self._walk, stage, exits=False))
+        return asked.issuperset(conditions(self._walk, cache, exits=False))
+
+    def _is_gone_over_once(self, call: cst.Call) -> bool:
+        """Whether all that the file does with the elements of a stage is to go over them once."""
+        consumed = self._consumed(call)
+        if len(consumed) != 1 or any(stage.name == "repeat" for stage in self.behind(call)):
+            return False
+        consumption, loops = consumed[0], self._model.loops
+        if consumption.loop is not None:
+            return not loops.is_repeated(consumption.loop.node)
+        fit = self._model.parent(self._model.parent(consumption.node) or consumption.node)
+        if not isinstance(fit, cst.Call) or callee_name(fit) not in FITS or has_stars(fit):
+            return False
+        epochs = keyword_argument(fit, "epochs")
+        once = self._model.infer.integers.only(epochs) == 1 if epochs is not None else len(fit.args) < _EPOCHS
+        return once and self._model.loops.innermost_loop(fit) is None
+
+    def _consumed(self, call: cst.Call) -> list[Consumption]:
+        """Where the elements of a stage are taken."""
+        return self._consumptions.get(call, [])
+
+    @cached_property
+    def _consumptions(self) -> dict[cst.Call, list[Consumption]]:
+        found: dict[cst.Call, list[Consumption]] = {}
+        for consumption in self._model.pipelines.consumptions():
+            for call in dict.fromkeys(stage.call for stage in _stages_of(consumption.value)):
+                found.setdefault(call, []).append(consumption)
+        return found
+
     # What for
 
     def is_for_training(self, call: cst.Call) -> bool:
@@ -86,12 +147,7 @@ class Successors:
 
     @cached_property
     def _purposes(self) -> dict[cst.Call, set[Purpose]]:
-        found: dict[cst.Call, set[Purpose]] = {}
-        for consumption in self._model.pipelines.consumptions():
-            purpose = self._purpose(consumption)
-            for stage in _stages_of(consumption.value):
-                found.setdefault(stage.call, set()).add(purpose)
-        return found
+        return {call: set(map(self._purpose, consumed)) for call, consumed in self._consumptions.items()}
 
     def _purpose(self, consumption: Consumption) -> Purpose:
         parent = self._model.parent(consumption.node)
