@@ -58,8 +58,8 @@ class KerasCallInLoop(Rule):
     ## What is left alone
 
     Calls on a whole dataset, also once an epoch, calls behind `step % n`, a model made anew for each fold or
-    trial, loops of a few rounds or that show a picture of each answer, and a class's own `predict`. The fix is refused, and the finding says why, where an argument has no
-    counterpart (`callbacks`, several epochs), or where the history that `fit` returns is used.
+    trial, loops of a few rounds or that show a picture of each answer, a class's own `predict`, slices that the call cuts
+    into batches (`batch_size=`), and code for TensorFlow 1. The fix is refused, and the finding says why, where an argument has no counterpart (`callbacks`, several epochs), or where the history that `fit` returns is used.
 
     ## Sources
 
@@ -75,6 +75,8 @@ class KerasCallInLoop(Rule):
     claim = Claim("step time", least=2.0)
 
     def check(self, model: Model) -> Iterator[Report]:
+        if model.programs.is_graph_code() or model.versions.is_version_1():
+            return  # version 1 sets up no pipeline
         for call in model.calls_named(*_ON_BATCH):
             if not _is_of_keras_model(model, call) or not model.loops.batches.are_taken_by(call):
                 continue

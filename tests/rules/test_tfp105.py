@@ -16,6 +16,57 @@ model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 """
 
 SILENT = {
+    "a part that the call cuts into batches": """
+        def infer(inputs, offsets, chunk, args):
+            for start in range(0, len(inputs), chunk):
+                end = min(start + chunk, len(inputs))
+                part, places = inputs[start:end], offsets[start:end]
+                given = [part, places] if len(model.inputs) > 1 else part
+                model.predict(given, batch_size=args.predict_batch_size)
+        """,
+    "a `predict` that the one class of models here defines": """
+        class Net(tf.keras.Model):
+            def predict(self, inputs):
+                return self.head(inputs)
+        class Agent:
+            def __init__(self, net, target):
+                self.net, self.target_net = net, target
+                self.states = np.zeros((32, 4))
+            def learn(self):
+                self.target_net.set_weights(self.net.get_weights())
+                wanted = self.target_net.predict(self.states)
+                self.net.train_on_batch(self.states, self.net.predict(self.states) + wanted)
+        agent = Agent(*nets())
+        while not done:
+            state, reward, done, _ = env.step(action)
+            agent.learn()
+        """,
+    "a `predict` of what is asked for a method that one class here has": """
+        class Policy:
+            def __init__(self):
+                self.net = build()
+            def predict(self, state):
+                return self.net(state)
+            def explore(self, state):
+                return random.random()
+        def play(policy):
+            policy.load_weights("best")
+            while not done:
+                action = policy.predict(np.expand_dims(state, axis=0))
+                state, reward, done, _ = env.step(action)
+                policy.explore(state)
+        """,
+    "a graph": """
+        tf.compat.v1.disable_eager_execution()
+        for name in names:
+            model.predict(np.expand_dims(load(name), axis=0))
+        """,
+    "version 1": """
+        tf.enable_eager_execution()
+        session = tf.Session(config=tf.ConfigProto())
+        for x, y in generator:
+            model.predict(np.expand_dims(x, axis=0), batch_size=BATCH)
+        """,
     "a few samples for a picture": """
         for epoch in range(epochs):
             rows, columns = 1, 4
@@ -238,6 +289,30 @@ SILENT = {
 }
 
 FLAGGED = {
+    "slices of the size that the call is told": (
+        """
+        for start in range(0, len(images), size):
+            part = images[start : start + size]
+            model.predict(part, batch_size=size)
+            model.predict(np.expand_dims(images[start], axis=0), batch_size=1)
+        """,
+        [4, 5],
+    ),
+    "a model of which no more is known than that it is one": (
+        """
+        class Policy:
+            def predict(self, state):
+                return self.net(state)
+            def explore(self, state):
+                return random.random()
+        def play(net):
+            net.load_weights("best")
+            while not done:
+                action = net.predict(np.expand_dims(state, axis=0))
+                state, reward, done, _ = env.step(action)
+        """,
+        [10],
+    ),
     "the fields of a batch, by a model that is annotated": (
         """
         class Agent:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _OF_BATCHES = frozenset(
     {"enumerate", "prefetch", "shuffle", "take", "skip", "repeat", "cache", "map", "as_numpy_iterator"}
 )
+# What a call is given is followed through no more names and lists than this.
+_DEEPEST = 5
 # Arguments of `fit`, `evaluate` and `predict` that only make sense for a whole dataset.
 _OF_WHOLE_DATASETS = ("steps", "steps_per_epoch", "validation_data", "validation_split", "validation_steps")
 
@@ -89,9 +91,7 @@ class Batches:
         inputs = [e.value for e in given.elements] if isinstance(given, cst.List) else [given]
         if not any(self.size(part) in ("sample", "batch") or self._is_generated(part) for part in inputs):
             return False
-        if self._is_trial(call):
-            return False
-        return callee_name(call) != "fit" or not self._is_cut_further(call, given)
+        return not self._is_trial(call) and not self._is_cut_further(call, given)
 
     def _is_one(self, number: cst.BaseExpression) -> bool:
         """Whether a number is 1, here or by all that a name stands for."""
@@ -140,11 +140,11 @@ class Batches:
         )
 
     def _is_cut_further(self, call: cst.Call, given: cst.BaseExpression) -> bool:
-        """Whether `fit` trains on a slice in batches of another size than the slice's."""
+        """Whether a call says itself that it takes a slice in batches of another size than the slice's."""
         size = keyword_argument(call, "batch_size")
         if size is None:
             return False
-        cuts = [node for node in self._sources(given) if isinstance(node, cst.Subscript)]
+        cuts = [node for node in self._parts(given) if isinstance(node, cst.Subscript)]
         cuts = [node for node in cuts if isinstance(node.slice[0].slice, cst.Slice)]
         names = {name.value for name in names_read(size)}
         # The slice's bounds say its size: `x[i * batch_size : (i + 1) * batch_size]`, or names made from that.
@@ -154,6 +154,20 @@ class Batches:
             for name in names_read(cut.slice[0])
             for source in self._sources(name)
         )
+
+    def _parts(self, given: cst.BaseExpression, depth: int = 0) -> list[cst.BaseExpression]:
+        """What a call is given, through names, as one of several inputs, or by one of two choices."""
+        if depth > _DEEPEST:
+            return []
+        below: list[cst.BaseExpression] = []
+        match given:
+            case cst.Name():
+                below = self._sources(given)[1:]
+            case cst.List() | cst.Tuple():
+                below = [element.value for element in given.elements]
+            case cst.IfExp():
+                below = [given.body, given.orelse]
+        return [given, *(part for each in below for part in self._parts(each, depth + 1))]
 
     def _sources(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
         """`node`, or where it is a name the expressions that it is assigned or runs over."""

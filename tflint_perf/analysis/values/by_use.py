@@ -23,6 +23,8 @@ _OF_MODELS = ("trainable_variables", "trainable_weights", "load_weights", "save_
 _ALSO_OF_MODELS = ("get_weights", "set_weights")
 # Both of these an object has that is one, whatever its name.
 _ON_BATCHES = ("train_on_batch", "test_on_batch", "predict_on_batch")
+# What says of an object that it is one of Keras's models, and so nothing of a class of the file's own.
+OF_MODELS = frozenset((*_OF_MODELS, *_ALSO_OF_MODELS, *_ON_BATCHES, "fit_generator", "summary"))
 _MODEL = Value("model")
 # What only a dataset has, and what only a dataset has together.
 _OF_DATASETS = frozenset({"prefetch", "padded_batch", "num_parallel_calls"})

@@ -17,8 +17,9 @@ from tflint_perf.analysis.python.syntax import (
     is_name,
     is_super,
     keyword_argument,
+    same_code,
 )
-from tflint_perf.analysis.values.by_use import ByUse
+from tflint_perf.analysis.values.by_use import OF_MODELS, ByUse
 from tflint_perf.analysis.values.caller import Caller, Given
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.methods import functions_of_several, objects_of_several
@@ -27,6 +28,10 @@ from tflint_perf.analysis.values.values import Value
 
 # Rounds of asking who is called.
 _ROUNDS = 3
+# What is known of a model of whose class nothing is.
+_MODEL = Value("model")
+# What Keras's own loops go by.
+_OF_KERAS_LOOPS = ("fit", "evaluate", "predict")
 # Method names too common to find their class by.
 _COMMON = frozenset(
     [
@@ -178,6 +183,37 @@ class CallGraph:
                 and self.function_at(call) is not owners[0]
             ):
                 yield owners[0]
+        elif isinstance(func, cst.Attribute) and not value.known and not is_super(func.value):
+            owners = [method for method in self.methods_named(name) if self._may_be_of(func.value, method)]
+            if len(owners) == 1 and self.function_at(call) is not owners[0]:
+                yield owners[0]
+
+    def _may_be_of(self, receiver: cst.BaseExpression, method: Function) -> bool:
+        """Whether an object of unknown class is one of the class that has a method of a common name: it is a model, as is
+        that class, which does anew what Keras does; or it is asked elsewhere for what no other class here has."""
+        given = self._infer.value(receiver)
+        if method.owner is None or (given.known and given != _MODEL):
+            return False
+        if given.known and self._infer.classes.keras_kind(method.owner) == "model":
+            return method.name in _OF_KERAS_LOOPS
+        asker = self.function_at(receiver)
+        if asker is not None and asker.owner is method.owner:
+            return False  # what it wraps
+        return any(
+            same_code(use.value, receiver) and self._is_same_object(use.value, receiver)
+            for name in method.owner.methods
+            if name not in _COMMON and name not in OF_MODELS and len(self.methods_named(name)) == 1
+            for use in self._walk.attributes.get(name, ())
+        )
+
+    def _is_same_object(self, one: cst.BaseExpression, other: cst.BaseExpression) -> bool:
+        """Whether the same code stands for the same object at two places: a name of one scope, an attribute of one class."""
+        if isinstance(one, cst.Name) and isinstance(other, cst.Name):
+            return self._names.home(one) is self._names.home(other)
+        makers = [self.function_at(one), self.function_at(other)]
+        return all(maker is not None and maker.owner is not None for maker in makers) and (
+            makers[0].owner is makers[1].owner  # type: ignore[union-attr]
+        )
 
     def _run_by(self, value: Value) -> Function | None:
         """The function of this file that calling `value` runs."""
