@@ -46,7 +46,7 @@ class FileReadPerStep(Rule):
     ## What is left alone
 
     Reads before the loop, once an epoch, behind a condition (but for settings) or a cache; writing; functions that a `tf.data` pipeline
-    calls; a file that the loop writes itself; loops over the names of files that only predict. A read is moved
+    calls; a file that the loop writes itself; loops over files, or a list of what stands in them, that only predict, and so read each once. A read is moved
     only where nothing in the loop writes files or may change what was read; that is unsafe, since other programs write files.
 
     ## Sources
@@ -86,10 +86,13 @@ class FileReadPerStep(Rule):
             if loop is not None and _is_the_same(model, call, loop):
                 message = f"`{name}` reads the same file on each step; read it once, above the loop"
                 yield Report(call, message, partial(_read_once, call=call, loop=loop))
-            elif model.file_reads.are_for_training(call) or not model.forward_passes.runs_over_files_alone(
-                call
-            ):
+            elif model.file_reads.are_for_training(call) or not _is_gone_over(model, call):
                 yield Report(call, f"`{name}` reads a file on each step; read files in a `tf.data` pipeline")
+
+
+def _is_gone_over(model: Model, call: cst.Call) -> bool:
+    """Whether a file is one of those that a program goes over once."""
+    return model.forward_passes.runs_over_files_alone(call) or model.file_reads.is_of_each(call)
 
 
 def _is_the_same(model: Model, call: cst.Call, loop: Loop) -> bool:

@@ -29,6 +29,25 @@ def train_step(x, *rest):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "each image of a test set, once": """
+        test_ids = open("test.txt").read().split()
+        for image_id in tqdm(test_ids):
+            where = os.path.join("images", image_id + ".jpg")
+            model.predict_on_batch(np.asarray(Image.open(where))[None])
+        """,
+    "two images side by side, each once": """
+        def upscale(image):
+            return model.predict(np.expand_dims(image, axis=0))
+        def compare(small, large):
+            for lr, hr in zip(small, large):
+                print(np.mean(upscale(cv2.imread(lr)) - cv2.imread(hr)))
+        """,
+    "what a function reads for a loop over lines": """
+        def load(line):
+            return cv2.imread(line[0])
+        for line in lines:
+            model.predict_on_batch(load(line.split())[None])
+        """,
     "a file that the loop writes": """
         for step in range(steps):
             table = np.loadtxt("table.txt")
@@ -416,3 +435,36 @@ def test_there_is_no_fix_for(statements: str, reason: str) -> None:
     source = _HEAD + f"for step, x in enumerate(dataset):\n    train_step(x)\n    {statements}\n"
     assert notes("TFP304", source)[0].startswith(f"no fix: {reason}")
     assert fixed("TFP304", source) == source
+
+
+IN_LOOPS = {
+    "images that a counter chooses": (
+        """
+        while running:
+            image = cv2.imread(paths[index])  # <-
+            model.predict_on_batch(image[None])
+        """
+    ),
+    "images that a loop trains on, one by one": (
+        """
+        for epoch in range(9):
+            for line in lines:
+                image = cv2.imread(line.split()[0])  # <-
+                model.train_on_batch(image[None], y)
+        """
+    ),
+    "one image for all": (
+        """
+        for line in lines:
+            mask = cv2.imread(background)  # <-
+            model.predict_on_batch(np.stack([mask, line]))
+        """
+    ),
+}
+
+
+@pytest.mark.parametrize("source", IN_LOOPS.values(), ids=IN_LOOPS)
+def test_it_flags_what_a_loop_reads_again_or_trains_on(source: str) -> None:
+    source = dedent(source).strip("\n")
+    marked = [row for row, line in enumerate(source.split("\n"), 1) if "# <-" in line]
+    assert [row - _ROWS for row in flagged("TFP304", _HEAD + source)] == marked

@@ -15,13 +15,20 @@ from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
     keyword_argument,
+    mentions,
     same_code,
     string,
+    target_names,
 )
+from tflint_perf.analysis.training.sequences import made_of
 from tflint_perf.analysis.training.train_calls import TrainCalls
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.iterables import counting, sources
 from tflint_perf.analysis.values.outside import RUN_OVER
+
+# Functions that read for a loop are followed through no more calls than this.
+_DEEPEST = 3
 
 
 class FileReads:
@@ -121,6 +128,28 @@ class FileReads:
         if known is None:
             known = self._trained_in[loop] = any(map(self._train_calls.trains, self.calls_in(loop)))
         return known
+
+    def is_of_each(self, read: cst.Call) -> bool:
+        """Whether only loops over a list of what there is run a read, each iteration that of an item of its own: by the
+        item's name, or by what is made of it. A dataset, or what counts, may go over the same files again."""
+        return self._is_of_each(read, 0)
+
+    def _is_of_each(self, call: cst.Call, depth: int) -> bool:
+        loop, function = self._loops.innermost_loop(call), self._calls.function_at(call)
+        if loop is not None:
+            if not isinstance(loop.node, cst.For) or self._loops.takes_batches(loop.node.iter):
+                return False
+            listed = list(sources(self._infer, loop.node.iter))
+            if any(self._infer.value(each).kind == "generator" for each in listed):
+                return False
+            if all(counting(self._infer, each) is not None for each in listed):
+                return False
+            items = {name.value for name in target_names(loop.node.target)}
+            return any(mentions(arg.value, made_of(items, loop)) for arg in call.args)
+        if function is None or depth > _DEEPEST or self._calls.callers_outside(function):
+            return False
+        sites = [site for site in self._calls.sites(function) if self._loops.is_per_step(site)]
+        return bool(sites) and all(self._is_of_each(site, depth + 1) for site in sites)
 
     def writes(self, loop: Loop) -> cst.Call | None:
         """A call in an iteration that may change a file."""
