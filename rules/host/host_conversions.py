@@ -9,7 +9,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.conventions import names_a_number
-from tflint_perf.analysis.python.syntax import is_constant, last_name
+from tflint_perf.analysis.python.syntax import calls_below, is_constant, last_name
 from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
@@ -38,8 +38,10 @@ class HostConversions:
             if given is None or is_constant(given) or not model.is_eager(call) or not self._is_per_step(call):
                 continue
             unchanged = self._is_unchanged_array(given)
-            if not unchanged and not self._is_host_batch(call, given):
-                continue
+            if not unchanged:
+                if not self._is_host_batch(call, given):
+                    continue
+                unchanged = self._is_made_of_unchanged(given)
             if not model.loops.batches.is_made_one_of(call) and self._feeds_a_step(call):
                 yield Conversion(call, unchanged)
 
@@ -87,6 +89,18 @@ class HostConversions:
             and not names_a_number(last_name(node))
             and model.feeds.a_gradient_step(call)
             and not model.feeds.is_differentiated(call)
+        )
+
+    def _is_made_of_unchanged(self, node: cst.BaseExpression) -> bool:
+        """Whether the step loop makes the same data in each iteration, of numbers that it does not change: labels, as many
+        ones as a batch has samples."""
+        model, loop = self._model, self._model.loops.step_loop(node)
+        if loop is None or isinstance(node, cst.Name | cst.Attribute | cst.Subscript):
+            return False
+        return (
+            all(has(model.qualified(call.func), "computes-values") for call in calls_below(node))
+            and not model.invariance.asks_the_host(node)
+            and model.invariance.change(node, loop) is None
         )
 
     def _is_unchanged_array(self, node: cst.BaseExpression) -> bool:

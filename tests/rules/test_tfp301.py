@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import fixed, flagged, notes
+from tests.rules.support import findings, fixed, flagged, notes
 
 _HEAD = """\
 import numpy as np
@@ -484,6 +484,20 @@ FLAGGED = {
 }
 
 FIXED = {
+    "labels that are the same for each batch": (
+        """
+        batch_size = 32
+        for x in tf.data.Dataset.from_tensor_slices(images).batch(batch_size):
+            y = tf.constant([[0.0]] * batch_size + [[1.0]] * batch_size)
+            model.train_on_batch(x, y)
+        """,
+        """
+        batch_size = 32
+        y = tf.constant([[0.0]] * batch_size + [[1.0]] * batch_size)
+        for x in tf.data.Dataset.from_tensor_slices(images).batch(batch_size):
+            model.train_on_batch(x, y)
+        """,
+    ),
     "slices become elements of a dataset": (
         """
         for i in range(0, len(images), SIZE):
@@ -645,3 +659,19 @@ def test_fix(before: str, after: str) -> None:
 def test_says_why_it_does_not_fix(source: str, note: str) -> None:
     (said,) = notes("TFP301", _HEAD + dedent(source))
     assert said.startswith(f"no fix: {note}")
+
+
+REMEDIES = {
+    "np.ones((32, 1))": "convert it once, above the loop",
+    "[[1.0]] * batch_size": "convert it once, above the loop",
+    "np.random.rand(32, 1)": "feed the step from a `tf.data.Dataset`",
+    "[[scale()]] * batch_size": "feed the step from a `tf.data.Dataset`",
+    "labels[step * 32 : (step + 1) * 32]": "feed the step from a `tf.data.Dataset`",
+}
+
+
+@pytest.mark.parametrize(("given", "remedy"), REMEDIES.items(), ids=REMEDIES)
+def test_says_what_to_do_by_whether_the_loop_changes_it(given: str, remedy: str) -> None:
+    source = f"batch_size = 32\nfor step in range(1000):\n    y = tf.convert_to_tensor({given})\n    model.train_on_batch(images, y)\n"
+    (finding,) = findings("TFP301", _HEAD + source)
+    assert f"; {remedy}" in finding.message
