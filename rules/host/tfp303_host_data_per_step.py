@@ -55,7 +55,8 @@ class HostDataPerStep(Rule):
     Files that step an environment, and samples of a replay memory; batches that are only cut out of arrays; noise that
     a loop draws by itself, not by a function; data that
     is made once or once an epoch, behind a condition that may change, or in a `tf.data` pipeline; loops that only predict, but for
-    the validation of each epoch.
+    the validation of each epoch; what is made of a model's answers in this step, and what several processes make for `fit`
+    (`workers=4, use_multiprocessing=True`).
 
     ## Sources
 

@@ -29,6 +29,25 @@ def train_step(x, *rest):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "what is made of a model's answers": """
+        def train(gen):
+            for x, y in gen:
+                proposals = boxes.decode(model.predict_on_batch(x), anchors)
+                inputs, classes = [], []
+                for i in range(len(x)):
+                    region, label = assign(proposals[i], y[i])
+                    inputs.append(region)
+                    classes.append(label)
+                model.train_on_batch([x, np.array(inputs)], np.array([one_hot(c) for c in classes]))
+        """,
+    "what several processes make for a fit": """
+        class Images(tf.keras.utils.Sequence):
+            def __getitem__(self, at):
+                return np.stack([cv2.imread(path) for path in self.paths[at : at + 32]])
+        model.fit_generator(Images(), workers=cpu_count() - 1, use_multiprocessing=True)
+        flow = ImageDataGenerator(rotation_range=20).flow_from_directory("images")
+        model.fit(flow, workers=4, use_multiprocessing=True, epochs=10)
+        """,
     "slices of what a generator makes once": """
         def batches(paths):
             images = np.stack([cv2.imread(path) for path in paths])
@@ -416,6 +435,28 @@ SILENT = {
 }
 
 FLAGGED = {
+    "one object for several fits, once; threads wait for each other": (
+        """
+        class Images(tf.keras.utils.Sequence):
+            def __getitem__(self, at):
+                return np.stack([cv2.imread(path) for path in self.paths[at : at + 32]])
+        images = Images()
+        model.fit(images, workers=4, epochs=3)
+        model.fit(images, epochs=10)
+        """,
+        [6],
+        "make it in `Dataset.map`",
+    ),
+    "samples that a loop beside a model's answers prepares": (
+        """
+        for paths in batches:
+            x = np.stack([cv2.imread(path) for path in paths])
+            answers = teacher.predict_on_batch(x)
+            train_step(x, answers)
+        """,
+        [3],
+        "make it in `Dataset.map`",
+    ),
     "a session that runs what an optimizer made, by any name": (
         """
         first = tf.compat.v1.train.AdamOptimizer(1e-4).minimize(loss)

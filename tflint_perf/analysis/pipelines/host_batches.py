@@ -21,11 +21,13 @@ from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
     descendants,
+    descendants_here,
     dotted_name,
     integer,
     is_constant,
     is_name,
     keyword_argument,
+    mentions,
     target_names,
 )
 from tflint_perf.analysis.values.caller import Batch
@@ -58,6 +60,7 @@ class HostBatches:
         self._infer = model.infer
         self._walk = model.walk
         self._made: dict[Function, Batch | None] = {}
+        self._answers: dict[Loop, set[str]] = {}
         self._made_by_class: dict[Class, Batch | None] = {}
         self._draws = HostDraws(model)
         self._filled = FilledArrays(model)
@@ -124,8 +127,39 @@ class HostBatches:
             if not isinstance(node, cst.BaseExpression) or self._model.loops.step_loop(node) is not loop:
                 continue
             how = self._how(node) or ("stacked" if is_filled_within(self._infer, node, loop) else None)
+            if how is not None and mentions(node, self._answers_in(loop)):
+                continue
             if how is not None and self._runs_each_step(node) and self._model.feeds.a_step(node):
                 yield HostBatch(node, how)
+
+    def _answers_in(self, loop: Loop) -> set[str]:
+        """The names of what an iteration makes of a model's answers: no pipeline can make that ahead of the step."""
+        known = self._answers.get(loop)
+        if known is None:
+            known = self._answers[loop] = set(self._made_of_answers(loop))
+        return known
+
+    def _made_of_answers(self, loop: Loop) -> set[str]:
+        found: set[str] = set()
+        for node in descendants_here(loop.node):
+            match node:
+                case cst.Assign(value=value) if mentions(value, found) or self._asks_model(value):
+                    found |= {name.value for target in node.targets for name in target_names(target.target)}
+                case cst.For(iter=iterable, target=target) if mentions(iterable, found):
+                    found |= {name.value for name in target_names(target)}
+                case cst.Call(
+                    func=cst.Attribute(value=cst.Name(value=name), attr=cst.Name("append" | "extend"))
+                ):
+                    if any(mentions(arg, found) for arg in node.args):
+                        found.add(name)
+        return found
+
+    def _asks_model(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression asks a model for its answers."""
+        return any(
+            isinstance(part, cst.Call) and self._model.pipelines.use_of_call(part) == "infer"
+            for part in descendants(node)
+        )
 
     def _runs_each_step(self, node: cst.CSTNode) -> bool:
         """Whether each step runs `node`, where the settings say so: `if tokenizer is not None`."""
@@ -364,22 +398,36 @@ class MadeForFit:
         self._makers = Makers(model.infer, model.calls)
 
     def all(self) -> Iterator[tuple[cst.BaseExpression, Batch]]:
-        """What `fit` is given to train on, and each generator of images behind what it is given."""
+        """What `fit` is given to train on, once however many are given it, and each generator of images behind what it is given."""
         fits = [call for name in FITS for call in self._model.walk.calls.get(name, ()) if self._trains(call)]
+        seen: set[cst.CSTNode] = set()
         for call in fits:
             given = fitted(call)
             how = self._sources.of(given) if given is not None else None
-            if given is not None and how is not None:
+            if given is not None and how is not None and (made := self._made_at(given)) not in seen:
+                seen.add(made)
                 yield given, how
         if self._sources.has_flows():
             for maker in dict.fromkeys([*self._behind(fits), *self._for_others()]):
                 yield maker.func, "augmented"
 
     def _trains(self, call: cst.Call) -> bool:
+        """Whether a call is a `fit` of Keras's that waits for Python to make batches: not one for which several processes
+        do that at a time."""
+        workers = self._infer.integers.only(keyword_argument(call, "workers"))
+        asked = keyword_argument(call, "workers") is not None and workers not in (0, 1)
+        if asked and is_name(keyword_argument(call, "use_multiprocessing"), "True"):
+            return False
         return isinstance(call.func, cst.Attribute) and self._infer.value(call.func.value).kind in (
             "model",
             "unknown",
         )
+
+    def _made_at(self, given: cst.BaseExpression) -> cst.CSTNode:
+        """Where what a `fit` is given was made, as far as one name shows."""
+        found = self._infer.bindings_reaching(given) if isinstance(given, cst.Name) else None
+        made = found[1][0].value if found is not None and len(found[1]) == 1 else None
+        return made if made is not None else given
 
     def _behind(self, fits: list[cst.Call]) -> Iterator[cst.Call]:
         for call in fits:
