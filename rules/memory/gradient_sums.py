@@ -15,6 +15,7 @@ from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
     is_name,
+    keyed_targets,
     mentions,
     same_code,
     target_names,
@@ -26,7 +27,8 @@ from tflint_perf.records import dataclass
 
 _DEEPEST = 8
 
-Total = cst.Name | cst.Attribute
+# Of a subscript, only one with a constant key: `gradients["actor"]`.
+Total = cst.Name | cst.Attribute | cst.Subscript
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +68,11 @@ class GradientSums:
         """The list that a statement adds gradients to; None for every other statement."""
         match statement:
             case cst.Assign(
-                targets=[cst.AssignTarget(target=cst.Name() | cst.Attribute() as total)],
+                targets=[cst.AssignTarget(target=cst.Name() | cst.Attribute() | cst.Subscript() as total)],
                 value=cst.ListComp(elt=added, for_in=cst.CompFor(inner_for_in=None) as part),
             ):
+                if isinstance(total, cst.Subscript) and not any(keyed_targets(total)):
+                    return None
                 return total if self._adds_part(added, part, total) else None
             case cst.AugAssign(
                 target=cst.Subscript(value=cst.Name() | cst.Attribute() as total), operator=cst.AddAssign()
@@ -224,6 +228,8 @@ class GradientSums:
 
     def _is_kept(self, statement: cst.CSTNode, total: Total) -> bool | None:
         """Whether the list is kept from batch to batch; False where it starts from zero, None where that is open."""
+        while isinstance(total, cst.Subscript):
+            total = total.value  # type: ignore[assignment]
         if isinstance(total, cst.Attribute):
             return True
         read = next((name for name in self._walk.names[total.value] if self._reads(name, statement)), None)

@@ -32,6 +32,8 @@ def inline(indent: int) -> str:
     return "".join(" " * indent + line for line in STEP.splitlines(keepends=True))
 
 
+# A function that computes gradients, and a loop of steps that calls it.
+GIVEN_IN_DICT = "def grad(x):\n  with tf.GradientTape() as tape:\n    loss = f(x, v)\n{}for x in dataset:\n"
 SILENT = {
     "compiled step": "@tf.function\ndef step(x, y):\n" + inline(4) + "for x, y in dataset: step(x, y)\n",
     "step wrapped where it is used": "def step(x, y):\n"
@@ -97,6 +99,24 @@ SILENT = {
     ),
     "what a window does not run": ("def run():\n  for x, y in dataset:\n" + inline(4) + "queue.after(run)\n"),
     "a function handed on": "def step(x, y):\n" + inline(4) + "trainer.register(step)\n",
+    "gradients in a dictionary of which something else is applied": (
+        GIVEN_IN_DICT.format(
+            "  out = {'g': {}, 'loss': loss}\n  out['g']['q'] = tape.gradient(loss, v)\n  return out\n"
+        )
+        + "  out = grad(x)\n  mean.assign_add(out['loss'])\n  optimizer.apply_gradients(zip(out['g']['other'], v))\n"
+    ),
+    "gradients in a dictionary that is written out, of which something else is applied": (
+        GIVEN_IN_DICT.format("  return {'g': tape.gradient(loss, v), 'loss': loss}\n")
+        + "  out = grad(x)\n  mean.assign_add(out['loss'])\n"
+    ),
+    "gradients in a dictionary of which the keys alone are gone through": (
+        GIVEN_IN_DICT.format("  out = {}\n  out['g'] = tape.gradient(loss, v)\n  return out\n")
+        + "  for name in grad(x):\n    counts.assign_add(name)\n"
+    ),
+    "gradients in an item that is not known which": (
+        GIVEN_IN_DICT.format("  kept[x.name] = tape.gradient(loss, v)\n  return kept\n")
+        + "  optimizer.apply_gradients(zip(grad(x)['g'], v))\n"
+    ),
     "everything compiled": "@tf.function\ndef train():\n  for x, y in dataset:\n" + inline(4) + "train()\n",
 }
 FLAGGED = {
@@ -153,6 +173,36 @@ FLAGGED = {
     "updates by hand in a loop": (
         "for x in dataset:\n  with tf.GradientTape() as t:\n    loss = f(x)\n  gs = t.gradient(loss, vs)\n"
         "  for v, g in zip(vs, gs):\n    v.assign_sub(0.1 * g)\n",
+        6,
+    ),
+    "gradients that leave a function in a dictionary": (
+        GIVEN_IN_DICT.format("  grads = {}\n  grads['q'] = tape.gradient(loss, v)\n  return grads\n")
+        + "  grads = grad(x)\n  optimizer.apply_gradients(zip(grads['q'], v))\n",
+        6,
+    ),
+    "gradients that leave a function in a dictionary of dictionaries, beside something else": (
+        GIVEN_IN_DICT.format(
+            "  grads = {'q': {'g': [], 'v': v}}\n  grads['q']['g'] = tape.gradient(loss, v)\n  return loss, grads\n"
+        )
+        + "  loss, grads = grad(x)\n  optimizer.apply_gradients(zip(grads['q']['g'], grads['q']['v']))\n",
+        6,
+    ),
+    "gradients that leave a function in a dictionary that is written out": (
+        GIVEN_IN_DICT.format("  g = tape.gradient(loss, v)\n  return {'loss': loss, 'of': {'q': g}}\n")
+        + "  q = grad(x)['of']\n  optimizer.apply_gradients(zip(q['q'], v))\n",
+        6,
+    ),
+    "gradients of which a dictionary is gone through": (
+        GIVEN_IN_DICT.format("  grads = {}\n  grads['q'] = tape.gradient(loss, v)\n  return grads\n")
+        + "  for name, g in grad(x).items():\n    optimizer.apply_gradients(zip(g, v[name]))\n",
+        6,
+    ),
+    "gradients that are added up in a dictionary": (
+        GIVEN_IN_DICT.format(
+            "  new = tape.gradient(loss, v)\n  grads = {'q': []}\n  if len(grads['q']) == 0:\n    grads['q'] = new\n"
+            "  else:\n    grads['q'] = [a + b for a, b in zip(new, grads['q'])]\n  return grads\n"
+        )
+        + "  for name in ['q']:\n    optimizer.apply_gradients(zip(grad(x)[name], v))\n",
         6,
     ),
     "clipped gradients": (

@@ -42,6 +42,33 @@ SILENT = {
                 outputs.append(x)
             return tf.keras.Model(inputs=x, outputs=outputs)
         """,
+    "a target network, asked in a gradient step while its tape is paused": """
+        target = tf.keras.models.clone_model(model)
+        def gradients(x):
+            grads = {"q": {"g": [], "v": model.trainable_variables}}
+            with tf.GradientTape() as tape:
+                with tape.stop_recording():
+                    wanted = target(x)
+                loss = tf.reduce_mean((model(x) - wanted) ** 2)
+                grads["q"]["g"] = tape.gradient(loss, grads["q"]["v"])
+            return loss, grads
+        for x in dataset:
+            loss, grads = gradients(x)
+            optimizer.apply_gradients(zip(grads["q"]["g"], grads["q"]["v"]))
+        """,
+    "a target network, asked in a function beside the tape whose gradients the caller applies": """
+        target = tf.keras.models.clone_model(model)
+        def wanted(x):
+            return 0.9 * target(x)
+        def gradients(x):
+            goal = wanted(x)
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean((model(x) - goal) ** 2)
+            return {"q": tape.gradient(loss, model.trainable_variables)}
+        for x in dataset:
+            grads = gradients(x)
+            optimizer.apply_gradients(zip(grads["q"], model.trainable_variables))
+        """,
     "the time loop of another library's layer": """
         class Layer:
             def __call__(self, x, states):

@@ -125,6 +125,19 @@ SILENT = {
                 grads[i] = grads[i] / 2
             update(grads)
         """,
+    "two gradients of one batch, in a dictionary": """
+        for x, y in dataset:
+            both = {}
+            both["g"] = gradients_of(x, y)[1]
+            both["g"] = [t + g for t, g in zip(both["g"], gradients_of(x + 1, y)[1])]
+            update(both["g"])
+        """,
+    "an item that is not known which": """
+        totals = {}
+        for x, y in dataset:
+            loss, grads = gradients_of(x, y)
+            totals[y] = [t + g for t, g in zip(totals[y], grads)]
+        """,
     "a function that adds its arguments": """
         def add(total, grads):
             total = [t + g for t, g in zip(total, grads)]
@@ -199,6 +212,17 @@ FLAGGED = {
                 loss, grads = gradients_of(x[part::parts], y[part::parts])
                 totals = [t + g for t, g in zip(totals, grads)]  # <-
             update(totals)
+        """,
+    "an item of a dictionary": """
+        for batch in dataset:
+            totals = {"actor": {"g": []}}
+            for x, y in batch:
+                loss, grads = gradients_of(x, y)
+                if len(totals["actor"]["g"]) == 0:
+                    totals["actor"]["g"] = grads
+                else:
+                    totals["actor"]["g"] = [t + g for t, g in zip(totals["actor"]["g"], grads)]  # <-
+            update(totals["actor"]["g"])
         """,
     "an attribute": """
         class Trainer:

@@ -14,7 +14,15 @@ import libcst as cst
 
 from tflint_perf.analysis.execution.tapes import opened, tape_around
 from tflint_perf.analysis.python.scopes import Function, Loop
-from tflint_perf.analysis.python.syntax import argument, callee_name, keyword_argument, mentions, target_names
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    callee_name,
+    constant_entries,
+    descendants,
+    key_of,
+    keyed_targets,
+    keyword_argument,
+)
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import minimizes_loss
@@ -32,6 +40,31 @@ _CHANGING = _APPLIES | _UPDATES
 _ASKING = (*sorted(_GRADIENTS), "minimize")
 _HANDING_ON = (cst.Assign, cst.AnnAssign, cst.AugAssign, cst.For, cst.Expr, cst.Return)
 _END = float("inf")
+
+# The constant keys under which a container holds something: `("q", "g")` of `grads["q"]["g"]`; of what is no container,
+# or of one without such keys, none.
+Keys = tuple[str | int, ...]
+_AS_IT_IS: frozenset[Keys] = frozenset({()})
+
+
+@dataclass(eq=False, slots=True)
+class _Held:
+    """What holds a gradient in a function: the call that gives it, and names, each with the keys under which it does."""
+
+    given: cst.Call | None = None
+    keys: frozenset[Keys] = _AS_IT_IS
+    names: dict[str, set[Keys]] = field(default_factory=dict)
+
+    def of(self, node: cst.CSTNode) -> frozenset[Keys] | set[Keys]:
+        """The keys under which a name, or the call itself, holds it."""
+        if node is self.given:
+            return self.keys
+        return self.names.get(node.value, frozenset()) if isinstance(node, cst.Name) else frozenset()
+
+    def add(self, target: cst.CSTNode, keys: set[Keys]) -> None:
+        """Note that a target of an assignment holds it, too."""
+        for name, before in keyed_targets(target):
+            self.names.setdefault(name, set()).update((*before, *behind) for behind in keys)
 
 
 @dataclass(eq=False, slots=True)
@@ -177,37 +210,38 @@ class GradientSteps:
         """The calls that apply what `gradient` gives, here or where the function's result goes, and the next one's."""
         found: list[cst.Call] = []
         seen: set[Function | None] = {None}
-        waiting = [(gradient, function)]
+        waiting = [(gradient, function, _AS_IT_IS)]
         while waiting:
-            call, around = waiting.pop()
-            uses, returned = self._uses_of_gradient(call, around, _END)
+            call, around, keys = waiting.pop()
+            uses, returned = self._uses_of_gradient(call, around, _END, keys)
             recorded = tape_around(self._infer, call) if call is not gradient else None
             if recorded is not None:
                 # Another tape records it: what is made of it there is a loss, whose own gradients are applied later.
                 uses = [use for use in uses if tape_around(self._infer, use) is recorded]
-                returned = False
+                returned = frozenset()
             found += uses
             if not uses and returned and around is not None and around not in seen:
                 seen.add(around)
                 sites = reversed(self._calls.sites(around))
-                waiting += [(site, self._calls.function_at(site)) for site in sites]
+                waiting += [(site, self._calls.function_at(site), returned) for site in sites]
         return found
 
     def _uses_of_gradient(
-        self, gradient: cst.Call, function: Function | None, end: float
-    ) -> tuple[list[cst.Call], bool]:
-        """The calls in the same function before `end` that apply what `gradient` gives, and whether it is returned."""
-        names, returned = self._derived(gradient, function, end)
+        self, gradient: cst.Call, function: Function | None, end: float, keys: frozenset[Keys] = _AS_IT_IS
+    ) -> tuple[list[cst.Call], frozenset[Keys]]:
+        """The calls in the same function before `end` that apply what `gradient` gives under `keys`, and under which keys
+        it is returned, if it is."""
+        held, returned = self._derived(gradient, function, end, keys)
         order = self._infer.place(gradient).order
         found = [
             call
             for call in _between(self._updates.get(function, []), order, end)
-            if any(mentions(arg, names) for arg in call.args) or self._lies_in(gradient, call)
+            if any(self._mentions(arg, held) for arg in call.args) or self._lies_in(gradient, call)
         ]
         for call, given in _between(self._handed_on.get(function, []), order, end):
-            if mentions(given, names) or self._lies_in(gradient, given):
+            if self._mentions(given, held):
                 found.append(call)
-        by_loop = self._updates_by_loop(function, names, order, end)
+        by_loop = self._updates_by_loop(function, held, order, end)
         return [*found, *(call for call in by_loop if call not in found)], returned
 
     @cached_property
@@ -228,9 +262,9 @@ class GradientSteps:
         found: dict[Function | None, list[tuple[int, tuple[cst.Call, cst.BaseExpression]]]] = {}
         for function, updates in self._updates.items():
             for parameter in function.parameters if function is not None else ():
-                name = {parameter.name.value}
-                if not any(mentions(arg, name) for _, call in updates for arg in call.args) and not any(
-                    self._updates_by_loop(function, name, 0, _END)
+                held = _Held(names={parameter.name.value: {()}})
+                if not any(self._mentions(arg, held) for _, call in updates for arg in call.args) and not any(
+                    self._updates_by_loop(function, held, 0, _END)
                 ):
                     continue
                 for given in self._calls.arguments(function, parameter.name.value) if function else ():
@@ -248,11 +282,11 @@ class GradientSteps:
         return _in_order(found)
 
     def _updates_by_loop(
-        self, function: Function | None, names: set[str], order: int, end: float
+        self, function: Function | None, held: _Held, order: int, end: float
     ) -> Iterator[cst.Call]:
         """`for v, g in zip(variables, gradients): v.assign_sub(rate * g)` is found by the loop's own names."""
         for loop in _between(self._loops.get(function, []), order, end):
-            if loop.iterable is None or not mentions(loop.iterable, names):
+            if loop.iterable is None or () not in self._keys(loop.iterable, held):
                 continue
             for call in loop.calls:
                 if callee_name(call) in _UPDATES:
@@ -267,39 +301,72 @@ class GradientSteps:
                 found.setdefault(at.block.function, []).append((at.order, statement))
         return _in_order(found)
 
-    def _derived(self, gradient: cst.CSTNode, function: Function | None, end: float) -> tuple[set[str], bool]:
-        """Names that hold the gradient or something computed from it before `end`, and whether it is returned there."""
-        names: set[str] = set()
-        returned = isinstance(function.node, cst.Lambda) if function is not None else False
+    def _derived(
+        self, gradient: cst.Call, function: Function | None, end: float, keys: frozenset[Keys]
+    ) -> tuple[_Held, frozenset[Keys]]:
+        """What holds the gradient or something computed from it before `end`, and under which keys it is returned there."""
+        held = _Held(gradient, keys)
+        is_lambda = function is not None and isinstance(function.node, cst.Lambda)
+        returned = set(keys) if is_lambda else set()
         order = self._infer.place(gradient).order
         for statement in _between(self._statements.get(function, []), order, end):
             match statement:
-                case cst.Assign() if self._holds(statement.value, names, gradient):
-                    for target in statement.targets:
-                        names |= {name.value for name in target_names(target.target)}
-                case cst.AnnAssign() if statement.value is not None and self._holds(
-                    statement.value, names, gradient
-                ):
-                    names |= {name.value for name in target_names(statement.target)}
-                case cst.AugAssign() if self._holds(statement.value, names, gradient):
-                    names |= {name.value for name in target_names(statement.target)}
-                case cst.For() if self._holds(statement.iter, names, gradient):
-                    names |= {name.value for name in target_names(statement.target)}
+                case cst.Assign():
+                    found = self._keys(statement.value, held)
+                    for target in statement.targets if found else ():
+                        held.add(target.target, found)
+                case cst.AnnAssign(value=cst.BaseExpression() as value) | cst.AugAssign(value=value):
+                    held.add(statement.target, self._keys(value, held))
+                case cst.For():
+                    # A loop over a dictionary gets its keys.
+                    held.add(statement.target, self._keys(statement.iter, held) & _AS_IT_IS)
                 case cst.Expr(
-                    value=cst.Call(func=cst.Attribute(value=cst.Name() as holder, attr=cst.Name("append")))
-                ):
-                    if self._holds(statement.value, names, gradient):
-                        names.add(holder.value)
-                case cst.Return() if statement.value is not None and self._holds(
-                    statement.value, names, gradient
-                ):
-                    returned = True
-        return names, returned
+                    value=cst.Call(func=cst.Attribute(value=holder, attr=cst.Name("append"))) as append
+                ) if self._keys(append, held):
+                    held.add(holder, {()})
+                case cst.Return(value=cst.BaseExpression() as value):
+                    returned |= self._keys(value, held)
+        return held, frozenset(returned)
 
-    def _holds(self, node: cst.CSTNode, names: set[str], gradient: cst.CSTNode) -> bool:
-        if isinstance(node, cst.Call) and node is not gradient and callee_name(node) in _GRADIENTS:
-            return False  # a gradient of something computed from ours is another tape's
-        return (bool(names) and mentions(node, names)) or self._lies_in(gradient, node)
+    def _keys(self, node: cst.BaseExpression, held: _Held) -> set[Keys]:
+        """Under which keys a value holds the gradient or something computed from it; none where it does not."""
+        match node:
+            case cst.Call() if node is not held.given and callee_name(node) in _GRADIENTS:
+                return set()  # a gradient of something computed from ours is another tape's
+            case cst.Tuple():
+                return set().union(*(self._keys(part.value, held) for part in node.elements))
+            case cst.Dict() if (entries := constant_entries(node)) is not None:
+                return {(key, *behind) for key, value in entries for behind in self._keys(value, held)}
+        found: set[Keys] = set()
+        for whole, behind in self._parts(node, held):
+            found.add(behind if whole is node else ())
+        return found
+
+    def _mentions(self, node: cst.CSTNode, held: _Held) -> bool:
+        return any(True for _ in self._parts(node, held))
+
+    def _parts(self, node: cst.CSTNode, held: _Held) -> Iterator[tuple[cst.CSTNode, Keys]]:
+        """The expressions below `node` that read what is held, a container with it or a part of it, with the keys that
+        lead on to it from there."""
+        for below in descendants(node):
+            for keys in held.of(below):
+                whole, left = self._read(below, node, keys)
+                if left is not None:
+                    yield whole, left
+
+    def _read(self, holder: cst.CSTNode, end: cst.CSTNode, keys: Keys) -> tuple[cst.CSTNode, Keys | None]:
+        """What a mention reads of a container, not above `end`: `grads["q"]`, and the keys that are left to what it holds
+        under `keys`; None for those where it reads something else."""
+        whole = holder
+        while whole is not end:
+            around = self._walk.parents.get(whole)
+            if not isinstance(around, cst.Subscript) or around.value is not whole:
+                break
+            read = key_of(around)
+            if keys and read is not None and read != keys[0]:
+                return around, None
+            whole, keys = around, keys[1:]
+        return whole, keys
 
     def _lies_in(self, inner: cst.CSTNode, outer: cst.CSTNode) -> bool:
         current: cst.CSTNode | None = inner

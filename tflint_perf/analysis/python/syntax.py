@@ -160,6 +160,20 @@ def target_names(target: cst.CSTNode) -> Iterator[cst.Name]:
             yield from target_names(target.value)
 
 
+def keyed_targets(target: cst.CSTNode) -> Iterator[tuple[str, tuple[str | int, ...]]]:
+    """The names to which an assignment target gives something, each with the constant keys under which it gets that: none
+    of those for `a`, and "b" and 0 for `a["b"][0]`."""
+    keys: list[str | int] = []
+    holder = target
+    while isinstance(holder, cst.Subscript) and (key := key_of(holder)) is not None:
+        keys.insert(0, key)
+        holder = holder.value
+    if not keys:
+        yield from ((name.value, ()) for name in target_names(target))
+    elif isinstance(holder, cst.Name):
+        yield holder.value, tuple(keys)
+
+
 def names_written(statements: Iterable[cst.CSTNode]) -> set[str]:
     """The names that statements bind, in blocks below them too."""
     written: set[str] = set()
@@ -274,6 +288,30 @@ def string(node: cst.CSTNode | None) -> str | None:
         value = node.evaluated_value
         return value if isinstance(value, str) else None
     return None
+
+
+def constant_key(node: cst.CSTNode | None) -> str | int | None:
+    """The value of a literal by which containers are asked: a plain string or an integer."""
+    return integer(node) if isinstance(node, cst.Integer) else string(node)
+
+
+def key_of(node: cst.Subscript) -> str | int | None:
+    """The constant key that stands between the brackets, by itself."""
+    match node.slice:
+        case [cst.SubscriptElement(slice=cst.Index(value=key))]:
+            return constant_key(key)
+    return None
+
+
+def constant_entries(node: cst.Dict) -> list[tuple[str | int, cst.BaseExpression]] | None:
+    """The entries of a dictionary that is written out with constant keys alone."""
+    entries: list[tuple[str | int, cst.BaseExpression]] = []
+    for part in node.elements:
+        key = constant_key(part.key) if isinstance(part, cst.DictElement) else None
+        if key is None:
+            return None
+        entries.append((key, part.value))
+    return entries
 
 
 def is_constant(node: cst.CSTNode) -> bool:
