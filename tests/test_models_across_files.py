@@ -226,3 +226,38 @@ def test_a_loop_over_calls_of_a_model_that_another_file_made_is_one_of_steps(
     )
     [result] = lint_files([user], Settings(root=tmp_path, rules=frozenset({"TFP107"})), 1)
     assert [finding.start.row for finding in result.findings] == [6]
+
+
+@pytest.mark.parametrize(
+    ("klass", "found"),
+    [
+        ("class Network:\n    def compile(self, loss, optimizer):\n        self.loss = loss\n", False),
+        ("class Network:\n    def train(self, loss, optimizer):\n        self.loss = loss\n", True),
+        (
+            "import keras\nclass Network(keras.Model):\n    def compile(self, loss, **rest):\n        self.loss = loss\n",
+            True,
+        ),
+    ],
+    ids=["compiled as Keras's models are", "not compiled", "a model of Keras"],
+)
+def test_what_is_compiled_with_a_loss_is_a_model_where_no_other_class_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, klass: str, found: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("network.py").write_text(klass)
+    user = Path("user.py")
+    user.write_text(
+        dedent("""
+            import tensorflow as tf
+            from network import Network
+            class User:
+                def __init__(self, net):
+                    self.net = net
+                def train(self, images):
+                    self.net.compile(loss="mse", optimizer="adam")
+                    for x in tf.data.Dataset.from_tensor_slices(images).batch(32):
+                        y = self.net.predict(x)
+        """)
+    )
+    [result] = lint_files([user], Settings(root=Path(), rules=frozenset({"TFP105"})), 1)
+    assert [finding.code for finding in result.findings] == ["TFP105"] * found

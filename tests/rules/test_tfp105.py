@@ -15,6 +15,18 @@ import tensorflow as tf
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 """
 
+# A constructor that nobody in sight fills, and what its class does with an object that it is given.
+_GIVEN = """
+        class Gan:
+            def __init__(self, maker):
+                self.maker = maker
+            def build(self):
+                {}
+            def train(self, images, n):
+                for x in tf.data.Dataset.from_tensor_slices(images).batch(32):
+                    made = self.maker.predict(x)
+"""
+
 SILENT = {
     "a part that the call cuts into batches": """
         def infer(inputs, offsets, chunk, args):
@@ -67,6 +79,26 @@ SILENT = {
         for x, y in generator:
             model.predict(np.expand_dims(x, axis=0), batch_size=BATCH)
         """,
+    "an object that is compiled without a loss": _GIVEN.format("self.maker.compile(optimizer='adam')"),
+    "an object that is compiled as those of a class in the file are": (
+        _GIVEN.format("self.maker.compile(optimizer='adam', loss='mse')")
+        + """
+        class Network:
+            def compile(self, loss, optimizer):
+                self.loss, self.optimizer = loss, optimizer
+        """
+    ),
+    "an object that is called on inputs of Keras, as those of a class in the file may be": (
+        _GIVEN.format("return tf.keras.Model(z, self.maker(z := tf.keras.Input((9,))))")
+        + """
+        class Network:
+            def __call__(self, x):
+                return self.layer(x)
+        """
+    ),
+    "an object that is called on arrays": _GIVEN.format("return self.maker(np.zeros((1, 9)))"),
+    "an object that is summed up": _GIVEN.format("self.maker.summary()"),
+    "an object that is drawn by something else": _GIVEN.format("plot_model(self.maker)"),
     "a few samples for a picture": """
         for epoch in range(epochs):
             rows, columns = 1, 4
@@ -312,6 +344,32 @@ FLAGGED = {
                 state, reward, done, _ = env.step(action)
         """,
         [10],
+    ),
+    "an object that is compiled with a loss": (
+        _GIVEN.format("self.maker.compile(optimizer='adam', loss='mse')"),
+        [9],
+    ),
+    "an object that is compiled with a loss in a class that is compiled itself, without one": (
+        _GIVEN.format("self.maker.compile(optimizer='adam', loss='mse')")
+        + """
+            def compile(self, optimizer):
+                self.build()
+        """,
+        [9],
+    ),
+    "an object that is called on what was made of an input of Keras": (
+        _GIVEN.format(
+            "z = tf.keras.Input((9,)); y = other(z); self.whole = tf.keras.Model(z, self.maker(y))"
+        ),
+        [9],
+    ),
+    "an object that is called on several inputs of Keras": (
+        _GIVEN.format("z = tf.keras.layers.Input((9,)); return tf.keras.Model(z, self.maker([z, labels]))"),
+        [9],
+    ),
+    "an object of which Keras draws a plan": (
+        _GIVEN.format("tf.keras.utils.plot_model(self.maker, to_file='plan.png')"),
+        [9],
     ),
     "the fields of a batch, by a model that is annotated": (
         """

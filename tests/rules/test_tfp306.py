@@ -163,6 +163,22 @@ SILENT = {
 }
 
 FLAGGED = {
+    "weights of the layers of what is compiled with a loss": (
+        """
+        class Gan:
+            def __init__(self, critic):
+                self.critic = critic
+            def compile(self, optimizer):
+                self.critic.compile(optimizer=optimizer, loss="mse")
+            def train(self, x, y):
+                for _ in range(1000):
+                    self.critic.train_on_batch(x, y)
+                    for layer in self.critic.layers:
+                        weights = [np.clip(w, -0.01, 0.01) for w in layer.get_weights()]
+                        layer.set_weights(weights)
+        """,
+        [12],
+    ),
     "once a memory holds enough": (
         """
         for step, x in enumerate(dataset):

@@ -116,7 +116,7 @@ Files and other libraries
 - `lists-files`, `walks-files`, `matches-files`, `lists-devices`: lists of those.
 - `loads-model`, `loads-objects`, `loads-compiled`: what was saved of a model, an object, or a compiled function.
 - `checkpoints`: keeps what it is given, and runs nothing of it. `whole-model`: makes a model with its weights.
-- `keras-utility`: looks at a model and keeps nothing of it.
+- `keras-utility`: looks at a model and keeps nothing of it. `takes-model`: takes a model of Keras first, and nothing else there.
 - `reads-variable`: Keras's own way to copy a variable to the host.
 - `summary`, `heavy-summary`, `records-if`: writes for TensorBoard, a whole tensor, or now and then.
 

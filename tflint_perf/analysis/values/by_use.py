@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has, library, methods
+from tflint_perf.analysis.apis.facts import has, last_names, library, methods
 from tflint_perf.analysis.conventions import names_a_model
-from tflint_perf.analysis.python.syntax import keyword_argument, last_name, target_names
+from tflint_perf.analysis.python.syntax import argument, keyword_argument, last_name, target_names
 from tflint_perf.analysis.values.frameworks import imports_another
 from tflint_perf.analysis.values.values import NOWHERE, UNKNOWN, Value, stream_from
 
@@ -25,6 +25,10 @@ _ALSO_OF_MODELS = ("get_weights", "set_weights")
 _ON_BATCHES = ("train_on_batch", "test_on_batch", "predict_on_batch")
 # What says of an object that it is one of Keras's models, and so nothing of a class of the file's own.
 OF_MODELS = frozenset((*_OF_MODELS, *_ALSO_OF_MODELS, *_ON_BATCHES, "fit_generator", "summary"))
+# What an object has that is no layer nor function: a model, where inputs of Keras are given to it.
+_BEYOND_LAYERS = ("predict", "evaluate", "fit", *_ON_BATCHES)
+# From one call to the next, inputs are followed no further than this.
+_DEEPEST = 5
 _MODEL = Value("model")
 # What only a dataset has, and what only a dataset has together.
 _OF_DATASETS = frozenset({"prefetch", "padded_batch", "num_parallel_calls"})
@@ -33,8 +37,8 @@ _DATASET = stream_from(NOWHERE)
 
 
 class ByUse:
-    """Answers which names and attributes are models: those that are asked for trainable variables, or are called with
-    `training`. And which parameters are datasets: those that get stages only a dataset has."""
+    """Answers which names and attributes are models: those that are asked for trainable variables, are called with
+    `training` or with inputs of Keras, are compiled with a loss, or are given where Keras takes a model. And which parameters are datasets: those that get stages only a dataset has."""
 
     def __init__(self, infer: Inference) -> None:
         self._infer = infer
@@ -90,7 +94,71 @@ class ByUse:
             for call in calls:
                 if keyword_argument(call, "training"):
                     found.setdefault(name, []).append(call.func)
+        for use in (*self._compiled_with_loss(), *self._given_to_keras(), *self._called_on_inputs()):
+            found.setdefault(last_name(use), []).append(use)
         return found
+
+    def _compiled_with_loss(self) -> Iterator[cst.BaseExpression]:
+        """What is compiled as only models of Keras are: `net.compile(optimizer="adam", loss="mse")`."""
+        calls = [call for call in self._walk.calls.get("compile", ()) if keyword_argument(call, "loss")]
+        if calls and not self._others_compile_with_loss():
+            yield from (call.func.value for call in calls if isinstance(call.func, cst.Attribute))
+
+    def _others_compile_with_loss(self) -> bool:
+        """Whether a class that is no model of Keras's has a method for that: in the file, or among what it imports."""
+        for klass in self._walk.classes.values():
+            method = klass.methods.get("compile")
+            if method is None or any(
+                has(self._infer.names.qualified(base.value), "base") for base in klass.node.bases
+            ):
+                continue
+            names = {parameter.name.value for parameter in method.parameters}
+            if "loss" in names or method.node.params.star_kwarg is not None:
+                return True
+        outside = self._infer.outside
+        scopes = self._walk.scopes.values()
+        for binding in (b for scope in scopes for bindings in scope.bindings.values() for b in bindings):
+            value = outside.value(binding.imported) if binding.imported else UNKNOWN
+            if value.kind == "class" and outside.member(f"{value.outside}()", "compile").outside:
+                if not outside.class_facts(value.outside).keras_kind:
+                    return True
+        return False
+
+    def _given_to_keras(self) -> Iterator[cst.BaseExpression]:
+        """What is given to functions of Keras that take a model: `plot_model(net)`."""
+        for name in sorted(last_names("takes-model")):
+            for call in self._walk.calls.get(name, ()):
+                given = argument(call, 0, "model")
+                if given is not None and has(self._infer.names.qualified(call.func), "takes-model"):
+                    yield given
+
+    def _called_on_inputs(self) -> Iterator[cst.BaseExpression]:
+        """What is called on inputs of Keras, and does what neither layers nor functions do: it predicts, say."""
+        asked = {
+            last_name(node.value) for word in _BEYOND_LAYERS for node in self._walk.attributes.get(word, ())
+        }
+        # Objects of a class of the file may be called and predict as well.
+        if any("__call__" in klass.methods for klass in self._walk.classes.values()):
+            return
+        for name in sorted((asked - {""}) & self._walk.calls.keys()):
+            yield from (call.func for call in self._walk.calls[name] if self._takes_input(call, 0))
+
+    def _takes_input(self, call: cst.Call, depth: int) -> bool:
+        """Whether a call is given an input of Keras, one of several, or what another call made of such."""
+        given = call.args[0].value if call.args else None
+        parts = (
+            [part.value for part in given.elements] if isinstance(given, cst.List | cst.Tuple) else [given]
+        )
+        return any(self._is_input(part, depth) for part in parts)
+
+    def _is_input(self, node: cst.BaseExpression | None, depth: int) -> bool:
+        if isinstance(node, cst.Name) and (found := self._infer.bindings_reaching(node)) is not None:
+            return bool(found[1]) and all(
+                b.kind == "assign" and b.path == () and self._is_input(b.value, depth + 1) for b in found[1]
+            )
+        if not isinstance(node, cst.Call) or depth > _DEEPEST:
+            return False
+        return has(self._infer.names.qualified(node.func), "input") or self._takes_input(node, depth + 1)
 
     @cached_property
     def _weighed(self) -> set[str]:
