@@ -261,3 +261,33 @@ def test_what_is_compiled_with_a_loss_is_a_model_where_no_other_class_is(
     )
     [result] = lint_files([user], Settings(root=Path(), rules=frozenset({"TFP105"})), 1)
     assert [finding.code for finding in result.findings] == ["TFP105"] * found
+
+
+@pytest.mark.parametrize(
+    ("use", "found"),
+    [("agent.act(env)", True), ("agent.set_net(load())", False)],
+    ids=["as it was made", "set anew"],
+)
+def test_a_model_is_what_its_class_makes_until_a_file_sets_it_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use: str, found: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    agent = Path("agent.py")
+    agent.write_text(
+        dedent("""
+            import numpy as np
+            import tensorflow as tf
+            class Agent:
+                def __init__(self):
+                    self.net = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+                def set_net(self, net):
+                    self.net = net
+                def act(self, env):
+                    for i in range(1000):
+                        env.step(self.net.predict(np.expand_dims(env.reset(), axis=0)))
+        """)
+    )
+    Path("main.py").write_text(f"from agent import Agent\nagent = Agent()\n{use}\n")
+    results = lint_files([agent, Path("main.py")], Settings(root=Path(), rules=frozenset({"TFP105"})), 1)
+    codes = [finding.code for result in results for finding in result.findings]
+    assert codes == ["TFP105"] * found

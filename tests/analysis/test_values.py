@@ -6,6 +6,8 @@ import pytest
 
 from tests.analysis.support import model_of, value_named
 
+# A class whose attribute is a model, until a setter is called.
+SETTER = "class A:\n  def __init__(self): self.m = keras.Sequential()\n  def set(self, m): self.m = m\n"
 # Source, then the kind that `x` has where it is last read.
 VALUES = [
     ("x = 3\nx", "number"),
@@ -52,6 +54,27 @@ VALUES = [
         "    x = self.a\n    x",
         "unknown",
     ),
+    # An annotation of a field says what one of a parameter would; that of a variable, where its value is not known.
+    ("class A:\n  m: keras.Model\n  def f(self):\n    x = self.m\n    x", "model"),
+    ("class A:\n  m: keras.Model = None\n  def f(self):\n    x = self.m\n    x", "model"),
+    ("class A:\n  m: keras.Model\n  def f(self):\n    self.m = 3\n    x = self.m\n    x", "number"),
+    ("class A:\n  m: keras.Model\nclass B(A):\n  def f(self):\n    x = self.m\n    x", "model"),
+    ("class A:\n  m: Unknown\n  def f(self):\n    x = self.m\n    x", "unknown"),
+    ("class A:\n  m: int = 3\n  def f(self):\n    x = self.m\n    x", "number"),
+    (
+        "class A:\n  def __init__(self, m): self.m: keras.Model = m\n  def f(self):\n    x = self.m\n    x",
+        "model",
+    ),
+    ("def f(given):\n  x: keras.Model = given.net\n  x", "model"),
+    ("def f():\n  x: keras.Model = 3\n  x", "number"),
+    # A setter that nobody calls says nothing of an object; one that somebody calls, and of other values, does.
+    (f"{SETTER}  def f(self):\n    x = self.m\n    x", "model"),
+    (f"{SETTER}  def f(self):\n    x = self.m\n    x\nA().set(load())", "unknown"),
+    (f"{SETTER}  def f(self):\n    x = self.m\n    x\nA().set(3)", "unknown"),
+    (f"{SETTER}  def f(self):\n    x = self.m\n    x\nA().set(keras.Model(i, o))", "model"),
+    (f"{SETTER}  def f(self):\n    x = self.m\n    x".replace("keras.Sequential()", "None"), "unknown"),
+    (f"{SETTER}  def f(self):\n    x = self.m\n    x".replace("keras.Sequential()", "3"), "unknown"),
+    (f"{SETTER}  def f(self):\n    x = self.m\n    x".replace("= m", "= m.net"), "unknown"),
     ("class A:\n  def make(self): return tf.constant(1)\nx = A().make()\nx", "tensor"),
     ("a = tf.constant(1)\nx = a * 2 + 1\nx", "tensor"),
     ("a = tf.constant([1, 2])\nx = a[0]\nx", "tensor"),

@@ -345,6 +345,34 @@ FLAGGED = {
         """,
         [10],
     ),
+    "a model that the field of a dataclass is annotated with": (
+        """
+        from dataclasses import dataclass
+        @dataclass
+        class Features:
+            net: tf.keras.Model
+            classifier: object
+            images: tf.data.Dataset
+            def of(self, dataset: tf.data.Dataset):
+                return [self.net.predict(x) for x, y in dataset.batch(32)]
+            def show(self):
+                return [self.classifier.predict(x) for x, y in self.images]
+        """,
+        [9],
+    ),
+    "a model that nobody sets anew": (
+        """
+        class Estimator:
+            def __init__(self):
+                self.model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+            def update_model(self, model):
+                self.model = model
+            def train(self):
+                for x in tf.data.Dataset.from_tensor_slices(images).batch(32):
+                    self.model.predict(x)
+        """,
+        [9],
+    ),
     "an object that is compiled with a loss": (
         _GIVEN.format("self.maker.compile(optimizer='adam', loss='mse')"),
         [9],

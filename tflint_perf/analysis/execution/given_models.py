@@ -42,13 +42,18 @@ class GivenModels:
         return bool(given) and all(self._kind(each, method.attr.value) == "unknown" for each in given)
 
     def takers(self, nodes: Set[cst.CSTNode]) -> Iterator[Function]:
-        """The functions by whose parameters those of `nodes` that are calls get what they call, or what they ask."""
+        """The functions by whose parameters those of `nodes` that are calls get what they call, or what they ask. Of what is
+        known without them, these are setters, which say nothing as long as nobody calls them."""
         for node in nodes:
             if isinstance(node, cst.Call):
                 asked = node.func.value if isinstance(node.func, cst.Attribute) else node.func
                 for part in (node.func, asked):
-                    if not self._infer.value(part).known:
-                        yield from (function for function, _ in behind(self._infer, self._calls, part))
+                    is_known = self._infer.value(part).known
+                    if is_known and not isinstance(part, cst.Attribute):
+                        continue
+                    for function, _ in behind(self._infer, self._calls, part):
+                        if not is_known or (function.owner is not None and function.name != "__init__"):
+                            yield function
 
     @remembered
     def _given(self, node: cst.BaseExpression) -> tuple[Given, ...]:

@@ -41,7 +41,7 @@ def value_of_binding(infer: Inference, binding: Binding, scope: Scope) -> Value:
         case "assign" if binding.value is not None:
             value = infer.contents.filled(_part(infer.value(binding.value), binding.path), binding, scope)
             if value.kind == "unknown":
-                return infer.gradients.told(binding) or value
+                return infer.gradients.told(binding) or _annotated(infer, binding)
             return value
         case "augment" if binding.value is not None:
             return infer.settled(binding, lambda: _augmented(infer, binding))
@@ -54,6 +54,13 @@ def value_of_binding(infer: Inference, binding: Binding, scope: Scope) -> Value:
         case "delete":
             return NEVER
     return UNKNOWN
+
+
+def _annotated(infer: Inference, binding: Binding) -> Value:
+    """What the annotation says with which a value is assigned: `self.model: keras.Model = model`."""
+    statement = infer.walk.parents.get(binding.node)
+    is_annotated = isinstance(statement, cst.AnnAssign) and statement.target is binding.node
+    return value_of_annotation(infer, statement.annotation.annotation) if is_annotated else UNKNOWN  # type: ignore[union-attr]
 
 
 def _augmented(infer: Inference, binding: Binding) -> Value:
@@ -79,7 +86,7 @@ def _parameter(infer: Inference, binding: Binding, scope: Scope) -> Value:
         kind: Kind = "class" if takes_class else infer.classes.kind_of_instance(function.owner)
         return Value(kind, klass=function.owner)
     annotation = binding.node.annotation if isinstance(binding.node, cst.Param) else None
-    told = _value_of_annotation(infer, annotation.annotation) if annotation is not None else UNKNOWN
+    told = value_of_annotation(infer, annotation.annotation) if annotation is not None else UNKNOWN
     # What callers give says more of a dataset, and of an object, which may be of a class derived from the one that is told.
     says_all = told.known and told.kind != "dataset" and told.klass is None
     if says_all or infer.arguments_of is None:
@@ -110,14 +117,14 @@ def _part(value: Value, path: tuple[int, ...] | None) -> Value:
     return value
 
 
-def _value_of_annotation(infer: Inference, annotation: cst.BaseExpression) -> Value:
+def value_of_annotation(infer: Inference, annotation: cst.BaseExpression) -> Value:
     """What an annotation tells: `tf.Tensor`, `Optional[keras.Model]`, `np.ndarray | None`, `int`."""
     match annotation:
         case cst.BinaryOperation(left=first, operator=cst.BitOr(), right=cst.Name("None")):
-            return _value_of_annotation(infer, first)
+            return value_of_annotation(infer, first)
         case cst.Subscript(value=whole, slice=[cst.SubscriptElement(cst.Index(first))]):
             is_optional = infer.names.dotted(whole) == "typing.Optional"
-            return _value_of_annotation(infer, first) if is_optional else UNKNOWN
+            return value_of_annotation(infer, first) if is_optional else UNKNOWN
     name = builtin_or_qualified(infer, annotation)
     kind = fact(name, "instance")
     if kind:

@@ -11,7 +11,8 @@ import libcst as cst
 from tflint_perf.analysis.apis.facts import fact, has
 from tflint_perf.analysis.python.flow import reaching
 from tflint_perf.analysis.python.scopes import At, Binding, Block, Class, Function
-from tflint_perf.analysis.values.bound_values import value_of_binding
+from tflint_perf.analysis.values.bound_values import value_of_annotation, value_of_binding
+from tflint_perf.analysis.values.outside import name_outside
 from tflint_perf.analysis.values.values import UNKNOWN, Kind, Value, join
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 # Behind every statement.
 _END = 1 << 60
 _KERAS_KINDS = frozenset({"model", "layer", "metric", "loss", "optimizer"})
+# What is one object in place of another of its kind, whoever sets it.
+_EXCHANGED = _KERAS_KINDS | {"instance"}
 
 
 class Classes:
@@ -149,21 +152,54 @@ class Classes:
                 if seen and value.kind not in ("none", "never"):
                     return value
                 left = self._left_behind(bindings) if len(bindings) > 1 else []
-                value = join([value_of_binding(self._infer, binding, klass.scope) for binding in left])
+                value = self._written(left, klass)
                 if value.known and value.kind != "none":
                     return value
                 # What is loaded takes the place of what was made like it.
                 made = [binding for binding in bindings if not self._is_loaded(binding)]
-                return join(
-                    [value_of_binding(self._infer, binding, klass.scope) for binding in made or bindings]
-                )
-            in_body = klass.scope.bindings.get(name)
-            if in_body:
-                return join([value_of_binding(self._infer, binding, klass.scope) for binding in in_body])
+                value = self._written(made or bindings, klass)
+                return value if value.kind != "unknown" else self._declared(klass, name) or value
+            in_body = klass.scope.bindings.get(name, ())
+            value = join([value_of_binding(self._infer, binding, klass.scope) for binding in in_body])
+            declared = self._declared(klass, name) if value.kind in ("unknown", "none") else None
+            if in_body or declared is not None:
+                return declared or value
         for path in self.bases_outside(base.klass):
             inherited = self._infer.outside.member(path + "()", name)
             if inherited.known or inherited.outside:
                 return inherited
+        return None
+
+    def _written(self, bindings: list[Binding], klass: Class) -> Value:
+        """What is written to an attribute. A setter that nobody in sight calls, with a parameter of which nothing is known,
+        says nothing against the kind of object that all others set."""
+        values = [(binding, value_of_binding(self._infer, binding, klass.scope)) for binding in bindings]
+        told = [value for binding, value in values if value.kind != "unknown" or not self._is_setter(binding)]
+        if 0 < len(told) < len(values) and (value := join(told)).kind in _EXCHANGED:
+            return value
+        return join([value for _, value in values])
+
+    def _is_setter(self, binding: Binding) -> bool:
+        """Whether a method, no constructor, that nobody in sight calls gives an attribute what it is given itself."""
+        function = binding.at.block.function
+        if function is None or function.owner is None or function.name == "__init__":
+            return False
+        given = binding.value.value if isinstance(binding.value, cst.Name) else ""
+        found = function.scope.bindings.get(given, [])
+        if self._infer.arguments_of is None or not found or any(each.kind != "param" for each in found):
+            return False
+        return not self._infer.arguments_of(function, given) and not self._infer.outside.callers(
+            name_outside(function)
+        )
+
+    def _declared(self, klass: Class, name: str) -> Value | None:
+        """What the body of a class says of a field by an annotation, as a dataclass does: `net: keras.Model`."""
+        for line in klass.node.body.body:
+            for field in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+                match field:
+                    case cst.AnnAssign(target=cst.Name(value=target)) if target == name:
+                        told = value_of_annotation(self._infer, field.annotation.annotation)
+                        return told if told.known else None
         return None
 
     def _is_loaded(self, binding: Binding) -> bool:
