@@ -173,3 +173,56 @@ def reads(folder: Path, batch: str) -> list[int]:
 )
 def test_flags_reads_for_what_a_loop_takes(tmp_path: Path, batch: str, expected: list[int]) -> None:
     assert reads(tmp_path, batch) == expected
+
+
+BASES = """
+    import cv2
+    import numpy as np
+
+    class Reading:
+        def __len__(self):
+            return len(self.paths) // 32
+        def __iter__(self):
+            for i in range(len(self)):
+                yield self[i]
+        def __getitem__(self, i):
+            images = []
+            for path in self.paths[i * 32 : i * 32 + 32]:
+                images.append(cv2.imread(path))
+            return np.array(images)
+"""
+DERIVED = """
+    import tensorflow as tf
+    from bases import Reading
+
+    class Photos(Reading, tf.keras.utils.Sequence):
+        def __init__(self, paths):
+            self.paths = paths
+    class Cut(Reading, tf.keras.utils.Sequence):
+        def __getitem__(self, i):
+            return self.paths[i * 32 : i * 32 + 32]
+"""
+FIT = """
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile("adam", "mse")
+    model.fit(GIVEN, epochs=9)
+"""
+
+
+@pytest.mark.parametrize("apart", [True, False], ids=["in a third file", "in its own file"])
+@pytest.mark.parametrize(
+    ("given", "found"), [("Photos(paths)", True), ("Cut(paths)", False), ("Other(paths)", False)]
+)
+def test_flags_a_sequence_that_has_its_items_of_a_class_of_another_file(
+    tmp_path: Path, given: str, found: bool, apart: bool
+) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    fit = dedent(FIT.replace("GIVEN", given))
+    head = "import tensorflow as tf\nfrom photos import Photos, Cut\n" if apart else ""
+    texts = {"bases.py": dedent(BASES), "photos.py": dedent(DERIVED)}
+    texts["fit.py" if apart else "photos.py"] = head + fit if apart else texts["photos.py"] + fit
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    settings = Settings(root=tmp_path, rules=frozenset({"TFP303"}), project_root=tmp_path)
+    results = lint_files([tmp_path / name for name in texts], settings, 1)
+    assert [finding.code for result in results for finding in result.findings] == ["TFP303"] * found

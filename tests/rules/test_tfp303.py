@@ -382,6 +382,17 @@ SILENT = {
                 return self.x[start : start + 32], self.y[start : start + 32]
         model.fit(Batches())
         """,
+    "a sequence that makes its batches anew, unlike its base in the file": """
+        class Stacking:
+            def __iter__(self):
+                return (self[i] for i in range(9))
+            def __getitem__(self, i):
+                return np.array([augment(image) for image in self.images[i * 32 : i * 32 + 32]])
+        class Batches(Stacking, tf.keras.utils.Sequence):
+            def __getitem__(self, i):
+                return self.images[i * 32 : i * 32 + 32]
+        model.fit(Batches(), epochs=10)
+        """,
     "a list that is made before the loop, and an array of it": """
         images = [cv2.imread(path) for path in paths]
         for step in range(1000):
@@ -1006,6 +1017,19 @@ FLAGGED = {
         model.fit(batches, epochs=10)
         """,
         [6],
+        "`batches` makes a batch",
+    ),
+    "an object that has its batches of a base in the file": (
+        """
+        class Stacking:
+            def __getitem__(self, i):
+                return np.array([augment(image) for image in self.images[i * 32 : i * 32 + 32]])
+        class Batches(Stacking, tf.keras.utils.Sequence):
+            pass
+        batches = Batches()
+        model.fit(batches, epochs=10)
+        """,
+        [8],
         "`batches` makes a batch",
     ),
     "an object that maps over the samples of a batch": (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tflint_perf.analysis.links.summary import Part, Thing
 from tflint_perf.analysis.values.caller import Batch, Caller, Callers, Given
-from tflint_perf.analysis.values.outside import ClassFacts, Mapped
+from tflint_perf.analysis.values.outside import RUN_OVER, ClassFacts, Mapped
 from tflint_perf.analysis.values.values import STREAMS, TENSOR, UNKNOWN, Origin, Value, join, stream_from
 from tflint_perf.project.module_search import ELSEWHERE
 from tflint_perf.project.modules import Files, Found
@@ -136,7 +136,14 @@ class Linked:
     def makes_batches(self, path: str) -> Batch | None:
         """How it, or what it is a generator or an object of, makes batches on the host; None where it makes none."""
         found = self._files.follow(self._file, path)
-        return found.thing.batch if found is not None and found.thing is not None else None
+        if found is None or found.thing is None:
+            return None
+        if found.thing.batch is not None or found.what != "instance":
+            return found.thing.batch
+        # The file of a class knows nothing of methods that it inherits from others.
+        methods = (self._files.member(found, name) for name in RUN_OVER)
+        first = next((method for method in methods if method is not None), None)
+        return first.thing.batch if first is not None and first.thing is not None else None
 
     def gives_batches(self, path: str, part: tuple[int, ...]) -> Batch | None:
         """How the batches are made that are taken from what calling it gives, or from a part of that."""

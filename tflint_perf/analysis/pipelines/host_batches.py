@@ -33,8 +33,8 @@ from tflint_perf.analysis.python.syntax import (
 from tflint_perf.analysis.values.caller import Batch
 from tflint_perf.analysis.values.iterables import sources
 from tflint_perf.analysis.values.keras_flows import Makers
-from tflint_perf.analysis.values.outside import name_outside
-from tflint_perf.analysis.values.values import Value
+from tflint_perf.analysis.values.outside import RUN_OVER, name_outside
+from tflint_perf.analysis.values.values import UNKNOWN, Value
 from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
@@ -191,12 +191,22 @@ class HostBatches:
         if names_experience(klass.name):
             return None
         methods = [klass.methods[name] for name in _SPECIAL_METHODS if name in klass.methods]
+        inherited = self._inherited(klass) if not methods else UNKNOWN
+        if inherited.outside:
+            return self._infer.outside.makes_batches(inherited.outside)
+        methods += [inherited.function] if inherited.function is not None else []
         how = next((how for method in methods if (how := self._of_function(method)) is not None), None)
         if how is None and self._infer.classes.keras_kind(klass) == "sequence":
             return "stacked" if any(map(self._works_on_samples, methods)) else None
         if how is None and "__iter__" in klass.methods:
             return self.sources.returned(klass.methods["__iter__"])
         return how
+
+    def _inherited(self, klass: Class) -> Value:
+        """The method of a base that gives the items of an object, or what a loop over it gets."""
+        classes = self._infer.classes
+        members = (classes.member(classes.instance_of(klass), name) for name in RUN_OVER)
+        return next((member for member in members if member is not None), UNKNOWN)
 
     def _works_on_samples(self, function: Function, depth: int = 0) -> bool:
         """Whether a function, or one that it calls, calls anything for one sample after the other, or by `tf.map_fn`."""
