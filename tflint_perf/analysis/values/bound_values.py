@@ -41,7 +41,8 @@ def value_of_binding(infer: Inference, binding: Binding, scope: Scope) -> Value:
         case "assign" if binding.value is not None:
             value = infer.contents.filled(_part(infer.value(binding.value), binding.path), binding, scope)
             if value.kind == "unknown":
-                return infer.gradients.told(binding) or _annotated(infer, binding)
+                told = infer.gradients.told(binding) or _annotated(infer, binding)
+                return told if told.known else value
             return value
         case "augment" if binding.value is not None:
             return infer.settled(binding, lambda: _augmented(infer, binding))
