@@ -35,6 +35,7 @@ def inline_what_hides(
                         f"Write what `{targets[0].name}` does in its place",
                         [edit.replace(call, text)],
                         safe=False,
+                        may_change="which function is run, where a class of its own has another",
                         bold=True,
                     )
     return None

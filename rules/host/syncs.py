@@ -35,8 +35,6 @@ from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.records import dataclass
 
 _CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "default_timer", "now")
-# Methods of Keras's models that give NumPy's numbers.
-_GIVES_NUMBERS = frozenset({"train_on_batch", "test_on_batch", "predict_on_batch", "predict", "evaluate"})
 # A loop of so few iterations waits for next to nothing.
 _FEW = 10
 _BOUNDED = ("range", "trange", "take")
@@ -238,21 +236,6 @@ class Syncs:
         """Whether most iterations of `loop`, or calls of the function, may leave `node` out."""
         end = loop.node if loop is not None else None
         return not all(map(self._usual.holds, conditions(self._walk, node, end, exits=False)))
-
-    def has_waited(self, statement: cst.CSTNode) -> bool:
-        """Whether the step has waited for the device before, for numbers that a call of Keras gives: nothing is left to wait
-        for."""
-        loop, function = self.loop_of(statement), self._calls.function_at(statement)
-        calls = loop.calls if loop is not None else function.calls if function is not None else []
-        place = self._infer.place
-        return any(
-            callee_name(call) in _GIVES_NUMBERS
-            and isinstance(call.func, cst.Attribute)
-            and self._infer.value(call.func.value).kind in ("model", "unknown")
-            and not self._calls.targets(call)
-            and place(call).order < place(statement).order
-            for call in calls
-        )
 
     def loop_of(self, node: cst.CSTNode) -> Loop | None:
         """The step loop of the same function around `node`, or one that computes on the device without training."""

@@ -8,6 +8,8 @@ from functools import partial
 import libcst as cst
 
 from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.syntax import callee_name
+from tflint_perf.analysis.values.methods import objects_of_several
 from tflint_perf.edit import Editor
 from tflint_perf.edit.behind import behind_counter
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
@@ -15,6 +17,8 @@ from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 from .syncs import Copying, Sync, Syncs
 
 _EVERY = 100
+# Methods of Keras's models that give NumPy's numbers.
+_GIVES_NUMBERS = frozenset({"train_on_batch", "test_on_batch", "predict_on_batch", "predict", "evaluate"})
 # A tensor with a longer name than this is called "a tensor".
 _LONG = 40
 _REMEDIES = {
@@ -116,11 +120,32 @@ def _flagged(model: Model, statement: cst.CSTNode) -> Sync | None:
     ]
     if (
         not syncs
-        or model.own(Syncs).has_waited(statement)
+        or _has_waited(model, statement)
         or any(not sync.fates or not sync.fates <= _REMEDIES.keys() for sync in syncs)
     ):
         return None
     return syncs[0]
+
+
+def _has_waited(model: Model, statement: cst.CSTNode) -> bool:
+    """Whether the step has waited for the device before, for numbers that Keras gives: nothing is left to wait for."""
+    loop, function = model.own(Syncs).loop_of(statement), model.function_at(statement)
+    calls = loop.calls if loop is not None else function.calls if function is not None else []
+    place = model.infer.place
+    return any(
+        callee_name(call) in _GIVES_NUMBERS
+        and isinstance(call.func, cst.Attribute)
+        and _is_of_keras(model, call.func)
+        and place(call).order < place(statement).order
+        for call in calls
+    )
+
+
+def _is_of_keras(model: Model, method: cst.Attribute) -> bool:
+    """Whether a method is asked of a model that Keras itself makes, or that is given and defines none of its own."""
+    asked = model.value(method.value)
+    own = asked.klass is not None or asked.outside or objects_of_several(model.infer, method.value)
+    return model.given_models.is_method_of_keras(method) or (asked.kind == "model" and not own)
 
 
 def _message(model: Model, sync: Sync) -> str:
