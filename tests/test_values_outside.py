@@ -284,3 +284,24 @@ def test_tensors_of_another_file_s_step_that_are_kept_are_found(project: Path) -
         "for x in data:\n    loss, logs = trainer.train_step(x)\n    losses.append(loss)\n"
     )
     assert found(project, "TFP401", program) == ["train.py:10"]
+
+
+def test_how_many_elements_another_file_gives_is_left_open(project: Path) -> None:
+    files = """
+        import tensorflow as tf
+        def parse(paths):
+            return tf.data.TFRecordDataset(paths).map(lambda x: tf.io.parse_single_example(x, {}))
+    """
+    program = """
+        import tensorflow as tf
+        from files import parse
+        def count(paths):
+            dataset = parse(paths)
+            return len(list(dataset))
+    """
+    paths = write(project, files=files, train=program)
+    results = lint_files(paths, Settings(root=Path(), rules=frozenset({"TFP511"})), 1)
+    (finding,) = (finding for result in results for finding in result.findings)
+    assert finding.note == (
+        "no fix: the dataset is made in another file, which may leave its number open (line 6)"
+    )

@@ -101,6 +101,8 @@ def _message(model: Model, found: Materialization) -> str:
 def _ask(found: Materialization, edit: Editor) -> Repair | Refusal:
     """`len(list(ds))` to `int(ds.cardinality())`."""
     unknown = edit.model.own(Materializations).unknown_size(found.value)
+    if unknown is not None and unknown.name == "elsewhere":
+        return Refusal("the dataset is made in another file, which may leave its number open", found.dataset)
     if unknown is not None:
         return Refusal(f"`{unknown.name}` leaves the number of elements open", unknown.call)
     dataset = found.dataset

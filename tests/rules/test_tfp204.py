@@ -766,3 +766,19 @@ def test_of_a_layer_without_weights_no_weights_are_spoken_of() -> None:
     assert [found.message for found in findings(CODE, source)] == [
         "a new `Lambda` is made on each step; make it once, above the loop"
     ]
+
+
+def test_a_layer_that_makes_others_of_its_own_class_is_asked_for_weights_once() -> None:
+    source = """
+        import tensorflow as tf
+        class Scaled(tf.keras.layers.Layer):
+            def __init__(self, by=1.0, **kwargs):
+                super().__init__(**kwargs)
+                self.by = by
+            def call(self, x):
+                return x * self.by
+            @classmethod
+            def from_config(cls, config):
+                return cls(**config)
+        """
+    assert findings(CODE, source) == []
