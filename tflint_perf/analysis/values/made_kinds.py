@@ -96,7 +96,9 @@ class MadeKinds:
         that might."""
         known = self._weightless.get(klass)
         if known is None:
-            self._weightless[klass] = True  # one that makes others like it, `cls(**config)`, says nothing by that
+            self._weightless[klass] = (
+                True  # one that makes others like it, `cls(**config)`, says nothing by that
+            )
             known = self._weightless[klass] = self._makes_no_weights(klass)
         return known
 
