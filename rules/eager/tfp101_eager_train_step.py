@@ -17,7 +17,7 @@ from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 from .compiling import compile_function
 from .crossing import Crossings
 from .extract import extract
-from .splitting import split
+from .split_step import split
 
 
 class EagerTrainStep(Rule):

@@ -12,7 +12,7 @@ from tflint_perf.analysis.python.syntax import callee_name, has_stars, target_na
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
-from .forwarding import compile_prediction
+from .compiled_forward import compile_prediction
 
 _ON_BATCH = {"predict": "predict_on_batch", "evaluate": "test_on_batch", "fit": "train_on_batch"}
 # How many of the first arguments may be given by position, and which keywords mean the same in both calls.

@@ -10,8 +10,8 @@ from tflint_perf.analysis.training.forward_passes import ForwardPass
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
+from .compiled_forward import compile_forward
 from .compiling import compile_function
-from .forwarding import compile_forward
 
 
 class EagerInferenceStep(Rule):

@@ -9,8 +9,8 @@ from typing import Literal
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import methods
-from tflint_perf.analysis.execution.building import Building
 from tflint_perf.analysis.execution.eager_steps import EagerSteps
+from tflint_perf.analysis.execution.functional_models import FunctionalModels
 from tflint_perf.analysis.execution.invariance import Invariance
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.symbolic import Symbolic
@@ -56,7 +56,7 @@ class Made:
 class Making:
     """Finds objects that are made on each step or epoch."""
 
-    needs = ("infer", "calls", "loops", "invariance", "symbolic", "building", "eager_steps")
+    needs = ("infer", "calls", "loops", "invariance", "symbolic", "functional_models", "eager_steps")
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Making:
         loops: Loops,
         invariance: Invariance,
         symbolic: Symbolic,
-        building: Building,
+        functional_models: FunctionalModels,
         eager_steps: EagerSteps,
     ) -> None:
         self._infer = infer
@@ -74,7 +74,7 @@ class Making:
         self._loops = loops
         self._invariance = invariance
         self._symbolic = symbolic
-        self._building = building
+        self._functional_models = functional_models
         self._eager_steps = eager_steps
         self._walk = infer.walk
         self._builders: dict[Function, bool] = {}
@@ -156,7 +156,7 @@ class Making:
             sites = self._calls.sites(function)
             known = self._builders[function] = (
                 function.name in _MAKERS
-                or self._building.makes_model(function.calls)
+                or self._functional_models.makes_model(function.calls)
                 # What Keras calls runs in training, too, also where a method makes a model of it for a summary.
                 or (
                     bool(sites)
@@ -184,7 +184,7 @@ class Making:
             return None
         loop = self._loops.training_loop(call)
         if loop is not None and (
-            self._building.makes_model(loop.calls)
+            self._functional_models.makes_model(loop.calls)
             or (kind == "layer" and self._is_trained_inside(call, loop))
         ):
             return None

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.notebooks import notebook
+from tests.prove.support import PREDICTS
 from tflint_perf.config.reading import Values
 from tflint_perf.config.resolve import Configs
 from tflint_perf.prove.fixes import Fixes, PlacedFix, find_fixes
@@ -34,18 +35,6 @@ def tune(images):
     for epoch in range(10):
         for x in tf.data.Dataset.from_tensor_slices(images).map(lambda image: image + 1).batch(32):
             print(x)
-"""
-
-PREDICTS = """\
-import numpy as np
-import tensorflow as tf
-
-model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
-state = np.zeros((1, 4))
-for step in range(10_000):
-    answer = model.predict(state)
-    state = environment.step(answer)
-    model.train_on_batch(state, answer)
 """
 
 Finding = Callable[..., Fixes]

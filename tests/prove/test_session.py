@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.prove.support import Watcher
+from tests.prove.support import PREDICTS, Watcher
 from tflint_perf.observed.request import Request
 from tflint_perf.problems import ConfigError
 from tflint_perf.prove import session
@@ -93,19 +93,6 @@ def test_fixes_that_pay_are_proved_again_together(proving: Proving) -> None:
     assert found["whole"]["times"]["stretch"]["effect"]["low"] > 5.5
     # the reference, the control, five rounds of the original and three fixes, five pairs
     assert len(watcher.seen) == 2 + 5 * 4 + 2 * 5
-
-
-PREDICTS = """\
-import numpy as np
-import tensorflow as tf
-
-model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
-state = np.zeros((1, 4))
-for step in range(10_000):
-    answer = model.predict(state)
-    state = environment.step(answer)
-    model.train_on_batch(state, answer)
-"""
 
 
 @pytest.mark.parametrize(

@@ -21,12 +21,12 @@ from tflint_perf.analysis.values.outside import NOTHING, Outside
 _SEES_NAMES = re.compile(r"\b(?:eval|exec|globals|locals|vars|getattr|__dict__)\b")
 
 if TYPE_CHECKING:
-    from tflint_perf.analysis.execution.building import Building
     from tflint_perf.analysis.execution.compiled import Compiled
     from tflint_perf.analysis.execution.counters import Counters
     from tflint_perf.analysis.execution.decided import Decided
     from tflint_perf.analysis.execution.each_step import EachStep
     from tflint_perf.analysis.execution.eager_steps import EagerSteps
+    from tflint_perf.analysis.execution.functional_models import FunctionalModels
     from tflint_perf.analysis.execution.given_models import GivenModels
     from tflint_perf.analysis.execution.guards import Guard, Guards
     from tflint_perf.analysis.execution.invariance import Invariance
@@ -107,9 +107,13 @@ class Parts:
     # Models that other files give.
     given_models: GivenModels = part("execution.given_models.GivenModels", "infer", "calls")
     # Functional models of Keras that are put together.
-    building: Building = part("execution.building.Building", "infer", "calls")
+    functional_models: FunctionalModels = part(
+        "execution.functional_models.FunctionalModels", "infer", "calls"
+    )
     # Kinds of loops, and what runs per step.
-    loops: Loops = part("execution.loops.Loops", "infer", "calls", "compiled", "given_models", "building")
+    loops: Loops = part(
+        "execution.loops.Loops", "infer", "calls", "compiled", "given_models", "functional_models"
+    )
     # Conditions on counters and flags.
     guards: Guards = part("execution.guards.Guards", "infer", "calls", "loops")
     # Gradient steps.

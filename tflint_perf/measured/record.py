@@ -12,7 +12,7 @@ from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any, Literal
 
-from tflint_perf.plain import plain
+from tflint_perf.plain_data import plain
 from tflint_perf.records import dataclass
 
 SCHEMA = 1

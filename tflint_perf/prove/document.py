@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tflint_perf.plain import plain
+from tflint_perf.plain_data import plain
 from tflint_perf.prove.fixes import PlacedFix
 from tflint_perf.prove.judging import Judged
 from tflint_perf.prove.proving import Proof

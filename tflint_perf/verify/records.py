@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from tflint_perf.plain import plain
+from tflint_perf.plain_data import plain
 from tflint_perf.rule import Claim
 
 SCHEMA = 1

@@ -10,8 +10,8 @@ import libcst as cst
 
 from tflint_perf.analysis.conventions import names_a_batch_size, names_a_session
 from tflint_perf.analysis.execution.batches import Batches
-from tflint_perf.analysis.execution.building import Building
 from tflint_perf.analysis.execution.compiled import Compiled
+from tflint_perf.analysis.execution.functional_models import FunctionalModels
 from tflint_perf.analysis.execution.given_models import GivenModels
 from tflint_perf.analysis.execution.short_loops import (
     counts_steps_of_critic,
@@ -69,12 +69,12 @@ class Loops:
         calls: CallGraph,
         compiled: Compiled,
         given_models: GivenModels,
-        building: Building,
+        functional_models: FunctionalModels,
     ) -> None:
         self._infer = infer
         self._calls = calls
         self.batches = Batches(infer, calls, self)
-        self.actions = Actions(infer, calls, compiled, given_models, building, self)
+        self.actions = Actions(infer, calls, compiled, given_models, functional_models, self)
         self._epochs = Epochs(infer, calls, compiled, self.actions, self)
         self._walk = infer.walk
         self._kinds: dict[Loop, LoopKind] = {}
@@ -630,14 +630,14 @@ class Actions:
         calls: CallGraph,
         compiled: Compiled,
         given_models: GivenModels,
-        building: Building,
+        functional_models: FunctionalModels,
         loops: Loops,
     ) -> None:
         self._infer = infer
         self._calls = calls
         self._compiled = compiled
         self._given_models = given_models
-        self._building = building
+        self._functional_models = functional_models
         self._loops = loops
         self._acts: dict[Function, bool] = {}
 
@@ -712,8 +712,10 @@ class Actions:
         if callee.kind == "layer":
             # The whole of a model, where it is told outright whether it trains, or is trained.
             whole = is_told_whether_it_trains(call) or last_name(func) in self._trained
-            return whole and not self._building.applies(call)
-        return (callee.kind == "model" or self._given_models.has(func)) and not self._building.applies(call)
+            return whole and not self._functional_models.applies(call)
+        return (
+            callee.kind == "model" or self._given_models.has(func)
+        ) and not self._functional_models.applies(call)
 
     @cached_property
     def _trained(self) -> Collection[str]:

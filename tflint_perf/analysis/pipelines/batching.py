@@ -17,8 +17,8 @@ from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding, Block, Function, Scope
 from tflint_perf.analysis.python.syntax import argument, descendants, integer, names_read
 from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.command_line_options import defaults
 from tflint_perf.analysis.values.infer import Inference
-from tflint_perf.analysis.values.options import defaults
 from tflint_perf.analysis.values.values import Pipeline, Stage, Value
 
 # "ones": batches of one, asked for by a literal 1.

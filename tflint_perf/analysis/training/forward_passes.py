@@ -315,8 +315,8 @@ class ForwardPasses:
     def _builds_model(self, call: cst.Call) -> bool:
         """Whether a layer is called to build a model of Keras: on what stands for its input, or in a function that makes that or
         the model itself."""
-        building, function = self._model.building, self._model.function_at(call)
-        return building.applies(call) or (function is not None and building.builds(function))
+        models, function = self._model.functional_models, self._model.function_at(call)
+        return models.applies(call) or (function is not None and models.builds(function))
 
     def _is_of_network(self, call: cst.Call) -> bool:
         """Whether a call is part of another library's network: it runs a recurrent cell for each time step."""

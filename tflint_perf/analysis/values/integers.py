@@ -21,9 +21,9 @@ import libcst as cst
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Binding
 from tflint_perf.analysis.python.syntax import argument, callee_name, integer, part_at
+from tflint_perf.analysis.values.command_line_options import defaults
 from tflint_perf.analysis.values.iterables import Wrapper, counting, counts_to, wrapper
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
-from tflint_perf.analysis.values.options import defaults
 from tflint_perf.analysis.values.values import Pipeline
 from tflint_perf.analysis.values.written import bindings_of, written_out
 

@@ -30,10 +30,10 @@ from tflint_perf.edit.editor import Editor
 from tflint_perf.edit.judged import TRACED
 from tflint_perf.rule import Refusal, Repair
 
-from .arguments import Arguments, Split, names_of_tapes
 from .crossing import Crossings, deletes_only
 from .inlining import inline_what_hides
 from .shapes import Shapes
+from .step_arguments import Arguments, Split, names_of_tapes
 
 _KEPT_WHOLE = (cst.FunctionDef, cst.ClassDef, cst.Return, cst.Raise, cst.Import, cst.ImportFrom)
 # Methods of NumPy's arrays that tensors do not have.

@@ -58,13 +58,13 @@ CONCRETE = {
 @pytest.mark.parametrize("source", SYMBOLIC.values(), ids=SYMBOLIC.keys())
 def test_stands_for_a_tensor_of_the_model(source: str) -> None:
     model = model_of(source)
-    assert model.building.is_symbolic(here(model).args[0].value)
+    assert model.functional_models.is_symbolic(here(model).args[0].value)
 
 
 @pytest.mark.parametrize("source", CONCRETE.values(), ids=CONCRETE.keys())
 def test_stands_for_none(source: str) -> None:
     model = model_of(source)
-    assert not model.building.is_symbolic(here(model).args[0].value)
+    assert not model.functional_models.is_symbolic(here(model).args[0].value)
 
 
 def test_what_leads_to_the_outputs_of_a_model_is_a_part_of_it() -> None:
@@ -72,11 +72,11 @@ def test_what_leads_to_the_outputs_of_a_model_is_a_part_of_it() -> None:
         "def f(x, head):\n    outs = []\n    for _ in range(3):\n        y = here(x)\n        outs.append(y)\n"
         "    return keras.Model(inputs=x, outputs=outs)"
     )
-    assert model.building.applies(here(model))
+    assert model.functional_models.applies(here(model))
 
 
 def test_what_is_done_with_a_model_is_no_part_of_it() -> None:
     model = model_of(
         "def f(x, y, data):\n    net = keras.Model(inputs=x, outputs=y)\n    for z in data:\n        here(z)"
     )
-    assert not model.building.applies(here(model))
+    assert not model.functional_models.applies(here(model))

@@ -1,8 +1,8 @@
 """Functional models of Keras that are put together: layers are called on what stands for an input, and nothing is computed.
 
-    building.applies(call)        # `Dense(3)(x)` and `head(x)` where x comes from `keras.Input`, or ends in `Model(…, x)`
-    building.is_symbolic(x)       # whether x stands for a tensor that such a model will be given, or will make
-    building.builds(function)     # whether a function makes inputs or a model of its own
+    models.applies(call)        # `Dense(3)(x)` and `head(x)` where x comes from `keras.Input`, or ends in `Model(…, x)`
+    models.is_symbolic(x)       # whether x stands for a tensor that such a model will be given, or will make
+    models.builds(function)     # whether a function makes inputs or a model of its own
 
 A value is symbolic by where it comes from: an input, the ends of a model, a layer with weights that is made only to be applied
 once, in code that runs once. What a model is made of is found from its end, too: whatever comes in as a parameter,
@@ -42,7 +42,7 @@ _MAY_BE_TENSORS = frozenset({"unknown", "tensor", "list", "tuple", "dict"})
 _DEEPEST = 40
 
 
-class Building:
+class FunctionalModels:
     """Answers which values stand for the tensors of a functional model, and which calls build one."""
 
     def __init__(self, infer: Inference, calls: CallGraph) -> None:

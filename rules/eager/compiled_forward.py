@@ -9,7 +9,7 @@ from tflint_perf.edit.editor import Editor
 from tflint_perf.edit.judged import TRACED
 from tflint_perf.rule import Refusal, Repair
 
-from .splitting import first_parameter, split_forward
+from .split_step import first_parameter, split_forward
 
 _INPUTS = "inputs"
 
