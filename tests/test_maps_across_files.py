@@ -23,6 +23,19 @@ _PREPARING = """
     def load(path, side):
         image = tf.io.decode_jpeg(tf.io.read_file(path))
         return tf.image.resize(image, [side, side])
+    def to_float_of_raw(record):
+        parts = tf.io.parse_single_example(record, {"image": tf.io.FixedLenFeature([], tf.string)})
+        image = tf.io.decode_raw(parts["image"], tf.uint8)
+        return tf.cast(tf.reshape(image, [64, 64, 3]), tf.float32) / 255.0
+    def raw(record):
+        return tf.io.decode_raw(record, tf.uint8)
+    def halved(record):
+        return tf.image.resize(tf.cast(tf.io.decode_raw(record, tf.uint8), tf.float32), [8, 8])
+    def with_help(x, help=None):
+        x = tf.image.resize(x, [32, 32])
+        if help:
+            x = help(x)
+        return x
     def unseen(x):
         return library.work(x)
     def parser(training=True):
@@ -41,6 +54,7 @@ _PROGRAM = """
     (x_train, y_train), _ = tf.keras.datasets.mnist.load_data()
     files = tf.data.Dataset.list_files("*.jpg")
     images = tf.data.Dataset.from_tensor_slices((x_train, y_train))
+    records = tf.data.TFRecordDataset("images.tfrecord")
 """
 
 
@@ -69,6 +83,8 @@ def codes(project: Path, line: str) -> set[str]:
         "files.map(lambda x: number(x, table))",
         "files.map(preparing.parser())",
         "files.map(preparing.parser(True))",
+        "files.map(lambda x: preparing.with_help(x, preparing.flip))",
+        "files.map(lambda x: preparing.with_help(x, help=flip))",
     ],
 )
 def test_a_map_of_a_stateful_function_of_another_file_gets_one_element_at_a_time(
@@ -83,6 +99,9 @@ def test_a_map_of_a_stateful_function_of_another_file_gets_one_element_at_a_time
         "files.map(preparing.unseen)",
         "files.map(lambda x: load(x, 224))",
         "files.map(preparing.parser(training=False))",
+        "files.map(lambda x: preparing.with_help(x))",
+        "files.map(lambda x: preparing.with_help(x, preparing.unseen))",
+        "files.map(lambda x: preparing.with_help(x, preparing.raw))",
     ],
 )
 def test_a_function_of_another_file_that_is_seen_to_be_stateless_is_left_alone(
@@ -103,6 +122,10 @@ def test_a_function_of_another_file_that_is_seen_to_be_stateless_is_left_alone(
         ("preparing.make('*.jpg').map(tf.reduce_mean).shuffle(1000).batch(9)", set()),
         ("files.map(to_float).shuffle(1000)", set()),
         ("images.batch(32).map(to_float)", set()),
+        ("records.map(preparing.to_float_of_raw).shuffle(1000)", {"TFP509"}),
+        ("records.map(lambda r: preparing.to_float_of_raw(r)).repeat().shuffle(1000)", {"TFP509"}),
+        ("records.map(preparing.raw).shuffle(1000)", set()),
+        ("records.map(preparing.halved).shuffle(1000)", set()),
     ],
 )
 def test_what_a_function_of_another_file_makes_of_elements_is_known(

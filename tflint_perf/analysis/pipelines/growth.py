@@ -36,6 +36,7 @@ _SMALL = 128 * 128
 _SMALL_IN_FLOATS = 96 * 96
 _FLOATS = frozenset({"float32", "float64"})
 READS_FILES = "reads and decodes files"
+_OF_BYTES = "makes floats of bytes"
 # What a function of another file makes of bytes, and whether it divides them by 255.
 _FLOATS_OF_ANY, _SCALED = "floats", "scaled floats"
 # A function that runs more functions than this decides about more than an element.
@@ -73,6 +74,8 @@ class Growth:
             return ""
         how = self._by_decoding(calls)
         if how is None and self._makes_floats_of(functions, calls) and self._least(calls) == math.inf:
+            if any(map(self._decodes_bytes, calls)):
+                return _OF_BYTES
             return _SCALED if any(map(scales_eight_bits, functions)) else _FLOATS_OF_ANY
         return how or ""
 
@@ -87,7 +90,7 @@ class Growth:
         """The same, as another file tells it; floats count where they are made of bytes."""
         if how not in (_SCALED, _FLOATS_OF_ANY):
             return how
-        return "makes floats of bytes" if self._size_before(before, scaled=how == _SCALED) else ""
+        return _OF_BYTES if self._size_before(before, scaled=how == _SCALED) else ""
 
     def stays_large(self, stage: Stage, before: Pipeline, how: str) -> bool:
         """Whether a stage behind `before` surely does not make much smaller elements of what became large, as `how`
@@ -127,10 +130,10 @@ class Growth:
             return how_decoded or ""
         least = self._least(calls)
         if any(map(self._decodes_bytes, calls)):
-            return "makes floats of bytes" if least == math.inf else ""
+            return _OF_BYTES if least == math.inf else ""
         size = self._bytes_before(before, functions)
         grows = size is not None and (least == math.inf or _BYTES_OF_A_FLOAT * least > size)
-        return "makes floats of bytes" if grows else ""
+        return _OF_BYTES if grows else ""
 
     def _by_decoding(self, calls: list[cst.Call]) -> str | None:
         """How calls make more of what they decode, "" where that is little; None where they decode no images."""

@@ -169,10 +169,15 @@ class Statefulness:
     ) -> Iterator[Nature]:
         for arg in call.args:
             # Functions that are handed on: `tf.cond(flag, flip, tf.identity)`.
-            if isinstance(arg.value, cst.Name | cst.Attribute) and not self._infer.names.dotted(arg.value):
-                handed = self._infer.value(arg.value).function
-                if handed is not None:
-                    yield self._of_function(handed, seen)
+            if isinstance(arg.value, cst.Name | cst.Attribute):
+                handed = self._infer.value(arg.value)
+                if handed.function is not None and not self._infer.names.dotted(arg.value):
+                    yield self._of_function(handed.function, seen)
+                elif (
+                    handed.kind in ("function", "compiled")
+                    and (there := self._elsewhere(arg.value)) is not None
+                ):
+                    yield there
         name = self._infer.names.qualified(call.func)
         if name:
             hidden = not has(name, "known-to-graphs") and not self._is_about_nothing(call, function)
