@@ -27,6 +27,16 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "a loop over trials, of which each trains a model": """
+        def train(net, data):
+            return net.fit(data.x, data.y, epochs=data.epochs, validation_split=0.1)
+        def study(net, data):
+            history = train(net, data)
+            return history, net(data.x)
+        for name, data in trials.items():
+            study(model, data)
+            model.save(f"{name}.keras")
+        """,
     "a loop over a few images, in a validation behind a counter": """
         def validate(images, step):
             for image in images:

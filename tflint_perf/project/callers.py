@@ -290,7 +290,8 @@ class _Search:
                 if file != place[0] or use.handed or use.path.endswith("]")
             ]
             # What makes a step makes a step loop of the loop that calls it.
-            acts = bool(uses) and self._files.acts(Found(*place, "thing", self._thing(*place)))
+            found = Found(*place, "thing", self._thing(*place))
+            acts = bool(uses) and self._files.acts(found) and not self._files.trains_whole(found)
             known = tuple(dict.fromkeys(self._caller(file, use, acts) for file, use in uses))
             self._known[place] = known
         return known

@@ -163,6 +163,10 @@ class Linked:
         """Whether calling it runs a step loop."""
         return self._files.has_step_loop(self._files.follow(self._file, path))
 
+    def trains_whole(self, path: str) -> bool:
+        """Whether calling it trains a model from beginning to end, over several epochs."""
+        return self._files.trains_whole(self._files.follow(self._file, path))
+
     def trains(self, path: str) -> bool:
         """Whether calling it trains a model."""
         return self._files.trains(self._files.follow(self._file, path))

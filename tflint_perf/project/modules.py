@@ -55,6 +55,7 @@ class Files:
         self._found: _Answers[Found | None] = {}
         self._trains: _Answers[bool] = {}
         self._may_train: _Answers[bool] = {}
+        self._trains_whole: _Answers[bool] = {}
         self._hindrances: dict[Path, Hindrances] = {}
         self._hindered: _Answers[str] = {}
 
@@ -100,6 +101,10 @@ class Files:
             return False
         called = (self.follow(found.file, path) for path in found.thing.calls)
         return found.thing.has_step_loop or any(self.has_step_loop(other, depth + 1) for other in called)
+
+    def trains_whole(self, found: Found | None) -> bool:
+        """Whether calling a function trains a model from beginning to end, over several epochs."""
+        return self._runs_one(found, lambda thing: thing.trains_whole, self._trains_whole)
 
     def trains(self, found: Found | None) -> bool:
         """Whether calling a function trains a model."""

@@ -10,6 +10,7 @@ import libcst as cst
 from tflint_perf.analysis.conventions import names_a_generator, names_a_stream
 from tflint_perf.analysis.execution.elements import adds_batch_axis
 from tflint_perf.analysis.execution.sizes import Size, Sizes
+from tflint_perf.analysis.execution.trains import FITS
 from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -92,6 +93,15 @@ class Batches:
         if not any(self.size(part) in ("sample", "batch") or self._is_generated(part) for part in inputs):
             return False
         return not self._is_trial(call) and not self._is_cut_further(call, given)
+
+    def are_all_taken_by(self, call: cst.Call) -> bool:
+        """Whether `fit` is told to go over a whole dataset several times: it is a training by itself."""
+        epochs = keyword_argument(call, "epochs") or keyword_argument(call, "nb_epoch")
+        if callee_name(call) not in FITS or epochs is None or self._is_one(epochs):
+            return False
+        given = argument(call, 0, "x")
+        is_dataset = given is not None and self._infer.value(given).kind == "dataset"
+        return is_dataset or any(keyword_argument(call, name) is not None for name in _OF_WHOLE_DATASETS)
 
     def _is_one(self, number: cst.BaseExpression) -> bool:
         """Whether a number is 1, here or by all that a name stands for."""

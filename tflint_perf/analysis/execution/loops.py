@@ -106,7 +106,8 @@ class Loops:
         if loop.iterable is not None and self.takes_batches(loop.iterable):
             return "step"
         if any(map(self.actions.acts, calls)) and not shows_a_few(self._infer, self._calls, loop, calls):
-            return "step"
+            # A loop over programs, folds or trials trains a whole model each time.
+            return "none" if any(map(self.actions.trains_whole, loop.calls)) else "step"
         if loop.yields and loop.function is not None and self._is_driven(loop.function):
             return "step"
         return "none"
@@ -640,6 +641,7 @@ class Actions:
         self._functional_models = functional_models
         self._loops = loops
         self._acts: dict[Function, bool] = {}
+        self._whole: dict[Function, bool] = {}
 
     def acts(self, call: cst.Call) -> bool:
         """Whether a call makes a gradient step or an inference call, or runs a function that does."""
@@ -668,6 +670,22 @@ class Actions:
             outside = [call for call in function.calls if self.is_outside_loops(call)]
             known = self._acts[function] = any(self.acts(call) for call in outside)
         return known
+
+    def trains_whole(self, call: cst.Call) -> bool:
+        """Whether a call runs a function that trains a model from beginning to end: by a `fit` of several epochs."""
+        outside = self._infer.value(call.func).outside
+        if outside and self._infer.outside.trains_whole(outside):
+            return True
+        return any(map(self.function_trains_whole, self._calls.targets(call)))
+
+    def function_trains_whole(self, function: Function) -> bool:
+        """Whether calling a function does so, itself or by what it calls."""
+        return leads_to(function, self._whole, self._fits_whole)
+
+    def _fits_whole(self, function: Function) -> bool | list[Function]:
+        if any(map(self._loops.batches.are_all_taken_by, function.calls)):
+            return True
+        return [target for call in function.calls for target in self._calls.targets(call)]
 
     def is_outside_loops(self, call: cst.Call) -> bool:
         loop = self._loops.innermost_loop(call)

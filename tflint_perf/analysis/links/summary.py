@@ -59,7 +59,7 @@ class Thing:
     on the host, and `source` how those are made that are taken from what calling it gives; `path` leads to it, where
     it is an instance of a class or comes from another file. Of a function, `acts` and `has_step_loop` are what
     its file alone can tell; the paths that it `calls` outside its own loops tell more. So do those that it `runs`,
-    in loops or not, of whether it `trains` a model, or `may_train` an object that it is given. `compiled` says that its
+    in loops or not, of whether it `trains` a model, also from beginning to end (`trains_whole`), or `may_train` an object that it is given. `compiled` says that its
     body is compiled code, `alone` that nothing else in its file calls it. `ready` and `elements` tell of a dataset how far
     ahead its elements are made, what they are, and how they were made `large`. `takes` are the parameters of a
     function or class whose elements it takes into steps as they come, each with its place in a call. `nature`,
@@ -79,6 +79,7 @@ class Thing:
     has_foreign_base: bool = False
     bases: tuple[str, ...] = ()
     trains: bool = False
+    trains_whole: bool = False
     may_train: bool = False
     runs: tuple[str, ...] = ()
     ready: str = ""
@@ -251,6 +252,7 @@ def _function(model: Model, function: Function) -> Thing:
         compiled=compiled or model.compiled.state(function) == "compiled",
         alone=all(model.function_at(site) is function for site in model.calls.sites(function)),
         trains=model.programs.trains_in(reached),
+        trains_whole=model.loops.actions.function_trains_whole(function),
         may_train=model.programs.may_train_in(reached),
         runs=tuple(dict.fromkeys(_runs(model, reached))),
         takes=_takes(model, function),

@@ -72,6 +72,9 @@ class Outside(Protocol):
     def has_step_loop(self, path: str) -> bool:
         """Whether calling it runs a step loop."""
 
+    def trains_whole(self, path: str) -> bool:
+        """Whether calling it trains a model from beginning to end, over several epochs."""
+
     def trains(self, path: str) -> bool:
         """Whether calling it trains a model."""
 
@@ -150,6 +153,10 @@ class Nothing:
         return False
 
     def has_step_loop(self, path: str) -> bool:
+        """No."""
+        return False
+
+    def trains_whole(self, path: str) -> bool:
         """No."""
         return False
 

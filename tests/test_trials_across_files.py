@@ -1,0 +1,52 @@
+"""Trainings that a loop of another file runs from beginning to end: what runs once for each of them is no step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from tflint_perf.config.settings import Settings
+from tflint_perf.project.linting import lint_files
+
+STORE = """
+    import tensorflow as tf
+
+    def keep(model: tf.keras.Model, path):
+        model.save(path)
+"""
+TRAINING = """
+    import tensorflow as tf
+
+    def fit(model: tf.keras.Model, data, epochs):
+        return model.fit(data.x, data.y, epochs=epochs{more})
+
+    def study(model: tf.keras.Model, data, epochs=9):
+        fit(model, data, epochs)
+        return model(data.x)
+"""
+PROGRAM = """
+    import tensorflow as tf
+    from store import keep
+    from training import study
+    model = tf.keras.Sequential()
+    for name, data in datasets.items():
+        study(model, data)
+        keep(model, name)
+"""
+TRIALS = {
+    "a whole training each": (", validation_split=0.1", []),
+    "as much as is not known": ("", [4]),
+}
+
+
+@pytest.mark.parametrize(("more", "rows"), TRIALS.values(), ids=TRIALS)
+def test_a_loop_over_trainings_is_no_loop_of_steps(tmp_path: Path, more: str, rows: list[int]) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    files = {"store": STORE, "training": TRAINING.replace("{more}", more), "program": PROGRAM}
+    for name, text in files.items():
+        (tmp_path / f"{name}.py").write_text(dedent(text).lstrip("\n"))
+    settings = Settings(root=tmp_path, rules=frozenset({"TFP603"}), project_root=tmp_path)
+    (result,) = lint_files([tmp_path / "store.py"], settings, 1)
+    assert [finding.start.row for finding in result.findings] == rows
