@@ -47,6 +47,24 @@ def test_a_function_in_sight_that_calls_what_is_not_is_not_out_of_sight() -> Non
     assert model.statefulness.nature(call.args[0].value) == "open"
 
 
+def test_a_function_is_followed_however_many_calls_down() -> None:
+    steps = "".join(f"def f{i}(x):\n    return f{i + 1}(f{i + 1}(x))\n" for i in range(40))
+    model = model_of(
+        f"{steps}def f40(x):\n    return tf.random.normal((3,)) + f0(x)\ntf.data.Dataset.range(9).map(f0)"
+    )
+    (call,) = model.calls_named("map")
+    assert model.statefulness.nature(call.args[0].value) == "random"
+
+
+def test_of_many_ways_in_which_a_function_is_given_constants_all_are_seen() -> None:
+    calls = " + ".join(f"f(x, {n})" for n in range(40))
+    model = model_of(
+        f"def f(x, n):\n    return tf.random.normal((3,)) if n == 39 else x\ntf.data.Dataset.range(9).map(lambda x: {calls})"
+    )
+    (call,) = model.calls_named("map")
+    assert model.statefulness.nature(call.args[0].value) == "random"
+
+
 # A dataset, and whether each one built like that gives the same elements.
 DATASETS = [
     ("tf.data.Dataset.from_tensor_slices(x).batch(3).prefetch(1).repeat(2)", True),

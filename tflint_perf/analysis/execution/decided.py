@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 import libcst as cst
 
+from tflint_perf.analysis.python.names import Names
 from tflint_perf.analysis.python.scopes import Binding, Function, Scope
 from tflint_perf.analysis.python.syntax import argument, has_stars, integer, string
 from tflint_perf.analysis.python.walk import Walk
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.records import dataclass
 
 # A constant, in a tuple of its own; None for what is none.
 Constant = tuple[object] | None
@@ -57,6 +59,21 @@ class Decided:
         return list(self._calls.arguments(scope.function, binding.name)) or [None]
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a call gives a function as constants. Two calls that give the same are alike."""
+
+    names: Names
+    scope: Scope
+    constants: frozenset[tuple[str, tuple[object]]]
+
+    def __call__(self, name: cst.Name) -> Constant:
+        """What a name is that stands in the function; None where it is another's, or nothing is known of it."""
+        found = self.names.lookup(name.value, self.names.scope_of(name))
+        own = found is not None and found[0] is self.scope
+        return dict(self.constants).get(name.value) if own else None
+
+
 class Told:
     """Answers what the names in a function are that a call gives it as constants, or that have such by default."""
 
@@ -64,7 +81,7 @@ class Told:
         self._infer = infer
         self._calls = calls
 
-    def to(self, function: Function, node: cst.BaseExpression) -> Named | None:
+    def to(self, function: Function, node: cst.BaseExpression) -> Given | None:
         """The same where `node` stands for the function, or is the call that makes it: `make_parser(training=False)`."""
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
         if found is not None and len(found[1]) == 1 and found[1][0].path == ():
@@ -74,12 +91,12 @@ class Told:
             return self.by_call(makers[0], node)
         return self.by_call(function, None)
 
-    def by_call(self, function: Function, call: cst.Call | None, around: Named = none_known) -> Named | None:
+    def by_call(self, function: Function, call: cst.Call | None, around: Named = none_known) -> Given | None:
         """What the parameters are that `call` gives or leaves as they are by default; None where none is known.
 
         `around` says what names are where the call stands.
         """
-        told: dict[str, Constant] = {}
+        told: dict[str, tuple[object]] = {}
         for param in function.parameters:
             name = param.name.value
             at = function.place_of(name)
@@ -91,13 +108,7 @@ class Told:
                 told[name] = constant
         if not told:
             return None
-        names = self._infer.names
-
-        def named(name: cst.Name) -> Constant:
-            found = names.lookup(name.value, names.scope_of(name)) if name.value in told else None
-            return told[name.value] if found is not None and found[0] is function.scope else None
-
-        return named
+        return Given(self._infer.names, function.scope, frozenset(told.items()))
 
 
 def is_left_out(walk: Walk, node: cst.CSTNode, named: Named) -> bool:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has, methods
 from tflint_perf.analysis.conventions import names_shaping
-from tflint_perf.analysis.execution.decided import Named, Told, constant_of, is_left_out, none_known
+from tflint_perf.analysis.execution.decided import Given, Told, constant_of, is_left_out, none_known
 from tflint_perf.analysis.pipelines.elementwise import mapped_function
+from tflint_perf.analysis.python.reach import leads_to
 from tflint_perf.analysis.python.scopes import Binding, Function
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -31,26 +32,50 @@ from tflint_perf.analysis.values.values import Stage, Value
 # it is stateless; "open": it is in sight, and calls what is not.
 Nature = Literal["random", "stateful", "python", "hidden", "open", "shaping", "stateless"]
 
+# A function of this file that is run, and what it is given as constants.
+Run = tuple[Function, Given | None]
+
 _BUILTINS = frozenset(dir(builtins))
-# Functions that call functions, no deeper than this.
-_DEEPEST = 6
+# What is worse covers what is better.
+_WORST_FIRST: tuple[Nature, ...] = ("python", "random", "stateful", "hidden", "shaping")
+# A function is told apart by no more ways in which it is given constants.
+_MOST_WAYS = 8
 
 
 class Statefulness:
-    """Answers what a function given to `map` keeps or draws between its calls."""
+    """Answers what a function given to `map` keeps or draws between its calls.
+
+    That is the worst of what it does and of what it runs does. Functions may call each other round in circles, and in
+    many ways, so what a body does by itself is looked at once for each run, and what it leads to is followed from there.
+    """
 
     def __init__(self, infer: Inference, calls: CallGraph) -> None:
         self._infer = infer
         self._calls = calls
         self._told = Told(infer, calls)
-        self._known: dict[Function, Nature] = {}
-        # How often a question met one that is still being answered, or was too deep.
-        self._cuts = 0
+        self._bodies: dict[Run, tuple[frozenset[Nature], tuple[Run, ...]]] = {}
+        self._leads_to: dict[Nature, dict[Run, bool]] = {nature: {} for nature in _WORST_FIRST}
+        self._ways: dict[Function, set[Given]] = {}
 
     def nature(self, given: cst.BaseExpression) -> Nature:
         """The nature of a function given to a dataset's stage."""
-        nature = self._of_function_node(given, set())
+        nature = self._worst(self._of_function_node(given))
         return "open" if nature == "hidden" and self._is_in_sight(given) else nature
+
+    def _worst(self, parts: Iterable[Nature | Run]) -> Nature:
+        """What covers all others of these, and of what is run."""
+        known = list(parts)
+        return next((nature for nature in _WORST_FIRST if self._has(nature, known)), "stateless")
+
+    def _has(self, nature: Nature, parts: list[Nature | Run]) -> bool:
+        def is_found(run: Run) -> bool | tuple[Run, ...]:
+            found, runs = self._body(run)
+            return nature in found or runs
+
+        return any(
+            leads_to(part, self._leads_to[nature], is_found) if isinstance(part, tuple) else part == nature
+            for part in parts
+        )
 
     def _is_in_sight(self, given: cst.BaseExpression) -> bool:
         """Whether a function is defined in this file; a lambda that hands its arguments on shows nothing."""
@@ -76,31 +101,39 @@ class Statefulness:
             return given is not None and self.nature(given) == "stateless"
         return all(map(self.is_deterministic, stage.inputs))
 
-    def _of_function_node(self, node: cst.BaseExpression, seen: set[Function]) -> Nature:
+    def _of_function_node(self, node: cst.BaseExpression) -> Iterator[Nature | Run]:
         if isinstance(node, cst.Call) and has(
             self._infer.names.qualified(node.func), "binds", "compiles", "converts-code"
         ):
-            return self._of_wrapped(node, seen) if node.args else "hidden"
+            if node.args:
+                yield from self._of_wrapped(node)
+            else:
+                yield "hidden"
+            return
         if isinstance(node, cst.IfExp):
-            either = {self._of_function_node(way, seen) for way in (node.body, node.orelse)}
-            return next((nature for nature in _WORST_FIRST if nature in either), "stateless")
+            yield from self._of_function_node(node.body)
+            yield from self._of_function_node(node.orelse)
+            return
         name = self._infer.names.qualified(node)
         if name or (isinstance(node, cst.Call) and self._infer.value(node.func).outside):
-            return _of_name(name) if has(name, "known-to-graphs") else self._elsewhere(node) or _unseen(node)
+            known = has(name, "known-to-graphs")
+            yield _of_name(name) if known else self._elsewhere(node) or _unseen(node)
+            return
         value = self._infer.value(node)
         function = value.function or mapped_function(self._infer, node)
         if function is not None:
-            return self._of_function(function, seen, self._told.to(function, node))
-        return self._of_object(value, seen) or _unseen(node)
+            yield self._run(function, self._told.to(function, node))
+        else:
+            yield self._of_object(value) or _unseen(node)
 
-    def _of_wrapped(self, wrapper: cst.Call, seen: set[Function]) -> Nature:
+    def _of_wrapped(self, wrapper: cst.Call) -> Iterator[Nature | Run]:
         """The nature of `partial(prepare, training=False)` and its kin."""
         inner = wrapper.args[0].value
         function = self._infer.value(inner).function
         if function is None or isinstance(inner, cst.Call):
-            return self._of_function_node(inner, seen)
-        call = cst.Call(inner, wrapper.args[1:])
-        return self._of_function(function, seen, self._told.by_call(function, call))
+            yield from self._of_function_node(inner)
+        else:
+            yield self._run(function, self._told.by_call(function, cst.Call(inner, wrapper.args[1:])))
 
     def _elsewhere(self, node: cst.BaseExpression) -> Nature | None:
         """The nature of a function of another file; None where none is known. What it calls there may be out of sight."""
@@ -114,16 +147,16 @@ class Statefulness:
 
     def of_function(self, function: Function) -> Nature:
         """The nature of a function of this file; "shaping" where it calls what is not in sight."""
-        nature = self._of_function(function, set())
+        nature = self._worst([(function, None)])
         return "shaping" if nature == "hidden" else nature
 
-    def _of_object(self, value: Value, seen: set[Function]) -> Nature | None:
+    def _of_object(self, value: Value) -> Nature | Run | None:
         """The nature of calling an object; None where nothing is known of it."""
         if value.klass is not None:
             wanted = "call" if value.kind in ("layer", "model") else "__call__"
             for klass in self._infer.classes.lineage(value.klass):
                 if wanted in klass.methods:
-                    return self._of_function(klass.methods[wanted], seen)
+                    return klass.methods[wanted], None
             return None
         if value.kind == "layer":
             return _of_name(value.name)
@@ -135,44 +168,46 @@ class Statefulness:
         given = self._infer.returned(function)
         if given.kind != "function" or given.function is None or given.function.outer is not function:
             return None
-        nature = self._of_function(given.function, set(), self._told.by_call(function, None))
+        nature = self._worst([self._run(given.function, self._told.by_call(function, None))])
         return "shaping" if nature == "hidden" else nature
 
-    def _of_function(self, function: Function, seen: set[Function], named: Named | None = None) -> Nature:
-        """The nature of a function, without what stands in branches that are not taken by what is `named`."""
-        known = self._known.get(function) if named is None else None
-        if known is not None:
-            return known
-        if function in seen or len(seen) > _DEEPEST:
-            self._cuts += 1
-            return "stateless"
-        seen, cuts = seen | {function}, self._cuts
-        found = {
-            nature
-            for call in self._calls_in(function)
-            if named is None or not is_left_out(self._infer.walk, call, named)
-            for nature in self._of_call(call, function, seen, named)
-        }
-        # What is worse covers what is better.
-        nature: Nature = next((nature for nature in _WORST_FIRST if nature in found), "stateless")
-        if cuts == self._cuts and named is None:
-            self._known[function] = nature
-        return nature
+    def _run(self, function: Function, given: Given | None) -> Run:
+        """A run that is told apart from others by what it is given, unless there are too many."""
+        ways = self._ways.setdefault(function, set())
+        if given is not None and (given in ways or len(ways) < _MOST_WAYS):
+            ways.add(given)
+            return function, given
+        return function, None
+
+    def _body(self, run: Run) -> tuple[frozenset[Nature], tuple[Run, ...]]:
+        """What a body does by itself, and what it runs, without the branches that are not taken by what it is given."""
+        known = self._bodies.get(run)
+        if known is None:
+            function, given = run
+            parts = dict.fromkeys(
+                part
+                for call in self._calls_in(function)
+                if given is None or not is_left_out(self._infer.walk, call, given)
+                for part in self._of_call(call, function, given)
+            )
+            known = self._bodies[run] = (
+                frozenset(part for part in parts if not isinstance(part, tuple)),
+                tuple(part for part in parts if isinstance(part, tuple)),
+            )
+        return known
 
     @staticmethod
     def _calls_in(function: Function) -> Iterator[cst.Call]:
         """The calls in a function, and in lambdas and functions nested in it."""
         return (node for node in descendants(function.node.body) if isinstance(node, cst.Call))
 
-    def _of_call(
-        self, call: cst.Call, function: Function, seen: set[Function], named: Named | None
-    ) -> Iterator[Nature]:
+    def _of_call(self, call: cst.Call, function: Function, given: Given | None) -> Iterator[Nature | Run]:
         for arg in call.args:
             # Functions that are handed on: `tf.cond(flag, flip, tf.identity)`.
             if isinstance(arg.value, cst.Name | cst.Attribute):
                 handed = self._infer.value(arg.value)
                 if handed.function is not None and not self._infer.names.dotted(arg.value):
-                    yield self._of_function(handed.function, seen)
+                    yield handed.function, None
                 elif (
                     handed.kind in ("function", "compiled")
                     and (there := self._elsewhere(arg.value)) is not None
@@ -187,11 +222,11 @@ class Statefulness:
         targets = self._calls.targets(call)
         if targets:
             for target in targets:
-                yield self._of_function(target, seen, self._told.by_call(target, call, named or none_known))
+                yield self._run(target, self._told.by_call(target, call, given or none_known))
         else:
-            yield self._of_callee(call, function, seen)
+            yield self._of_callee(call, function)
 
-    def _of_callee(self, call: cst.Call, function: Function, seen: set[Function]) -> Nature:
+    def _of_callee(self, call: cst.Call, function: Function) -> Nature | Run:
         func = call.func
         nature = self._of_makers(func.value if isinstance(func, cst.Attribute) else func)
         if nature is None and isinstance(func, cst.Attribute):
@@ -199,7 +234,7 @@ class Statefulness:
         if nature is not None:
             return nature
         value = self._infer.value(func)
-        of_object = self._of_object(value, seen) if value.known else None
+        of_object = self._of_object(value) if value.known else None
         if of_object is not None:
             return of_object
         if isinstance(func, cst.Attribute):
@@ -271,9 +306,6 @@ def _unseen(node: cst.CSTNode) -> Nature:
 def _of_callee_unseen(func: cst.CSTNode) -> Nature:
     """The same of what a function calls: what has the name of a class holds together what it is given."""
     return "shaping" if last_name(func)[:1].isupper() else _unseen(func)
-
-
-_WORST_FIRST: tuple[Nature, ...] = ("python", "random", "stateful", "hidden", "shaping")
 
 
 def _of_name(name: str) -> Nature:
