@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has, methods, named
+from tflint_perf.analysis.apis.facts import has, last_names, methods
 from tflint_perf.analysis.conventions import names_training_data
 from tflint_perf.analysis.execution.op_loops import is_read
 from tflint_perf.analysis.pipelines.successors import is_name_of_evaluation
@@ -223,7 +222,7 @@ class Materializations:
                 if not isinstance(call, cst.Call) or parent is not call.args[0]:
                     return False
                 name = self._builtin(call)
-                if has(name, "condenses") or callee_name(call) in _layers_learn_by():
+                if has(name, "condenses") or callee_name(call) in last_names("learns-from-data"):
                     return True
                 holds = has(name, "makes-array", "joins-arrays", "copies", "views", "hands-on")
                 return holds and self._is_condensed(call, depth + 1)
@@ -328,11 +327,3 @@ def _statements(loop: cst.For) -> Iterator[cst.CSTNode]:
             yield from line.body
         else:
             yield line
-
-
-@cache
-def _layers_learn_by() -> frozenset[str]:
-    """The methods by which a layer learns from a whole dataset what it needs to know: `adapt`."""
-    return frozenset(
-        name.rpartition(".")[2] for name in named("condenses") if name.startswith("keras.layers.")
-    )
