@@ -7,6 +7,7 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.execution.timing import is_only_timed
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.syntax import callee_name, has_stars, target_names
 from tflint_perf.edit import Editor
@@ -58,7 +59,7 @@ class KerasCallInLoop(Rule):
     ## What is left alone
 
     Calls on a whole dataset, also once an epoch, calls behind `step % n`, a model made anew for each fold or
-    trial, loops of a few rounds or that show a picture of each answer, a class's own `predict`, slices that the call cuts
+    trial, loops of a few rounds or that show a picture of each answer, a class's own `predict`, calls whose time is taken and whose answers nobody reads, slices that the call cuts
     into batches (`batch_size=`), and code for TensorFlow 1. The fix is refused, and the finding says why, where an argument has no counterpart (`callbacks`, several epochs), or where the history that `fit` returns is used.
 
     ## Sources
@@ -83,6 +84,8 @@ class KerasCallInLoop(Rule):
             if not model.is_per_step(call) or model.is_compiled(call) or model.guard_of(call) is not None:
                 continue
             if model.forward_passes.is_for_few(call) or model.forward_passes.makes_variables(call):
+                continue
+            if is_only_timed(model.infer, call):
                 continue
             name = callee_name(call)
             yield Report(

@@ -53,7 +53,8 @@ class EagerInferenceStep(Rule):
     ## What is left alone
 
     Compiled code, the forward pass of a gradient step and what runs beside it for its tensors, calls that run once,
-    once an epoch or behind a guard, loops over a few inputs or over the parts of a model, models whose own code can't
+    once an epoch or behind a guard, loops over a few inputs or over the parts of a model, calls whose time is
+    taken and whose results nobody reads, models whose own code can't
     be traced, and what is a `tf.function` in a program that runs all of them eagerly (TFP104 names the cause). The fix is refused, and the finding says why, where
     tracing would change or break the function around the call, and where an input gets longer with each call: each
     length would be traced, unless an `input_signature` leaves it open.

@@ -12,6 +12,7 @@ from tflint_perf.analysis.apis.facts import has, library
 from tflint_perf.analysis.execution.guards import Guards
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.steady_conditions import Usual
+from tflint_perf.analysis.execution.timing import clocks
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.reach import leads_to
@@ -34,7 +35,6 @@ from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.records import dataclass
 
-_CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "default_timer", "now")
 # A loop of so few iterations waits for next to nothing.
 _FEW = 10
 _BOUNDED = ("range", "trange", "take")
@@ -115,8 +115,7 @@ class Syncs:
             self.loop_of(call) is loop
             and self._calls.function_at(call) is function
             and self._stands_in(self._infer.place(call).block.owner, node)
-            for name in _CLOCKS
-            for call in self._walk.calls.get(name, ())
+            for call in clocks(self._infer)
         )
 
     def _stands_in(self, holder: cst.CSTNode, node: cst.CSTNode) -> bool:

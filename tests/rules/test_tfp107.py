@@ -18,6 +18,13 @@ PREAMBLE = dedent("""\
 ROWS = PREAMBLE.count("\n")
 
 SILENT = {
+    "a benchmark, with its clock around all rounds": """
+        import time
+        start = time.time()
+        for _ in range(1000):
+            _ = model(image)
+        print((time.time() - start) / 1000)
+        """,
     "a model's parts for each of its feature maps, in another method than its input": """
         class Detector:
             def build(self):
@@ -499,6 +506,16 @@ SILENT = {
 }
 
 FLAGGED = {
+    "what is timed, and used": (
+        """
+        import time
+        for x in dataset:
+            start = time.time()
+            answer = model(x)
+            print(time.time() - start, answer)
+        """,
+        [5],
+    ),
     "a helper that gets a batch, in a file that builds a model": (
         """
         def features(x):

@@ -474,6 +474,7 @@ SILENT = {
             print(train_step(x, rows[int(train_step(x, y))]).shape)
         """,
     "what waits for a clock": """
+        import time
         def measure():
             for x, y in dataset:
                 start = time.time()

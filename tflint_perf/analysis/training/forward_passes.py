@@ -13,6 +13,7 @@ from tflint_perf.analysis.execution.once import extent
 from tflint_perf.analysis.execution.op_loops import is_read
 from tflint_perf.analysis.execution.short_loops import runs_over_files
 from tflint_perf.analysis.execution.tapes import is_under_tape
+from tflint_perf.analysis.execution.timing import is_only_timed
 from tflint_perf.analysis.execution.trains import trains_by
 from tflint_perf.analysis.python.flow import loops_around, runs_beside
 from tflint_perf.analysis.python.reach import remembered
@@ -153,6 +154,7 @@ class ForwardPasses:
             and not self._builds_model(call)
             and not self._is_of_network(call)
             and not self.makes_variables(call)
+            and not is_only_timed(model.infer, call)
             and not self.runs_over_files_alone(call)
             and not self.is_for_few(call)
             and not self._is_bound_by_loop(call)
