@@ -58,10 +58,10 @@ class SequentialMap(Rule):
 
     Functions seen to be stateless, and those in sight that call what is not, unless automatic parallelization is off;
     even then, arithmetic on whole batches, which is no work. What a `cache` behind the `map` keeps from the first of
-    several epochs on. Python code that makes records to be written. Of Python code, only what waits for files, or works
-    in NumPy and its like, runs in parallel. The fix is safe only for functions that are known to do nothing but
-    compute, on elements that nothing changes meanwhile: in parallel, random draws go to other elements, and a variable
-    is read before the step that changes it.
+    several epochs on, and maps of which a few elements are looked at, and no more. Python code that makes records to
+    be written. Of Python code, only what waits for files, or works in NumPy and its like, runs in parallel. The fix
+    is safe only for functions that are known to do nothing but compute, on elements that nothing changes meanwhile:
+    in parallel, random draws go to other elements, and a variable is read before the step that changes it.
 
     ## Sources
 
@@ -94,6 +94,7 @@ class SequentialMap(Rule):
                 or (nature in ("stateless", "shaping", "open") and not is_off)
                 or _only_computes(model, call, given)
                 or model.successors.is_kept(call)
+                or model.successors.is_only_looked_at(call)
             ):
                 continue
             function = f"`{given.value}`" if isinstance(given, cst.Name) else "its function"

@@ -47,8 +47,8 @@ class SequentialRead(Rule):
 
     ## What is left alone
 
-    One file; names of files that are not in sight; `cycle_length=1`; functions that read with Python code. The fix
-    keeps the order of the records for `interleave` with a `cycle_length` alone, and is safe there if no file is read,
+    One file; names of files that are not in sight; `cycle_length=1`; functions that read with Python code; datasets of
+    which the file takes a few elements, to look at them, and nothing else. The fix keeps the order of the records for `interleave` with a `cycle_length` alone, and is safe there if no file is read,
     which somebody may write meanwhile.
 
     ## Sources
@@ -80,7 +80,7 @@ def _interleaves(model: Model) -> Iterator[Report]:
             argument(call, 1, "cycle_length")
         ) == 1 or not model.pipelines.stages_before(call):
             continue
-        if model.is_compiled(call) or _runs_python(model, given):
+        if model.is_compiled(call) or _runs_python(model, given) or model.successors.is_only_looked_at(call):
             continue
         yield Report(
             _place(call, given),
@@ -94,7 +94,9 @@ def _readers(model: Model) -> Iterator[Report]:
         files = argument(call, 0, "filenames")
         if files is None or has_stars(call) or argument(call, 3, "num_parallel_reads") is not None:
             continue
-        if model.parallelism.are_several_files(files) and not model.is_compiled(call):
+        if not model.parallelism.are_several_files(files) or model.is_compiled(call):
+            continue
+        if not model.successors.is_only_looked_at(call):
             yield Report(
                 call,
                 "the files are read one after the other; add `num_parallel_reads=tf.data.AUTOTUNE`",

@@ -31,6 +31,7 @@ def rows(source: str) -> list[int]:
 
 
 SILENT = {
+    "what is looked at, and no more": "ds = single.map(distort).batch(32)\nfor x in ds.take(1):\n    show(x)",
     "work that a cache keeps": (
         "ds = single.map(distort).batch(32).cache().prefetch(1)\nmodel = tf.keras.Sequential()\nmodel.fit(ds, epochs=9)"
     ),
@@ -108,6 +109,10 @@ def test_a_map_that_runs_in_parallel_anyway_or_is_not_known_is_left_alone(source
 
 
 FLAGGED = {
+    "a look at what is kept, too": (
+        "ds = single.map(distort).batch(32)\nfor x in ds.take(1):\n    show(x)\nparts = [ds]",
+        [1],
+    ),
     "Python code that makes what is tested on": (
         "model = tf.keras.Sequential()\n"
         "data = single.map(lambda x: tf.py_function(distort, [x], tf.float32)).batch(9)\nmodel.evaluate(data)",

@@ -23,6 +23,13 @@ def rows(source: str) -> list[int]:
 
 
 SILENT = {
+    "records of which a few are looked at": (
+        "records = tf.data.TFRecordDataset(['a', 'b'])\nfor raw in records.take(2):\n    print(raw)"
+    ),
+    "and that are parsed first": (
+        "records = tf.data.TFRecordDataset(['a', 'b'])\nparsed = records.map(parse)\n"
+        "for example in parsed.take(1):\n    print(example)"
+    ),
     "one file, to look at": "files.take(1).flat_map(tf.data.TFRecordDataset)",
     "interleaved in parallel": "files.interleave(tf.data.TFRecordDataset, num_parallel_calls=tf.data.AUTOTUNE)",
     "by position": "files.interleave(tf.data.TFRecordDataset, 4, 1, 4)",
@@ -92,6 +99,10 @@ def test_one_file_or_parallel_reads_are_left_alone(source: str) -> None:
 
 
 FLAGGED = {
+    "a look at what is trained on, too": (
+        "records = tf.data.TFRecordDataset(['a', 'b'])\nfor raw in records.take(2):\n    print(raw)\nlearn_from(records)",
+        [1],
+    ),
     "interleave": ("files.interleave(tf.data.TFRecordDataset)", [1]),
     "interleave by keyword": ("files.interleave(map_func=tf.data.TFRecordDataset, cycle_length=4)", [1]),
     "interleave with other arguments": ("files.interleave(tf.data.TFRecordDataset, 4, 16)", [1]),

@@ -28,8 +28,6 @@ _BY_NAME: dict[str, Elements] = {"single": "single", "ones": "ones", "batches": 
 _STRUCTURES = (cst.Name, cst.Tuple, cst.List, cst.Dict)
 # Names that stand for names, no deeper than this.
 _DEEPEST = 4
-# A pipeline that takes no more elements than this is looked at, not trained on.
-_FEW = 10
 
 
 class Batching:
@@ -103,7 +101,7 @@ class Batching:
 
     def _after(self, stage: Stage, state: Elements) -> Elements:
         name = applied(stage.call) if stage.name == "apply" else stage.name
-        if name == "take" and self._infer.integers.most(argument(stage.call, 0, "count")) in range(_FEW + 1):
+        if self._infer.integers.takes_few(stage.call):
             return "unknown"
         if name in methods("Dataset", "keeps-batches"):
             return state

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 BATCHES = "batches"
 _BUCKETING = "bucket_by_sequence_length"
-_FEW = 10
 # Stands for what comes behind a dataset.
 _END = Stage("end", cst.Call(cst.Name("end")))
 
@@ -73,11 +72,7 @@ class LateShuffles:
     def _only_inspects(self, shuffle: cst.Call) -> bool:
         """Whether no more than a few elements are taken of what is shuffled: to look at them."""
         behind = self._model.successors.directly_behind(shuffle)
-        return bool(behind) and all(
-            stage.name == "take"
-            and self._model.infer.integers.most(argument(stage.call, 0, "count")) in range(_FEW + 1)
-            for stage in behind
-        )
+        return bool(behind) and all(self._model.infer.integers.takes_few(stage.call) for stage in behind)
 
     def _along(self, pipeline: Pipeline) -> LateShuffle | None:
         others = (

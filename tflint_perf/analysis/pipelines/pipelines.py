@@ -30,6 +30,7 @@ from tflint_perf.analysis.python.syntax import (
     mentions,
     target_names,
 )
+from tflint_perf.analysis.values.integers import FEW
 from tflint_perf.analysis.values.iterables import with_targets
 from tflint_perf.analysis.values.values import Pipeline, Stage, Value
 from tflint_perf.records import dataclass
@@ -44,8 +45,6 @@ _CONSUMERS = {"fit", "fit_generator", "evaluate", "predict", "train_on_batch", "
               "function", "Model", "Sequential", "load_model", "applications", "hub"}  # fmt: skip
 # What a `fit` of datasets is told by Keras's names alone.
 _OF_KERAS_FIT = ("epochs", "validation_data", "steps_per_epoch")
-# A loop that takes no more elements than this looks at them.
-_FEW = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,18 +146,13 @@ class Pipelines:
         for node, loop in self._walk.loops.items():
             if not isinstance(node, cst.For) or self.only_inspects(loop):
                 continue
+            few = self._infer.integers.takes_few
             for dataset, target in with_targets(self._infer, node.iter, node.target):
                 value = self._infer.value(dataset)
-                if value.kind in ("dataset", "iterator") and target is not None and not self._is_few(dataset):
+                if value.kind in ("dataset", "iterator") and target is not None and not few(dataset):
                     use = self.use_in(node, {name.value for name in target_names(target)})
                     if use is not None:
                         yield Consumption(dataset, value, use, loop)
-
-    def _is_few(self, dataset: cst.BaseExpression) -> bool:
-        """Whether `dataset.take(count)` is a few elements, by all that its callers give as `count`."""
-        is_taken = isinstance(dataset, cst.Call) and callee_name(dataset) == "take"
-        count = argument(dataset, 0, "count") if is_taken else None  # type: ignore[arg-type]
-        return self._model.infer.integers.most(count) in range(_FEW + 1)
 
     def _drawn(self) -> Iterator[Consumption]:
         """Datasets whose elements are drawn one by one, as by `next(iterator)`, where that is done per step.
@@ -184,7 +178,7 @@ class Pipelines:
                     self._infer.integers.most(part.comparator)
                     for part in getattr(line.test, "comparisons", ())
                 ]
-                if any(bound is not None and bound <= _FEW for bound in bounds):
+                if any(bound is not None and bound <= FEW for bound in bounds):
                     return True
         return isinstance(last_statement(loop.node.body), cst.Break)
 

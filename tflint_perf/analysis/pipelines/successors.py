@@ -11,9 +11,15 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import methods
 from tflint_perf.analysis.conventions import names_evaluation, names_training_data
+from tflint_perf.analysis.execution.op_loops import is_read
 from tflint_perf.analysis.execution.trains import FITS
 from tflint_perf.analysis.python.conditions import conditions
-from tflint_perf.analysis.python.syntax import callee_name, has_stars, keyword_argument, names_written
+from tflint_perf.analysis.python.syntax import (
+    callee_name,
+    has_stars,
+    keyword_argument,
+    names_written,
+)
 from tflint_perf.analysis.values.values import Pipeline, Stage, Value
 
 if TYPE_CHECKING:
@@ -144,6 +150,45 @@ class Successors:
     def is_consumed(self, call: cst.Call) -> bool:
         """Whether something in the file takes the elements of a stage."""
         return bool(self._purposes.get(call))
+
+    def is_only_looked_at(self, call: cst.Call) -> bool:
+        """Whether all that becomes of a stage is that a few of its elements are taken: `for x in dataset.take(1)`."""
+        if self._model.infer.integers.takes_few(call):
+            return True
+        later = self._next.get(call, ())
+        return (
+            bool(later)
+            and self._is_only_built_on(call)
+            and all(stage.call is not call and self.is_only_looked_at(stage.call) for stage in later)
+        )
+
+    def _is_only_built_on(self, call: cst.Call) -> bool:
+        """Whether further stages are all that is made of a dataset, wherever the file names it."""
+        parent = self._model.parent(call)
+        if self._is_receiver(call):
+            return True
+        if not isinstance(parent, cst.Assign) or not all(
+            isinstance(target.target, cst.Name) for target in parent.targets
+        ):
+            return False
+        return all(
+            self._is_receiver(use)
+            for name in names_written([parent])
+            for use in self._walk.names.get(name, ())
+            if is_read(self._walk.parents, use)
+        )
+
+    def _is_receiver(self, node: cst.CSTNode) -> bool:
+        """Whether a stage is put on what an expression gives."""
+        asked = self._model.parent(node)
+        stage = (
+            self._model.parent(asked) if isinstance(asked, cst.Attribute) and asked.value is node else None
+        )
+        return (
+            isinstance(stage, cst.Call)
+            and stage.func is asked
+            and callee_name(stage) in methods("Dataset", "stage")
+        )
 
     @cached_property
     def _purposes(self) -> dict[cst.Call, set[Purpose]]:

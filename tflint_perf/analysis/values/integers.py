@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 Found = frozenset[int]
 _UNKNOWN: Found = frozenset()
 _MOST_ALTERNATIVES = 8
+# Of no more elements than this one has a look at what they are.
+FEW = 10
 # Names, callers and sides of operators are followed no deeper than this.
 _DEEPEST = 8
 # No more than this is computed: `10 ** 100` counts nothing.
@@ -97,6 +99,12 @@ class Integers:
         """How many elements a loop takes at most by what cuts them off: `dataset.take(n)`, `islice(batches, n)`; None where
         nothing does, or nothing says after how many."""
         return self._cut(iterable, frozenset()) if iterable is not None else None
+
+    def takes_few(self, node: cst.BaseExpression) -> bool:
+        """Whether `dataset.take(count)` gives no more elements than one looks at, by all that `count` may be."""
+        if not isinstance(node, cst.Call) or callee_name(node) != "take":
+            return False
+        return self.most(argument(node, 0, "count")) in range(FEW + 1)
 
     # Integers
 
