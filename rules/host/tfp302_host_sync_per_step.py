@@ -25,7 +25,7 @@ _REMEDIES = {
     "counted": "count the steps in a Python number",
     "summed": "add it up on the device, in a `tf.keras.metrics.Mean`",
     "shown": f"show it every {_EVERY} steps, behind `if step % {_EVERY} == 0:`",
-    "glanced": "copy it only where it is shown",
+    "glanced": "copy it only where it is used",
     "later": "read it once, after the loop",
     "drawn": "copy only what is looked at, or one batch while the next one is computed",
     "returned": "compute with it on the device",

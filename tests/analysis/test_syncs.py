@@ -8,7 +8,6 @@ import libcst as cst
 import pytest
 
 from tests.analysis.support import here, model_of
-from tflint_perf.analysis.training.host_values import HostValues
 from tflint_perf.analysis.training.on_device import OnDevice
 
 PREAMBLE = """
@@ -78,12 +77,12 @@ FATES = {
 @pytest.mark.parametrize(("statements", "fates"), FATES.values(), ids=FATES)
 def test_a_host_value_is_followed_to_what_takes_it(statements: str, fates: set[str]) -> None:
     model = model_of(f"{PREAMBLE}\nfor x in dataset:\n    step(x)\n{indent(statements, '    ')}\n")
-    assert HostValues(model.infer, model.calls, model.loops).fates(here(model)) == fates
+    assert model.host_values.fates(here(model)) == fates
 
 
 def test_what_is_read_behind_the_loop_is_read_later() -> None:
     model = model_of(f"{PREAMBLE}\nfor x in dataset:\n    step(x)\n    v = here()\nif v > 1:\n    other(v)\n")
-    assert HostValues(model.infer, model.calls, model.loops).fates(here(model)) == {"later"}
+    assert model.host_values.fates(here(model)) == {"later"}
 
 
 COUNTERS = {

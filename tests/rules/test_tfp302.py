@@ -543,7 +543,11 @@ FLAGGED = {
     "a text in between": ('text = f"loss {loss}"\n    print(text)', "show it"),
     "a name shown behind a counter": (
         "value = float(loss)\n    if step % 10 == 0:\n        print(value)",
-        "copy it only where it is shown",
+        "copy it only where it is used",
+    ),
+    "a name kept and acted by behind a counter alone": (
+        "value = float(loss)\n    if step % 10 == 0:\n        kept.append(value)\n        stop(value)",
+        "copy it only where it is used",
     ),
     "a name read after the loop": ("value = loss.numpy()\nprint(value)", "read it once, after the loop"),
     "a dict that is filled to be shown": (
@@ -559,7 +563,7 @@ FLAGGED = {
         "right = tf.keras.metrics.binary_accuracy(y, loss)\n"
         "    right = np.sum(right.numpy()) / len(right.numpy())\n"
         "    if step % 20 == 0:\n        print(right)",
-        "only where it is shown",
+        "only where it is used",
     ),
     "a sum": ("total += loss.numpy()", "add it up on the device"),
     "a sum that is shown": ("total += float(loss)\n    print(total)", "add it up on the device"),

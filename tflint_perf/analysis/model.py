@@ -171,7 +171,7 @@ class Parts:
     # Which tensors the device made.
     on_device: OnDevice = part("training.on_device.OnDevice", "infer", "calls")
     # What becomes of values on the host.
-    host_values: HostValues = part("training.host_values.HostValues", "infer", "calls", "loops")
+    host_values: HostValues = part("training.host_values.HostValues", "infer", "calls", "loops", "guards")
     # What counts a loop's iterations.
     counters: Counters = part("execution.counters.Counters", "infer")
     # What each step runs.

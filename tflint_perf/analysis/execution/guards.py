@@ -50,7 +50,7 @@ class Guards:
 
     def guard_of(self, node: cst.CSTNode) -> Guard | None:
         """The guard in front of `node`, in its function or at each place that calls that per step; None when there is none."""
-        here = self._guard_here(node)
+        here = self.guard_here(node)
         if here is not None:
             return here
         function = self._calls.function_at(node)
@@ -72,7 +72,8 @@ class Guards:
         guard = self._of_test(test, holds=True)
         return guard is not None and guard.counts
 
-    def _guard_here(self, node: cst.CSTNode) -> Guard | None:
+    def guard_here(self, node: cst.CSTNode) -> Guard | None:
+        """The guard in front of `node` in its function, within the step loop around it."""
         parents = self._walk.parents
         child, current = node, parents.get(node)
         while current is not None and current.__class__ not in _AROUND_CODE:

@@ -16,6 +16,7 @@ from tflint_perf.analysis.conventions import (
     names_logging,
     names_telling,
 )
+from tflint_perf.analysis.execution.guards import Guards
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.own_containers import OwnContainers
 from tflint_perf.analysis.execution.steady_conditions import Usual
@@ -72,10 +73,11 @@ class _Way:
 class HostValues:
     """Answers what becomes of a value in one iteration of the loop that runs it."""
 
-    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, guards: Guards) -> None:
         self._infer = infer
         self._calls = calls
         self._loops = loops
+        self._guards = guards
         self._takers = Takers(infer)
         self._containers = OwnContainers(infer, calls, loops)
         self._usual = Usual(infer)
@@ -332,6 +334,8 @@ class HostValues:
             yield "needed"
         elif loop is not None and not self._is_inside(read, loop):
             yield "later"
+        elif (guard := self._guards.guard_here(read)) is not None and guard.counts:
+            yield "glanced"  # whatever is made of it there: the copy may be made there, too
         else:
             yield from self._follow(read, path, way)
 
