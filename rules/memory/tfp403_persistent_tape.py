@@ -32,8 +32,7 @@ class PersistentTape(Rule):
 
     In eager mode, a tape that is not persistent lets go of what the forward pass recorded while it computes the
     gradient. A persistent one keeps all of it until the tape itself is gone: in a loop, until the next step opens
-    another. What runs meanwhile, the update or the validation after an epoch, has that much less memory. In
-    compiled code the graph is the same either way, and the argument misleads the reader alone.
+    another. What runs meanwhile, the update or the validation after an epoch, has that much less memory.
 
     ## Example
 
@@ -55,8 +54,8 @@ class PersistentTape(Rule):
 
     ## What is left alone
 
-    Tapes that are asked for two or more gradients or Jacobians, or for one in a loop; tapes that are returned,
-    passed on, kept or used by a nested function; a Jacobian that is computed row by row. The fix is safe for
+    Compiled code, whose graph is the same either way; tapes that are asked for two or more gradients or Jacobians, or for
+    one in a loop; tapes that are returned, passed on, kept or used by a nested function; a Jacobian that is computed row by row. The fix is safe for
     one `gradient` right behind the tape.
 
     ## Sources
@@ -74,7 +73,7 @@ class PersistentTape(Rule):
     def check(self, model: Model) -> Iterator[Report]:
         for tape in model.tapes.all():
             persistent = _persistent(tape.made)
-            if persistent is None:
+            if persistent is None or model.is_compiled(tape.node):
                 continue
             asked = _asked(model, tape)
             if asked is None or len(asked) > 1:

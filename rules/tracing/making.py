@@ -27,6 +27,7 @@ from tflint_perf.analysis.python.syntax import (
     target_names,
 )
 from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.classes import CONSTRUCTORS
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.made_kinds import Kind, MadeKinds
 from tflint_perf.records import dataclass
@@ -34,8 +35,6 @@ from tflint_perf.records import dataclass
 Time = Literal["step", "epoch", "traced"]
 
 _PER_EPOCH = frozenset({"variable", "layer", "optimizer"})
-# Functions that make the parts of something else, once for each of these.
-_MAKERS = frozenset({"__init__", "build", "__new__", "setup", "__post_init__", "from_config"})
 _TRAINED = frozenset({"trainable_variables", "trainable_weights", "variables", "weights"})
 # Callers of helpers are followed no further than this.
 _DEEPEST = 4
@@ -98,7 +97,9 @@ class Making:
     def _is_part(self, call: cst.Call) -> bool:
         """Whether an object is made as a part of a model or of another object, or handed to `compile`."""
         function = self._calls.function_at(call)
-        if function is not None and (function.name in _MAKERS or self._loops.training_loop(call) is None):
+        if function is not None and (
+            function.name in CONSTRUCTORS or self._loops.training_loop(call) is None
+        ):
             if self._builds(function) or self._is_returned(call, function):
                 return True
         statement: cst.CSTNode = call
@@ -136,7 +137,7 @@ class Making:
         function = self._calls.function_at(made)
         if kind != "optimizer" or not isinstance(self._walk.parents.get(made), cst.Return):
             return []
-        if function is None or function.name in _MAKERS or self._builds(function):
+        if function is None or function.name in CONSTRUCTORS or self._builds(function):
             return []
         sites = self._calls.sites(function)
         return sites if not any(map(self._is_part, sites)) else []
@@ -155,7 +156,7 @@ class Making:
             self._builders[function] = False  # functions that call each other
             sites = self._calls.sites(function)
             known = self._builders[function] = (
-                function.name in _MAKERS
+                function.name in CONSTRUCTORS
                 or self._functional_models.makes_model(function.calls)
                 # What Keras calls runs in training, too, also where a method makes a model of it for a summary.
                 or (

@@ -66,7 +66,7 @@ class TraceTime:
     def _in_function(
         self, function: Function, judge: Callable[[cst.Call], HostCall | None]
     ) -> Iterator[HostCall]:
-        if function.name in ("__init__", "build"):
+        if self._once.sets_up(function):
             return
         seen: set[cst.CSTNode] = set()
         for call in function.calls:

@@ -32,6 +32,20 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "a draw for what a layer keeps, in what `build` alone calls": """
+        class Layer(tf.keras.layers.Layer):
+            def build(self, shape):
+                self.kernel = self.add_weight("k", initializer=tf.constant_initializer(self.choose(shape[-1])))
+            def choose(self, count):
+                return self.draw(count).reshape(1, -1)
+            def draw(self, count):
+                return np.random.randint(count, size=count)
+            def call(self, x):
+                return x @ self.kernel
+        model = tf.keras.Sequential([Layer()])
+        model.compile("sgd", "mse")
+        model.fit(x, y)
+        """,
     "a number in a name that no other op has": """
         @tf.function
         def f(x):

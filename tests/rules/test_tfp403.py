@@ -21,6 +21,13 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "in compiled code": """
+        @tf.function
+        def step(x):
+            with tf.GradientTape(persistent=True) as tape:
+                loss = model(x)
+            return tape.gradient(loss, variables)
+        """,
     "a tape that is not persistent": """
         with tf.GradientTape() as tape:
             loss = model(x)
@@ -224,13 +231,6 @@ FLAGGED = {
                 loss = model(x)
             grads = tape.gradient(loss, variables)
             optimizer.apply_gradients(zip(grads, variables))
-        """,
-    "in compiled code": """
-        @tf.function
-        def step(x):
-            with tf.GradientTape(persistent=True) as tape:  # <-
-                loss = model(x)
-            return tape.gradient(loss, variables)
         """,
     "two tapes of one name": """
         with tf.GradientTape(persistent=True) as tape:  # <-

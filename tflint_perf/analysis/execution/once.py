@@ -19,6 +19,7 @@ from tflint_perf.analysis.python.syntax import (
 )
 from tflint_perf.analysis.python.walk import Walk
 from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.classes import CONSTRUCTORS
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.mutations import name_of_place, places_changed
 
@@ -38,6 +39,7 @@ class Once:
         self._loops = loops
         self._walk = infer.walk
         self._called_seldom: dict[Function, bool] = {}
+        self._sets_up: dict[Function, bool] = {}
 
     def runs_seldom(self, node: cst.CSTNode) -> bool:
         """Whether `node` stands behind a cache or a first-call test, handles an exception, or ends its loop."""
@@ -53,6 +55,21 @@ class Once:
             self._called_seldom[function] = False  # functions that call each other
             sites = [call for call in self._calls.sites(function) if self._loops.is_per_step(call)]
             known = self._called_seldom[function] = bool(sites) and all(map(self.runs_seldom, sites))
+        return known
+
+    def sets_up(self, function: Function) -> bool:
+        """Whether a function makes an object ready, as a constructor and `build` do, or is called by such functions alone."""
+        known = self._sets_up.get(function)
+        if known is None:
+            self._sets_up[function] = False  # functions that call each other
+            callers = [self._calls.function_at(call) for call in self._calls.sites(function)]
+            known = self._sets_up[function] = (
+                function.name in CONSTRUCTORS and function.owner is not None
+            ) or (
+                bool(callers)
+                and not self._calls.callers_outside(function)
+                and all(caller is not None and self.sets_up(caller) for caller in callers)
+            )
         return known
 
     def _caches(self, decorator: cst.BaseExpression) -> bool:

@@ -18,6 +18,8 @@ from tflint_perf.analysis.values.values import UNKNOWN, Kind, Value, join
 if TYPE_CHECKING:
     from tflint_perf.analysis.values.infer import Inference
 
+# Methods that make an object ready, once for each.
+CONSTRUCTORS = frozenset({"__init__", "build", "__new__", "setup", "__post_init__", "from_config"})
 # Behind every statement.
 _END = 1 << 60
 _KERAS_KINDS = frozenset({"model", "layer", "metric", "loss", "optimizer"})
