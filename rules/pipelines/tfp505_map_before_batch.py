@@ -48,6 +48,7 @@ class MapBeforeBatch(Rule):
     Functions with anything that is not known to be element-wise: decoding, resizing, random ops, reductions,
     reshaping, indexing, arithmetic between tensors that may differ in shape. Also `padded_batch` and its kin, and
     a `map` that gets batches already, and what a `cache` behind the `map` keeps from the first of several epochs on.
+    Datasets that nothing takes elements of, or a few to look at them.
 
     ## Sources
 
@@ -70,6 +71,8 @@ class MapBeforeBatch(Rule):
                 call = found[0].call
                 function = argument(call, 0, "map_func")
                 if call in seen or function is None or model.successors.is_kept(call):
+                    continue
+                if model.successors.is_only_looked_at(batch):
                     continue
                 seen.add(call)
                 named = isinstance(function, cst.Name | cst.Attribute)

@@ -52,7 +52,7 @@ class ShuffleAfterDecode(Rule):
     A `map` that keeps the size of elements or makes them smaller (images decoded from bytes and cut to less than 128
     pixels, or 96 in floats, features, statistics), and one that is not all in sight. A `shuffle` of samples behind
     `cache()`: what it holds is in memory already. One behind a `batch` that makes sequences, which are batched again
-    later.
+    later. Datasets that nothing takes elements of, or a few to look at them.
 
     ## Sources
 

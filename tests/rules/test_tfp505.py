@@ -23,6 +23,12 @@ def rows(source: str) -> list[int]:
 
 FIT = "\nmodel = tf.keras.Sequential()\nmodel.fit(ds, epochs={})"
 SILENT = {
+    "what a loop that ends at once looks at": (
+        "ds = single.map(lambda x: x / 2.0).batch(3)\nfor x in ds:\n    print(x)\n    break"
+    ),
+    "what nothing takes elements of": (
+        "unused = single.map(lambda x: x / 2.0).batch(3)\nds = single.batch(3)" + FIT.format(9)
+    ),
     "work that a cache keeps": "single.map(lambda x: x / 2.0).cache().shuffle(9).batch(3)",
     "work that a cache of batches keeps": "ds = single.map(lambda x: x / 2.0).batch(3).cache().prefetch(1)"
     + FIT.format(9),
@@ -79,6 +85,10 @@ def test_a_map_that_may_differ_on_a_batch_is_left_alone(source: str) -> None:
 
 
 FLAGGED = {
+    "what is looked at, and trained on": (
+        "ds = single.map(lambda x: x / 2.0).batch(3)\nfor x in ds:\n    print(x)\n    break" + FIT.format(9),
+        [1],
+    ),
     "a lambda": ("source.map(lambda x, y: (x / 255.0, y)).batch(32)", [1]),
     "a conversion of images": ("single.map(lambda x: tf.image.convert_image_dtype(x, tf.float32)).batch(32)", [1]),
     "a choice by a threshold": ("single.map(lambda x: tf.where(x > 0.5, 1.0, 0.0)).batch(32)", [1]),

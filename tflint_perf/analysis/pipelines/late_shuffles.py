@@ -47,9 +47,9 @@ class LateShuffles:
 
         A way that leads through the same stage, and then through one of which nothing is known, may be as late.
         """
-        if self._model.infer.integers.only(argument(shuffle, 0, "buffer_size")) == 1 or self._only_inspects(
-            shuffle
-        ):
+        if self._model.infer.integers.only(argument(shuffle, 0, "buffer_size")) == 1:
+            return None
+        if self._model.successors.is_only_looked_at(shuffle):
             return None
         if self._is_thrown_away(shuffle):
             return None
@@ -68,11 +68,6 @@ class LateShuffles:
         """Whether `dataset.shuffle(n)` stands for itself: nothing is shuffled by that."""
         receiver = shuffle.func.value if isinstance(shuffle.func, cst.Attribute) else None
         return isinstance(receiver, cst.Name) and isinstance(self._model.parent(shuffle), cst.Expr)
-
-    def _only_inspects(self, shuffle: cst.Call) -> bool:
-        """Whether no more than a few elements are taken of what is shuffled: to look at them."""
-        behind = self._model.successors.directly_behind(shuffle)
-        return bool(behind) and all(self._model.infer.integers.takes_few(stage.call) for stage in behind)
 
     def _along(self, pipeline: Pipeline) -> LateShuffle | None:
         others = (

@@ -152,31 +152,40 @@ class Successors:
         return bool(self._purposes.get(call))
 
     def is_only_looked_at(self, call: cst.Call) -> bool:
-        """Whether all that becomes of a stage is that a few of its elements are taken: `for x in dataset.take(1)`."""
+        """Whether all that becomes of a stage is that a few of its elements are taken, as by `for x in dataset.take(1)`, or
+        nothing at all."""
         if self._model.infer.integers.takes_few(call):
             return True
-        later = self._next.get(call, ())
-        return (
-            bool(later)
-            and self._is_only_built_on(call)
-            and all(stage.call is not call and self.is_only_looked_at(stage.call) for stage in later)
-        )
-
-    def _is_only_built_on(self, call: cst.Call) -> bool:
-        """Whether further stages are all that is made of a dataset, wherever the file names it."""
-        parent = self._model.parent(call)
-        if self._is_receiver(call):
-            return True
-        if not isinstance(parent, cst.Assign) or not all(
-            isinstance(target.target, cst.Name) for target in parent.targets
-        ):
-            return False
-        return all(
-            self._is_receiver(use)
-            for name in names_written([parent])
+        names = self._names_alone(call)
+        if names is None:
+            return self._is_receiver(call) and self._is_built_on_for_a_look(call)
+        reads = [
+            use
+            for name in names
             for use in self._walk.names.get(name, ())
             if is_read(self._walk.parents, use)
+        ]
+        if not reads:
+            return self._model.function_at(call) is not None or self._model.programs.trains()
+        looks = [use for use in reads if not self._is_receiver(use)]
+        return all(map(self._is_inspected, looks)) and (
+            len(looks) == len(reads) or self._is_built_on_for_a_look(call)
         )
+
+    def _is_built_on_for_a_look(self, call: cst.Call) -> bool:
+        later = self._next.get(call, ())
+        return bool(later) and all(
+            stage.call is not call and self.is_only_looked_at(stage.call) for stage in later
+        )
+
+    def _names_alone(self, call: cst.Call) -> set[str] | None:
+        """The names that a statement binds what a stage gives to; None where it does anything else with it."""
+        statement = self._model.parent(call)
+        if not isinstance(statement, cst.Assign) or not all(
+            isinstance(target.target, cst.Name) for target in statement.targets
+        ):
+            return None
+        return set(names_written([statement]))
 
     def _is_receiver(self, node: cst.CSTNode) -> bool:
         """Whether a stage is put on what an expression gives."""
@@ -188,6 +197,15 @@ class Successors:
             isinstance(stage, cst.Call)
             and stage.func is asked
             and callee_name(stage) in methods("Dataset", "stage")
+        )
+
+    def _is_inspected(self, node: cst.CSTNode) -> bool:
+        """Whether an expression is what a loop goes over that ends after a few elements."""
+        around = self._model.parent(node)
+        return (
+            isinstance(around, cst.For)
+            and around.iter is node
+            and self._model.pipelines.only_inspects(self._walk.loops[around])
         )
 
     @cached_property
