@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import cache, partial
 from typing import TypeVar
 
+from tflint_perf.analysis.execution.backends import is_for_another_backend
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.dead_code import never_runs
 from tflint_perf.catalogue.rules import catalogue
@@ -76,5 +77,7 @@ def _instance(rule: type[Rule]) -> Rule:
 
 
 def _ask(rule: type[Rule], model: Model) -> list[Report]:
-    reports = _instance(rule).check(model)
-    return [report for report in reports if not never_runs(model.walk, report.node)]
+    reports = [report for report in _instance(rule).check(model) if not never_runs(model.walk, report.node)]
+    if rule.any_backend or "backend" not in model.text:
+        return reports
+    return [report for report in reports if not is_for_another_backend(model.infer, report.node)]

@@ -66,6 +66,7 @@ What it computes
 - `keeps-scalars`: gives a scalar where it is given scalars. `reduces`: gives a scalar where no axis is named.
 - `one-number`: gives one number for many, tensors or not, for whoever asks whether a list was used up.
 - `condenses`: gives, or keeps, far less than it takes: a statistic, or what is distinct.
+- `tells-backend`: the name of the backend that Keras runs on.
 - `learns-from-data`: a layer's method that reads a whole dataset, once, for what the layer needs to know of it.
 - `keeps-bytes`: leaves 8-bit numbers what they are. `keeps-size`: a layer that gives images of the size that it gets.
 - `keeps-eight-bits`: leaves the type of an array and about as many numbers in it.

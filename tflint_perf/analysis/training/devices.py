@@ -16,6 +16,7 @@ from tflint_perf.analysis.python.syntax import (
     mentions,
     string,
 )
+from tflint_perf.analysis.values.frameworks import runs_keras_on_another
 
 if TYPE_CHECKING:
     from tflint_perf.analysis.model import Model
@@ -56,7 +57,10 @@ class Devices:
         return any(not never_runs(node) for node in hidden) or self._uses_tpu_alone()
 
     def runs_keras_elsewhere(self) -> bool:
-        """Whether the file lets Keras run on another backend: `os.environ["KERAS_BACKEND"] = "jax"`."""
+        """Whether the file lets Keras run on another backend: `os.environ["KERAS_BACKEND"] = "jax"`, or it imports JAX or
+        PyTorch beside Keras, and not TensorFlow."""
+        if runs_keras_on_another(self._walk):
+            return True
         if _BACKEND not in self._model.text:
             return False
         never_runs = self._model.decided.never_runs

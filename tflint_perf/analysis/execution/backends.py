@@ -1,0 +1,61 @@
+"""Keras on another backend than TensorFlow: whether a file lets it run there, and which branches are for others alone."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tflint_perf.analysis.apis.facts import has
+from tflint_perf.analysis.python.syntax import string
+from tflint_perf.analysis.values.infer import Inference
+
+_TENSORFLOW = "tensorflow"
+
+
+def is_for_another_backend(infer: Inference, node: cst.CSTNode) -> bool:
+    """Whether `node` stands in a branch that is not taken on TensorFlow: behind `if keras.backend.backend() == "jax":`."""
+    parents = infer.walk.parents
+    child, current = node, parents.get(node)
+    while current is not None:
+        if isinstance(current, cst.If | cst.IfExp) and child is not current.test:
+            holds = _holds_on_tensorflow(infer, current.test)
+            if holds is not None and holds != (child is current.body):
+                return True
+        child, current = current, parents.get(current)
+    return False
+
+
+def _holds_on_tensorflow(infer: Inference, test: cst.BaseExpression) -> bool | None:
+    """Whether a comparison of the backend's name is true of TensorFlow's; None where it compares something else."""
+    match test:
+        case cst.UnaryOperation(operator=cst.Not()):
+            holds = _holds_on_tensorflow(infer, test.expression)
+            return not holds if holds is not None else None
+        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=operator, comparator=other)]):
+            names = _names(other)
+            if names is None or not _is_backend(infer, test.left):
+                return None
+            if isinstance(operator, cst.Equal | cst.In):
+                return _TENSORFLOW in names
+            return _TENSORFLOW not in names if isinstance(operator, cst.NotEqual | cst.NotIn) else None
+    return None
+
+
+def _names(node: cst.BaseExpression) -> list[str] | None:
+    """The strings that an expression is, or holds; None where anything else is among them."""
+    parts = (
+        [element.value for element in node.elements]
+        if isinstance(node, cst.Tuple | cst.List | cst.Set)
+        else [node]
+    )
+    texts = [string(part) for part in parts]
+    return [text for text in texts if text is not None] if None not in texts else None
+
+
+def _is_backend(infer: Inference, node: cst.BaseExpression) -> bool:
+    """Whether an expression is the name of Keras's backend, or a name for that."""
+    if isinstance(node, cst.Name):
+        found = infer.bindings_reaching(node)
+        if found is None or len(found[1]) != 1 or found[1][0].value is None or found[1][0].path != ():
+            return False
+        node = found[1][0].value
+    return isinstance(node, cst.Call) and has(infer.names.qualified(node.func), "tells-backend")
