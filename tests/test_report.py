@@ -159,6 +159,7 @@ def test_json_has_what_a_tool_needs() -> None:
             "url": None,
             "noqa_row": 7,
             "note": None,
+            "each_step": [],
             "fix": {
                 "applicability": "safe",
                 "message": "Remove the call",

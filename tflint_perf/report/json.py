@@ -8,6 +8,7 @@ from typing import Any
 
 from tflint_perf.finding import Edit, Place
 from tflint_perf.report import Entry, Outcome
+from tflint_perf.report.each_step import as_objects
 from tflint_perf.report.style import Style
 
 
@@ -37,6 +38,7 @@ def as_object(entry: Entry) -> dict[str, Any]:
         "url": None,
         "noqa_row": finding.noqa_row,
         "note": finding.note,
+        "each_step": as_objects(entry.path, finding),
         "fix": fix,
     }
 
