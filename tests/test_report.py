@@ -160,6 +160,7 @@ def test_json_has_what_a_tool_needs() -> None:
             "noqa_row": 7,
             "note": None,
             "each_step": [],
+            "cost": [],
             "fix": {
                 "applicability": "safe",
                 "message": "Remove the call",

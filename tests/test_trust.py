@@ -137,6 +137,31 @@ def test_the_cost_is_at_the_end_of_the_message(tflint_perf: CommandLine) -> None
     assert len(lines) == 2
 
 
+@pytest.mark.usefixtures("recorded")
+def test_formats_for_tools_have_the_cost_as_data_where_the_message_says_one(tflint_perf: CommandLine) -> None:
+    # What runs once in a hundred steps costs less than what was measured.
+    seldom = SLOW.replace(
+        "        gc.collect()", "        if step % 100 == 0:\n            gc.collect()"
+    ).replace("for images, labels in dataset", "for step, (images, labels) in enumerate(dataset)")
+    expected = {
+        "measured": "experiment",
+        "metric": "step time",
+        "kind": "ratio",
+        "value": 17.2,
+        "low": 16.34,
+        "high": 18.06,
+        "device": "CPU (synthetic)",
+        "verdict": "confirmed",
+        "date": "2030-01-02",
+    }
+    for text, costs in ((SLOW, [expected]), (seldom, [])):
+        tflint_perf.write("slow.py", text)
+        (found,) = json.loads(tflint_perf("--select=TFP406", "--output-format=json").out)
+        assert found["cost"] == costs
+        (run,) = json.loads(tflint_perf("--select=TFP406", "--output-format=sarif").out)["runs"]
+        assert run["results"][0]["properties"].get("cost", []) == costs
+
+
 def page(*records: Evidence) -> list[str]:
     return list(rule_markdown(RULE, {"TFP406": records}))
 

@@ -67,13 +67,23 @@ class Via:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnCost:
+    """What a run of the user's own program said of a finding: the `status` as in `Settled`, and what mending it could save
+    of the `seconds` of a step at most; 0 where time is not it."""
+
+    status: str
+    seconds: float
+    device: str
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One place where a rule applies.
 
     `note` says what the message has no room for, for instance why there is no fix. `lines` are the source
     lines from `start.row` to `end.row`. `other` is the fix to try where `fix` does not pay, if bold fixes are asked for. `noqa_row` is the row at whose end a `# noqa` suppresses it.
     `each_step` says why it runs on each step, from the loop down to the call of the function that it is in; () where
-    that is not so, or not what it is about.
+    that is not so, or not what it is about. `own_cost` is there where a run of the program judged it.
     """
 
     code: str
@@ -87,3 +97,4 @@ class Finding:
     note: str | None = None
     other: Fix | None = None
     each_step: tuple[Via, ...] = ()
+    own_cost: OwnCost | None = None

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.finding import Fix, Place, Via
-from tflint_perf.report import Entry, Outcome
+from tflint_perf.report import Entry, Outcome, costs
 from tflint_perf.report.each_step import part_said, path_of
 from tflint_perf.report.style import Style
 from tflint_perf.version import __version__
@@ -81,10 +81,13 @@ def _result(entry: Entry, rule_index: int) -> dict[str, Any]:
         result["relatedLocations"] = [
             _related(number, entry.path, via) for number, via in enumerate(finding.each_step)
         ]
+    properties: dict[str, Any] = {"cost": cost} if (cost := costs.as_objects(finding)) else {}
     # In a notebook the places of edits are those of cells, which SARIF cannot say of a replacement.
     if finding.fix is not None and entry.fix is not None and finding.start.cell is None:
         result["fixes"] = [_fix(finding.fix, artifact)]
-        result["properties"] = {"applicability": entry.fix}
+        properties["applicability"] = entry.fix
+    if properties:
+        result["properties"] = properties
     return result
 
 
