@@ -88,6 +88,19 @@ def test_formats_for_tools_have_what_it_cost_in_the_run_as_data(
     assert result["properties"].get("cost", []) == expected
 
 
+def test_what_the_run_found_to_cost_most_comes_first(tflint_perf: CommandLine) -> None:
+    text = TWICE + "        gc.collect()\n"
+    keep(
+        tflint_perf.folder,
+        settled(14, status="cheap"),
+        replace(settled(15), seconds=0.001),
+        replace(settled(16), seconds=0.002),
+    )
+    tflint_perf.write("train.py", text)
+    ran = tflint_perf("--select=TFP406", "--measured=run.json", "--sort=cost", "--output-format=json")
+    assert [found["location"]["row"] for found in json.loads(ran.out)] == [16, 15, 14]
+
+
 def test_a_finding_whose_row_has_moved_is_found_by_its_code(tflint_perf: CommandLine) -> None:
     keep(tflint_perf.folder, settled(14))
     assert messages(tflint_perf, "# one more row\n" + SLOW) == [" (here: 3.1 of 8.2 ms a step)"]
