@@ -12,6 +12,8 @@ import libcst as cst
 import pytest
 
 from tflint_perf.abstract import abstract_module
+from tflint_perf.lint.each_step import rows_of
+from tflint_perf.text.source import Source
 
 ROOT = Path(__file__).parent.parent
 # What holds white space, brackets and punctuation, beside all fields whose names begin with `whitespace`.
@@ -122,6 +124,38 @@ def test_newer_code_is_the_same_where_python_knows_it(code: str, since: tuple[in
 def own_files() -> Iterator[Path]:
     for folder in ("tflint_perf", "rules", "fixtures"):
         yield from sorted((ROOT / folder).rglob("*.py"))
+
+
+@pytest.mark.slow
+def test_rows_are_those_of_the_whole_tree() -> None:
+    compared = 0
+    for code in [
+        *CODE,
+        *(file.read_text(encoding="utf-8") for file in sorted((ROOT / "fixtures").rglob("*.py"))),
+    ]:
+        made = abstract_module(code)
+        assert made is not None
+        whole = cst.parse_module(code)
+        row = rows_of(whole, Source.from_bytes(code.encode(), "a.py"))
+        kinds = (cst.Call, cst.For, cst.While, cst.CompFor, cst.FunctionDef)
+        pairs = [pair for pair in zip(nodes(whole), nodes(made), strict=True) if isinstance(pair[0], kinds)]
+        assert [row(theirs) for theirs, _ in pairs] == [made.rows.get(ours) for _, ours in pairs], code
+        compared += len(pairs)
+    assert compared > 1000
+
+
+def nodes(tree: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The nodes of the code, without those in f-strings, which libcst itself parses."""
+    yield tree
+    if isinstance(tree, cst.FormattedString):
+        return
+    for field in dataclasses.fields(tree):
+        if field.name in SPACE or field.name.startswith("whitespace"):
+            continue
+        value = getattr(tree, field.name)
+        for child in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(child, cst.CSTNode) and not isinstance(child, cst.BaseParenthesizableWhitespace):
+                yield from nodes(child)
 
 
 @pytest.mark.slow

@@ -51,7 +51,7 @@ def samples(kind: Any) -> list[Any]:
     if isinstance(kind, type) and is_dataclass(kind):
         hints = get_type_hints(kind)
         return [kind(**{field.name: samples(hints[field.name])[0] for field in fields(kind)})]
-    return [{str: "word", int: 3, bool: True, type(None): None}[kind]]
+    return [{str: "word", int: 3, float: 0.25, bool: True, type(None): None}[kind]]
 
 
 @pytest.mark.parametrize(

@@ -159,6 +159,8 @@ def test_json_has_what_a_tool_needs() -> None:
             "url": None,
             "noqa_row": 7,
             "note": None,
+            "each_step": [],
+            "cost": [],
             "fix": {
                 "applicability": "safe",
                 "message": "Remove the call",

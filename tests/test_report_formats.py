@@ -87,6 +87,12 @@ RDJSON = described(
                         "type": "array",
                         "items": described({"range": RANGE, "text": {"type": "string"}}),
                     },
+                    "relatedLocations": {
+                        "type": "array",
+                        "items": described(
+                            {"message": TEXT, "location": described({"path": TEXT}, {"range": RANGE})}
+                        ),
+                    },
                 },
             ),
         },

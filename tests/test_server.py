@@ -454,6 +454,42 @@ def test_the_cells_of_a_notebook_are_one_program(tmp_path: Path) -> None:
     in_editor(tmp_path, session)
 
 
+def test_the_loop_in_another_file_is_shown_beside_a_finding(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "loop.py").write_text(LOOP)
+
+    async def session(client: Editor) -> None:
+        uri = client.write_and_open("step.py", STEP)
+        (found,) = await client.diagnostics(uri)
+        related = found.related_information or ()
+        assert [(one.location.uri, one.message) for one in related] == [
+            ((tmp_path / "loop.py").as_uri(), "the loop of steps"),
+            ((tmp_path / "loop.py").as_uri(), "`tidy` is called here"),
+        ]
+        assert [one.location.range.start.line for one in related] == [
+            row_of(LOOP, "for images"),
+            row_of(LOOP, "tidy()"),
+        ]
+
+    in_editor(tmp_path, session)
+
+
+def test_the_loop_in_another_cell_is_shown_beside_a_finding(tmp_path: Path) -> None:
+    async def session(client: Editor) -> None:
+        tidy = "import gc\nimport tensorflow as tf\ndef tidy():\n    gc.collect()"
+        loop = "for x, y in dataset:\n    model.train_on_batch(x, y)\n    tidy()"
+        first, second = client.open_notebook("n.ipynb", [("python", tidy), ("python", loop)])
+        (found,) = [shown for shown in await client.diagnostics(first) if shown.code == "TFP406"]
+        assert [
+            (one.location.uri, one.location.range.start.line) for one in found.related_information or ()
+        ] == [
+            (second, 0),
+            (second, 2),
+        ]
+
+    in_editor(tmp_path, session)
+
+
 def test_fixes_and_suppressions_change_the_cell_that_they_are_about(tmp_path: Path) -> None:
     (tmp_path / "tflint-perf.toml").write_text(CONFIG)
 

@@ -137,6 +137,63 @@ def test_the_cost_is_at_the_end_of_the_message(tflint_perf: CommandLine) -> None
     assert len(lines) == 2
 
 
+@pytest.mark.usefixtures("recorded")
+def test_formats_for_tools_have_the_cost_as_data_where_the_message_says_one(tflint_perf: CommandLine) -> None:
+    # What runs once in a hundred steps costs less than what was measured.
+    seldom = SLOW.replace(
+        "        gc.collect()", "        if step % 100 == 0:\n            gc.collect()"
+    ).replace("for images, labels in dataset", "for step, (images, labels) in enumerate(dataset)")
+    expected = {
+        "measured": "experiment",
+        "metric": "step time",
+        "kind": "ratio",
+        "value": 17.2,
+        "low": 16.34,
+        "high": 18.06,
+        "device": "CPU (synthetic)",
+        "verdict": "confirmed",
+        "date": "2030-01-02",
+    }
+    for text, costs in ((SLOW, [expected]), (seldom, [])):
+        tflint_perf.write("slow.py", text)
+        (found,) = json.loads(tflint_perf("--select=TFP406", "--output-format=json").out)
+        assert found["cost"] == costs
+        (run,) = json.loads(tflint_perf("--select=TFP406", "--output-format=sarif").out)["runs"]
+        assert run["results"][0]["properties"].get("cost", []) == costs
+
+
+@pytest.mark.usefixtures("recorded")
+def test_what_costs_most_may_come_first(tflint_perf: CommandLine) -> None:
+    tflint_perf.write("slow.py", SLOW)
+    options = ("--select=TFP1,TFP406", "--output-format=concise")
+
+    def codes(*more: str) -> list[str]:
+        lines = tflint_perf(*options, *more).out.splitlines()
+        return [line.split()[1] for line in lines if line.startswith("slow.py")]
+
+    assert codes() == codes("--sort=place") == ["TFP101", "TFP406"]
+    assert codes("--sort=cost") == ["TFP406", "TFP101"]
+    assert "Worst first, by what was measured" in tflint_perf(*options, "--sort=cost").out
+    assert codes("--sort=cost", "--max-findings=1") == ["TFP406"]
+
+
+@pytest.mark.parametrize("format", ["concise", "json", "sarif", "gitlab", "junit"])
+def test_no_more_findings_are_shown_than_asked_for_and_all_count(
+    tflint_perf: CommandLine, format: str
+) -> None:
+    tflint_perf.write("slow.py", SLOW)
+    ran = tflint_perf("--select=TFP101,TFP406", f"--output-format={format}", "--max-findings=1")
+    assert ran.code == 1
+    assert "op by op" in ran.out
+    assert "walks all Python objects" not in ran.out
+    if format == "concise":
+        assert ran.out.splitlines()[-1] == "1 more with a larger --max-findings."
+        assert "Found 2 findings." in ran.out
+    nothing = tflint_perf("--max-findings=0")
+    assert nothing.code == 2
+    assert "--max-findings" in nothing.err
+
+
 def page(*records: Evidence) -> list[str]:
     return list(rule_markdown(RULE, {"TFP406": records}))
 

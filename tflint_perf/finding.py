@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from tflint_perf.records import dataclass
 
 
@@ -42,12 +44,46 @@ class Fix:
     bold: bool = False
 
 
+# "fit" is a call of Keras that has the loop inside, "callback" a method that Keras calls for each batch.
+ViaKind = Literal["loop", "fit", "callback", "call"]
+
+
+@dataclass(frozen=True, slots=True)
+class Via:
+    """What makes code run on each step: the loop of steps, or a call on the way from it.
+
+    `name` is what is called, as it is spelled, and `code` the line that it stands on. `file` is the path of another file, from
+    the folder of the one that this is said of; "" for the same file. `always` says that what it leads to runs each time,
+    behind no condition.
+    """
+
+    kind: ViaKind
+    name: str
+    row: int
+    cell: int | None = None
+    file: str = ""
+    code: str = ""
+    always: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCost:
+    """What a run of the user's own program said of a finding: the `status` as in `Settled`, and what mending it could save
+    of the `seconds` of a step at most; 0 where time is not it."""
+
+    status: str
+    seconds: float
+    device: str
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One place where a rule applies.
 
     `note` says what the message has no room for, for instance why there is no fix. `lines` are the source
     lines from `start.row` to `end.row`. `other` is the fix to try where `fix` does not pay, if bold fixes are asked for. `noqa_row` is the row at whose end a `# noqa` suppresses it.
+    `each_step` says why it runs on each step, from the loop down to the call of the function that it is in; () where
+    that is not so, or not what it is about. `own_cost` is there where a run of the program judged it.
     """
 
     code: str
@@ -60,3 +96,5 @@ class Finding:
     fix: Fix | None = None
     note: str | None = None
     other: Fix | None = None
+    each_step: tuple[Via, ...] = ()
+    own_cost: OwnCost | None = None

@@ -63,6 +63,44 @@ def test_a_finding_says_what_it_cost_in_the_run(
     assert messages(tflint_perf, SLOW) == [said]
 
 
+@pytest.mark.parametrize(
+    ("status", "cost"),
+    [
+        ("confirmed", [{"status": "confirmed", "seconds": 3.1e-3}]),
+        ("cheap", [{"status": "cheap", "seconds": 3.1e-3}]),
+        ("not judged", []),
+    ],
+)
+def test_formats_for_tools_have_what_it_cost_in_the_run_as_data(
+    tflint_perf: CommandLine, status: Status, cost: list[dict[str, object]]
+) -> None:
+    keep(tflint_perf.folder, settled(14, status=status))
+    tflint_perf.write("train.py", SLOW)
+    expected = [
+        {"measured": "run", "metric": "step time", **one, "device": record(tflint_perf.folder).device}
+        for one in cost
+    ]
+    options = ("--select=TFP406", "--measured=run.json", "train.py")
+    (found,) = json.loads(tflint_perf(*options, "--output-format=json").out)
+    assert found["cost"] == expected
+    assert json.loads(tflint_perf(*options, "--output-format=json-lines").out)["cost"] == expected
+    (result,) = json.loads(tflint_perf(*options, "--output-format=sarif").out)["runs"][0]["results"]
+    assert result["properties"].get("cost", []) == expected
+
+
+def test_what_the_run_found_to_cost_most_comes_first(tflint_perf: CommandLine) -> None:
+    text = TWICE + "        gc.collect()\n"
+    keep(
+        tflint_perf.folder,
+        settled(14, status="cheap"),
+        replace(settled(15), seconds=0.001),
+        replace(settled(16), seconds=0.002),
+    )
+    tflint_perf.write("train.py", text)
+    ran = tflint_perf("--select=TFP406", "--measured=run.json", "--sort=cost", "--output-format=json")
+    assert [found["location"]["row"] for found in json.loads(ran.out)] == [16, 15, 14]
+
+
 def test_a_finding_whose_row_has_moved_is_found_by_its_code(tflint_perf: CommandLine) -> None:
     keep(tflint_perf.folder, settled(14))
     assert messages(tflint_perf, "# one more row\n" + SLOW) == [" (here: 3.1 of 8.2 ms a step)"]

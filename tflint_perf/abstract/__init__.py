@@ -19,7 +19,9 @@ from tflint_perf.text.syntax import NO_FILE, one_at_a_time
 
 
 class AbstractModule(cst.Module):
-    """A module without the text that its nodes stand for."""
+    """A module without the text that its nodes stand for; `rows` are those of calls, by what is called, loops and functions."""
+
+    rows: dict[cst.CSTNode, int]
 
     def code_for_node(self, node: cst.CSTNode, provider: Any = None) -> str:
         """A word in place of the text: what is to be shown is looked at again in a whole tree."""
@@ -29,7 +31,7 @@ class AbstractModule(cst.Module):
 _module = maker(AbstractModule, "body")
 
 
-def abstract_module(text: str) -> cst.Module | None:
+def abstract_module(text: str) -> AbstractModule | None:
     """The tree of a module by its code; None where only libcst's own parser can tell it.
 
     That is so for code that does not parse, is nested too deeply, or is newer or older than the Python that runs this.
@@ -38,6 +40,9 @@ def abstract_module(text: str) -> cst.Module | None:
         with one_at_a_time, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is odd about a string is none of our business
             parsed = ast.parse(text, NO_FILE)
-        return _module(Statements(text).body(parsed.body))
+        statements = Statements(text)
+        module = _module(statements.body(parsed.body))
     except (UnknownCodeError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+    object.__setattr__(module, "rows", statements.rows)  # nodes are frozen
+    return module

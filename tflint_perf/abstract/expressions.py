@@ -55,6 +55,8 @@ class Expressions:
 
     def __init__(self, text: str) -> None:
         self.lines = _NEW_LINE.split(text.encode())
+        # Where calls, loops and functions stand: a call where the name ends of what is called.
+        self.rows: dict[cst.CSTNode, int] = {}
 
     def make(self, node: ast.expr) -> Any:
         """The same expression.
@@ -97,7 +99,9 @@ class Expressions:
         return n.attribute(self.make(node.value), n.name(node.attr))
 
     def _call(self, node: ast.Call) -> cst.Call:
-        return n.call(self.make(node.func), self.arguments(node.args, node.keywords))
+        made = n.call(self.make(node.func), self.arguments(node.args, node.keywords))
+        self.rows[made] = node.func.end_lineno or node.lineno
+        return made
 
     def arguments(self, plain: Sequence[ast.expr], keywords: Sequence[ast.keyword]) -> list[cst.Arg]:
         """The arguments of a call, in the order of the text."""
@@ -249,6 +253,7 @@ class Expressions:
                 made,
                 ASYNCHRONOUS if part.is_async else None,
             )
+            self.rows[made] = part.target.lineno
         assert made is not None
         return made
 

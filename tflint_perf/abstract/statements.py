@@ -27,6 +27,7 @@ class Statements:
         self._expressions = Expressions(text)
         self._make = self._expressions.make
         self._maybe = self._expressions.maybe
+        self.rows = self._expressions.rows
 
     def body(self, statements: Sequence[ast.stmt]) -> list[Any]:
         """Statements below each other, small ones that share a line in one.
@@ -144,16 +145,20 @@ class Statements:
         return n.else_(self._suite(statements)) if statements else None
 
     def _for(self, node: ast.For | ast.AsyncFor) -> cst.For:
-        return n.for_(
+        made = n.for_(
             self._make(node.target),
             self._make(node.iter),
             self._suite(node.body),
             self._else(node.orelse),
             ASYNCHRONOUS if isinstance(node, ast.AsyncFor) else None,
         )
+        self.rows[made] = node.lineno
+        return made
 
     def _while(self, node: ast.While) -> cst.While:
-        return n.while_(self._make(node.test), self._suite(node.body), self._else(node.orelse))
+        made = n.while_(self._make(node.test), self._suite(node.body), self._else(node.orelse))
+        self.rows[made] = node.lineno
+        return made
 
     def _with(self, node: ast.With | ast.AsyncWith) -> cst.With:
         items = [
@@ -190,7 +195,7 @@ class Statements:
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> cst.FunctionDef:
         if getattr(node, "type_params", None):
             raise UnknownCodeError("type parameters")
-        return n.function(
+        made = n.function(
             n.name(node.name),
             self._expressions.parameters(node.args),
             self._suite(node.body),
@@ -198,6 +203,8 @@ class Statements:
             self._expressions.annotation(node.returns),
             ASYNCHRONOUS if isinstance(node, ast.AsyncFunctionDef) else None,
         )
+        self.rows[made] = node.lineno
+        return made
 
     def _class(self, node: ast.ClassDef) -> cst.ClassDef:
         if getattr(node, "type_params", None):

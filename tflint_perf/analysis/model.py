@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,6 +22,7 @@ from tflint_perf.analysis.values.outside import NOTHING, Outside
 _SEES_NAMES = re.compile(r"\b(?:eval|exec|globals|locals|vars|getattr|__dict__)\b")
 
 if TYPE_CHECKING:
+    from tflint_perf.analysis.execution.cadence import Cadence
     from tflint_perf.analysis.execution.compiled import Compiled
     from tflint_perf.analysis.execution.counters import Counters
     from tflint_perf.analysis.execution.decided import Decided
@@ -176,6 +178,8 @@ class Parts:
     counters: Counters = part("execution.counters.Counters", "infer")
     # What each step runs.
     each_step: EachStep = part("execution.each_step.EachStep", "infer", "calls", "loops", "guards")
+    # Why code runs on each step.
+    cadence: Cadence = part("execution.cadence.Cadence", "infer", "calls", "loops", "guards")
     # What eager code runs per step, and compiled code, too.
     eager_steps: EagerSteps = part("execution.eager_steps.EagerSteps", "calls", "loops", "compiled")
     # Files that are read.
@@ -214,12 +218,19 @@ class Model(Parts):
     """A module and what is known of it.
 
     The walk runs at once; everything else is worked out when a rule first asks. `text` is the module's source,
-    `outside` what is known of other files.
+    `outside` what is known of other files, and `row` gives the rows of calls, loops and functions, as far as they are known.
     """
 
-    def __init__(self, module: cst.Module, text: str, outside: Outside = NOTHING) -> None:
+    def __init__(
+        self,
+        module: cst.Module,
+        text: str,
+        outside: Outside = NOTHING,
+        row: Callable[[cst.CSTNode], int | None] = lambda node: None,
+    ) -> None:
         self.module = module
         self.text = text
+        self.row = row
         self.walk = Walk(module)
         self.names = Names(self.walk)
         self.infer = Inference(self.walk, self.names, outside)
@@ -233,6 +244,7 @@ class Model(Parts):
         """The same module, with other callers in other files, which say the same about everything else."""
         other = Model.__new__(Model)
         other.module, other.text, other.walk, other.names = self.module, self.text, self.walk, self.names
+        other.row = self.row
         # Values are the same whoever calls.
         other.infer, other.calls = self.infer, self.calls.with_callers(outside)
         lent = {name: self.__dict__[name] for name in SAME_FOR_ALL_CALLERS if name in self.__dict__}

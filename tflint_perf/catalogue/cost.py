@@ -8,6 +8,7 @@ from functools import cache
 from tflint_perf.catalogue.evidence import Evidence, all_evidence
 from tflint_perf.catalogue.figures import count, ratio, size
 from tflint_perf.catalogue.measured import value_of
+from tflint_perf.records import dataclass
 
 # The first steps of a run may be the only ones without a new trace.
 _EACH = 0.9
@@ -45,11 +46,54 @@ def cost_of(evidence: Sequence[Evidence]) -> str | None:
     The newest record of a kind of device speaks for it. A claim that did not hold there says so beside its
     figure, for people may select a rule that is off. None where no device has a figure.
     """
+    return ", ".join(map(_cost, _newest(evidence))) or None
+
+
+def _newest(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """The newest record with a figure of each kind of device."""
     newest: dict[str, Evidence] = {}
     for record in sorted(evidence, key=lambda record: record.date):
         if record.record.get("effect"):
             newest[record.kind] = record
-    return ", ".join(_cost(newest[kind]) for kind in sorted(newest)) or None
+    return [newest[kind] for kind in sorted(newest)]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What the experiment of a rule measured on one device, as data: `value` is how many times as much of the metric the slow
+    script takes as the fast one, or where `kind` is "growth", its last steps as its first; with its 95% interval."""
+
+    metric: str
+    kind: str
+    value: float
+    low: float
+    high: float
+    device: str
+    verdict: str
+    date: str
+
+
+def costs_said(code: str, message: str) -> list[Cost]:
+    """The figures behind the cost that a finding's message says; none where it says none."""
+    cost = cost_on_record(code)
+    if cost is None or not (message.endswith(f" ({cost})") or f" ({cost}; " in message):
+        return []
+    return list(map(_figure, _newest(all_evidence().get(code, ()))))
+
+
+def _figure(evidence: Evidence) -> Cost:
+    claim, effect = evidence.record["claim"], evidence.record["effect"]
+    value, low, high = (float(effect[part]) for part in ("value", "low", "high"))
+    return Cost(
+        claim["metric"],
+        claim["kind"],
+        value,
+        low,
+        high,
+        evidence.device,
+        evidence.verdict,
+        evidence.date,
+    )
 
 
 def _cost(evidence: Evidence) -> str:

@@ -105,6 +105,18 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         type=click.Path(path_type=Path, dir_okay=False),
         help="Write the report to this file.",
     ),
+    click.option(
+        "--sort",
+        type=click.Choice(("place", "cost")),
+        default="place",
+        help="Show findings by their place, or first those that cost most.  [default: place]",
+    ),
+    click.option(
+        "--max-findings",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Show no more than so many; all count for the exit code.",
+    ),
     click.option("--statistics", is_flag=True, help="Count findings by rule instead of showing them."),
     click.option(
         "--why",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import field, replace
 from pathlib import Path
-from typing import TextIO
+from typing import Literal, TextIO
 
 from tflint_perf.catalogue import plugins
 from tflint_perf.catalogue.plugins import is_about_plugin, is_news
@@ -43,6 +43,8 @@ class Request:
     no_cache: bool = False
     diff: bool = False
     statistics: bool = False
+    sort: Literal["place", "cost"] = "place"
+    max_findings: int | None = None
     show_files: bool = False
     show_settings: bool = False
     exit_zero: bool = False
@@ -310,11 +312,32 @@ def _report(outcome: Outcome, config: Config, request: Request, style: Style) ->
     if request.statistics:
         yield from statistics(outcome, style) if for_people else statistics_json(outcome)
     else:
-        yield from render(config.output_format, outcome, style)
+        yield from render(config.output_format, _chosen(outcome, config, request), style)
     if for_people and config.show_fixes:
         yield from fixes(outcome, style)
     if for_people and not request.quiet:
         yield from summary(outcome, style, config.fix_only)
+        found, most = len(outcome.findings), request.max_findings
+        if request.statistics or found < 2:
+            return
+        if request.sort == "cost":
+            yield "Worst first, by what was measured: the figures of small scripts do not multiply."
+        if most is not None and most < found:
+            yield f"{found - most} more with a larger --max-findings."
+
+
+def _chosen(outcome: Outcome, config: Config, request: Request) -> Outcome:
+    """The findings to show, in the order that is asked for; reports that go file by file keep theirs."""
+    findings = outcome.findings
+    if request.sort == "cost":
+        from tflint_perf.report.costs import worst_first
+
+        findings = worst_first(findings)
+    findings = findings[: request.max_findings]
+    if config.output_format in ("gitlab", "junit"):
+        kept = set(map(id, findings))
+        findings = tuple(entry for entry in outcome.findings if id(entry) in kept)
+    return replace(outcome, findings=findings)
 
 
 def _after_diff(outcome: Outcome, config: Config, request: Request) -> Iterator[str]:

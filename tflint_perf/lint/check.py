@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import libcst as cst
 
-from tflint_perf.abstract import abstract_module
+from tflint_perf.abstract import AbstractModule, abstract_module
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.values.outside import NOTHING, AskedAboutCallers, Outside
 from tflint_perf.catalogue.plugins import ON_FILE
@@ -19,6 +19,7 @@ from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.config.settings import Settings
 from tflint_perf.finding import Edit, Finding, Fix
 from tflint_perf.lint.asking import InternalError, Reports, guarded, reports_of, tolerant
+from tflint_perf.lint.each_step import each_step, in_cells, rows_of
 from tflint_perf.lint.guards import lost_by
 from tflint_perf.lint.suppress import has_suppressions, names_us, suppress
 from tflint_perf.records import dataclass
@@ -119,19 +120,21 @@ def uses_in_source(source: Source, outside: Outside) -> tuple[Use, ...]:
     """
     from tflint_perf.analysis.links.uses import uses
 
-    return _asked(source, outside, lambda model: tuple(uses(model))) or ()
+    found = _asked(source, outside, lambda model: tuple(uses(model))) or ()
+    return tuple(replace(use, each_step=in_cells(use.each_step, source)) for use in found)
 
 
 def _asked(source: Source, outside: Outside, question: Callable[[Model], T]) -> T | None:
     """What the model of a source answers, which needs the code alone; None where it does not parse."""
     with room_for_trees():
-        module = abstract_module(source.text)
+        module: cst.Module | None = abstract_module(source.text)
         if module is None:
             try:
                 module = whole_module(source.text)
             except (cst.ParserSyntaxError, RecursionError):
                 return None
-        model = guarded("model", partial(Model, module, source.text, outside))
+        row = module.rows.get if isinstance(module, AbstractModule) else rows_of(module, source)
+        model = guarded("model", partial(Model, module, source.text, outside, row))
         try:
             return guarded("summary", partial(question, model))
         finally:
@@ -308,7 +311,17 @@ def _finding(
 
     message = with_cost(rule.code, report.message) if report.as_measured else report.message
     return Finding(
-        rule.code, rule.name, message, start, end, source.lines(first, last), noqa_row, fix, note, other
+        rule.code,
+        rule.name,
+        message,
+        start,
+        end,
+        source.lines(first, last),
+        noqa_row,
+        fix,
+        note,
+        other,
+        each_step(rule, node, model, positions, source),
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tflint_perf.catalogue.cost import with_own_cost
 from tflint_perf.config.files import reason
-from tflint_perf.finding import Finding
+from tflint_perf.finding import Finding, OwnCost
 from tflint_perf.lint.identity import content
 from tflint_perf.measured.record import Record, Settled, read_record
 from tflint_perf.problems import ConfigError
@@ -22,9 +22,10 @@ _Known = tuple[str, str]
 
 @dataclass(frozen=True)
 class Measured:
-    """What a run said of findings, by the file that they are in, with its real path."""
+    """What a run on a device said of findings, by the file that they are in, with its real path."""
 
     files: dict[str, tuple[Settled, ...]]
+    device: str = ""
 
     def join(self, findings: Sequence[Finding], file: Path | str) -> tuple[Finding, ...]:
         """The findings of a file, in their order; those that the run judged say so.
@@ -46,7 +47,7 @@ class Measured:
         for finding in findings:
             alike.setdefault((finding.code, content(finding)), []).append(finding)
         return tuple(
-            _said(finding, _found(finding, alike[key], by_known.get(key, ())))
+            _said(finding, _found(finding, alike[key], by_known.get(key, ())), self.device)
             for finding in findings
             for key in [(finding.code, content(finding))]
         )
@@ -60,11 +61,15 @@ def _found(finding: Finding, alike: Sequence[Finding], known: Sequence[Settled])
     return next((one for one in known if (one.spot.cell, one.spot.row) == (start.cell, start.row)), None)
 
 
-def _said(finding: Finding, settled: Settled | None) -> Finding:
+def _said(finding: Finding, settled: Settled | None, device: str) -> Finding:
     if settled is None or settled.status == "not judged":
         return finding
     why = "not reached in that run" if settled.status == "not reached" else settled.why
-    return replace(finding, message=with_own_cost(finding.code, finding.message, f"here: {why}"))
+    return replace(
+        finding,
+        message=with_own_cost(finding.code, finding.message, f"here: {why}"),
+        own_cost=OwnCost(settled.status, settled.seconds, device),
+    )
 
 
 def read(path: Path, where: str) -> Measured:
@@ -95,7 +100,7 @@ def _read(path: Path, mtime: int, size: int) -> Measured:
     files: dict[str, list[Settled]] = {}
     for one in record.findings:
         files.setdefault(os.path.realpath(root / one.spot.file), []).append(one)
-    return Measured({file: tuple(found) for file, found in files.items()})
+    return Measured({file: tuple(found) for file, found in files.items()}, record.device)
 
 
 def root_of(record: Record, path: Path) -> Path:

@@ -11,6 +11,7 @@ from pathlib import Path
 from tflint_perf.analysis.links.summary import Thing, Use
 from tflint_perf.analysis.values.caller import Caller, Callers, Given
 from tflint_perf.analysis.values.outside import RUN_OVER
+from tflint_perf.finding import Via
 from tflint_perf.project.mentions import Mentions, words_for_callers
 from tflint_perf.project.modules import Files, Found
 from tflint_perf.project.uses_in import UsesIn
@@ -41,7 +42,7 @@ def callers_of(
     found: dict[Path, dict[str, tuple[Caller, ...]]] = {}
     for file, name in _places(asked):
         if callers := search.callers((file, name)):
-            found.setdefault(file, {})[name] = callers
+            found.setdefault(file, {})[name] = tuple(_seen_from(file, caller) for caller in callers)
     return dict(found)
 
 
@@ -338,7 +339,33 @@ class _Search:
             taped=use.taped or (outside_loops and _are_taped(above)),
             on_one_graph=use.on_one_graph or (outside_loops and any(caller.on_one_graph for caller in above)),
             looped=use.looped or any(caller.looped for caller in above),
+            each_step=_each_step(file, use, acts and use.in_loop, above if within else ()),
         )
+
+
+def _each_step(file: Path, use: Use, in_loop: bool, above: Iterable[Caller]) -> tuple[Via, ...]:
+    """The way from a step loop to a use, each part with its file; `in_loop` says that the loop around is one of steps."""
+    own = tuple(replace(via, file=str(file)) for via in use.each_step)
+    if use.per_step or in_loop:
+        return own
+    way = next((caller.each_step for caller in above if caller.per_step and caller.each_step), ())
+    if not way or not own:
+        return ()
+    return (*way[:-1], replace(way[-1], always=way[-1].always and use.always), own[-1])
+
+
+def _seen_from(file: Path, caller: Caller) -> Caller:
+    """A caller of what is in a file, with the paths of others from its folder, so that a project may move."""
+    if not caller.each_step:
+        return caller
+    folder = file.parent
+    return replace(
+        caller,
+        each_step=tuple(
+            replace(via, file="" if via.file == str(file) else os.path.relpath(via.file, folder))
+            for via in caller.each_step
+        ),
+    )
 
 
 def _from_anywhere(given: Given, file: Path) -> Given:

@@ -18,7 +18,7 @@ class UnpackError(ValueError):
 
 def pack(value: Any) -> Any:
     """Dataclasses, tuples and frozen sets as lists, dictionaries with their values packed, all else as it is."""
-    if isinstance(value, str | int | None):
+    if isinstance(value, str | int | float | None):
         return value
     if isinstance(value, tuple):
         return [pack(item) for item in value]
@@ -46,7 +46,7 @@ def _names(kind: Hashable) -> tuple[str, ...]:
 @cache
 def _reader(kind: Hashable) -> Callable[[Any], Any]:
     origin, inner = get_origin(kind), get_args(kind)
-    if kind in (str, int, bool, type(None)):
+    if kind in (str, int, float, bool, type(None)):
         return _exactly(kind)
     if origin is Literal:
         return _one_of(inner)

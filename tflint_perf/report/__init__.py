@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from tflint_perf.report.style import Style
 
 
-# More programs than this, of which a rule says the same, are told in one line.
-_MOST_APART = 3
+# More programs than this, of which a rule says the same, are told in one line, which names so many of them.
+_MOST_APART = 2
+_MOST_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +73,14 @@ class Entry:
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """All that a run came to; `failures` are the lines on what could not be done, `fail_on` the least grave finding that
-    makes it fail."""
+    makes it fail. `of_programs_alone` says that no other rules were asked: then nothing is folded away."""
 
     findings: tuple[Entry, ...]
     fixed: tuple[Entry, ...] = ()
     fix: Literal["no", "apply", "diff"] = "no"
     failures: tuple[str, ...] = ()
     fail_on: Severity = "info"
+    of_programs_alone: bool = False
 
     @classmethod
     def of(
@@ -98,15 +100,16 @@ class Outcome:
             fix,
             (*failures, *(result.failure for result, _ in pairs if result.failure)),
             fail_on,
+            bool(pairs) and all(its.rules <= of_programs() for _, its in pairs),
         )
 
 
 def told(outcome: Outcome) -> tuple[list[Entry], list[str]]:
     """The findings as people read them, what a step costs first, and a line for each rule that says the same of many
     programs."""
-    steps = [entry for entry in outcome.findings if not entry.of_program]
-    if not steps:
+    if outcome.of_programs_alone:
         return list(outcome.findings), []
+    steps = [entry for entry in outcome.findings if not entry.of_program]
     programs: dict[str, list[Entry]] = {}
     for entry in outcome.findings:
         if entry.of_program:
@@ -117,9 +120,10 @@ def told(outcome: Outcome) -> tuple[list[Entry], list[str]]:
             steps += entries
             continue
         first = entries[0].finding
-        places = ", ".join(entry.place for entry in entries[:_MOST_APART])
+        places = ", ".join(entry.place for entry in entries[:_MOST_NAMED])
+        more = ", …" if len(entries) > _MOST_NAMED else ""
         lines.append(
-            f"{code} {first.name}, {len(entries)} times: {first.message} ({places}, …; --select {code} shows all)"
+            f"{code} {first.name}, {len(entries)} times: {first.message} ({places}{more}; --select {code} shows all)"
         )
     return steps, lines
 

@@ -1,4 +1,4 @@
-"""The finding, its source with the place marked, its fix and its note."""
+"""The finding, its source with the place marked, its fix, why it runs on each step, and its note."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from tflint_perf.report import Entry, Outcome, printable, told
 from tflint_perf.report.concise import headline
+from tflint_perf.report.each_step import said
 from tflint_perf.report.style import Style
 
 MOST_ROWS = 6
@@ -37,6 +38,8 @@ def _block(entry: Entry, style: Style) -> Iterator[str]:
     if entry.fix is not None and finding.fix is not None:
         level = f" ({entry.fix} fix)" if entry.fix in ("unsafe", "bold") else ""
         yield f"{style.strong('help')}: {finding.fix.message}{level}"
+    if finding.each_step:
+        yield f"{style.strong('note')}: {printable(said(entry.path, finding))}"
     if finding.note:
         yield f"{style.strong('note')}: {finding.note}"
 

@@ -8,6 +8,7 @@ from itertools import groupby
 from xml.etree import ElementTree
 
 from tflint_perf.report import Entry, Outcome
+from tflint_perf.report.each_step import said
 from tflint_perf.report.style import Style
 
 _NAME = "tflint-perf"
@@ -62,7 +63,10 @@ def _failing(entry: Entry) -> ElementTree.Element:
         case.set("column", str(finding.start.column))
     message = _text(finding.message)
     failure = ElementTree.SubElement(case, "failure", {"message": message, "type": entry.severity})
-    failure.text = _text("\n".join((f"{entry.place}: {finding.code} {finding.message}", *finding.lines)))
+    lines = [f"{entry.place}: {finding.code} {finding.message}", *finding.lines]
+    if finding.each_step:
+        lines.append(said(entry.path, finding))
+    failure.text = _text("\n".join(lines))
     return case
 
 

@@ -9,8 +9,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from tflint_perf.finding import Edit, Finding, Place
+from tflint_perf.finding import Edit, Finding, Place, Via
 from tflint_perf.report import Entry, Outcome, in_cell
+from tflint_perf.report.each_step import part_said, path_of
 from tflint_perf.report.style import Style
 
 
@@ -42,7 +43,20 @@ def _diagnostic(entry: Entry) -> dict[str, Any]:
         "severity": entry.severity.upper(),
         "code": {"value": finding.code},
     }
-    return diagnostic | ({"suggestions": suggestions} if suggestions else {})
+    related = [_related(entry.path, via) for via in finding.each_step]
+    return (
+        diagnostic
+        | ({"suggestions": suggestions} if suggestions else {})
+        | ({"relatedLocations": related} if related else {})
+    )
+
+
+def _related(path: str, via: Via) -> dict[str, Any]:
+    """A part of the way that makes a finding run on each step."""
+    location: dict[str, Any] = {"path": path_of(path, via)}
+    if via.cell is not None:
+        return {"message": f"cell {via.cell}:{via.row}: {part_said(via)}", "location": location}
+    return {"message": part_said(via), "location": location | {"range": {"start": {"line": via.row}}}}
 
 
 def _suggestions(edits: tuple[Edit, ...], finding: Finding) -> list[dict[str, Any]] | None:

@@ -9,8 +9,9 @@ from typing import Any
 from urllib.parse import quote
 
 from tflint_perf.catalogue.rules import catalogue
-from tflint_perf.finding import Fix, Place
-from tflint_perf.report import Entry, Outcome
+from tflint_perf.finding import Fix, Place, Via
+from tflint_perf.report import Entry, Outcome, costs
+from tflint_perf.report.each_step import part_said, path_of
 from tflint_perf.report.style import Style
 from tflint_perf.version import __version__
 
@@ -67,9 +68,8 @@ def _result(entry: Entry, rule_index: int) -> dict[str, Any]:
     }
     message = finding.message
     if finding.start.cell is not None:
-        cell = f"cell {finding.start.cell}"
-        location["logicalLocations"] = [{"name": cell, "fullyQualifiedName": cell}]
-        message = f"{cell}: {message}"
+        location["logicalLocations"] = [_cell(finding.start.cell)]
+        message = f"cell {finding.start.cell}: {message}"
     result = {
         "ruleId": finding.code,
         "ruleIndex": rule_index,
@@ -77,11 +77,37 @@ def _result(entry: Entry, rule_index: int) -> dict[str, Any]:
         "message": {"text": message},
         "locations": [location],
     }
+    if finding.each_step:
+        result["relatedLocations"] = [
+            _related(number, entry.path, via) for number, via in enumerate(finding.each_step)
+        ]
+    properties: dict[str, Any] = {"cost": cost} if (cost := costs.as_objects(finding)) else {}
     # In a notebook the places of edits are those of cells, which SARIF cannot say of a replacement.
     if finding.fix is not None and entry.fix is not None and finding.start.cell is None:
         result["fixes"] = [_fix(finding.fix, artifact)]
-        result["properties"] = {"applicability": entry.fix}
+        properties["applicability"] = entry.fix
+    if properties:
+        result["properties"] = properties
     return result
+
+
+def _related(number: int, path: str, via: Via) -> dict[str, Any]:
+    """A part of the way that makes a finding run on each step."""
+    location: dict[str, Any] = {
+        "id": number,
+        "physicalLocation": {
+            "artifactLocation": _artifact(path_of(path, via)),
+            "region": {"startLine": via.row},
+        },
+        "message": {"text": part_said(via)},
+    }
+    if via.cell is not None:
+        location["logicalLocations"] = [_cell(via.cell)]
+    return location
+
+
+def _cell(number: int) -> dict[str, str]:
+    return {"name": f"cell {number}", "fullyQualifiedName": f"cell {number}"}
 
 
 def _fix(fix: Fix, artifact: dict[str, str]) -> dict[str, Any]:

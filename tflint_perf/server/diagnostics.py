@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from lsprotocol import types
+from pygls.uris import from_fs_path
 
 from tflint_perf.catalogue.own_rules import OWN_RULES
 from tflint_perf.config.settings import Settings
-from tflint_perf.finding import Finding
+from tflint_perf.finding import Finding, Via
 from tflint_perf.report import Entry
+from tflint_perf.report.each_step import part_said, path_of
 from tflint_perf.server.documents import Snapshot
 from tflint_perf.server.linting import Linted
 
@@ -30,7 +34,22 @@ def diagnostic(snapshot: Snapshot, finding: Finding, settings: Settings) -> type
         code=finding.code,
         source=SOURCE,
         tags=[types.DiagnosticTag.Unnecessary] if unneeded else None,
+        related_information=[_related(snapshot, via) for via in finding.each_step] or None,
     )
+
+
+def _related(snapshot: Snapshot, via: Via) -> types.DiagnosticRelatedInformation:
+    """A part of the way that makes a finding run on each step: its line, which an editor leads to."""
+    uri, row = snapshot.uri, via.row
+    if via.file:
+        path = path_of(snapshot.name, via)
+        uri = from_fs_path(path) or Path(path).as_uri()
+        # Of a notebook that may not be open, the whole file is shown.
+        row = via.row if via.cell is None else 1
+    elif snapshot.parts:
+        uri = snapshot.parts[via.cell - 1 if via.cell is not None else 0].uri
+    line = types.Range(types.Position(row - 1, 0), types.Position(row, 0))
+    return types.DiagnosticRelatedInformation(types.Location(uri, line), part_said(via))
 
 
 def diagnostics(linted: Linted) -> list[types.PublishDiagnosticsParams]:

@@ -203,14 +203,15 @@ class Loops:
         if known is None:
             self._per_step[function] = False
             known = self._per_step[function] = (
-                self._is_batch_callback(function)
+                self.is_batch_callback(function)
                 or any(self.is_per_step(call) for call in self._calls.sites(function) if not function.yields)
                 or any(caller.per_step for caller in self._calls.callers_outside(function))
                 or ((bool(function.yields) or function.name in RUN_OVER) and self._is_driven(function))
             )
         return known
 
-    def _is_batch_callback(self, function: Function) -> bool:
+    def is_batch_callback(self, function: Function) -> bool:
+        """Whether it is a method of a callback that Keras calls for each batch."""
         owner = function.owner
         return (
             owner is not None

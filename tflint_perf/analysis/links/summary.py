@@ -7,7 +7,7 @@ who knows all files follows them. A path that begins with "::" stays in the file
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -20,6 +20,7 @@ from tflint_perf.analysis.values.caller import NEEDED, Batch, Fate, Given, How, 
 from tflint_perf.analysis.values.methods import is_compiled_attribute, traced
 from tflint_perf.analysis.values.outside import name_outside
 from tflint_perf.analysis.values.values import UNKNOWN, Value, is_stream
+from tflint_perf.finding import Via
 from tflint_perf.records import dataclass
 
 if TYPE_CHECKING:
@@ -101,7 +102,8 @@ class Use:
 
     `function` is the one around it, if other files can call that; `loop` is the kind of the innermost loop of steps or
     epochs around it. `always`: no condition that is seldom met stands before it there. `handed` is where a function is
-    given to, "trainer.fit[step,0]": a path, a name and a place; what is `learned_from` goes into a gradient step.
+    given to, "trainer.fit[step,0]": a path, a name and a place; what is `learned_from` goes into a gradient step. `each_step`
+    leads from the loop that makes it run on each step, or may do so once more is known, to the call itself.
     """
 
     path: str
@@ -126,6 +128,7 @@ class Use:
     handed: str = ""
     learned_from: bool = False
     applied: bool = False
+    each_step: tuple[Via, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

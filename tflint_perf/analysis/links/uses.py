@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
+from tflint_perf.analysis.execution.cadence import Reached, placed
 from tflint_perf.analysis.execution.given_models import parameters_behind
 from tflint_perf.analysis.execution.loops import fitted
 from tflint_perf.analysis.execution.short_loops import is_part_of_one_iteration
@@ -17,13 +18,14 @@ from tflint_perf.analysis.execution.trains import FITS
 from tflint_perf.analysis.links.summary import Use
 from tflint_perf.analysis.pipelines.prefetching import readiness, takes_many
 from tflint_perf.analysis.python.conditions import conditions
-from tflint_perf.analysis.python.scopes import Class
+from tflint_perf.analysis.python.scopes import Class, Loop
 from tflint_perf.analysis.python.syntax import descendants
 from tflint_perf.analysis.values.caller import NEEDED, Fate, Given, How
 from tflint_perf.analysis.values.iterables import source
 from tflint_perf.analysis.values.methods import methods_of_several, objects_of_several
 from tflint_perf.analysis.values.outside import RUN_OVER, name_outside
 from tflint_perf.analysis.values.values import STREAMS, Value
+from tflint_perf.finding import Via
 
 if TYPE_CHECKING:
     from tflint_perf.analysis.model import Model
@@ -103,7 +105,8 @@ def _driven(model: Model) -> Iterator[Use]:
     for call in [call for name in FITS for call in model.walk.calls.get(name, ())]:
         given = fitted(call)
         for use in _drive(model, call, given) if given is not None else ():
-            yield replace(use, per_step=True, always=True, trains=True)
+            way = tuple(replace(via, kind="fit") for via in use.each_step[-1:])
+            yield replace(use, per_step=True, always=True, trains=True, each_step=way)
     for loop in model.walk.loops.values():
         if isinstance(loop.node, cst.CompFor) or model.loops.kind(loop) != "step":
             continue
@@ -275,7 +278,17 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
         on_one_graph=how == "call" and (guard is None or guard.counts) and model.sessions.runs_again(place),
         looped=how == "call" and model.loops.batches.is_made_anew(place),
         applied=how == "call" and isinstance(place, cst.Call) and model.steps.are_applied(place),
+        each_step=_each_step(model, place, loop),
     )
+
+
+def _each_step(model: Model, place: cst.CSTNode, loop: Loop | None) -> tuple[Via, ...]:
+    """The way to a call from the step loop that makes it, or else from the loop around, of which other files may tell that
+    it is one."""
+    way = model.cadence.leading_to(place)
+    if not way and loop is not None:
+        way = (Reached("loop", loop.node),)
+    return placed((*way, Reached("call", place)) if isinstance(place, cst.Call) else way, model.row)
 
 
 def _fates(model: Model, place: cst.CSTNode) -> tuple[frozenset[Fate], tuple[frozenset[Fate], ...]]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Literal
 
+from tflint_perf.finding import Via
 from tflint_perf.records import dataclass
 
 How = Literal["call", "compile", "other", "consume", "drive"]
@@ -60,7 +62,8 @@ class Caller:
     `fed` says that what the call gives goes into a step, `trains` that a step loop around the call trains, and
     `on_one_graph` that a loop makes the call again and again on the same graph of TensorFlow 1; `looped` that a loop does,
     whatever it is for. `files` are the arguments that name several files, by their names or places; "*" is any argument.
-    `applied` says that what the call gives are gradients, by which variables are changed there.
+    `applied` says that what the call gives are gradients, by which variables are changed there. `each_step` leads from a
+    step loop to the call, which it ends with; () where none is known that makes it.
     """
 
     how: How
@@ -80,6 +83,7 @@ class Caller:
     looped: bool = False
     files: tuple[str | int, ...] = ()
     applied: bool = False
+    each_step: tuple[Via, ...] = field(default=(), compare=False)
 
     def fates_of(self, path: tuple[int, ...]) -> frozenset[Fate]:
         """What becomes of the part that `path` leads to of what the call gives."""

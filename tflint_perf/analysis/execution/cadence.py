@@ -1,0 +1,139 @@
+"""Why code runs on each step: the loop of steps, and the calls that lead from it to the code.
+
+cadence.leading_to(node)    # (the loop, the call of `train` in it, the call of `clean_up` in `train`)
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import libcst as cst
+
+from tflint_perf.analysis.execution.guards import Guards
+from tflint_perf.analysis.execution.loops import Loops
+from tflint_perf.analysis.python.conditions import conditions
+from tflint_perf.analysis.python.scopes import Function
+from tflint_perf.analysis.python.syntax import dotted_name
+from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.infer import Inference
+from tflint_perf.analysis.values.outside import RUN_OVER
+from tflint_perf.finding import Via, ViaKind
+from tflint_perf.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A loop of steps, or a call on the way from it, as `Via` has it, by its node."""
+
+    kind: ViaKind
+    node: cst.CSTNode
+    always: bool = True
+
+
+# From the loop down to a place; what lies in other files has its row there.
+Way = tuple[Reached | Via, ...]
+
+
+class Cadence:
+    """Finds a way from a loop of steps to a place that runs per step."""
+
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, guards: Guards) -> None:
+        self._walk = infer.walk
+        self._calls = calls
+        self._loops = loops
+        self._guards = guards
+
+    def leading_to(self, node: cst.CSTNode) -> Way:
+        """The shortest way that makes `node` run per step, behind no condition if there is one such; () where it does not,
+        or where no loop is known that does it."""
+        if self._loops.training_loop(node) is not None:
+            return self._from_loop(node)
+        function = self._calls.function_at(node)
+        if function is None or not self._loops.is_per_step(node):
+            return ()
+        return self._into(function, self._is_always(node))
+
+    def _into(self, function: Function, always: bool) -> Way:
+        """The way to a function; `always` says whether what is looked for runs each time that the function does."""
+        waiting: deque[tuple[Function, Way, bool]] = deque([(function, (), always)])
+        seen = {function}
+        while waiting:
+            current, below, runs = waiting.popleft()
+            found = [(*_with_last(above, runs), *below) for above in self._from_outside(current)]
+            for site, how in self._sites(current):
+                own = () if how is None else (Reached(how, site, runs),)
+                if from_loop := self._from_loop(site):
+                    found.append((*from_loop, *own, *below))
+                    continue
+                caller = self._calls.function_at(site)
+                if caller is not None and caller not in seen and self._loops.is_per_step(site):
+                    seen.add(caller)
+                    waiting.append((caller, (*own, *below), self._is_always(site)))
+            if found:
+                return next((way for way in found if all(part.always for part in way)), found[0])
+        return ()
+
+    def _from_loop(self, node: cst.CSTNode) -> Way:
+        """The step loop of the same function that runs `node`."""
+        loop = self._loops.step_loop(node)
+        return () if loop is None else (Reached("loop", loop.node, self._is_always(node, loop.node)),)
+
+    def _from_outside(self, function: Function) -> Iterator[Way]:
+        """The ways to a function that begin with no call of it in this file."""
+        if self._loops.is_batch_callback(function):
+            yield (Reached("callback", function.node),)
+        for caller in self._calls.callers_outside(function):
+            if caller.per_step and caller.each_step:
+                yield caller.each_step
+        for call in self._loops.fits.get(function, ()) if self._is_run_over(function) else ():
+            yield (Reached("fit", call),)
+
+    def _sites(self, function: Function) -> Iterator[tuple[cst.CSTNode, ViaKind | None]]:
+        """What runs a function: the calls of it; of what a loop goes over, the body of that, and what takes the next."""
+        if not function.yields:
+            yield from ((call, "call") for call in self._calls.sites(function))
+        if self._is_run_over(function):
+            yield from ((call, "call") for call in self._loops.nexts.get(function, ()))
+            for loop in self._loops.over_generators.get(function, ()):
+                if loop.function is not function and isinstance(loop.node, cst.For):
+                    yield loop.node.body, None
+
+    def _is_run_over(self, function: Function) -> bool:
+        return bool(function.yields) or function.name in RUN_OVER
+
+    def _is_always(self, node: cst.CSTNode, end: cst.CSTNode | None = None) -> bool:
+        """Whether a place runs whenever the loop `end`, or else the function around it, does."""
+        return self._guards.guard_of(node) is None and not any(
+            True for _ in conditions(self._walk, node, end, exits=False)
+        )
+
+
+def _with_last(way: Way, always: bool) -> Way:
+    """A way to a function, of which the last part tells whether what is looked for there runs each time."""
+    return way if always else (*way[:-1], replace(way[-1], always=False))
+
+
+def placed(way: Way, row: Callable[[cst.CSTNode], int | None]) -> tuple[Via, ...]:
+    """A way with its rows; () where one of them is not known."""
+    found: list[Via] = []
+    for part in way:
+        if isinstance(part, Via):
+            found.append(part)
+            continue
+        at = row(part.node)
+        if at is None:
+            return ()
+        found.append(Via(part.kind, _name(part.node), at, always=part.always))
+    return tuple(found)
+
+
+def _name(node: cst.CSTNode) -> str:
+    """What is called, as it is spelled, or the function that Keras calls; "" for a loop."""
+    match node:
+        case cst.Call():
+            return dotted_name(node.func, "…")
+        case cst.FunctionDef():
+            return node.name.value
+    return ""
