@@ -15,6 +15,8 @@ from rules_table import finds, measured
 from tflint_perf.catalogue.evidence import Evidence, read_evidence
 from tflint_perf.catalogue.measured import effect_of, runs_of
 from tflint_perf.catalogue.rules import RuleInfo, catalogue
+from tflint_perf.catalogue.symptoms import SYMPTOMS, Symptom, causes_of, codes_of
+from tflint_perf.cli.listing import fixes_of
 from tflint_perf.cli.pages import OnRecord, rule_markdown
 from tflint_perf.config.selection import default_rules
 from tflint_perf.verify.beliefs import FOLDER, all_beliefs
@@ -66,6 +68,35 @@ def belief_charts(markdown: str) -> str:
         before, anchor, after = markdown.partition(f'<a id="{name}"></a>')
         markdown = before + anchor + after.replace("\n**Why**", "\n".join(["", *charts, "**Why**"]), 1)
     return markdown
+
+
+def symptoms() -> str:
+    """What people see, in their words, and the rules that each of it leads to."""
+    return "\n".join(line for symptom in SYMPTOMS for line in _symptom(symptom))
+
+
+def _symptom(symptom: Symptom) -> Iterator[str]:
+    rules = _rules()
+    yield from (f"## {symptom.title} {{ #{symptom.name} }}", "", symptom.says, "")
+    yield from (
+        '<div class="words" markdown>',
+        f"In other words: {', '.join(symptom.phrases)}.",
+        "</div>",
+        "",
+    )
+    for cause in causes_of(symptom, rules):
+        yield from (f"**{cause.why}**", "", '<div class="rules" markdown>', "")
+        yield "| rule | finds | fix | measured |"
+        yield "|---|---|---|---|"
+        for rule in (rules[code] for code in cause.codes):
+            link = f"[{rule.code}]({_path(rule)})<br>{rule.name}"
+            yield f"| {link} | {finds(rule)} | {fixes_of(rule)} | {measured(rule)} |"
+        yield from ("", "</div>", "")
+    alike = [f"[{other.title}](#{other.name})" for other in SYMPTOMS if other.name in symptom.beside]
+    if alike:
+        yield from (f"See also: {', '.join(alike)}.", "")
+    codes = ",".join(sorted(codes_of(symptom, rules)))
+    yield from ("```console", f"$ tflint-perf --select {codes}", "```", "")
 
 
 def _rules() -> Mapping[str, RuleInfo]:

@@ -19,6 +19,7 @@ import pytest
 from tflint_perf.catalogue.evidence import Evidence, read_evidence
 from tflint_perf.catalogue.measured import effect_of
 from tflint_perf.catalogue.rules import catalogue
+from tflint_perf.catalogue.symptoms import SYMPTOMS, Symptom, codes_of
 from tflint_perf.config.keys import KEYS
 from tflint_perf.verify.series import charts_of
 
@@ -163,6 +164,22 @@ def test_every_setting_is_told(site: Site, name: str) -> None:
     page = site.page("configuration.html")
     assert name in page.ids
     assert " ".join(KEYS[name].example.split()) in page.text
+
+
+@pytest.mark.parametrize("symptom", SYMPTOMS, ids=lambda symptom: symptom.name)
+def test_every_symptom_is_told_and_leads_to_its_rules(site: Site, symptom: Symptom) -> None:
+    html = (site.folder / "symptoms.html").read_text(encoding="utf-8")
+    section = Html()
+    section.feed(html.split(f'<h2 id="{symptom.name}"')[1].split("<h2")[0])
+    own = {code: rule for code, rule in catalogue().items() if rule.plugin is None}
+    assert {f"rules/{code}.html" for code in codes_of(symptom, own)} <= set(section.links)
+    assert all(phrase in section.text for phrase in symptom.phrases)
+
+
+@pytest.mark.parametrize("word", ["leak", "oom", "utilization", "retracing", "starving", "hang"])
+def test_search_finds_the_words_of_people(site: Site, word: str) -> None:
+    index = json.loads((site.folder / "search" / "search_index.json").read_text(encoding="utf-8"))
+    assert word in " ".join(e["text"] for e in index["docs"] if e["location"].startswith("symptoms.html#"))
 
 
 def test_every_command_is_told(site: Site) -> None:
