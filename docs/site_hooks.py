@@ -14,6 +14,7 @@ from site_rules import belief_charts, chart_style, groups, rules_pages, symptoms
 from site_sources import as_on_site, readme_section, source_pages
 
 from tflint_perf.catalogue.evidence import all_evidence
+from tflint_perf.version import __version__
 
 SETTINGS = "<!-- settings -->"
 SYMPTOMS = "<!-- symptoms -->"
@@ -21,6 +22,12 @@ SEEN_OF_RULES = "<!-- what a run sees of each rule -->"
 BELIEFS = "beliefs.md"
 # What is found in no list of `nav`.
 MORE = "More"
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Say at the foot of each page which version it is about."""
+    config.copyright = f"tflint-perf {__version__}"
+    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

@@ -23,7 +23,7 @@ from tflint_perf.verify.beliefs import FOLDER, all_beliefs
 from tflint_perf.verify.chart import draw, draw_effect, heading_of
 from tflint_perf.verify.experiment import fixtures
 from tflint_perf.verify.markup import element
-from tflint_perf.verify.series import charts_of
+from tflint_perf.verify.series import charts_of, last_steps
 
 # What the first digit of a code says.
 _GROUPS = {
@@ -185,11 +185,15 @@ def _charts(evidence: Evidence, name: str) -> Iterator[str]:
     figures = [
         element("figure", element("figcaption", heading_of(chart)), draw(chart, name)) for chart in charts
     ]
-    pairs = len(runs_of(evidence.record, "slow"))
+    pairs, last = len(runs_of(evidence.record, "slow")), last_steps(evidence.record)
+    whole = evidence.record["steps"]
+    # What is timed ends with whole windows, so a run that was not ended early may lack a few steps.
+    ended = [f"the {side} script came to step {at:,}" for side, at in last.items() if at < 0.9 * whole]
+    early = f" A run ends when it has been timed long enough: {' and '.join(ended)}." if ended else ""
     yield ""
     yield (
-        f"Slow against fast on {evidence.device}, {evidence.record['steps']:,} steps a run, {pairs} runs each; the thick "
-        "line is the middle run of each script."
+        f"Slow against fast on {evidence.device}, up to {whole:,} steps a run, {pairs} runs each; the thick "
+        f"line is the middle run of each script.{early}"
     )
     yield ""
     # Search would find nothing but the numbers at the axes.

@@ -21,7 +21,8 @@ from tflint_perf.catalogue.measured import effect_of
 from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.catalogue.symptoms import SYMPTOMS, Symptom, codes_of
 from tflint_perf.config.keys import KEYS
-from tflint_perf.verify.series import charts_of
+from tflint_perf.verify.series import charts_of, last_steps
+from tflint_perf.version import __version__
 
 pytestmark = pytest.mark.slow
 
@@ -188,6 +189,32 @@ def test_every_command_is_told(site: Site) -> None:
     page = site.page("commands.html")
     assert set(COMMANDS) <= page.ids
     assert "--write-baseline FILE" in page.text
+
+
+def test_a_chart_whose_lines_end_early_says_where(site: Site) -> None:
+    record = EVIDENCE["TFP101"][0].record
+    last = last_steps(record)
+    assert last["slow"] < record["steps"] / 2
+    text = site.page("rules/TFP101.html").text
+    assert f"up to {record['steps']} steps a run" in text
+    assert f"the slow script came to step {last['slow']}" in text
+
+
+def test_a_rule_s_verdict_names_its_device(site: Site) -> None:
+    assert "at least 2×; confirmed on CPU." in site.page("rules/TFP101.html").text
+    assert "not measurable on CPU, confirmed on NVIDIA" in site.page("rules/TFP302.html").text
+
+
+def test_each_page_says_its_version_and_has_an_icon(site: Site) -> None:
+    for file, page in site.pages().items():
+        assert f"tflint-perf {__version__}" in page.text, file
+        assert any(load.endswith("icon.svg") for load in page.loads), file
+
+
+def test_numbers_of_articles_lead_to_their_titles(site: Site) -> None:
+    page = site.page("beliefs.html")
+    assert page.links.count("#the-articles") > len(BELIEFS)
+    assert "the-articles" in page.ids
 
 
 def test_every_link_leads_somewhere(site: Site) -> None:

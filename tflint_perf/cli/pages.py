@@ -106,11 +106,17 @@ def _facts(rule: RuleInfo, on_record: OnRecord) -> Iterator[str]:
     evidence = on_record.get(rule.code, ())
     of = "last quarter of the steps over the first" if rule.claim.kind == "growth" else "slow over fast"
     device = ", needs a GPU" if rule.claim.needs_gpu else ""
-    yield f"Claim: {rule.claim.metric}, {of}, at least {rule.claim.least:g}×{device}; {status(rule, evidence)}."
+    yield f"Claim: {rule.claim.metric}, {of}, at least {rule.claim.least:g}×{device}; {_verdicts(rule, evidence)}."
     for record in evidence:
         if record.verdict == "refuted":
             effect = effect_of(record.record) or "no effect"
             yield f"Refuted on {record.where}: {effect} was measured, short of what the rule claims."
+
+
+def _verdicts(rule: RuleInfo, evidence: Sequence[Evidence]) -> str:
+    """What each device came to: `confirmed on CPU`."""
+    said = dict.fromkeys(f"{record.verdict} on {record.where}" for record in evidence)
+    return ", ".join(said) or status(rule, evidence)
 
 
 def _what_is_seen(rule: RuleInfo) -> Iterator[str]:
