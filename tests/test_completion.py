@@ -86,6 +86,20 @@ def test_files_are_completed_where_paths_stand() -> None:
         assert complete.get_completions(before, "src/")[0].type == "file"
 
 
+@pytest.mark.slow
+def test_a_run_loads_nothing_of_completion_and_symptoms(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import tensorflow as tf\n", encoding="utf-8")
+    program = (
+        "import sys; from tflint_perf.commands import run; run(['--isolated', '--no-cache', 'train.py']); "
+        "print(*sys.modules)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.startswith("All checks passed!")
+    assert not {"click.shell_completion", "tflint_perf.catalogue.symptoms"} & set(ran.stdout.split())
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_script_of_a_shell_asks_this_program(tflint_perf: CommandLine, shell: str) -> None:
     ran = tflint_perf("completion", shell)

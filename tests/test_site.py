@@ -15,6 +15,7 @@ from types import ModuleType
 from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
+from mkdocs.config import load_config
 
 from tflint_perf.catalogue.evidence import Evidence, read_evidence
 from tflint_perf.catalogue.measured import effect_of
@@ -209,6 +210,13 @@ def test_each_page_says_its_version_and_has_an_icon(site: Site) -> None:
     for file, page in site.pages().items():
         assert f"tflint-perf {__version__}" in page.text, file
         assert any(load.endswith("icon.svg") for load in page.loads), file
+
+
+@pytest.mark.parametrize("address", ["", "https://example.org/somebody/tflint-perf"])
+def test_the_builder_says_where_the_repository_is(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REPOSITORY_URL", address)
+    monkeypatch.syspath_prepend(DOCS)
+    assert load_config(str(ROOT / "mkdocs.yml")).repo_url == (address or None)
 
 
 def test_numbers_of_articles_lead_to_their_titles(site: Site) -> None:
