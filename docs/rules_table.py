@@ -11,10 +11,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tflint_perf.catalogue.cost import cost_of
 from tflint_perf.catalogue.evidence import all_evidence
 from tflint_perf.catalogue.rules import RuleInfo, catalogue
-from tflint_perf.cli.pages import status
+from tflint_perf.cli.listing import cost_in_words
 from tflint_perf.config.selection import default_rules
 
 BETWEEN = re.compile(r"(?s)(<!-- rules -->\n).*?(<!-- end of rules -->)")
@@ -41,12 +40,7 @@ def finds(rule: RuleInfo) -> str:
 
 
 def measured(rule: RuleInfo) -> str:
-    evidence = all_evidence().get(rule.code, ())
-    cost = cost_of(evidence)
-    if cost is not None:
-        return cost
-    known = status(rule, evidence)
-    return "needs a GPU" if known == "not measurable" else known
+    return cost_in_words(rule, all_evidence())
 
 
 def main(arguments: list[str]) -> None:

@@ -10,16 +10,24 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from site_reference import commands_page, seen_of_rules, settings
-from site_rules import belief_charts, chart_style, groups, rules_pages
+from site_rules import belief_charts, chart_style, groups, rules_pages, symptoms
 from site_sources import as_on_site, readme_section, source_pages
 
 from tflint_perf.catalogue.evidence import all_evidence
+from tflint_perf.version import __version__
 
 SETTINGS = "<!-- settings -->"
+SYMPTOMS = "<!-- symptoms -->"
 SEEN_OF_RULES = "<!-- what a run sees of each rule -->"
 BELIEFS = "beliefs.md"
 # What is found in no list of `nav`.
 MORE = "More"
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Say at the foot of each page which version it is about."""
+    config.copyright = f"tflint-perf {__version__}"
+    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -40,6 +48,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     markdown = readme_section(markdown, Path(config.docs_dir).parent / "README.md")
     if SETTINGS in markdown:
         markdown = markdown.replace(SETTINGS, settings())
+    if SYMPTOMS in markdown:
+        markdown = markdown.replace(SYMPTOMS, symptoms())
     if SEEN_OF_RULES in markdown:
         markdown = markdown.replace(SEEN_OF_RULES, seen_of_rules())
     markdown = as_on_site(markdown, path, Path(config.docs_dir))

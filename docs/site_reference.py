@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from inspect import cleandoc
 
-from click.testing import CliRunner
+import click
 
 from tflint_perf.catalogue.rules import catalogue
+from tflint_perf.cli.options import CheckCommand
 from tflint_perf.commands import COMMANDS, tflint_perf
 from tflint_perf.config.keys import KEYS, Key
 from tflint_perf.observed.evidence import SEEN, UNSEEN
-
-_WIDTH = 96
 
 
 def settings() -> str:
@@ -61,29 +61,37 @@ def _rule(code: str) -> str:
 
 
 def commands_page() -> str:
-    """What each command prints for `--help`."""
+    """What each command prints for `--help`, set so that a narrow screen can show it."""
     return "\n".join(_commands())
 
 
 def _commands() -> Iterator[str]:
     yield "# Commands"
     yield ""
-    yield "What `--help` prints, command by command. Without a command, `check` runs."
-    for command in COMMANDS:
-        yield ""
-        yield f"## {command}"
-        yield ""
-        yield "```text"
-        yield _help(command)
-        yield "```"
+    yield "What `--help` says, command by command. Without a command, `check` runs."
+    for name in COMMANDS:
+        command = tflint_perf.get_command(click.Context(tflint_perf), name)
+        assert command is not None
+        with command.make_context(name, [], resilient_parsing=True) as context:
+            yield from ("", f"## {name}", "")
+            usage = " ".join(command.collect_usage_pieces(context))
+            yield from ("```text", f"tflint-perf {name} {usage}", "```", "")
+            yield from (cleandoc(command.help or "").replace("\f", ""), "")
+            yield from _options(command, context)
 
 
-def _help(command: str) -> str:
-    shown = CliRunner().invoke(
-        tflint_perf,
-        [command, "--help"],
-        prog_name="tflint-perf",
-        terminal_width=_WIDTH,
-        catch_exceptions=False,
-    )
-    return shown.output.strip()
+def _options(command: click.Command, context: click.Context) -> Iterator[str]:
+    for title, options in _groups(command, context):
+        yield from (f"**{title}**", "")
+        for option in options:
+            if record := option.get_help_record(context):
+                yield from (_code(record[0]), f":   {record[1] or '—'}", "")
+
+
+def _groups(
+    command: click.Command, context: click.Context
+) -> Iterator[tuple[str, Sequence[click.Parameter]]]:
+    if isinstance(command, CheckCommand):
+        yield from command.groups(context)
+    else:
+        yield "Options", command.get_params(context)

@@ -15,13 +15,15 @@ from rules_table import finds, measured
 from tflint_perf.catalogue.evidence import Evidence, read_evidence
 from tflint_perf.catalogue.measured import effect_of, runs_of
 from tflint_perf.catalogue.rules import RuleInfo, catalogue
+from tflint_perf.catalogue.symptoms import SYMPTOMS, Symptom, causes_of, codes_of
+from tflint_perf.cli.listing import fixes_of
 from tflint_perf.cli.pages import OnRecord, rule_markdown
 from tflint_perf.config.selection import default_rules
 from tflint_perf.verify.beliefs import FOLDER, all_beliefs
 from tflint_perf.verify.chart import draw, draw_effect, heading_of
 from tflint_perf.verify.experiment import fixtures
 from tflint_perf.verify.markup import element
-from tflint_perf.verify.series import charts_of
+from tflint_perf.verify.series import charts_of, last_steps
 
 # What the first digit of a code says.
 _GROUPS = {
@@ -66,6 +68,35 @@ def belief_charts(markdown: str) -> str:
         before, anchor, after = markdown.partition(f'<a id="{name}"></a>')
         markdown = before + anchor + after.replace("\n**Why**", "\n".join(["", *charts, "**Why**"]), 1)
     return markdown
+
+
+def symptoms() -> str:
+    """What people see, in their words, and the rules that each of it leads to."""
+    return "\n".join(line for symptom in SYMPTOMS for line in _symptom(symptom))
+
+
+def _symptom(symptom: Symptom) -> Iterator[str]:
+    rules = _rules()
+    yield from (f"## {symptom.title} {{ #{symptom.name} }}", "", symptom.says, "")
+    yield from (
+        '<div class="words" markdown>',
+        f"In other words: {', '.join(symptom.phrases)}.",
+        "</div>",
+        "",
+    )
+    for cause in causes_of(symptom, rules):
+        yield from (f"**{cause.why}**", "", '<div class="rules" markdown>', "")
+        yield "| rule | finds | fix | measured |"
+        yield "|---|---|---|---|"
+        for rule in (rules[code] for code in cause.codes):
+            link = f"[{rule.code}]({_path(rule)})<br>{rule.name}"
+            yield f"| {link} | {finds(rule)} | {fixes_of(rule)} | {measured(rule)} |"
+        yield from ("", "</div>", "")
+    alike = [f"[{other.title}](#{other.name})" for other in SYMPTOMS if other.name in symptom.beside]
+    if alike:
+        yield from (f"See also: {', '.join(alike)}.", "")
+    codes = ",".join(sorted(codes_of(symptom, rules)))
+    yield from ("```console", f"$ tflint-perf --select {codes}", "```", "")
 
 
 def _rules() -> Mapping[str, RuleInfo]:
@@ -154,11 +185,15 @@ def _charts(evidence: Evidence, name: str) -> Iterator[str]:
     figures = [
         element("figure", element("figcaption", heading_of(chart)), draw(chart, name)) for chart in charts
     ]
-    pairs = len(runs_of(evidence.record, "slow"))
+    pairs, last = len(runs_of(evidence.record, "slow")), last_steps(evidence.record)
+    whole = evidence.record["steps"]
+    # What is timed ends with whole windows, so a run that was not ended early may lack a few steps.
+    ended = [f"the {side} script came to step {at:,}" for side, at in last.items() if at < 0.9 * whole]
+    early = f" A run ends when it has been timed long enough: {' and '.join(ended)}." if ended else ""
     yield ""
     yield (
-        f"Slow against fast on {evidence.device}, {evidence.record['steps']:,} steps a run, {pairs} runs each; the thick "
-        "line is the middle run of each script."
+        f"Slow against fast on {evidence.device}, up to {whole:,} steps a run, {pairs} runs each; the thick "
+        f"line is the middle run of each script.{early}"
     )
     yield ""
     # Search would find nothing but the numbers at the axes.

@@ -9,11 +9,12 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
+import click
 import pytest
 
 from tests.commandline import CommandLine
 from tflint_perf.catalogue.rules import catalogue
-from tflint_perf.commands import COMMANDS, expand, with_command
+from tflint_perf.commands import COMMANDS, check, expand, with_command
 from tflint_perf.config.keys import KEYS
 
 
@@ -132,6 +133,25 @@ def test_help_of_check_shows_every_key_that_is_an_option(tflint_perf: CommandLin
     assert {name for name in KEYS if not re.search(rf"--{name}(?![\w-])", help)} == only_in_files
 
 
+def test_help_of_check_shows_every_option_once_under_a_heading(tflint_perf: CommandLine) -> None:
+    help = tflint_perf("check", "--help").out
+    sections = dict(re.findall(r"(?ms)^([A-Z][a-z ]+):\n(.*?)(?=^\S|\Z)", help))
+    assert list(sections)[:3] == ["Rules", "Fixes", "Files"]
+    assert list(sections)[-1] == "Help"
+    where = {"Rules": "--select", "Fixes": "--diff", "Files": "--exclude", "Output": "--output-format"}
+    where |= {"Exit code": "--exit-zero", "Configuration": "--isolated", "Engine": "--jobs"}
+    for heading, option in where.items():
+        assert re.search(rf"(?m)^  (-\w, )?{option}\b", sections[heading]), heading
+    context = click.Context(check)
+    known = [one.opts[-1] for one in check.get_params(context) if isinstance(one, click.Option)]
+    shown = re.findall(r"(?m)^  (?:-\w, )?(--[\w-]+)", help)
+    assert sorted(shown) == sorted(known)
+
+
+def test_help_says_where_the_options_of_check_are(tflint_perf: CommandLine) -> None:
+    assert "Its options are in `tflint-perf check --help`." in " ".join(tflint_perf("--help").out.split())
+
+
 def test_rule_shows_the_page_by_code_and_by_name(tflint_perf: CommandLine) -> None:
     by_code, by_name = tflint_perf("rule", "TFP001"), tflint_perf("rule", "unused-suppression")
     assert by_code == by_name
@@ -154,7 +174,18 @@ def test_rule_shows_markdown_as_it_is_written(tflint_perf: CommandLine) -> None:
 def test_rule_all_as_json_describes_every_rule(tflint_perf: CommandLine) -> None:
     rules = json.loads(tflint_perf("rule", "--all", "--output-format", "json").out)
     assert [rule["code"] for rule in rules] == list(catalogue())
-    fields = ["code", "name", "summary", "explanation", "fix", "default", "status", "claim", "evidence"]
+    fields = [
+        "code",
+        "name",
+        "summary",
+        "explanation",
+        "fix",
+        "bold",
+        "default",
+        "status",
+        "claim",
+        "evidence",
+    ]
     assert all(list(rule) == fields for rule in rules)
     assert json.loads(tflint_perf("rule", "TFP001", "--output-format", "json").out) == rules[0]
 

@@ -13,7 +13,18 @@ from tflint_perf.catalogue.declared import NotDeclaredError, declared_rules
 from tflint_perf.catalogue.registry import all_rules
 from tflint_perf.rule import Claim, Rule
 
-ATTRIBUTES = ("code", "name", "triggers", "needs", "fixes", "yields_to", "claim", "always_on", "opt_in")
+ATTRIBUTES = (
+    "code",
+    "name",
+    "triggers",
+    "needs",
+    "fixes",
+    "bold",
+    "yields_to",
+    "claim",
+    "always_on",
+    "opt_in",
+)
 RULE = '''
 class Slow(Rule):
     """A summary.

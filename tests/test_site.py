@@ -15,12 +15,15 @@ from types import ModuleType
 from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
+from mkdocs.config import load_config
 
 from tflint_perf.catalogue.evidence import Evidence, read_evidence
 from tflint_perf.catalogue.measured import effect_of
 from tflint_perf.catalogue.rules import catalogue
+from tflint_perf.catalogue.symptoms import SYMPTOMS, Symptom, codes_of
 from tflint_perf.config.keys import KEYS
-from tflint_perf.verify.series import charts_of
+from tflint_perf.verify.series import charts_of, last_steps
+from tflint_perf.version import __version__
 
 pytestmark = pytest.mark.slow
 
@@ -165,12 +168,61 @@ def test_every_setting_is_told(site: Site, name: str) -> None:
     assert " ".join(KEYS[name].example.split()) in page.text
 
 
+@pytest.mark.parametrize("symptom", SYMPTOMS, ids=lambda symptom: symptom.name)
+def test_every_symptom_is_told_and_leads_to_its_rules(site: Site, symptom: Symptom) -> None:
+    html = (site.folder / "symptoms.html").read_text(encoding="utf-8")
+    section = Html()
+    section.feed(html.split(f'<h2 id="{symptom.name}"')[1].split("<h2")[0])
+    own = {code: rule for code, rule in catalogue().items() if rule.plugin is None}
+    assert {f"rules/{code}.html" for code in codes_of(symptom, own)} <= set(section.links)
+    assert all(phrase in section.text for phrase in symptom.phrases)
+
+
+@pytest.mark.parametrize("word", ["leak", "oom", "utilization", "retracing", "starving", "hang"])
+def test_search_finds_the_words_of_people(site: Site, word: str) -> None:
+    index = json.loads((site.folder / "search" / "search_index.json").read_text(encoding="utf-8"))
+    assert word in " ".join(e["text"] for e in index["docs"] if e["location"].startswith("symptoms.html#"))
+
+
 def test_every_command_is_told(site: Site) -> None:
     from tflint_perf.commands import COMMANDS
 
     page = site.page("commands.html")
     assert set(COMMANDS) <= page.ids
     assert "--write-baseline FILE" in page.text
+
+
+def test_a_chart_whose_lines_end_early_says_where(site: Site) -> None:
+    record = EVIDENCE["TFP101"][0].record
+    last = last_steps(record)
+    assert last["slow"] < record["steps"] / 2
+    text = site.page("rules/TFP101.html").text
+    assert f"up to {record['steps']} steps a run" in text
+    assert f"the slow script came to step {last['slow']}" in text
+
+
+def test_a_rule_s_verdict_names_its_device(site: Site) -> None:
+    assert "at least 2×; confirmed on CPU." in site.page("rules/TFP101.html").text
+    assert "not measurable on CPU, confirmed on NVIDIA" in site.page("rules/TFP302.html").text
+
+
+def test_each_page_says_its_version_and_has_an_icon(site: Site) -> None:
+    for file, page in site.pages().items():
+        assert f"tflint-perf {__version__}" in page.text, file
+        assert any(load.endswith("icon.svg") for load in page.loads), file
+
+
+@pytest.mark.parametrize("address", ["", "https://example.org/somebody/tflint-perf"])
+def test_the_builder_says_where_the_repository_is(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REPOSITORY_URL", address)
+    monkeypatch.syspath_prepend(DOCS)
+    assert load_config(str(ROOT / "mkdocs.yml")).repo_url == (address or None)
+
+
+def test_numbers_of_articles_lead_to_their_titles(site: Site) -> None:
+    page = site.page("beliefs.html")
+    assert page.links.count("#the-articles") > len(BELIEFS)
+    assert "the-articles" in page.ids
 
 
 def test_every_link_leads_somewhere(site: Site) -> None:

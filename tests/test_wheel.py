@@ -73,6 +73,25 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     return Installed(wheel, environment, folder)
 
 
+def test_the_repository_s_address_installs_as_well(tmp_path: Path) -> None:
+    """As `pip install "tflint-perf @ git+<its address>"`, with this checkout at the address."""
+    sources, packages = tmp_path / "sources", tmp_path / "packages"
+    shutil.copytree(ROOT, sources, ignore=shutil.ignore_patterns(*NOT_SOURCES))
+    person = ("-c", "user.name=nobody", "-c", "user.email=nobody@example.org")
+    run("git", "init", "--quiet", sources)
+    run("git", "-C", sources, "add", "--all")
+    run("git", "-C", sources, *person, "commit", "--quiet", "--message", "A release")
+    wanted = f"tflint-perf @ git+file://{sources}"
+    run(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", packages, wanted)
+    environment = {**bare_environment(), "PYTHONPATH": str(packages)}
+    ran = subprocess.run(
+        [sys.executable, "-m", "tflint_perf", "rule", "TFP101"],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "Claim: step time" in ran.stdout
+
+
 def test_it_holds_every_module_rule_and_fixture_of_the_project(installed: Installed) -> None:
     def installed_as(folder: str, prefix: str) -> set[str]:
         paths = (path for path in (ROOT / folder).rglob("*") if path.name.endswith(SUFFIXES))

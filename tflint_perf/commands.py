@@ -6,14 +6,30 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from tflint_perf.cli.options import check_options, configs_of, cores, keys_given
+from tflint_perf.cli import completion as complete
+from tflint_perf.cli.options import CheckCommand, check_options, configs_of, cores, keys_given
 from tflint_perf.problems import ConfigError, nearest
 
-COMMANDS = ("check", "run", "prove", "rule", "verify", "server", "init", "config", "clean")
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+COMMANDS = (
+    "check",
+    "run",
+    "prove",
+    "rule",
+    "rules",
+    "verify",
+    "server",
+    "init",
+    "config",
+    "completion",
+    "clean",
+)
 _BEFORE_COMMAND = frozenset({"-q", "--quiet", "-v", "--verbose", "--isolated"})
 # What a command is called elsewhere.
 _OTHERWISE = {
@@ -21,8 +37,9 @@ _OTHERWISE = {
     "fix": "check --fix",
     "help": "--help",
     "lint": "check",
-    "list": "rule --all",
-    "rules": "rule --all",
+    "list": "rules",
+    "symptom": "rules --symptom",
+    "symptoms": "rules --symptom",
     "version": "--version",
 }
 _INTERRUPTED = 130
@@ -119,6 +136,24 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 class _Commands(click.Group):
     """The commands of this file, and those that have one of their own and are imported when they run."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        # A shell that completes has the arguments as they were typed, where `check` need not be named.
+        given = with_command(args) if ctx.resilient_parsing and args else args
+        return super().parse_args(ctx, given)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands, and what may stand in their place: the options and the paths of `check`."""
+        from click.shell_completion import CompletionItem
+
+        found = super().shell_complete(ctx, incomplete)
+        if incomplete.startswith("-"):
+            known = {item.value for item in found}
+            with check.make_context("check", [], parent=ctx, resilient_parsing=True) as of_check:
+                options = check.shell_complete(of_check, incomplete)
+            return [*found, *(item for item in options if item.value not in known)]
+        # First, for click's script of bash begins anew where it meets it, and takes files where nothing else fits.
+        return [CompletionItem(incomplete, type="file"), *found]
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)
 
@@ -149,7 +184,7 @@ class _Commands(click.Group):
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    epilog="Without a command, `check` runs: `tflint-perf --fix src/`.",
+    epilog="Without a command, `check` runs: `tflint-perf --fix src/`. Its options are in `tflint-perf check --help`.",
 )
 @click.option(
     "-V",
@@ -164,7 +199,7 @@ def tflint_perf() -> None:
     """Find, explain and fix what makes TensorFlow training scripts slow."""
 
 
-@tflint_perf.command(short_help="Lint files and folders; what runs without a command.")
+@tflint_perf.command(cls=CheckCommand, short_help="Lint files and folders; what runs without a command.")
 @check_options
 def check(**options: Any) -> int:
     """Lint files and folders, the current folder if none is named; `-` is standard input."""
@@ -222,7 +257,7 @@ def _configs(options: dict[str, Any]) -> Any:
 
 
 @tflint_perf.command(short_help="Explain a rule, with what was measured of it.")
-@click.argument("wanted", metavar="CODE|NAME", required=False)
+@click.argument("wanted", metavar="CODE|NAME", required=False, shell_complete=complete.rules)
 @click.option("--all", "everything", is_flag=True, help="All rules.")
 @click.option("--output-format", type=click.Choice(["text", "json", "markdown"]), default="text")
 def rule(wanted: str | None, everything: bool, output_format: Literal["text", "json", "markdown"]) -> None:
@@ -257,8 +292,50 @@ def rule(wanted: str | None, everything: bool, output_format: Literal["text", "j
         print("\n" * min(number, 1) + "\n".join(lines))
 
 
+@tflint_perf.command(short_help="List the rules, all or those that a symptom leads to.")
+@click.option(
+    "--symptom",
+    "words",
+    metavar="WORDS",
+    shell_complete=complete.symptoms,
+    help="What you see, in your words or those of an error: `out of memory`, `gpu utilization low`.",
+)
+@click.option("--output-format", type=click.Choice(["text", "json"]), default="text")
+def rules(words: str | None, output_format: Literal["text", "json"]) -> None:
+    """List the rules: code, name, fix, whether it is on by default, and what was measured that it costs.
+
+    With --symptom only those that may be why: steps get slower, memory grows, out of memory, an idle GPU, a slow first step,
+    a warning of retracing, a slow start.
+    """
+    import json
+
+    from tflint_perf.catalogue.evidence import all_evidence
+    from tflint_perf.catalogue.rules import catalogue
+    from tflint_perf.catalogue.symptoms import SYMPTOMS, codes_of, symptoms_like
+    from tflint_perf.cli import listing
+    from tflint_perf.report.style import style_for
+
+    known, evidence, style = catalogue(), all_evidence(), style_for(sys.stdout)
+    symptoms = () if words is None else symptoms_like(words)
+    if words is not None and not symptoms:
+        raise click.UsageError(
+            f"--symptom: nothing known of `{words}`; there are {', '.join(one.name for one in SYMPTOMS)}"
+        )
+    if output_format == "json":
+        codes = {code for symptom in symptoms for code in codes_of(symptom, known)} if symptoms else known
+        print(
+            json.dumps([listing.rule_row(known[code], known, evidence) for code in sorted(codes)], indent=2)
+        )
+        return
+    if not symptoms:
+        print("\n".join(listing.rules_text(known, evidence, style)))
+    for number, symptom in enumerate(symptoms):
+        lines = listing.symptom_text(symptom, known, evidence, style)
+        print("\n" * min(number, 1) + "\n".join(lines))
+
+
 @tflint_perf.command(short_help="List the settings, with their defaults and types.")
-@click.argument("key", required=False)
+@click.argument("key", required=False, shell_complete=complete.keys)
 @click.option("--output-format", type=click.Choice(["text", "json", "json-schema"]), default="text")
 def config(key: str | None, output_format: Literal["text", "json", "json-schema"]) -> None:
     """List every key of the configuration with its default and its type, or one of them.
@@ -296,3 +373,17 @@ def clean(cache_dir: str | None) -> None:
     from tflint_perf.cli.clean import remove_cache
 
     print(remove_cache(Path.cwd(), cache_dir))
+
+
+@tflint_perf.command(short_help="Print what makes a shell complete commands, options and rules.")
+@click.argument("shell", type=click.Choice(complete.SHELLS), required=False)
+def completion(shell: str | None) -> None:
+    """Print a script for SHELL, by default the one of the variable SHELL, which makes Tab complete what is typed.
+
+    bash and zsh: put `eval "$(tflint-perf completion bash)"` into ~/.bashrc, or the same with zsh into ~/.zshrc. fish:
+    put what is printed into ~/.config/fish/completions/tflint-perf.fish.
+    """
+    known = shell or Path(os.environ.get("SHELL", "")).name
+    if known not in complete.SHELLS:
+        raise click.UsageError(f"say for which shell: {', '.join(complete.SHELLS)}")
+    print(complete.script(tflint_perf, "tflint-perf", known))

@@ -84,6 +84,8 @@ class Rule(ABC):
     # Where not empty: words of which such a file must contain one as well.
     needs: ClassVar[tuple[str, ...]] = ()
     fixes: ClassVar[Literal["safe", "unsafe", "both", "none"]] = "none"
+    # Whether some of its findings have a bold fix, too.
+    bold: ClassVar[bool] = False
     # Codes of rules whose fix of the same code goes first; this rule is asked again about what that leaves.
     yields_to: ClassVar[tuple[str, ...]] = ()
     # None marks a rule about correctness, which needs no experiment.

@@ -77,6 +77,7 @@ class EagerTrainStep(Rule):
     name = "eager-train-step"
     triggers = ("GradientTape", "minimize(")
     fixes = "unsafe"
+    bold = True
     claim = Claim("step time", least=2.0)
     always_on = True
 

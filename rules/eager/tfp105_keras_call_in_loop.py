@@ -73,6 +73,7 @@ class KerasCallInLoop(Rule):
     triggers = (".predict(", ".evaluate(", ".fit(")
     through_imports = True
     fixes = "unsafe"
+    bold = True
     claim = Claim("step time", least=2.0)
 
     def check(self, model: Model) -> Iterator[Report]:

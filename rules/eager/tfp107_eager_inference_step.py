@@ -70,6 +70,7 @@ class EagerInferenceStep(Rule):
     triggers = ("keras", "train", "model", "net", "actor", "critic", "policy", "generator", "coder", "dqn")
     through_imports = True
     fixes = "unsafe"
+    bold = True
     claim = Claim("step time", least=1.5)
 
     def check(self, model: Model) -> Iterator[Report]:

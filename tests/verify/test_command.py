@@ -19,6 +19,7 @@ from tests.commandline import CommandLine
 from tests.verify.support import FAKE_TENSORFLOW, fake_tensorflow, script
 from tflint_perf.verify import session
 from tflint_perf.verify.experiment import Experiment
+from tflint_perf.verify.own_script import refuse_no_experiment
 from tflint_perf.verify.records import Result, from_json, to_json
 
 pytestmark = pytest.mark.slow
@@ -197,7 +198,7 @@ def test_a_run_stops_in_time_and_says_what_is_left(tflint_perf: CommandLine) -> 
     assert ran.code == 0, ran.err
     assert "confirmed: 1" in ran.out
     assert ran.err.splitlines()[-1] == (
-        "tflint-perf: the time given is over: 1 not measured; --resume goes on"
+        "tflint-perf: the time given is over: 1 not measured; with --record, --resume would go on"
     )
 
 
@@ -367,6 +368,49 @@ def test_arguments_that_make_no_sense_are_told(
     assert problem in ran.err
 
 
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            "print('trains')\n",
+            "after.py: there is no function `train`; --pair takes a generator `train(steps)`",
+        ),
+        ("class Trainer:\n    def train(self, steps):\n        yield 1\n", "there is no function `train`"),
+        ("def train(steps):\n    print(steps)\n", "after.py:1: `train` yields nothing"),
+        ("\ndef train():\n    yield 1\n", "after.py:2: `train` takes no number of steps"),
+        ("def train(steps):\n    yield 1 +\n", "after.py:2: not Python: invalid syntax"),
+    ],
+)
+def test_a_script_that_has_no_steps_is_told_before_anything_runs(
+    tflint_perf: CommandLine, tensorflow: Path, text: str, problem: str
+) -> None:
+    write_pair(tflint_perf)
+    tflint_perf.write("after.py", text)
+    (tensorflow / "tensorflow" / "__init__.py").write_text("raise SystemExit('loaded')\n", encoding="utf-8")
+    ran = tflint_perf(*PAIR)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert problem in ran.err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from trainer import train\n",
+        "from trainer import *\n",
+        "train = make_it()\n",
+        "import x.y as train\n",
+        "try:\n    import fast\nexcept ImportError:\n    def train(steps):\n        yield 1\n",
+        "def train(steps):\n    return Trainer().losses(steps)\n",
+        "def train(*given):\n    yield from losses(*given)\n",
+        "@counted\ndef train():\n    pass\n",
+        "globals()['train'] = make_it()\n",
+    ],
+)
+def test_a_script_that_may_have_steps_is_let_pass(tmp_path: Path, text: str) -> None:
+    (tmp_path / "before.py").write_text(text, encoding="utf-8")
+    refuse_no_experiment(tmp_path / "before.py")
+
+
 @pytest.mark.usefixtures("fixtures")
 def test_nothing_but_the_report_is_printed_where_there_is_no_terminal(tflint_perf: CommandLine) -> None:
     ran = tflint_perf("verify", "TFP406", "--quick")
@@ -382,15 +426,14 @@ def test_the_end_of_each_experiment_is_told_where_there_is_no_terminal(tflint_pe
     assert told[1] == "tflint-perf: 2 of 2: TFP406 gc-in-loop: confirmed (N s)"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
-def test_a_terminal_is_told_what_is_run_and_how_long_it_takes(tflint_perf: CommandLine) -> None:
+def shown_on_a_terminal(*arguments: str, **environment: str) -> list[str]:
+    """The lines that a terminal is shown on standard error."""
     import pty
 
-    write_pair(tflint_perf)
     ours, theirs = pty.openpty()
-    program = [sys.executable, "-m", "tflint_perf", *PAIR]
-    environment = os.environ | {"TERM": "xterm", "COLUMNS": "120", "NO_COLOR": "1"}
-    with subprocess.Popen(program, stdout=subprocess.DEVNULL, stderr=theirs, env=environment) as process:
+    program = [sys.executable, "-m", "tflint_perf", *arguments]
+    given = os.environ | {"TERM": "xterm", "COLUMNS": "120", "NO_COLOR": "1", **environment}
+    with subprocess.Popen(program, stdout=subprocess.DEVNULL, stderr=theirs, env=given) as process:
         os.close(theirs)
         shown = b""
         with suppress(OSError):  # which tells the end, on Linux
@@ -398,9 +441,36 @@ def test_a_terminal_is_told_what_is_run_and_how_long_it_takes(tflint_perf: Comma
                 shown += read
         os.close(ours)
     assert process.returncode == 0
-    lines = shown.decode(errors="replace").splitlines()
+    return shown.decode(errors="replace").splitlines()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_a_terminal_is_told_what_is_run_and_how_long_it_takes(tflint_perf: CommandLine) -> None:
+    write_pair(tflint_perf)
+    lines = shown_on_a_terminal(*PAIR)
+    assert any("Loading TensorFlow" in line for line in lines)
     # The pair, how many runs are done, and the time left.
     assert any(re.search(r"before → after .* [1-9]/10 .*\b\d:\d\d:\d\d\b", line) for line in lines)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_a_terminal_is_told_each_verdict_as_it_comes(tflint_perf: CommandLine, tensorflow: Path) -> None:
+    # The project's own experiments do not train with this TensorFlow; the folder of others is the process's.
+    for code in ("TFP105", "TFP406"):
+        script(tflint_perf.folder / "fixtures" / code, "slow", SLOW)
+        script(tflint_perf.folder / "fixtures" / code, "fast", FAST)
+    elsewhere = f"""
+from pathlib import Path
+from tflint_perf.verify import session
+session.fixtures = lambda: Path({str(tflint_perf.folder / "fixtures")!r})
+"""
+    (tensorflow / "sitecustomize.py").write_text(elsewhere, encoding="utf-8")
+    lines = shown_on_a_terminal("verify", "TFP105", "TFP406", *FEW)
+    (first,) = [
+        at for at, line in enumerate(lines) if "1 of 2: TFP105 keras-call-in-loop: confirmed (" in line
+    ]
+    (second,) = [at for at, line in enumerate(lines) if "2 of 2: TFP406 gc-in-loop: confirmed (" in line]
+    assert any("TFP406 gc-in-loop" in line and "/20" in line for line in lines[first:second])
 
 
 def test_a_record_on_file_is_written_the_same_again(fixtures: Path, tflint_perf: CommandLine) -> None:

@@ -10,7 +10,8 @@ from xml.etree.ElementTree import Element
 import pytest
 
 from tests.verify.html import of_class, parse, text_of
-from tests.verify.synthetic import GPU, document, not_measurable, result, run
+from tests.verify.synthetic import GPU, RESIDENT, document, not_measurable, result, run
+from tflint_perf.catalogue.measured import Side
 from tflint_perf.verify.about import about
 from tflint_perf.verify.chart import draw, heading_of, ticks
 from tflint_perf.verify.page import page_text, write_page
@@ -96,13 +97,19 @@ def test_a_section_says_what_was_claimed_what_was_measured_and_why(
     assert says in text_of(sections(page)[anchor])
 
 
-@pytest.mark.parametrize("anchor", ["tfp101", "tfp203", "tfp301"])
-def test_what_ran_has_a_chart_of_step_time_and_one_of_memory(page: Element, anchor: str) -> None:
+@pytest.mark.parametrize(
+    ("anchor", "titles"),
+    [
+        ("tfp101", ["Step time"]),
+        ("tfp203", ["Step time", "Memory taken since the start"]),
+        ("tfp301", ["Step time"]),
+    ],
+)
+def test_what_ran_has_a_chart_of_step_time_and_one_of_memory_where_something_grows(
+    page: Element, anchor: str, titles: list[str]
+) -> None:
     section = sections(page)[anchor]
-    assert [text_of(heading).split(" (")[0] for heading in section.iter("h3")] == [
-        "Step time",
-        "Memory of the process",
-    ]
+    assert [text_of(heading).split(" (")[0] for heading in section.iter("h3")] == titles
     for chart in of_class(section, "chart"):
         assert len(of_class(chart, "typical")) == 2  # one line for each script
         assert len(of_class(chart, "run")) == 2  # the other pair
@@ -121,11 +128,12 @@ def test_what_a_failed_script_wrote_is_shown_and_escaped(page: Element) -> None:
 
 def test_every_picture_has_a_name_and_every_chart_a_description(page: Element) -> None:
     pictures = [element for element in page.iter() if element.get("role") == "img"]
-    assert len(pictures) == 3 + 2 * 3
+    # An effect each, step times, and the memory of what grows.
+    assert len(pictures) == 3 + 3 + 1
     assert all(text_of(picture[0]) and picture[0].tag == "title" for picture in pictures)
     descriptions = [text_of(found) for found in page.iter("desc")]
-    assert len(descriptions) == 2 * 3
-    assert descriptions[2].startswith("Step time, the typical run of each script over 100 steps: slow from ")
+    assert len(descriptions) == 3 + 1
+    assert descriptions[1].startswith("Step time, the typical run of each script over 100 steps: slow from ")
 
 
 def test_tables_scroll_by_themselves_and_can_be_reached_by_keyboard(page: Element) -> None:
@@ -171,12 +179,43 @@ def test_a_growth_is_drawn_on_a_linear_scale_from_zero() -> None:
     assert (chart.logarithmic, chart.low) == (False, 0.0)
 
 
+def memory_chart(**how: Any) -> Chart:
+    return charts_of(result(metric="host memory", kind="growth", **how))[1]
+
+
+def test_memory_is_drawn_from_zero_without_what_was_there_before_the_first_step() -> None:
+    chart = memory_chart(slow=run(0.1, leak=5_000_000))
+    assert chart.low == 0.0
+    slow, fast = (chart.typical(side).points for side in ("slow", "fast"))
+    assert slow[0] == (10, 50_000_000) and slow[-1] == (100, 500_000_000)
+    assert {value for _, value in fast} == {0}
+    assert 500_000_000 < chart.high < 600_000_000
+
+
 def test_memory_that_does_not_move_is_drawn_flat() -> None:
-    flat, leaking = (charts_of(result(run(0.1, leak=leak)))[1] for leak in (1000, 5_000_000))
-    (first, last), *_ = zip(flat.lines[0].points[:1], flat.lines[0].points[-1:], strict=True)
-    assert (last[1] - first[1]) / (flat.high - flat.low) < 0.01
-    grown = leaking.lines[0].points[-1][1] - leaking.lines[0].points[0][1]
-    assert grown / (leaking.high - leaking.low) > 0.7
+    chart = memory_chart(slow=run(0.1, leak=1000))
+    first, *_, last = (value for _, value in chart.typical("slow").points)
+    assert (last - first) / (chart.high - chart.low) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("metric", "kind", "titles"),
+    [
+        ("step time", "ratio", ["Step time"]),
+        ("first step", "ratio", ["Step time"]),
+        ("step time", "growth", ["Step time", "Memory taken since the start"]),
+        ("traces", "growth", ["Step time", "Memory taken since the start"]),
+        ("host memory", "ratio", ["Step time", "Memory taken since the start"]),
+    ],
+)
+def test_memory_is_drawn_where_the_claim_is_about_it(metric: str, kind: str, titles: list[str]) -> None:
+    measured = result(metric=metric, kind=kind)
+    assert [chart.title for chart in charts_of(measured)] == titles
+    # Of one's own program, both are of interest.
+    names: dict[Side, str] = {"slow": "before", "fast": "after"}
+    _, memory = charts_of(measured, names)
+    assert (memory.title, memory.low) == ("Memory of the process", 0.0)
+    assert memory.high > RESIDENT
 
 
 def test_a_window_that_something_else_held_up_does_not_press_the_rest_flat() -> None:

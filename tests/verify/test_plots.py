@@ -44,6 +44,8 @@ def test_both_scripts_are_drawn_and_named_in_both_charts(
     drawn: list[Figure] = []
     monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: drawn.append(figure))
     write_plots(document({"TFP203": GROWS}), tmp_path / "one.png")
+    write_plots(document({"TFP101": result()}), tmp_path / "alone.png")
+    assert [axis.axison for axis in drawn[1].axes] == [True, False], "memory where nothing claims it"
     step_time, memory = drawn[0].axes
     for axis in (step_time, memory):
         assert {"slow", "fast"} <= {text.get_text() for text in axis.texts}

@@ -22,6 +22,7 @@ _ATTRIBUTES = frozenset(
         "triggers",
         "needs",
         "fixes",
+        "bold",
         "yields_to",
         "claim",
         "always_on",

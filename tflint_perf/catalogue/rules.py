@@ -39,6 +39,7 @@ class RuleInfo:
     through_callers: tuple[str, ...] = ()
     plugin: Plugin | None = None
     of_programs: bool = False
+    bold: bool = False
 
 
 @cache
@@ -89,6 +90,7 @@ def _info(rule: type[Rule], plugin: Plugin | None = None) -> RuleInfo:
         rule.through_callers,
         plugin,
         rule.of_programs,
+        rule.bold,
     )
 
 

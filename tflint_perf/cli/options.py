@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tflint_perf.cli import completion
 from tflint_perf.config.keys import FORMATS, SEVERITIES
 
 if TYPE_CHECKING:
@@ -27,7 +28,10 @@ def _split(_: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 
 def comma_list(flag: str, metavar: str, help: str) -> Callable[[F], F]:
     """An option that takes comma lists and repeats."""
-    return click.option(flag, multiple=True, callback=_split, metavar=metavar, help=help)
+    complete = completion.rule_list if metavar == "RULES" else None
+    return click.option(
+        flag, multiple=True, callback=_split, metavar=metavar, help=help, shell_complete=complete
+    )
 
 
 def _switch(name: str, help: str) -> Callable[[F], F]:
@@ -45,135 +49,184 @@ _RULE_LISTS: tuple[Callable[[Any], Any], ...] = (
     comma_list("--extend-select", "RULES", "Use these rules besides the others."),
 )
 
-_OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.argument("paths", nargs=-1, type=click.Path(path_type=str, readable=False)),
-    _switch("fix", "Apply safe fixes."),
-    _switch("unsafe-fixes", "Apply the other fixes too; without --fix, mark them as applicable."),
-    _switch("bold-fixes", "Show in a --diff also the fixes that only a run can judge; `prove` tries them."),
-    click.option("--diff", is_flag=True, help="Print what --fix would change as a diff, and write nothing."),
-    _switch("show-fixes", "List the fixes that were applied."),
-    _switch("fix-only", "Apply fixes, and say nothing of what remains."),
-    *_RULE_LISTS,
-    comma_list(
-        "--per-file-ignores", "PATTERN:RULE", "Leave the rule out in the files that match the pattern."
+_PATHS = click.argument("paths", nargs=-1, type=click.Path(path_type=str, readable=False))
+
+# The options under the headings of `--help`; each makes one parameter.
+_GROUPS: dict[str, tuple[Callable[[Any], Any], ...]] = {
+    "Rules": (
+        *_RULE_LISTS,
+        comma_list(
+            "--per-file-ignores", "PATTERN:RULE", "Leave the rule out in the files that match the pattern."
+        ),
     ),
-    click.option(
-        "--fail-on",
-        type=click.Choice(SEVERITIES),
-        help="The least severity of a finding that makes the exit code 1.  [default: info]",
+    "Fixes": (
+        _switch("fix", "Apply safe fixes."),
+        _switch("unsafe-fixes", "Apply the other fixes too; without --fix, mark them as applicable."),
+        _switch(
+            "bold-fixes", "Show in a --diff also the fixes that only a run can judge; `prove` tries them."
+        ),
+        comma_list("--fixable", "RULES", "Apply fixes of these rules only."),
+        comma_list("--unfixable", "RULES", "Apply no fixes of these rules."),
+        click.option(
+            "--diff", is_flag=True, help="Print what --fix would change as a diff, and write nothing."
+        ),
+        _switch("fix-only", "Apply fixes, and say nothing of what remains."),
+        _switch("show-fixes", "List the fixes that were applied."),
     ),
-    comma_list("--fixable", "RULES", "Apply fixes of these rules only."),
-    comma_list("--unfixable", "RULES", "Apply no fixes of these rules."),
-    comma_list("--exclude", "PATTERNS", "Leave out these files and folders, instead of the default ones."),
-    comma_list("--extend-exclude", "PATTERNS", "Leave out these files and folders besides the others."),
-    _switch("force-exclude", "Leave out excluded files also when they are named."),
-    _switch("respect-gitignore", "Leave out what git ignores.  [default: yes]"),
-    _switch("include-tests", "Lint test files too."),
-    click.option(
-        "--baseline",
-        metavar="FILE",
-        help="Show and fix only what this file of --write-baseline does not hold.",
+    "Files": (
+        comma_list(
+            "--exclude", "PATTERNS", "Leave out these files and folders, instead of the default ones."
+        ),
+        comma_list("--extend-exclude", "PATTERNS", "Leave out these files and folders besides the others."),
+        _switch("force-exclude", "Leave out excluded files also when they are named."),
+        _switch("respect-gitignore", "Leave out what git ignores.  [default: yes]"),
+        _switch("include-tests", "Lint test files too."),
+        click.option(
+            "--stdin-filename", metavar="PATH", help="What to call the code from standard input (path `-`)."
+        ),
+        click.option("--show-files", is_flag=True, help="List the files that would be linted."),
     ),
-    click.option(
-        "--write-baseline",
-        type=click.Path(path_type=Path, dir_okay=False),
-        help="Write all present findings to this file, for --baseline.",
+    "Findings that are there already": (
+        click.option(
+            "--baseline",
+            metavar="FILE",
+            help="Show and fix only what this file of --write-baseline does not hold.",
+        ),
+        click.option(
+            "--write-baseline",
+            type=click.Path(path_type=Path, dir_okay=False),
+            help="Write all present findings to this file, for --baseline.",
+        ),
+        click.option(
+            "--diff-base",
+            metavar="REV",
+            help="Show and fix only what is on lines changed since this revision of git; `main...` is where the branch "
+            "left main.",
+        ),
+        click.option(
+            "--add-noqa", is_flag=True, help="Suppress all present findings with `# noqa` comments."
+        ),
+        click.option("--ignore-noqa", is_flag=True, help="Show findings also where they are suppressed."),
     ),
-    click.option(
-        "--measured",
-        metavar="FILE",
-        help="Say what findings cost in the run of the program that `tflint-perf run -o FILE` has recorded.",
+    "Output": (
+        click.option(
+            "--output-format",
+            type=click.Choice(FORMATS),
+            envvar="TFLINT_PERF_OUTPUT_FORMAT",
+            show_envvar=True,
+            help="The format of the report.  [default: full]",
+        ),
+        click.option(
+            "-o",
+            "--output-file",
+            type=click.Path(path_type=Path, dir_okay=False),
+            help="Write the report to this file.",
+        ),
+        click.option(
+            "--sort",
+            type=click.Choice(("place", "cost")),
+            default="place",
+            help="Show findings by their place, or first those that cost most.  [default: place]",
+        ),
+        click.option(
+            "--max-findings",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Show no more than so many; all count for the exit code.",
+        ),
+        click.option("--statistics", is_flag=True, help="Count findings by rule instead of showing them."),
+        click.option(
+            "--measured",
+            metavar="FILE",
+            help="Say what findings cost in the run of the program that `tflint-perf run -o FILE` has recorded.",
+        ),
+        click.option(
+            "--why",
+            metavar="CODE:FILE:ROW",
+            help="Say what the rule's finding at this row rests on, or why there is none.",
+        ),
+        click.option("-q", "--quiet", is_flag=True, help="Print findings and failures only."),
+        click.option(
+            "-v",
+            "--verbose",
+            is_flag=True,
+            help="Say which configuration is used, and how long it took; with --why, every question.",
+        ),
     ),
-    click.option("--add-noqa", is_flag=True, help="Suppress all present findings with `# noqa` comments."),
-    click.option(
-        "--diff-base",
-        metavar="REV",
-        help="Show and fix only what is on lines changed since this revision of git; `main...` is where the branch "
-        "left main.",
+    "Exit code": (
+        click.option(
+            "--fail-on",
+            type=click.Choice(SEVERITIES),
+            help="The least severity of a finding that makes the exit code 1.  [default: info]",
+        ),
+        click.option("-e", "--exit-zero", is_flag=True, help="Exit with 0 also when there are findings."),
+        click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 when something was fixed."),
     ),
-    click.option("--ignore-noqa", is_flag=True, help="Show findings also where they are suppressed."),
-    click.option(
-        "--output-format",
-        type=click.Choice(FORMATS),
-        envvar="TFLINT_PERF_OUTPUT_FORMAT",
-        show_envvar=True,
-        help="The format of the report.  [default: full]",
+    "Configuration": (
+        click.option(
+            "--config",
+            "configs",
+            multiple=True,
+            metavar="FILE|KEY=VALUE",
+            help="Use this configuration file instead of the nearest one, or set one key.",
+        ),
+        click.option("--isolated", is_flag=True, help="Use no configuration file."),
+        click.option(
+            "--show-settings", is_flag=True, help="Show the settings that files would be linted with."
+        ),
+        click.option(
+            "--project-root",
+            metavar="DIR",
+            help="Whose files count as callers of what is linted.  [default: the project's folder]",
+        ),
     ),
-    click.option(
-        "-o",
-        "--output-file",
-        type=click.Path(path_type=Path, dir_okay=False),
-        help="Write the report to this file.",
+    "Engine": (
+        click.option(
+            "-j", "--jobs", type=click.IntRange(min=1), help="Processes.  [default: as many as cores]"
+        ),
+        click.option(
+            "--engine",
+            type=click.Choice(["local", "dask"]),
+            default="local",
+            help="Lint by processes here, or on a Dask cluster.  [default: local]",
+        ),
+        click.option(
+            "--scheduler",
+            metavar="ADDRESS",
+            help="The Dask cluster to lint on.  [default: one is started here]",
+        ),
+        click.option("-w", "--watch", is_flag=True, help="Lint again whenever a file changes, until Ctrl+C."),
+        click.option(
+            "--cache-dir",
+            metavar="DIR",
+            help="Where to keep what was found.  [env var: TFLINT_PERF_CACHE_DIR; default: .tflint-perf-cache beside "
+            "the configuration file, or here]",
+        ),
+        click.option("-n", "--no-cache", is_flag=True, help="Use nothing that was kept, and keep nothing."),
     ),
-    click.option(
-        "--sort",
-        type=click.Choice(("place", "cost")),
-        default="place",
-        help="Show findings by their place, or first those that cost most.  [default: place]",
-    ),
-    click.option(
-        "--max-findings",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Show no more than so many; all count for the exit code.",
-    ),
-    click.option("--statistics", is_flag=True, help="Count findings by rule instead of showing them."),
-    click.option(
-        "--why",
-        metavar="CODE:FILE:ROW",
-        help="Say what the rule's finding at this row rests on, or why there is none.",
-    ),
-    click.option("--show-files", is_flag=True, help="List the files that would be linted."),
-    click.option("--show-settings", is_flag=True, help="Show the settings that files would be linted with."),
-    click.option("-e", "--exit-zero", is_flag=True, help="Exit with 0 also when there are findings."),
-    click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 when something was fixed."),
-    click.option(
-        "--config",
-        "configs",
-        multiple=True,
-        metavar="FILE|KEY=VALUE",
-        help="Use this configuration file instead of the nearest one, or set one key.",
-    ),
-    click.option(
-        "--project-root",
-        metavar="DIR",
-        help="Whose files count as callers of what is linted.  [default: the project's folder]",
-    ),
-    click.option("--isolated", is_flag=True, help="Use no configuration file."),
-    click.option(
-        "--stdin-filename", metavar="PATH", help="What to call the code from standard input (path `-`)."
-    ),
-    click.option(
-        "--cache-dir",
-        metavar="DIR",
-        help="Where to keep what was found.  [env var: TFLINT_PERF_CACHE_DIR; default: .tflint-perf-cache beside "
-        "the configuration file, or here]",
-    ),
-    click.option("-n", "--no-cache", is_flag=True, help="Use nothing that was kept, and keep nothing."),
-    click.option("-w", "--watch", is_flag=True, help="Lint again whenever a file changes, until Ctrl+C."),
-    click.option("-j", "--jobs", type=click.IntRange(min=1), help="Processes.  [default: as many as cores]"),
-    click.option(
-        "--engine",
-        type=click.Choice(["local", "dask"]),
-        default="local",
-        help="Lint by processes here, or on a Dask cluster.  [default: local]",
-    ),
-    click.option(
-        "--scheduler", metavar="ADDRESS", help="The Dask cluster to lint on.  [default: one is started here]"
-    ),
-    click.option("-q", "--quiet", is_flag=True, help="Print findings and failures only."),
-    click.option(
-        "-v",
-        "--verbose",
-        is_flag=True,
-        help="Say which configuration is used, and how long it took; with --why, every question.",
-    ),
-)
+}
+
+
+class CheckCommand(click.Command):
+    """A command with the options of `check`, which its help shows under headings."""
+
+    def groups(self, context: click.Context) -> Iterator[tuple[str, Sequence[click.Parameter]]]:
+        """The headings with their options; behind all others what every command has."""
+        left = [parameter for parameter in self.get_params(context) if isinstance(parameter, click.Option)]
+        for title, options in _GROUPS.items():
+            yield title, left[: len(options)]
+            left = left[len(options) :]
+        yield "Help", left
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, options in self.groups(ctx):
+            with formatter.section(title):
+                formatter.write_dl([record for one in options if (record := one.get_help_record(ctx))])
 
 
 def check_options(command: F) -> F:
     """Give the command all options of `check`."""
-    return _with(_OPTIONS, command)
+    return _with([_PATHS, *(option for options in _GROUPS.values() for option in options)], command)
 
 
 def rule_lists(command: F) -> F:

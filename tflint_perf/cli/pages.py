@@ -11,7 +11,8 @@ from typing import Any
 
 from tflint_perf.catalogue.evidence import Evidence
 from tflint_perf.catalogue.measured import effect_of, figure_of
-from tflint_perf.catalogue.rules import RuleInfo
+from tflint_perf.catalogue.rules import RuleInfo, catalogue
+from tflint_perf.catalogue.symptoms import symptoms_of
 from tflint_perf.config.keys import Key
 from tflint_perf.config.selection import default_rules
 from tflint_perf.config.settings import Settings
@@ -41,6 +42,7 @@ def rule_object(rule: RuleInfo, on_record: OnRecord) -> dict[str, Any]:
         "summary": rule.summary,
         "explanation": rule.explanation,
         "fix": rule.fixes,
+        "bold": rule.bold,
         "default": _is_default(rule, on_record),
         "status": status(rule, evidence),
         "claim": asdict(rule.claim) if rule.claim else None,
@@ -96,17 +98,32 @@ def _is_default(rule: RuleInfo, on_record: OnRecord) -> bool:
 
 
 def _facts(rule: RuleInfo, on_record: OnRecord) -> Iterator[str]:
-    yield f"{_FIXES[rule.fixes]} {'On' if _is_default(rule, on_record) else 'Off'} by default."
+    yield from _what_is_seen(rule)
+    bold = " `prove` also tries a bold one." if rule.bold else ""
+    yield f"{_FIXES[rule.fixes]}{bold} {'On' if _is_default(rule, on_record) else 'Off'} by default."
     if rule.claim is None:
         return
     evidence = on_record.get(rule.code, ())
     of = "last quarter of the steps over the first" if rule.claim.kind == "growth" else "slow over fast"
     device = ", needs a GPU" if rule.claim.needs_gpu else ""
-    yield f"Claim: {rule.claim.metric}, {of}, at least {rule.claim.least:g}×{device}; {status(rule, evidence)}."
+    yield f"Claim: {rule.claim.metric}, {of}, at least {rule.claim.least:g}×{device}; {_verdicts(rule, evidence)}."
     for record in evidence:
         if record.verdict == "refuted":
             effect = effect_of(record.record) or "no effect"
             yield f"Refuted on {record.where}: {effect} was measured, short of what the rule claims."
+
+
+def _verdicts(rule: RuleInfo, evidence: Sequence[Evidence]) -> str:
+    """What each device came to: `confirmed on CPU`."""
+    said = dict.fromkeys(f"{record.verdict} on {record.where}" for record in evidence)
+    return ", ".join(said) or status(rule, evidence)
+
+
+def _what_is_seen(rule: RuleInfo) -> Iterator[str]:
+    """The symptoms that lead to the rule, which are the words that people know it by."""
+    titles = [symptom.title for symptom in symptoms_of(rule.code, {**catalogue(), rule.code: rule})]
+    if titles:
+        yield f"What one sees: {'; '.join([titles[0], *(title[0].lower() + title[1:] for title in titles[1:])])}."
 
 
 def _evidence_table(evidence: Sequence[Evidence]) -> Iterator[str]:

@@ -19,7 +19,8 @@ Articles about slow TensorFlow training give reasons. Each reason below is put i
 small training scripts: `slow.py` does what is said to be slow or to fill the memory, `fast.py` is the same with the
 remedy. Both must compute the same losses. A belief is *confirmed* when the whole 95% interval of the effect lies
 beyond the least effect that would make it true in practice, *refuted* when it lies short of it. Where a growth is
-claimed, the effect is how much more the last quarter of the steps takes than the first.
+claimed, the effect is how much more the last quarter of the steps takes than the first. Numbers such as 002 stand for
+[the articles](#the-articles) that say so.
 
 Try them on your own machine:
 
@@ -51,7 +52,7 @@ def page(
     yield from _table(
         ("belief", "articles", "measured", "verdict"),
         [
-            (f"[{belief.title}](#{name})", ", ".join(belief.articles), *_measured(on_record.get(name, ())))
+            (f"[{belief.title}](#{name})", _numbers(belief), *_measured(on_record.get(name, ())))
             for name, belief in beliefs.items()
         ],
     )
@@ -74,7 +75,7 @@ def _section(belief: Belief, evidence: Sequence[Evidence]) -> Iterator[str]:
     yield ""
     yield f"## {belief.title}"
     yield ""
-    yield f"**Said** ({', '.join(belief.articles)}): {belief.says}"
+    yield f"**Said** in {_numbers(belief)}: {belief.says}"
     yield ""
     where = ", on a GPU" if experiment.claim.needs_gpu else ""
     tried = f"**Tried**: {claimed(experiment.claim)}{where}; [slow.py]({folder}/slow.py), [fast.py]({folder}/fast.py)."
@@ -89,6 +90,11 @@ def _section(belief: Belief, evidence: Sequence[Evidence]) -> Iterator[str]:
     yield f"**Why**: {belief.why}"
     yield ""
     yield f"Sources: {', '.join(f'[{title}]({address})' for title, address in belief.sources)}."
+
+
+def _numbers(belief: Belief) -> str:
+    """The articles by their numbers, which lead to their titles."""
+    return ", ".join(f"[{number}](#the-articles)" for number in belief.articles)
 
 
 def _sentence(evidence: Evidence) -> str:

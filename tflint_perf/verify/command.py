@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import click
 
+from tflint_perf.cli import completion
 from tflint_perf.cli.options import cores
 from tflint_perf.rule import Claim, Metric
 
@@ -27,7 +28,7 @@ def _claim(metric: str | None, least: float | None, tolerance: float | None) -> 
 
 
 @click.command(short_help="Run the experiments behind the rules on this machine.")
-@click.argument("selectors", nargs=-1, metavar="[CODES]...")
+@click.argument("selectors", nargs=-1, metavar="[CODES]...", shell_complete=completion.experiments)
 @click.option("--device", type=click.Choice(["cpu", "gpu"]), help="Where to run.  [default: the GPU, if any]")
 @click.option(
     "--pairs",

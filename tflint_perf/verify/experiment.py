@@ -14,6 +14,7 @@ from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.config.selection import codes_of
 from tflint_perf.problems import ConfigError
 from tflint_perf.rule import Claim, Metric
+from tflint_perf.verify.own_script import refuse_no_experiment
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -117,10 +118,12 @@ def own_experiment(before: Path, after: Path, claim: Claim) -> Experiment:
     """A user's pair: `before.py` against `after.py`.
 
     Raises:
-        ConfigError: one of them is not there.
+        ConfigError: one of them is not there, or surely cannot be asked for steps.
     """
     for script in (before, after):
         if not script.is_file():
             raise ConfigError("no such file", str(script))
+    for script in (before, after):
+        refuse_no_experiment(script)
     name = f"{before.stem} → {after.stem}"
     return Experiment(name, "", before.resolve(), after.resolve(), claim, own=True)

@@ -62,7 +62,9 @@ def _title(key: str, result: Mapping[str, Any]) -> str:
 
 
 def _draw_row(axes: Sequence[Axes], title: str, charts: Sequence[Chart]) -> None:
-    for axis, chart in zip(axes, charts, strict=True):
+    for axis in axes[len(charts) :]:
+        axis.set_axis_off()
+    for axis, chart in zip(axes, charts, strict=False):
         _draw(axis, chart)
         axis.set_title(heading_of(chart), loc="left", fontsize=9, color=_SOFT)
     name = axes[0].annotate(

@@ -1,4 +1,4 @@
-"""What is being run and how long it will take: a bar on a terminal, elsewhere a line as each experiment ends."""
+"""What is being run and how long it will take: a line as each experiment ends, and on a terminal a bar below."""
 
 from __future__ import annotations
 
@@ -47,10 +47,22 @@ class _Lines:
         start = time.monotonic()
         result = running(lambda: None)
         self._ended += 1
-        title = f"{experiment.name} {experiment.title}".strip()
-        took = f"{time.monotonic() - start:.0f} s"
-        say(f"{self._ended} of {self._whole}: {title}: {result.verdict} ({took})")
+        say(_line(self._ended, self._whole, experiment, result, time.monotonic() - start))
         return result
+
+
+def _line(ended: int, whole: int, experiment: Experiment, result: Result, took: float) -> str:
+    title = f"{experiment.name} {experiment.title}".strip()
+    return f"{ended} of {whole}: {title}: {result.verdict} ({took:.0f} s)"
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """On a terminal, says what takes the first seconds."""
+    from rich.console import Console
+
+    with Console(stderr=True).status("Loading TensorFlow, to see what there is to run on"):
+        yield
 
 
 def bar() -> Progress:
@@ -73,6 +85,11 @@ def _bar(experiments: Sequence[Experiment], runs: int) -> Iterator[Callable[[Exp
             # What the one before did not use, because it failed or could not be measured, is done too.
             shown.update(task, description=f"{experiment.name} {experiment.title}", completed=begun * runs)
             begun += 1
-            return running(lambda: shown.advance(task))
+            start = time.monotonic()
+            result = running(lambda: shown.advance(task))
+            if len(experiments) > 1:  # of one alone, the table tells at once
+                line = _line(begun, len(experiments), experiment, result, time.monotonic() - start)
+                shown.console.print(line, markup=False, highlight=False, soft_wrap=True)
+            return result
 
         yield run

@@ -14,8 +14,8 @@ SIDES: tuple[Side, Side] = ("slow", "fast")
 _FAR_APART = 6
 # Beyond these shares of the points, what a busy machine did to a window: cut off, so that the rest can be seen.
 _SHOWN = (0.02, 0.98)
-# A resident set that moves by less than this share did not move.
-_LEAST_SPAN = 0.04
+# Claims that the memory of the process bears out.
+_OF_MEMORY = ("host memory", "live tensors")
 
 Point = tuple[float, float]
 
@@ -53,13 +53,28 @@ class Chart:
 
 
 def charts_of(result: Mapping[str, Any], names: Mapping[Side, str] | None = None) -> Sequence[Chart]:
-    """The charts of one result: none when nothing ran to its end. `names` are what its sides are called there."""
+    """The charts of one result: none when nothing ran to its end. `names` are what its sides are called there.
+
+    Memory is drawn where it is claimed, or where something grows that memory holds; and of a user's own program, which has
+    `names`.
+    """
     if any(len(run["windows"]) < 2 for side in SIDES for run in runs_of(result, side)):
         return ()
     if not all(runs_of(result, side) for side in SIDES):
         return ()
-    charts = _step_time(result), _memory(result)
-    return charts if names is None else tuple(replace(chart, names=names) for chart in charts)
+    if names is not None:
+        both = _step_time(result), _memory(result, of_program=True)
+        return tuple(replace(chart, names=names) for chart in both)
+    of_memory = result["claim"]["metric"] in _OF_MEMORY or result["claim"]["kind"] == "growth"
+    return (_step_time(result), *([_memory(result, of_program=False)] if of_memory else []))
+
+
+def last_steps(result: Mapping[str, Any]) -> Mapping[Side, int]:
+    """How far the runs of each script came while they were timed, at most: slow ones are ended before their last step."""
+    return {
+        side: max(at + steps for run in runs_of(result, side) for at, steps, _ in run["windows"])
+        for side in SIDES
+    }
 
 
 def _step_time(result: Mapping[str, Any]) -> Chart:
@@ -72,22 +87,30 @@ def _step_time(result: Mapping[str, Any]) -> Chart:
     return Chart("Step time", lines, 0.0, high * 1.12, _last_step(result), True)
 
 
-def _memory(result: Mapping[str, Any]) -> Chart:
-    # The first entry is from before the first step, when nothing had been made yet.
-    lines = _lines(result, lambda run: [(at, size) for at, size in run["memory"] if at > 0])
-    held = [value for line in lines for _, value in line.points]
-    low, high = min(held), max(held)
-    room = max(_LEAST_SPAN * high - (high - low), 0.16 * (high - low)) / 2
-    return Chart("Memory of the process", lines, max(low - room, 0), high + room, _last_step(result), False)
+def _memory(result: Mapping[str, Any], of_program: bool) -> Chart:
+    """Memory from zero: of an experiment what it took since before its first step, of a program all that it has.
+
+    Before its first step an experiment has TensorFlow in memory and has made nothing yet; a program has no such moment.
+    """
+    lines = _lines(result, _resident if of_program else _taken)
+    high = max(value for line in lines for _, value in line.points)
+    if of_program:
+        return Chart("Memory of the process", lines, 0.0, high * 1.08, _last_step(result), False)
+    # What takes less than a megabyte takes nothing that this axis could show.
+    return Chart("Memory taken since the start", lines, 0.0, max(high, 1e6) * 1.08, _last_step(result), False)
+
+
+def _resident(run: Run) -> Sequence[Point]:
+    return [(at, held) for at, held in run["memory"] if at > 0]
+
+
+def _taken(run: Run) -> Sequence[Point]:
+    (_, before), *later = run["memory"]
+    return [(at, max(held - before, 0)) for at, held in later]
 
 
 def _last_step(result: Mapping[str, Any]) -> float:
-    return max(
-        float(at + steps)
-        for side in SIDES
-        for run in runs_of(result, side)
-        for at, steps, _ in run["windows"]
-    )
+    return float(max(last_steps(result).values()))
 
 
 def _lines(result: Mapping[str, Any], points: Callable[[Run], Sequence[Point]]) -> Sequence[Line]:

@@ -26,6 +26,7 @@ from tflint_perf.verify.experiment import (
 )
 from tflint_perf.verify.keep import changes, keep, keep_as_it_comes, measured_before, read_kept
 from tflint_perf.verify.process import new_nursery
+from tflint_perf.verify.progress import loading, progress
 from tflint_perf.verify.records import Record, Result, as_document, as_text
 from tflint_perf.verify.runner import Options, run_experiment
 
@@ -69,7 +70,8 @@ def verify(request: Request) -> int:
         say(line)
     if not experiments:
         raise ConfigError("there is nothing to run: no rule that is selected makes a claim", "verify")
-    place = find_place(request.device)
+    with loading():
+        place = find_place(request.device)
     record = Record(place.device, place.versions, datetime.date.today().isoformat(), {})
     kept = _kept(experiments, record) if request.check else None
     if request.check and kept is None:
@@ -117,8 +119,6 @@ def _most_useful_first(experiments: Sequence[Experiment], record: Record) -> lis
 
 def _run(experiments: Sequence[Experiment], request: Request, record: Record) -> dict[str, Result]:
     """The results; fewer than the experiments where the time that was given is over."""
-    from tflint_perf.verify.progress import progress
-
     options = Options(
         device=record.device.kind,
         pairs=request.pairs,
@@ -136,7 +136,8 @@ def _run(experiments: Sequence[Experiment], request: Request, record: Record) ->
             for experiment in left:
                 if not clock.has_time_for_one():
                     left_over = len(experiments) - len(results)
-                    say(f"the time given is over: {left_over} not measured; --resume goes on")
+                    goes_on = "--resume goes on" if request.record else "with --record, --resume would go on"
+                    say(f"the time given is over: {left_over} not measured; {goes_on}")
                     break
                 running = partial(run_experiment, experiment, options, nursery=nursery)
                 results[experiment.name] = run(experiment, running)
