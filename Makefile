@@ -10,6 +10,7 @@ PYTHON ?= python3
 VENV ?= .venv
 PEERS ?= .venv-bench
 MEASURED ?= .venv-measured
+CODE_SERVER ?= .venv-code-server
 BENCH ?=
 HUNT ?= --count 1000
 BIN := $(VENV)/bin
@@ -22,7 +23,7 @@ TOOLS := $(VENV)/.tools-installed
 TENSORFLOW := $(VENV)/.tensorflow-installed
 MKDOCS := $(VENV)/.mkdocs-installed
 
-.PHONY: help demo test quick lint docs rule hunt bench growth profile clean
+.PHONY: help demo test quick lint docs rule hunt bench growth editing profile vsix vscode clean
 help:
 	@echo 'make demo      install into $(VENV), lint the slow fixtures, show what --fix would do to one'
 	@echo 'make test      install what the tests need, then run ruff, mypy and all tests on all cores'
@@ -33,7 +34,10 @@ help:
 	@echo 'make hunt      look for a fix that changes a program or breaks a file (HUNT=--help for options)'
 	@echo 'make bench     time the linter and its peers on six real packages (BENCH=--help for options)'
 	@echo 'make growth    what a line costs in files that are large or odd, against ordinary code'
+	@echo 'make editing   how long an editor waits for findings after a key'
 	@echo 'make profile   where the time of one process goes'
+	@echo 'make vsix      make the extension for VS Code, editors/vscode/dist/tflint-perf.vsix (needs Node 20 or later)'
+	@echo 'make vscode    test it in VS Code (needs Chromium, a C++ compiler and, on Debian, libkrb5-dev besides)'
 	@echo 'make clean     remove what these made'
 
 demo: $(INSTALLED)
@@ -75,11 +79,26 @@ bench: $(MADE)
 growth: $(INSTALLED)
 	$(BIN)/python benchmarks/growth.py $(BENCH)
 
+editing: $(TOOLS) $(TENSORFLOW)
+	$(BIN)/python benchmarks/editing.py $(BENCH)
+
 profile: $(INSTALLED)
 	$(BIN)/python benchmarks/profile_check.py $(BENCH)
 
+vsix: editors/vscode/node_modules
+	cp LICENSE editors/vscode/LICENSE.txt
+	cd editors/vscode && npm run --silent check && npm run --silent build && npm run --silent test && npm run --silent package
+
+vscode: vsix $(TOOLS) $(TENSORFLOW)
+	editors/vscode/test/code-server.sh $(CODE_SERVER)
+	node editors/vscode/test/browser.mjs $(CODE_SERVER) $(BIN)/python build/vscode.png
+
+editors/vscode/node_modules: editors/vscode/package.json
+	cd editors/vscode && npm install --ignore-scripts --no-package-lock --no-audit --no-fund
+	@touch $@
+
 clean:
-	rm -rf $(VENV) $(PEERS) $(MEASURED) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .tflint-perf-cache
+	rm -rf $(VENV) $(PEERS) $(MEASURED) $(CODE_SERVER) build dist editors/vscode/dist editors/vscode/node_modules *.egg-info .mypy_cache .pytest_cache .ruff_cache .tflint-perf-cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(MADE):

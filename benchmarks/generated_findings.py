@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from generated import HEAD, Project
+from generated import HEAD, Project, one_file
 
 
 def findings(size: int) -> Project:
@@ -54,6 +54,17 @@ def suppressions(size: int) -> Project:
             )[n % 4]
         )
     return {"suppressed.py": HEAD + "".join(lines)}
+
+
+def script_to_edit() -> Project:
+    """A file of 500 lines with 18 findings: scripts of the fixtures, and training steps that collect garbage."""
+    (scripts,) = one_file(400).values()
+    (steps,) = unsafe_findings(6).values()
+    last = "apply_gradients(zip(gradients, model.trainable_variables))\n"
+    steps = steps.removeprefix(HEAD).replace(last, f"{last}        gc.collect()\n")
+    return {
+        "train.py": f"{HEAD}{scripts}{steps}\ntf.keras.mixed_precision.experimental.set_policy('float32')\n"
+    }
 
 
 FINDINGS: tuple[Callable[[int], Project], ...] = (findings, findings_in_a_loop, unsafe_findings, suppressions)

@@ -44,6 +44,8 @@ class Editor(LanguageClient):
         self.logged: list[str] = []
         self.messages: list[str] = []
         self.watched: list[str] = []
+        self.settings: dict[str, Any] | None = None
+        self.refreshes = 0
         self.offered: types.ServerCapabilities = types.ServerCapabilities()
         self._versions: dict[str, int] = {}
         self._news = asyncio.Event()
@@ -108,6 +110,19 @@ class Editor(LanguageClient):
             while not true():
                 self._news.clear()
                 await self._news.wait()
+
+    async def pulled(self, uri: str, previous: str | None = None) -> types.DocumentDiagnosticReport:
+        """What the server answers where the editor asks for findings."""
+        params = types.DocumentDiagnosticParams(
+            types.TextDocumentIdentifier(uri), previous_result_id=previous
+        )
+        return await self.text_document_diagnostic_async(params)
+
+    def configure(self, settings: dict[str, Any]) -> None:
+        """Tell the server that the settings have changed."""
+        self.settings = settings
+        params = types.DidChangeConfigurationParams({"tflint-perf": settings})
+        self.workspace_did_change_configuration(params)
 
     async def actions(
         self, uri: str, at: types.Range = WHOLE, only: Sequence[str] | None = None
@@ -195,7 +210,16 @@ class Editor(LanguageClient):
         def register(params: types.RegistrationParams) -> None:
             for registration in params.registrations:
                 options: Any = registration.register_options
-                self.watched += [watcher["globPattern"] for watcher in options["watchers"]]
+                self.watched += [watcher["globPattern"] for watcher in options.get("watchers", ())]
+            self._news.set()
+
+        @self.feature(types.WORKSPACE_CONFIGURATION)
+        def configuration(params: types.ConfigurationParams) -> list[Any]:
+            return [self.settings if item.section == "tflint-perf" else None for item in params.items]
+
+        @self.feature(types.WORKSPACE_DIAGNOSTIC_REFRESH)
+        def refresh(params: None) -> None:
+            self.refreshes += 1
             self._news.set()
 
 
@@ -215,17 +239,25 @@ async def editor(
     *folders: Path,
     capabilities: types.ClientCapabilities = CAPABILITIES,
     environment: dict[str, str] | None = None,
+    options: Any = None,
+    settings: dict[str, Any] | None = None,
+    arguments: Sequence[str] = (),
 ) -> AsyncIterator[Editor]:
-    """An editor that has opened some folders, the first of which is its own, with a server of its own."""
+    """An editor that has opened some folders, the first of which is its own, with a server of its own.
+
+    `options` are what it says at the start, `settings` what it answers when it is asked for them.
+    """
     client = Editor(folder)
+    client.settings = settings
     variables = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent), **(environment or {})}
-    command = [sys.executable, "-m", "tflint_perf", "server"]
+    command = [sys.executable, "-m", "tflint_perf", "server", *arguments]
     await client.start_io(*command, cwd=folder, env=variables)
     try:
         params = types.InitializeParams(
             capabilities,
             process_id=os.getpid(),
             root_uri=folder.as_uri(),
+            initialization_options=options,
             workspace_folders=[
                 types.WorkspaceFolder(each.as_uri(), each.name) for each in (folder, *folders)
             ],

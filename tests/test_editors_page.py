@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.commandline import FIXED, SLOW
+from tflint_perf.server.preferences import Preferences, preferences
+from tflint_perf.version import __version__
 
 pytestmark = pytest.mark.slow
 
@@ -21,7 +23,9 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-PAGE = (Path(__file__).parent.parent / "docs" / "editors.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs" / "editors.md").read_text(encoding="utf-8")
+EXTENSION = ROOT / "editors" / "vscode"
 # Waits for the findings, makes all safe fixes by what the page says, and saves.
 NEOVIM = """
 vim.wait(30000, function() return #vim.diagnostic.get(0) == 2 end, 50)
@@ -104,10 +108,34 @@ def test_emacs_fixes_a_script_with_what_the_page_says(tmp_path: Path) -> None:
 
 
 def test_configurations_that_were_not_tried_say_so_and_are_well_formed() -> None:
-    for heading in ("VS Code", "Helix", "Zed", "PyCharm"):
+    for heading in ("Helix", "Zed", "PyCharm"):
         assert f"\n## {heading}\n\nNot tried." in PAGE
     for heading in ("VS Code", "Zed"):
         for snippet in snippets(heading, "json"):
             assert "tflint-perf" in json.dumps(json.loads(snippet))
     (helix,) = map(tomllib.loads, snippets("Helix", "toml"))
     assert helix["language-server"]["tflint-perf"] == {"command": "tflint-perf", "args": ["server"]}
+
+
+def test_the_extension_has_the_projects_version_and_pinned_packages_alone() -> None:
+    manifest = json.loads((EXTENSION / "package.json").read_text(encoding="utf-8"))
+    assert manifest["version"] == __version__
+    assert "dependencies" not in manifest  # all that it needs is built into one file
+    for name, version in manifest["devDependencies"].items():
+        assert re.fullmatch(r"\d+\.\d+\.\d+", version), name
+
+
+def test_the_extensions_settings_are_the_servers_with_those_of_how_it_is_started() -> None:
+    manifest = json.loads((EXTENSION / "package.json").read_text(encoding="utf-8"))
+    properties = manifest["contributes"]["configuration"]["properties"]
+    defaults = {key.removeprefix("tflint-perf."): about["default"] for key, about in properties.items()}
+    started = {key: defaults.pop(key) for key in ("path", "arguments", "trace.server")}
+    assert started == {"path": "", "arguments": [], "trace.server": "off"}
+    assert preferences(defaults) == Preferences(syntax_errors=False)
+    section = PAGE.split("\n## Settings\n", 1)[1].split("\n## ", 1)[0]
+    assert set(re.findall(r"^\| `(\w+)`", section, re.MULTILINE)) == {*defaults, "measured"}
+    read_me = (EXTENSION / "README.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `([\w.-]+)`", read_me, re.MULTILINE)) == set(properties)
+    for command in manifest["contributes"]["commands"]:
+        assert f"**{command['title']}**" in PAGE
+        assert f"**{command['title']}**" in read_me

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 from typing import TypeVar
 
 # Address space, of which only what is used is ever taken from memory.
@@ -51,7 +52,8 @@ def on_deep_stack(work: Callable[[], T]) -> T:
         except BaseException as error:
             errors.append(error)
 
-    thread = threading.Thread(target=run, daemon=True)
+    # Who waits for the work waits for it there, too.
+    thread = threading.Thread(target=copy_context().run, args=(run,), daemon=True)
     try:
         with _one_at_a_time:
             usual = threading.stack_size(_BYTES)

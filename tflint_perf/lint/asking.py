@@ -10,6 +10,7 @@ from tflint_perf.analysis.execution.backends import is_for_another_backend
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.dead_code import never_runs
 from tflint_perf.catalogue.rules import catalogue
+from tflint_perf.lint.waiting import go_on
 from tflint_perf.rule import Report, Rule
 
 T = TypeVar("T")
@@ -56,7 +57,9 @@ def guarded(where: str, work: Callable[[], T]) -> T:
 
     Raises:
         InternalError: something went wrong in it; the message says where.
+        Gone: nobody waits for it any more.
     """
+    go_on()
     try:
         return work()
     except RecursionError:

@@ -22,6 +22,7 @@ from tflint_perf.lint.asking import InternalError, Reports, guarded, reports_of,
 from tflint_perf.lint.each_step import each_step, in_cells, rows_of
 from tflint_perf.lint.guards import lost_by
 from tflint_perf.lint.suppress import has_suppressions, names_us, suppress
+from tflint_perf.lint.waiting import expects_some, go_on, is_waited_for, tell
 from tflint_perf.records import dataclass
 from tflint_perf.rule import Refusal, Repair, Report, Rule
 from tflint_perf.text.layout import odd_line
@@ -151,12 +152,14 @@ def _check(
 ) -> Checked:
     opened: _Opened | None = None
     looked = None
-    if not (heed and names_us(source.text)):
+    asked = rules
+    if not (heed and names_us(source.text)) and not expects_some():
         looked = _first_look(source, rules, outside, ask)
         if looked is not None:
             rules, opened = looked
-            if not rules:
+            if not rules and opened is not None:
                 return Checked((), 0, opened.open, (), opened.unasked)
+    go_on()
     try:
         module = whole_module(source.text)
     except cst.ParserSyntaxError as error:
@@ -174,21 +177,34 @@ def _check(
     try:
         problems: list[str] = []
         reports = reports_of(model, rules, problems)
+        positions = cache(partial(_positions, model))
+        if is_waited_for() and not source.broken():
+            bare = [(rule, replace(report, fix=None, bold=None)) for rule, report in reports]
+            tell(_findings(model, source, settings, bare, heed, [], positions, True)[0])
         if opened is None:
-            opened = _opened(model, rules, reports, outside, ask)
-        findings, suppressed = _findings(model, source, settings, reports, heed, problems, looked is not None)
+            opened = _opened(model, asked, reports, outside, ask)
+        findings, suppressed = _findings(
+            model, source, settings, reports, heed, problems, positions, looked is not None
+        )
         told = tuple(f"{problem}{ON_FILE}{source.path}" for problem in problems)
         return Checked(findings, suppressed, opened.open, told, opened.unasked)
     finally:
         model.release()
 
 
+def _positions(model: Model) -> Positions:
+    from tflint_perf.text.positions import Positions
+
+    return guarded("positions", partial(Positions, model.module, model.text))
+
+
 def _first_look(
     source: Source, rules: list[type[Rule]], outside: Outside, ask: bool
-) -> tuple[list[type[Rule]], _Opened] | None:
+) -> tuple[list[type[Rule]], _Opened | None] | None:
     """The rules that have something to report, by the code alone, and what is open; most files need no second look.
 
-    None where that takes the whole tree.
+    None where that takes the whole tree. Where somebody waits for findings and there are some, what is open is to be
+    found out when they have been told.
     """
     # Only the rules of this project are known to ask for nothing but code.
     if any(catalogue()[rule.code].plugin is not None for rule in rules):
@@ -201,7 +217,10 @@ def _first_look(
         try:
             reports = reports_of(model, rules, [])
             reporting = {rule for rule, _ in reports}
-            return [rule for rule in rules if rule in reporting], _opened(model, rules, reports, outside, ask)
+            if not (reporting or source.broken()):
+                tell(())
+            opened = None if reporting and is_waited_for() else _opened(model, rules, reports, outside, ask)
+            return [rule for rule in rules if rule in reporting], opened
         finally:
             model.release()
     except InternalError:
@@ -228,6 +247,7 @@ def _findings(
     reports: Reports,
     heed: bool,
     problems: list[str],
+    positions_of_all: Callable[[], Positions],
     parsed: bool,
 ) -> tuple[tuple[Finding, ...], int]:
     """The findings that remain, and how many are suppressed; `parsed` says that Python's own parser took the text."""
@@ -235,9 +255,8 @@ def _findings(
     if not reports and not (heed and names_us(model.text)):
         return (), 0
     from tflint_perf.edit import Editor
-    from tflint_perf.text.positions import Positions
 
-    positions = guarded("positions", partial(Positions, model.module, model.text))
+    positions = positions_of_all()
     editor = Editor(model, positions, source)
     barred = _unwritable(source, parsed) if any(report.fix is not None for _, report in reports) else ""
     findings = [

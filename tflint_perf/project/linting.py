@@ -278,6 +278,8 @@ def lint_and_hear(data: bytes, path: str, settings: Settings, neighbours: Neighb
         return Heard(result, new)
     project = files_of_project(neighbours.root, [file], settings)
     callers = callers_elsewhere({file: result.open}, project, neighbours).get(file, {})
+    if not callers and settings.fix == "no":
+        return Heard(result, new, result.open, callers)  # nobody has anything to add
     return Heard(*_lint_bytes(data, path, settings, neighbours, callers), result.open, callers)
 
 

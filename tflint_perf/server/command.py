@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 import click
 
 
 @click.command(short_help="Serve an editor: findings and fixes while one types.")
+@click.option(
+    "--config",
+    "configs",
+    multiple=True,
+    metavar="FILE|KEY=VALUE",
+    help="Use this configuration file instead of the nearest one, or set one key.",
+)
+@click.option("--isolated", is_flag=True, help="Use no configuration file.")
 @click.option("--stdio", is_flag=True, hidden=True, help="As always: some editors say so.")
-def server(stdio: bool) -> int:
+def server(configs: Sequence[str], isolated: bool, stdio: bool) -> int:
     """Serve an editor through standard input and output, by the Language Server Protocol.
 
     Editors start it themselves; docs/editors.md says how to set them up.
@@ -19,8 +28,11 @@ def server(stdio: bool) -> int:
     except ImportError:
         message = "the language server needs pygls; `pip install 'tflint-perf[lsp]'` brings it"
         raise click.ClickException(message) from None
+    from tflint_perf.cli.options import configs_of
+    from tflint_perf.server.linting import Linter
     from tflint_perf.server.service import serve
 
+    given = configs_of(configs, isolated, {})
     if sys.stdin.isatty():
         print("tflint-perf: waiting for an editor on standard input; Ctrl+C ends it", file=sys.stderr)
-    return serve()
+    return serve(Linter(given.command_line, given.given, given.isolated))

@@ -14,6 +14,8 @@ from tflint_perf.report import Entry
 from tflint_perf.report.each_step import part_said, path_of
 from tflint_perf.server.documents import Snapshot
 from tflint_perf.server.linting import Linted
+from tflint_perf.server.staying import Staying
+from tflint_perf.text.syntax import CODE as INVALID_SYNTAX
 
 SOURCE = "tflint-perf"
 _SEVERITIES = {
@@ -52,14 +54,28 @@ def _related(snapshot: Snapshot, via: Via) -> types.DiagnosticRelatedInformation
     return types.DiagnosticRelatedInformation(types.Location(uri, line), part_said(via))
 
 
-def diagnostics(linted: Linted) -> list[types.PublishDiagnosticsParams]:
-    """What to show, for each part of the document, also for those without a finding."""
-    by_uri: dict[str, list[types.Diagnostic]] = {part.uri: [] for part in linted.snapshot.parts}
+def diagnostics(
+    linted: Linted, staying: Staying, syntax_errors: bool
+) -> dict[str, tuple[types.Diagnostic, ...]]:
+    """What to show by the URI of each part of the document, also for those without a finding.
+
+    A part that does not parse shows what was last found in it, and what is wrong with its syntax unless `syntax_errors`
+    is off.
+    """
+    found: dict[str, list[types.Diagnostic]] = {part.uri: [] for part in linted.snapshot.parts}
     if linted.settings is not None:
         for finding in linted.findings:
             uri = linted.snapshot.part_of(finding.start).uri
-            by_uri[uri].append(diagnostic(linted.snapshot, finding, linted.settings))
-    return [
-        types.PublishDiagnosticsParams(part.uri, by_uri[part.uri], part.version)
-        for part in linted.snapshot.parts
-    ]
+            found[uri].append(diagnostic(linted.snapshot, finding, linted.settings))
+    shown = {}
+    for part in linted.snapshot.parts:
+        faults = [each for each in found[part.uri] if each.code == INVALID_SYNTAX]
+        if not faults:
+            staying.keep(part.uri, part.text, found[part.uri])
+            shown[part.uri] = tuple(found[part.uri])
+        else:
+            shown[part.uri] = (
+                *staying.shown(part.uri, part.text),
+                *(faults if syntax_errors else ()),
+            )
+    return shown

@@ -12,6 +12,7 @@ from pygls.uris import to_fs_path
 from pygls.workspace import PositionCodec
 
 from tflint_perf.finding import Place
+from tflint_perf.server.staying import Staying, splice_of
 from tflint_perf.server.texts import Text
 from tflint_perf.text.decoding import encoded
 
@@ -91,6 +92,7 @@ class Documents:
 
     codec: PositionCodec = field(default_factory=PositionCodec)
     folder: Path = field(default_factory=Path.cwd)
+    staying: Staying = field(default_factory=Staying)
     _parts: dict[str, Part] = field(default_factory=dict)
     _notebooks: dict[str, _Notebook] = field(default_factory=dict)
     _notebook_of: dict[str, str] = field(default_factory=dict)
@@ -128,12 +130,14 @@ class Documents:
             return
         text = part.text
         for change in changes:
+            self.staying.move(document.uri, splice_of(text, change))
             text = text.changed(change)
         self._put(replace(part, version=document.version, text=text))
 
     def close(self, uris: Iterable[str]) -> None:
         for uri in uris:
             self._parts.pop(uri, None)
+            self.staying.forget(uri)
             self._snapshots.pop(self.whole(uri), None)
             self._notebook_of.pop(uri, None)
 

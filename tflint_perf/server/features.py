@@ -9,6 +9,7 @@ from lsprotocol import types
 from tflint_perf.errors import EditError, SourceError
 from tflint_perf.server import actions
 from tflint_perf.server.hovering import hover
+from tflint_perf.server.preferences import SECTION
 from tflint_perf.server.service import CONFIGURATION, Server
 
 
@@ -26,22 +27,31 @@ def _register_session(server: Server) -> None:
         server.documents.codec = server.workspace.position_codec
         if folders := server.folders():
             server.documents.folder = folders[0]
+        server.prefer(params.initialization_options)
 
     @server.feature(types.INITIALIZED)
-    def initialized(params: types.InitializedParams) -> None:
+    async def initialized(params: types.InitializedParams) -> None:
+        if server.supports("workspace.did_change_configuration.dynamic_registration"):
+            method = types.WORKSPACE_DID_CHANGE_CONFIGURATION
+            registration = types.Registration("tflint-perf-settings", method, {"section": SECTION})
+            server.client_register_capability(types.RegistrationParams([registration]))
         if server.supports("workspace.did_change_watched_files.dynamic_registration"):
             watchers = [types.FileSystemWatcher(pattern) for pattern in CONFIGURATION]
             options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
             method = types.WORKSPACE_DID_CHANGE_WATCHED_FILES
             registration = types.Registration("tflint-perf-configuration", method, options)
             server.client_register_capability(types.RegistrationParams([registration]))
+        if await _ask_for_settings(server):
+            server.refresh_all()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def files_changed(params: types.DidChangeWatchedFilesParams) -> None:
         server.refresh_all()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
-    def configuration_changed(params: types.DidChangeConfigurationParams) -> None:
+    async def configuration_changed(params: types.DidChangeConfigurationParams) -> None:
+        if not await _ask_for_settings(server) and params.settings:
+            server.prefer(params.settings)
         server.refresh_all()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
@@ -64,7 +74,7 @@ def _register_documents(server: Server) -> None:
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     def changed(params: types.DidChangeTextDocumentParams) -> None:
         documents.change(params.text_document, params.content_changes)
-        server.refresh(documents.whole(params.text_document.uri), quiet=True)
+        server.typed(documents.whole(params.text_document.uri))
 
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     def saved(params: types.DidSaveTextDocumentParams) -> None:
@@ -89,7 +99,7 @@ def _register_notebooks(server: Server) -> None:
     @server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
     def changed(params: types.DidChangeNotebookDocumentParams) -> None:
         server.clear(documents.change_notebook(params))
-        server.refresh(params.notebook_document.uri, quiet=True)
+        server.typed(params.notebook_document.uri)
 
     @server.feature(types.NOTEBOOK_DOCUMENT_DID_SAVE)
     def saved(params: types.DidSaveNotebookDocumentParams) -> None:
@@ -116,6 +126,16 @@ def _register_questions(server: Server) -> None:
             action.edit = await _edit(server, data["uri"], data["number"], data["what"], data["index"])
         return action
 
+    asked = types.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=False)
+
+    @server.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, asked)
+    async def diagnostics(params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
+        uri = params.text_document.uri
+        number, items = await server.shown(server.documents.whole(uri), uri)
+        if number and number == params.previous_result_id:
+            return types.RelatedUnchangedDocumentDiagnosticReport(number)
+        return types.RelatedFullDocumentDiagnosticReport(items, result_id=number or None)
+
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def hovered(params: types.HoverParams) -> types.Hover | None:
         uri = params.text_document.uri
@@ -126,16 +146,31 @@ def _register_questions(server: Server) -> None:
         return hover(known.linted, uri, params.position, markdown)
 
 
+async def _ask_for_settings(server: Server) -> bool:
+    """Get the settings from an editor that can be asked for them; whether it had some."""
+    if not server.supports("workspace.configuration"):
+        return False
+    params = types.ConfigurationParams([types.ConfigurationItem(section=SECTION)])
+    (given,) = await server.workspace_configuration_async(params)
+    if given is not None:
+        server.prefer(given)
+    return given is not None
+
+
 async def _actions(server: Server, params: types.CodeActionParams) -> list[types.CodeAction]:
     uri = params.text_document.uri
     whole = server.documents.whole(uri)
     known = await server.current(whole)
     if known is None:
         return []
+    disabled = server.supports("text_document.code_action.disabled_support")
     later = server.supports("text_document.code_action.resolve_support.properties", "edit")
     made = []
-    for offer in actions.offers(known.linted, uri, params.range, params.context.only):
+    for offer in actions.offers(known.linted, uri, params.range, params.context.only, disabled):
         action = actions.action(known.linted, offer)
+        if offer.refusal:
+            made.append(action)
+            continue
         if later:
             action.data = actions.packed(offer, whole, known.number)
         else:

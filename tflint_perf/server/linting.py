@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tflint_perf.catalogue.plugins import is_about_plugin, is_news
 from tflint_perf.cli.clean import cache_folder
 from tflint_perf.config.discover import excluded_stdin
+from tflint_perf.config.reading import Values
 from tflint_perf.config.resolve import Config, Configs
 from tflint_perf.config.settings import Settings
 from tflint_perf.errors import EditError, SourceError
 from tflint_perf.finding import Finding
 from tflint_perf.lint import baseline
 from tflint_perf.lint.applicability import is_applicable
+from tflint_perf.lint.waiting import Gone, Waiting, waited_for
 from tflint_perf.measured import own_costs
 from tflint_perf.problems import ConfigError
 from tflint_perf.project.cache import NAME
 from tflint_perf.project.linting import lint_text
 from tflint_perf.server.documents import Snapshot
+from tflint_perf.server.preferences import Preferences
 from tflint_perf.text.source import Source
 
 _MEASURED = "measured"
@@ -52,23 +55,48 @@ class Linter:
     """Lints documents as `tflint-perf` would if it were run in the folder that is open in the editor.
 
     Files of configuration are read anew each time, which costs little beside linting: they are never out of date.
-    Where one is broken, the last one that was not goes on to count.
+    Where one is broken, the last one that was not goes on to count. `command_line` and the `preferences` of the editor go
+    before them; `given` is a file that counts instead of the nearest one, `isolated` means that none does.
     """
 
+    command_line: Sequence[Values] = ()
+    given: Path | None = None
+    isolated: bool = False
+    preferences: Preferences = field(default_factory=Preferences)
+    # The documents in which there was a finding, the last time.
+    _found: set[str] = field(default_factory=set)
     _good: dict[Path, Config] = field(default_factory=dict)
 
-    def lint(self, snapshot: Snapshot, folders: Iterable[Path]) -> Linted:
-        """Lint a document; whatever goes wrong is said in the result."""
+    def lint(
+        self,
+        snapshot: Snapshot,
+        folders: Iterable[Path],
+        early: Callable[[Linted], None] = lambda linted: None,
+        is_gone: Callable[[], bool] = lambda: False,
+    ) -> Linted:
+        """Lint a document; whatever goes wrong is said in the result.
+
+        `early` gets what was found before its fixes are known, and before it is asked what other files may change, which
+        often is nothing; `is_gone` tells that nobody wants the result any more.
+        """
         try:
-            return self._lint(snapshot, _around(snapshot.path, folders))
+            return self._lint(snapshot, _around(snapshot.path, folders), early, is_gone)
+        except Gone:
+            return Linted(snapshot)
         except Exception as error:
             return Linted(snapshot, problems=(f"{snapshot.path}: internal error: {_said(error)}",))
 
-    def _lint(self, snapshot: Snapshot, around: Path | None) -> Linted:
+    def _lint(
+        self,
+        snapshot: Snapshot,
+        around: Path | None,
+        early: Callable[[Linted], None],
+        is_gone: Callable[[], bool],
+    ) -> Linted:
         folder = snapshot.path.parent.resolve()
         wrong = None
         try:
-            config = Configs(around or folder, ()).of(folder)
+            config = self._config(folder, around)
             if config.settings.baseline is not None:
                 baseline.read(config.settings.baseline)
             if config.settings.measured is not None:
@@ -86,14 +114,21 @@ class Linter:
         if excluded_stdin(str(snapshot.path), settings):
             return Linted(snapshot, wrong=wrong)
         place = _place(snapshot, config, around)
-        result, _ = lint_text(snapshot.data, name, settings, place)
+
+        def told(findings: tuple[Finding, ...]) -> None:
+            early(Linted(snapshot, settings, place, _counting(findings, snapshot, settings)))
+
+        with waited_for(Waiting(told, is_gone, snapshot.uri in self._found)):
+            result, _ = lint_text(snapshot.data, name, settings, place)
+        (self._found.add if result.findings else self._found.discard)(snapshot.uri)
         problems = (*((result.failure,) if result.failure else ()), *result.problems)
         news = tuple(line for line in problems if not is_about_plugin(line) or is_news(line))
-        findings = result.findings
-        if settings.baseline is not None:
-            findings = tuple(baseline.read(settings.baseline).new(findings, name))
-        findings = _with_measured(findings, snapshot.path, settings)
-        return Linted(snapshot, settings, place, findings, news, wrong)
+        return Linted(snapshot, settings, place, _counting(result.findings, snapshot, settings), news, wrong)
+
+    def _config(self, folder: Path, around: Path | None) -> Config:
+        here = around or folder
+        layers = [*self.command_line, self.preferences.layer(here)]
+        return Configs(here, layers, self.given, self.isolated).of(folder)
 
 
 def source_of(linted: Linted) -> Source | None:
@@ -126,14 +161,18 @@ def with_fix(source: Source, finding: Finding) -> Source:
     return new
 
 
-def with_all_fixes(linted: Linted) -> Source:
-    """The source after all fixes that `--fix` would make.
+def with_all_fixes(linted: Linted, code: str | None = None, unsafe: bool = False) -> Source:
+    """The source after all fixes that `--fix` would make, or those of one rule; with `unsafe`, unsafe ones too.
 
     Raises:
         SourceError: nothing can be read from the document.
     """
     assert linted.settings is not None
     settings = replace(linted.settings, fix="apply")
+    if code is not None:
+        settings = replace(settings, fixable=settings.fixable & {code})
+    if unsafe:
+        settings = replace(settings, unsafe_fixes=True)
     snapshot = linted.snapshot
     _, new = lint_text(snapshot.data, snapshot.name, settings, linted.place)
     return Source.from_bytes(new, snapshot.name)
@@ -147,6 +186,13 @@ def warm_up() -> None:
     from tflint_perf.catalogue.registry import all_rules
 
     all_rules()
+
+
+def _counting(findings: tuple[Finding, ...], snapshot: Snapshot, settings: Settings) -> tuple[Finding, ...]:
+    """The findings that count, with what they cost in the user's own run."""
+    if settings.baseline is not None:
+        findings = tuple(baseline.read(settings.baseline).new(findings, snapshot.name))
+    return _with_measured(findings, snapshot.path, settings)
 
 
 def _with_measured(findings: tuple[Finding, ...], path: Path, settings: Settings) -> tuple[Finding, ...]:

@@ -1,7 +1,10 @@
 """The language server: it keeps what is open, lints what changed, and answers what the editor asks.
 
 Linting is done by one thread beside the one that talks to the editor. What has become out of date before its turn
-is left out, and what becomes so meanwhile is thrown away.
+is left out, and what becomes so meanwhile is given up. Findings are shown before their fixes are known, and what other
+files have to say, where that was right the last time.
+
+An editor that asks for findings (`textDocument/diagnostic`) is answered; to others they are sent.
 """
 
 from __future__ import annotations
@@ -9,12 +12,12 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-import time
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any, TypeVar
 
 from lsprotocol import types
@@ -23,15 +26,17 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
 from pygls.uris import to_fs_path
 
+from tflint_perf.problems import ConfigError
 from tflint_perf.server.diagnostics import diagnostics
-from tflint_perf.server.documents import Documents
+from tflint_perf.server.documents import Documents, Snapshot
 from tflint_perf.server.linting import Linted, Linter, warm_up
+from tflint_perf.server.preferences import Preferences, preferences
 from tflint_perf.version import __version__
 
 T = TypeVar("T")
 
-# Seconds of quiet before a text that is being typed is linted; more where linting takes longer.
-_QUIET, _MOST_QUIET = 0.15, 2.0
+# Seconds of quiet before a text that is being typed is linted. Linting is given up when typing goes on.
+_QUIET = 0.05
 # What decides on findings beside the code; the last is what `tflint-perf run -o run.json` writes.
 CONFIGURATION = ("**/pyproject.toml", "**/tflint-perf.toml", "**/run.json")
 
@@ -58,13 +63,28 @@ class _Known:
 
     number: int
     linted: Linted
-    seconds: float
+
+
+@dataclass(slots=True)
+class _Shown:
+    """What is shown of a document, by the URI of each of its parts; each time that it changes it gets a new number.
+
+    `early` says whether it was what came of linting in the end that was told early, the last time; `is_early` whether that
+    is what is shown now.
+    """
+
+    number: int = 0
+    snapshot: Snapshot | None = None
+    parts: dict[str, tuple[types.Diagnostic, ...]] = field(default_factory=dict)
+    early: bool = False
+    is_early: bool = False
+    news: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Server(LanguageServer):
     """The state of one editor's session."""
 
-    def __init__(self) -> None:
+    def __init__(self, linter: Linter | None = None) -> None:
         cells = types.NotebookDocumentFilterWithCells([types.NotebookCellLanguage("python")])
         super().__init__(
             "tflint-perf",
@@ -74,10 +94,12 @@ class Server(LanguageServer):
         )
         self.documents = Documents()
         self.may_stop = False
-        self._linter = Linter()
+        self._linter = linter or Linter()
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tflint-perf")
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._known: dict[str, _Known] = {}
+        self._shown: dict[str, _Shown] = {}
+        self._asked: set[str] = set()
         self._number = 0
         self._told: set[str] = set()
         self._worker.submit(warm_up)
@@ -96,13 +118,35 @@ class Server(LanguageServer):
         value: Any = get_capability(self.client_capabilities, field, None)
         return all(item in (value or ()) for item in wanted) if wanted else bool(value)
 
-    def refresh(self, uri: str, quiet: bool = False) -> asyncio.Task[None]:
+    @property
+    def preferences(self) -> Preferences:
+        """The settings that the editor gave."""
+        return self._linter.preferences
+
+    def prefer(self, given: object) -> None:
+        """Take over settings from the editor; of wrong ones it is told, and those of before go on to count."""
+        try:
+            self._linter.preferences = preferences(given)
+        except ConfigError as error:
+            self._complain(str(error))
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the editor asks for findings, so that none are sent to it."""
+        return get_capability(self.client_capabilities, "text_document.diagnostic", None) is not None
+
+    def refresh(self, uri: str, quiet: bool = False, show: bool = True) -> asyncio.Task[None]:
         """Lint a document, with `quiet` once nothing was typed for a moment; what is under way for it is left."""
         self.forget(uri)
-        known = self._known.get(uri)
-        pause = min(max(_QUIET, known.seconds if known else 0), _MOST_QUIET) if quiet else 0
-        task = self._tasks[uri] = asyncio.get_running_loop().create_task(self._lint(uri, pause))
+        pause = _QUIET if quiet else 0
+        task = self._tasks[uri] = asyncio.get_running_loop().create_task(self._lint(uri, pause, show))
         return task
+
+    def typed(self, uri: str) -> None:
+        """Lint a document that is being changed, unless that is to be done on saving."""
+        self.forget(uri)
+        if not self.preferences.on_save:
+            self.refresh(uri, quiet=True)
 
     def refresh_all(self, but: str | None = None) -> None:
         """Lint all that is open, since something beside it has changed."""
@@ -122,9 +166,42 @@ class Server(LanguageServer):
         known = self._known.get(uri)
         if snapshot is None or (known is not None and known.linted.snapshot is snapshot):
             return known
-        await asyncio.wait([self.refresh(uri)])
+        await asyncio.wait([self.refresh(uri, show=not self.preferences.on_save)])
         known = self._known.get(uri)
         return known if known is not None and known.linted.snapshot is snapshot else None
+
+    async def shown(self, uri: str, part: str) -> tuple[str, tuple[types.Diagnostic, ...]]:
+        """What is to be shown of a part of a document, once it is known, and what that state of it is called.
+
+        Where the document changes meanwhile, it is what was last known: the editor is going to ask again.
+        """
+        snapshot = self.documents.snapshot(uri)
+        if snapshot is None:
+            return "", ()
+        known = self._shown.setdefault(uri, _Shown())
+        if not (known.snapshot and self.preferences.on_save):
+            await self._showing(uri, snapshot, known)
+        if known.snapshot is self.documents.snapshot(uri):
+            return str(known.number), known.parts.get(part, ())
+        text = next((each.text for each in snapshot.parts if each.uri == part), None)
+        return "", tuple(self.documents.staying.shown(part, text)) if text is not None else ()
+
+    async def _showing(self, uri: str, snapshot: Snapshot, known: _Shown) -> None:
+        """Wait until findings of a document are shown, also where linting begins anew meanwhile, or it changes."""
+        self._asked.add(uri)
+        task: asyncio.Task[None] | None = None
+        while known.snapshot is not snapshot and self.documents.snapshot(uri) is snapshot:
+            under_way = self._tasks.get(uri)
+            if under_way is None or under_way.done():
+                if task is not None and not task.cancelled():
+                    break  # nothing came of it
+                under_way = self.refresh(uri)
+            task = under_way
+            known.news.clear()
+            news = asyncio.ensure_future(known.news.wait())
+            await asyncio.wait([task, news], return_when=asyncio.FIRST_COMPLETED)
+            news.cancel()
+        self._asked.discard(uri)
 
     async def work(self, job: Callable[[], T]) -> T:
         """Have something done by the thread that lints."""
@@ -135,26 +212,73 @@ class Server(LanguageServer):
         uris = list(self.workspace.folders) or [self.workspace.root_uri or ""]
         return [Path(path) for path in map(to_fs_path, uris) if path]
 
-    async def _lint(self, uri: str, pause: float) -> None:
+    async def _lint(self, uri: str, pause: float, show: bool) -> None:
         if pause:
             await asyncio.sleep(pause)
         snapshot = self.documents.snapshot(uri)
         if snapshot is None:
             return
-        started = time.perf_counter()
-        linted = await self.work(partial(self._linter.lint, snapshot, self.folders()))
+        loop, gone = asyncio.get_running_loop(), Event()
+        told: list[Linted] = []
+
+        def early(linted: Linted) -> None:
+            told.append(linted)
+            if show and not gone.is_set():
+                loop.call_soon_threadsafe(self._show_early, uri, linted)
+
+        try:
+            lint = partial(self._linter.lint, snapshot, self.folders(), early, gone.is_set)
+            linted = await self.work(lint)
+        except asyncio.CancelledError:
+            gone.set()
+            raise
         if self.documents.snapshot(uri) is not snapshot:
             return
         self._number += 1
-        self._known[uri] = _Known(self._number, linted, time.perf_counter() - started)
-        for shown in diagnostics(linted):
-            self.text_document_publish_diagnostics(shown)
+        self._known[uri] = _Known(self._number, linted)
+        if show:
+            self._show(uri, linted)
+        if told:
+            self._shown.setdefault(uri, _Shown()).early = _places(told[0]) == _places(linted)
         for line in filter(self._is_news, linted.problems):
             self.log(types.MessageType.Error, line)
         if linted.wrong is not None and self._is_news(linted.wrong):
-            self.log(types.MessageType.Error, linted.wrong)
-            message = f"tflint-perf: {linted.wrong}"
-            self.window_show_message(types.ShowMessageParams(types.MessageType.Error, message))
+            self._complain(linted.wrong)
+
+    def _complain(self, wrong: str) -> None:
+        """Tell the user what is wrong with the configuration."""
+        self.log(types.MessageType.Error, wrong)
+        self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"tflint-perf: {wrong}"))
+
+    def _show_early(self, uri: str, linted: Linted) -> None:
+        known = self._known.get(uri)
+        is_current = self.documents.snapshot(uri) is linted.snapshot
+        if is_current and self._shown.setdefault(uri, _Shown()).early:
+            if known is None or known.linted.snapshot is not linted.snapshot:
+                self._show(uri, linted, is_early=True)
+
+    def _show(self, uri: str, linted: Linted, is_early: bool = False) -> None:
+        """Show what was found in a document as it is now, unless it was shown early."""
+        shown = self._shown.setdefault(uri, _Shown())
+        parts = diagnostics(linted, self.documents.staying, self.preferences.syntax_errors)
+        same = shown.parts == parts and shown.snapshot is linted.snapshot
+        if not same:
+            self._number += 1
+            shown.number = self._number
+        if not same or (not shown.is_early and not self.is_asked):
+            shown.snapshot, shown.parts = linted.snapshot, parts
+            self._send(uri, linted.snapshot, shown)
+        shown.is_early = is_early
+        shown.news.set()
+
+    def _send(self, uri: str, snapshot: Snapshot, shown: _Shown) -> None:
+        """Send what is shown, or see to it that the editor asks for it."""
+        if not self.is_asked:
+            for part in snapshot.parts:
+                params = types.PublishDiagnosticsParams(part.uri, shown.parts[part.uri], part.version)
+                self.text_document_publish_diagnostics(params)
+        elif uri not in self._asked and self.supports("workspace.diagnostics.refresh_support"):
+            self.workspace_diagnostic_refresh(None)
 
     def _is_news(self, line: str) -> bool:
         """Whether a line has not been said before: the same text is linted again and again."""
@@ -167,7 +291,10 @@ class Server(LanguageServer):
         for uri in uris:
             self.forget(uri)
             self._known.pop(uri, None)
-            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
+            self._shown.pop(uri, None)
+            self._asked.discard(uri)
+            if not self.is_asked:
+                self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
     def known(self, uri: str, number: int) -> Linted | None:
         """What was found in a document when that number was given, if nothing has changed since."""
@@ -184,14 +311,18 @@ class Server(LanguageServer):
         self._worker.shutdown(wait=False, cancel_futures=True)
 
 
-def serve() -> int:
+def _places(linted: Linted) -> list[tuple[str, int]]:
+    return [(finding.code, finding.start.offset) for finding in linted.findings]
+
+
+def serve(linter: Linter) -> int:
     """Serve until the editor goes; 1 if it went without a word."""
     from tflint_perf.server.features import register
 
     # Nothing but the protocol may go there; what anybody prints joins what is said to people.
     stream = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    server = Server()
+    server = Server(linter)
     register(server)
     server.start_io(stdout=stream)
     stopped = server.may_stop

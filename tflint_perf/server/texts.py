@@ -44,6 +44,10 @@ class Text:
         """Where the text ends."""
         return self._position_at(len(self.whole))
 
+    def range(self, start: int, end: int) -> types.Range:
+        """The range between two offsets."""
+        return types.Range(self._position_at(start), self._position_at(end))
+
     def offset(self, position: types.Position) -> int:
         """How many characters stand before a position; one behind the end of its row is the row's end."""
         starts = self._starts
@@ -69,8 +73,7 @@ class Text:
         """The edits, small and apart, that make the new text of this one."""
         edits = []
         for start, end, content in _pieces(self.whole, new):
-            place = types.Range(self._position_at(start), self._position_at(end))
-            edits.append(types.TextEdit(place, content))
+            edits.append(types.TextEdit(self.range(start, end), content))
         return edits
 
     def _position_at(self, offset: int) -> types.Position:
