@@ -126,7 +126,7 @@ def _overview(on_record: OnRecord) -> Iterator[str]:
     yield (
         f"{len(rules)} rules, {len(on)} of them on by default. Each but those about correctness claims a cost and has an "
         f"[experiment](../experiments.md) that shows it: {verdicts.count('confirmed')} verdicts on record confirm their "
-        f"claim, {verdicts.count('refuted')} refute it. A bar shows the effect with its 95% interval on a logarithmic "
+        f"claim, {verdicts.count('refuted')} refute it. A bar shows the effect with its interval on a logarithmic "
         "scale whose lines are 1×, 10× and 100×; the dashed line is the least effect that the rule claims."
     )
     for name, members in _by_group():

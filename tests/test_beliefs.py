@@ -45,6 +45,8 @@ def test_a_belief_is_told_explained_and_sourced(name: str) -> None:
     assert belief.why.endswith(".")
     assert set(belief.articles) <= set(ARTICLES.titles)
     assert belief.articles
+    assert tuple(belief.places) == belief.articles
+    assert all(belief.places.values())
     assert belief.sources
     assert all(address.startswith("https://") for _, address in belief.sources)
 
@@ -105,3 +107,29 @@ def test_the_page_in_the_project_tells_what_is_on_record() -> None:
     rules = read_evidence(ROOT / "fixtures" / "evidence")
     made = "\n".join(page(all_beliefs(), on_record, ARTICLES, rules)) + "\n"
     assert (ROOT / "docs" / "beliefs.md").read_text(encoding="utf-8") == made
+
+
+def test_what_only_a_gpu_can_show_is_not_called_refuted() -> None:
+    refuted = result(value=1.0, kind="growth", least=1.2, verdict="refuted")
+    text = lines(fragmentation_slows_steps=refuted, eager_loop_grows_graph=refuted)
+    row, other = (
+        next(line for line in text if line.startswith(f"| [{title}")) for title in ("Fragm", "An eager")
+    )
+    assert row.endswith("| refuted on CPU<br>not measured on a GPU |")
+    assert other.endswith("| refuted |")
+    assert "**Not measured** on a GPU: The articles speak of" in section(text, "fragmentation-slows-steps")
+
+
+def test_what_was_not_measured_says_where_it_is_said_and_why() -> None:
+    assert ARTICLES.not_measured
+    text = lines()
+    for said, places, why in ARTICLES.not_measured:
+        assert places[:3] in ARTICLES.titles
+        assert f"| {said} | {places} | {why} |" in text
+
+
+def test_snippets_that_fail_are_told() -> None:
+    assert (
+        "- 003, example 3: raises `AttributeError`: a tensor in a compiled function has no `numpy()`"
+        in lines()
+    )

@@ -201,7 +201,17 @@ def page(*records: Evidence) -> list[str]:
 def test_the_page_of_a_rule_shows_each_record_as_a_row_of_a_table() -> None:
     lines = page(*on_record(result()), *on_record(REFUTED, device=GPU))
     table = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
-    columns = ["device", "TensorFlow", "Keras", "Python", "date", "slow", "fast", "effect (95%)", "verdict"]
+    columns = [
+        "device",
+        "TensorFlow",
+        "Keras",
+        "Python",
+        "date",
+        "slow",
+        "fast",
+        "effect (interval)",
+        "verdict",
+    ]
     assert table[0] == columns
     assert table[2] == [
         "CPU (synthetic)",

@@ -13,8 +13,8 @@ import numpy as np
 from tflint_perf.measured.record import Ending, Growth, Interval, Record, Spot, Steps, Traced
 from tflint_perf.observed.process import NotWatchedError, Seen
 from tflint_perf.observed.request import Request
-from tflint_perf.prove.learning import Apart
 from tflint_perf.prove.trial import Trial
+from tflint_perf.verify.learning import Apart
 
 # What is found here has two fixes, of which the bold one goes further.
 PREDICTS = """\

@@ -8,8 +8,8 @@ import pytest
 
 from tests.prove.support import NONE, OTHER, ROUNDING, SAME, trial, trials
 from tflint_perf.prove.judging import Baseline, Judged, judge
-from tflint_perf.prove.learning import Apart
 from tflint_perf.prove.trial import Trial, as_run
+from tflint_perf.verify.learning import Apart
 
 pytest.importorskip("scipy")  # the statistics, which `make quick` does not install
 

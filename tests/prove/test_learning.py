@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.prove.support import NONE, OTHER, ROUNDING, SAME
-from tflint_perf.prove.learning import Apart, Learned, apart, read_learned, sameness, share
+from tflint_perf.verify.learning import Apart, Learned, apart, read_learned, sameness, share
 
 FIRST = np.zeros(4, np.float32)
 LAST = np.array([1.0, 2.0, 3.0, 4.0], np.float32)

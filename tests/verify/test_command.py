@@ -77,6 +77,9 @@ def test_a_users_pair_that_got_faster_is_confirmed(tflint_perf: CommandLine) -> 
     assert ran.code == 0, ran.err
     table, curves, last = ran.out.strip().split("\n\n")
     assert table.splitlines()[1].split()[-1] == "confirmed"
+    assert table.endswith(
+        "before → after: trained weights were not compared: no variable was seen to be trained"
+    )
     assert [line.split()[0] for line in curves.splitlines()] == ["slow", "fast"]
     assert last.startswith("confirmed: 1; CPU (")
     assert "TensorFlow 9.8.7" in last

@@ -65,7 +65,7 @@ def test_the_verdicts_are_counted(page: Element) -> None:
 def test_the_first_table_has_a_row_for_each_experiment_that_leads_to_its_section(page: Element) -> None:
     table = next(page.iter("table"))
     rows = [[text_of(cell) for cell in row] for row in table.iter("tr")]
-    assert rows[0][:6] == ["experiment", "verdict", "claim", "slow", "fast", "effect (95%)"]
+    assert rows[0][:6] == ["experiment", "verdict", "claim", "slow", "fast", "effect (interval)"]
     assert rows[1][:6] == [
         "TFP101 eager-train-step",
         "confirmed",

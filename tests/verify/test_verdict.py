@@ -16,7 +16,7 @@ from tflint_perf.rule import Claim
 from tflint_perf.verify import statistics, verdict
 from tflint_perf.verify.records import DeviceMemory, Effect, Pair, Run
 from tflint_perf.verify.statistics import LEAST_PAIRS, LOOKS
-from tflint_perf.verify.verdict import compare_losses, judge, judge_effect
+from tflint_perf.verify.verdict import judge, judge_effect
 
 pytest.importorskip("scipy")
 np = pytest.importorskip("numpy")
@@ -31,11 +31,12 @@ BETWEEN = np.triu_indices(WINDOWS, 1)  # each two windows, once
 @pytest.mark.parametrize(
     ("low", "high", "verdict"),
     [
-        (2.1, 3.0, "confirmed"),
+        (2.3, 2.6, "confirmed"),
         (2.0, 2.0, "confirmed"),
         (1.9, 2.1, "inconclusive"),
+        (2.01, 2.3, "inconclusive"),
         (1.0, 2.0, "inconclusive"),
-        (1.0, 1.9, "refuted"),
+        (1.6, 1.8, "refuted"),
         (0.4, 0.6, "refuted"),
     ],
 )
@@ -45,7 +46,7 @@ def test_the_whole_interval_decides(low: float, high: float, verdict: str) -> No
 
 @pytest.mark.parametrize(
     ("control", "verdict"),
-    [((0.9, 1.1), "confirmed"), ((1.4, 1.6), "inconclusive"), ((1.5, 1.7), "refuted")],
+    [((0.9, 1.1), "confirmed"), ((1.4, 1.6), "inconclusive"), ((1.6, 1.7), "refuted")],
 )
 def test_a_growth_is_confirmed_only_where_the_fast_script_does_not_grow(
     control: tuple[float, float], verdict: str
@@ -179,23 +180,3 @@ def test_noise_confirms_a_false_claim_in_fewer_than_5_of_100_draws(
     # A test that confirms nothing would pass that too.
     assert Counter(draw(rng, clear) for _ in range(100))["confirmed"] > 90
     assert Counter(draw(rng, nothing) for _ in range(100))["refuted"] > 90
-
-
-@pytest.mark.parametrize(
-    ("slow", "fast", "agree"),
-    [
-        ({0: 1.0, 1: 0.5}, {0: 1.0, 1: 0.5}, True),
-        ({0: 1.0, 1: 0.5}, {0: 1.000001, 1: 0.5}, True),
-        ({0: 1.0, 1: 0.5}, {0: 1.0, 1: 0.50001}, False),
-        ({0: 0.0}, {0: 0.0}, True),
-        ({0: -1.0}, {0: 1.0}, False),
-        ({0: 1.0, 7: 3.0}, {0: 1.0, 9: 4.0}, True),
-        ({0: 1.0}, {1: 1.0}, False),
-        ({0: math.nan}, {0: math.nan}, False),
-        ({0: math.inf}, {0: math.inf}, False),
-    ],
-)
-def test_losses_agree_when_those_of_the_same_steps_do(
-    slow: dict[int, float], fast: dict[int, float], agree: bool
-) -> None:
-    assert compare_losses(slow, fast, 1e-5).agree == agree

@@ -10,6 +10,14 @@ from tflint_perf.catalogue.figures import count, ratio, size
 from tflint_perf.catalogue.measured import value_of
 from tflint_perf.records import dataclass
 
+# A price of the fast form that a message tells, and how: the first step is over soon.
+_MUCH = 1.5
+_PRICES: Mapping[str, str] = {
+    "step time": "a step",
+    "time per sample": "a sample",
+    "host memory": "the host memory",
+    "peak device memory": "the device memory",
+}
 # The first steps of a run may be the only ones without a new trace.
 _EACH = 0.9
 
@@ -100,8 +108,18 @@ def _cost(evidence: Evidence) -> str:
     claim = evidence.record["claim"]
     say = _WORDS.get((claim["metric"], claim["kind"]), _other)
     if evidence.verdict == "confirmed":
-        return f"{say(evidence)} on {evidence.where}"
+        return f"{say(evidence)} on {evidence.where}{_price(evidence)}"
     return f"{evidence.verdict} on {evidence.where}: {say(evidence)}"
+
+
+def _price(evidence: Evidence) -> str:
+    """What the fast form costs of step time and memory where that is much; a rule's page has the rest."""
+    much = [
+        f"{ratio(one['effect']['value'])} {_PRICES[one['metric']]}"
+        for one in evidence.record.get("worse") or ()
+        if one["metric"] in _PRICES and one["effect"]["value"] >= _MUCH
+    ]
+    return f", but the fast form takes {' and '.join(much)}" if much else ""
 
 
 def _effect(evidence: Evidence) -> float:

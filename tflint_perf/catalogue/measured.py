@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any, Literal
 
@@ -42,6 +42,23 @@ def effect_of(result: Result) -> str | None:
         return None
     low, value, high = (number(effect[key], 3) for key in ("low", "value", "high"))
     return f"{value}× ({low} to {high})"
+
+
+def worse_of(result: Result) -> Iterator[str]:
+    """What the fast script does worse, one by one: `step time 2.8× (2.2 to 3.3): 13 ms instead of 4.8 ms, …`."""
+    for one in result.get("worse") or ():
+        say = size if one["metric"].endswith("memory") else seconds
+        figures = f"{say(one['fast'])} instead of {say(one['slow'])}"
+        yield f"{one['metric']} {effect_of(one)}: {figures}{_made_good(one)}"
+
+
+def _made_good(one: Mapping[str, Any]) -> str:
+    if one["steps"] is None:
+        return ""
+    steps = f"{max(round(one['steps']), 1):,}"
+    if one["metric"] == "first step":
+        return f", which the other steps make good from step {steps} on"
+    return f", which eats up what the first step saves from step {steps} on"
 
 
 def _key(result: Result) -> tuple[str, str]:

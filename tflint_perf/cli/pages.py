@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tflint_perf.catalogue.evidence import Evidence
-from tflint_perf.catalogue.measured import effect_of, figure_of
+from tflint_perf.catalogue.measured import effect_of, figure_of, worse_of
 from tflint_perf.catalogue.rules import RuleInfo, catalogue
 from tflint_perf.catalogue.symptoms import symptoms_of
 from tflint_perf.config.keys import Key
@@ -26,7 +26,17 @@ _FIXES = {
     "both": "A fix, safe or unsafe as the code allows.",
     "none": "No fix.",
 }
-_EVIDENCE = ("device", "TensorFlow", "Keras", "Python", "date", "slow", "fast", "effect (95%)", "verdict")
+_EVIDENCE = (
+    "device",
+    "TensorFlow",
+    "Keras",
+    "Python",
+    "date",
+    "slow",
+    "fast",
+    "effect (interval)",
+    "verdict",
+)
 _NOTHING = "-"
 
 # All the evidence on record, by code: whether a rule is on depends on whether there is any.
@@ -139,6 +149,9 @@ def _evidence_table(evidence: Sequence[Evidence]) -> Iterator[str]:
         if record.verdict in ("not measurable", "failed") and (reason := record.record.get("reason")):
             yield ""
             yield f"{record.verdict.capitalize()} on {record.where}: {reason.rstrip('.')}."
+        for worse in worse_of(record.record):
+            yield ""
+            yield f"The fast form does worse on {record.where}: {worse}."
 
 
 def _evidence_row(evidence: Evidence) -> Sequence[str]:

@@ -8,13 +8,9 @@ from __future__ import annotations
 import builtins
 import functools
 import gc
-import importlib.abc
-import importlib.machinery
-import inspect
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from threading import local
 from time import perf_counter
 from types import ModuleType
@@ -22,11 +18,12 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 from tflint_perf.observe.learned import Learned
+from tflint_perf.observe.replacing import replace
 from tflint_perf.observe.traced import Traces, code_of
+from tflint_perf.observe.trained import TrainingRuns
 from tflint_perf.observe.watcher import Watcher
 
 _IN_LOOP = re.compile(r"while_body|_body_\d|scan_fn|Dataset_|ReduceDataset|body")
-_TRAINS = re.compile(r"(Resource|Sparse)*Apply|AssignSub")
 _KERAS_METHODS = (
     "fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch", "fit_generator",
     "save", "save_weights", "load_weights",
@@ -45,19 +42,6 @@ class _Inside(local):
     made = 0
 
 
-def replace(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-    """Put what `make` gives for the original in its place; nothing where there is none."""
-    original = owner.__dict__.get(name)
-    if original is None or not callable(original):
-        return
-    made = make(original)
-    functools.update_wrapper(made, original)
-    with suppress(TypeError, ValueError):
-        # Keras asks constructors for their parameters, and does not look behind wrappers.
-        made.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
-    setattr(owner, name, made)
-
-
 class Hooks:
     """All that is replaced for one watcher, by the module that it is in."""
 
@@ -68,8 +52,7 @@ class Hooks:
         self._traces = Traces(watcher)
         self._in_graph = _InGraph()
         self._optimizers: WeakSet[Any] = WeakSet()
-        self._trains: dict[tuple[str, ...], bool] = {}
-        self._harmless: WeakSet[Any] = WeakSet()
+        self._training_runs = TrainingRuns()
 
     def by_module(self) -> Mapping[str, Callable[[ModuleType], None]]:
         """What is to be called once a module has been imported."""
@@ -84,17 +67,17 @@ class Hooks:
             "tensorflow.python.ops.resource_variable_ops": self._making("BaseResourceVariable", "Variable", "__init__"),
             "tensorflow.python.data.ops.dataset_ops": self._making("DatasetV2", "Dataset", "__init__"),
             "tensorflow.python.data.ops.iterator_ops": self._making("OwnedIterator", "Iterator", "__init__"),
-            "tensorflow.python.training.optimizer": self._applying("Optimizer", "apply_gradients", _of_pairs),
+            "tensorflow.python.training.optimizer": self._applying("Optimizer", "apply_gradients"),
             "tensorflow.python.checkpoint.checkpoint": self._checkpoints,
             "keras.src.optimizers.base_optimizer": self._keras_optimizer,
-            "keras.src.optimizers.loss_scale_optimizer": self._applying("LossScaleOptimizer", "apply", _of_optimizer),
+            "keras.src.optimizers.loss_scale_optimizer": self._applying("LossScaleOptimizer", "apply"),
             "keras.src.backend.tensorflow.trainer": self._keras_methods("TensorFlowTrainer"),
             "keras.src.models.model": self._keras_methods("Model"),
             "keras.src.layers.layer": self._keras_layer("Layer"),
             "keras.src.metrics.metric": self._making("Metric", "Metric", "__init__"),
             "keras.src.losses.loss": self._making("Loss", "Loss", "__init__"),
-            legacy + "optimizer": self._applying("Optimizer", "apply_gradients", _of_pairs),
-            legacy + "legacy.optimizer_v2": self._applying("OptimizerV2", "apply_gradients", _of_pairs),
+            legacy + "optimizer": self._applying("Optimizer", "apply_gradients"),
+            legacy + "legacy.optimizer_v2": self._applying("OptimizerV2", "apply_gradients"),
             "tf_keras.src.engine.training": self._keras_methods("Model"),
             "tf_keras.src.engine.base_layer": self._keras_layer("Layer"),
         }  # fmt: skip
@@ -148,18 +131,13 @@ class Hooks:
         name = getattr(function, "__name__", None) or "function"
         watcher.mark("optimizer" if applies else "gradient", ("function", name), frame, updates)
 
-    def _applying(
-        self, cls: str, name: str, variables_of: Callable[..., tuple[tuple[Any, ...], Sequence[Any]]]
-    ) -> Callable[[ModuleType], None]:
+    def _applying(self, cls: str, name: str) -> Callable[[ModuleType], None]:
         watcher, inside, in_graph = self._watcher, self._inside, self._in_graph
 
         def made(original: Callable[..., Any]) -> Callable[..., Any]:
             def apply(optimizer: Any, /, *args: Any, **keywords: Any) -> Any:
                 if inside.apply:
                     return original(optimizer, *args, **keywords)
-                if self._learned is not None:
-                    args, variables = variables_of(optimizer, args, keywords)
-                    self._learned.know(variables)
                 self._optimizers.add(optimizer)
                 inside.apply += 1
                 try:
@@ -182,7 +160,7 @@ class Hooks:
         return hook
 
     def _keras_optimizer(self, module: ModuleType) -> None:
-        self._applying("BaseOptimizer", "apply", _of_optimizer)(module)
+        self._applying("BaseOptimizer", "apply")(module)
         replace(module.BaseOptimizer, "__init__", self._counting("Optimizer"))
 
     def _tapes(self, module: ModuleType) -> None:
@@ -193,12 +171,9 @@ class Hooks:
                 result = original(tape, target, *args, **keywords)
                 if not in_graph.is_eager():
                     in_graph.saw("gradient")
-                    if self._learned is not None:
-                        self._learned.watched(tape)
                 elif not inside.function:
                     if self._learned is not None:
                         self._learned.saw_loss(watcher.count, target)
-                        self._learned.watched(tape)
                     frame = sys._getframe(1)
                     if getattr(tape, "_persistent", False):
                         watcher.note("gradient", "persistent", frame)
@@ -214,9 +189,7 @@ class Hooks:
 
         def made(original: Callable[..., Any]) -> Callable[..., Any]:
             def run(session: Any, /, fetches: Any, feed_dict: Any = None, *args: Any, **keywords: Any) -> Any:
-                trains = self._run_trains(fetches)
-                if trains and self._learned is not None:
-                    self._learned.session(session)
+                trains = self._training_runs.train(fetches)
                 entered = (
                     watcher.ledger.enter("device") if watcher.ledger.on and watcher.is_watched() else None
                 )
@@ -237,25 +210,6 @@ class Hooks:
 
         replace(module.BaseSession, "run", made)
         replace(module.BaseSession, "__init__", self._counting("Session"))
-
-    def _run_trains(self, fetches: Any) -> bool:
-        tensorflow = sys.modules["tensorflow"]
-        flat = tensorflow.nest.flatten(fetches)
-        key = tuple(str(getattr(fetched, "name", fetched)) for fetched in flat)
-        if key not in self._trains:
-            todo = [getattr(fetched, "op", fetched) for fetched in flat if not isinstance(fetched, str)]
-            seen: set[Any] = set()
-            while todo:
-                op = todo.pop()
-                if op in seen or not hasattr(op, "inputs") or op in self._harmless:
-                    continue
-                seen.add(op)
-                todo += [tensor.op for tensor in op.inputs]
-                todo += list(op.control_inputs)
-            self._trains[key] = any(_TRAINS.match(op.type) for op in seen)
-            if not self._trains[key]:
-                self._harmless.update(seen)  # a graph that grows is not gone through again and again
-        return self._trains[key]
 
     # What is made, written and added
 
@@ -402,49 +356,6 @@ class _InGraph:
                     total += int(optimizer.iterations)
         since, self._total = total - self._total, total
         return since
-
-
-def _of_pairs(
-    optimizer: Any, args: tuple[Any, ...], keywords: Mapping[str, Any]
-) -> tuple[tuple[Any, ...], Sequence[Any]]:
-    """The arguments of `apply_gradients`, with its pairs in a list, and the variables in them."""
-    if not args:
-        return args, []
-    pairs = list(args[0])
-    return (pairs, *args[1:]), [variable for _, variable in pairs]
-
-
-def _of_optimizer(
-    optimizer: Any, args: tuple[Any, ...], keywords: Mapping[str, Any]
-) -> tuple[tuple[Any, ...], Sequence[Any]]:
-    given = args[1] if len(args) > 1 else keywords.get("trainable_variables")
-    own = getattr(optimizer, "_trainable_variables", None) or []
-    return args, list(given if given is not None else own)
-
-
-class Finder(importlib.abc.MetaPathFinder):
-    """Calls a hook once its module has been imported."""
-
-    def __init__(self, hooks: Mapping[str, Callable[[ModuleType], None]]) -> None:
-        self._hooks = hooks
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        hook = self._hooks.get(name)
-        if hook is None:
-            return None
-        spec = importlib.machinery.PathFinder.find_spec(name, path)
-        if spec is None or spec.loader is None:
-            return None
-        execute = spec.loader.exec_module
-
-        def exec_module(module: ModuleType) -> None:
-            execute(module)
-            hook(module)
-
-        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
-        return spec
 
 
 def watch_garbage(watcher: Watcher) -> None:

@@ -28,11 +28,13 @@ class Observation:
     """One program, from its start to what is written about it."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
-        from tflint_perf.observe.hooks import Finder, Hooks, watch_files, watch_garbage
+        from tflint_perf.observe.hooks import Hooks, watch_files, watch_garbage
         from tflint_perf.observe.learned import Learned
+        from tflint_perf.observe.replacing import Finder, each_after_the_other
         from tflint_perf.observe.sources import Finder as ProbedFinder
         from tflint_perf.observe.sources import Probes
         from tflint_perf.observe.timers import Timers
+        from tflint_perf.observe.trained import TrainedHooks
         from tflint_perf.observe.user_code import Places
         from tflint_perf.observe.watcher import Watcher
 
@@ -58,6 +60,8 @@ class Observation:
         if self.learned is not None:
             self.learned.begin()
             self.watcher.after_step.append(self.learned.after_step)
+            # Innermost: what marks steps looks at the frame that calls it.
+            hooks = each_after_the_other(TrainedHooks(self.learned).by_module(), hooks)
             hooks["numpy"] = self.learned.hook_numpy
         sys.meta_path[:0] = [Finder(hooks), ProbedFinder(self.probes)]
         if settings["details"]:

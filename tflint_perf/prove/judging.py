@@ -8,11 +8,11 @@ from statistics import median
 from typing import Final, Literal
 
 from tflint_perf.catalogue.figures import change, size
-from tflint_perf.prove.learning import Sameness, sameness
 from tflint_perf.prove.printed import Printed, compare_printed
 from tflint_perf.prove.times import Times, compare_times, judge_times
 from tflint_perf.prove.trial import Trial
 from tflint_perf.report.summary import counted
+from tflint_perf.verify.learning import Sameness, sameness
 from tflint_perf.verify.records import Effect
 from tflint_perf.verify.statistics import CONFIDENCE, over_pairs
 

@@ -16,7 +16,7 @@ from tflint_perf.verify.series import SIDES, charts_of
 
 _NAMES = dict(zip(SIDES, ("before", "after"), strict=True))
 _NOTHING = "\N{EN DASH}"
-_FIXES = ("fix", "at", "verdict", "before", "after", "times as fast (95%)", "", "learned")
+_FIXES = ("fix", "at", "verdict", "before", "after", "times as fast (interval)", "", "learned")
 # The colours of `verify` for what came of a fix.
 _BADGES = {
     "pays": "confirmed",
@@ -61,7 +61,7 @@ def page_text(document: Document, runs: Mapping[str, Any] | None) -> str:
         element(
             "p",
             "Each run is a process of its own in a copy of the project. Ratios above 1 are faster; they are medians over pairs "
-            "of runs with their 95% interval. Thick lines are the middle run of each version, thin ones the others.",
+            "of runs with their interval. Thick lines are the middle run of each version, thin ones the others.",
         ),
         element("p", "Made by ", element("code", "tflint-perf prove"), f" on {document['date']}."),
     )

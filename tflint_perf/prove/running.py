@@ -11,11 +11,11 @@ from tflint_perf.measured.record import Record, Spot
 from tflint_perf.observed.process import NotWatchedError, Seen
 from tflint_perf.observed.request import Learning, Request
 from tflint_perf.problems import ConfigError
-from tflint_perf.prove.learning import Learned, apart, read_learned
 from tflint_perf.prove.place import Copy, Scratch
 from tflint_perf.prove.printed import lines_of
 from tflint_perf.prove.proving import ORIGINAL, Version
 from tflint_perf.prove.trial import Trial, failed_trial, trial_of
+from tflint_perf.verify.learning import Learned, apart, read_learned
 
 # A version that takes so many times as long as the original, and this many seconds more, is given up.
 _TIMES_AS_LONG, _AND_SECONDS = 4.0, 60.0

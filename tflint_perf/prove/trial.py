@@ -9,7 +9,7 @@ from statistics import median
 
 from tflint_perf.measured.record import Ending
 from tflint_perf.observed.process import Seen
-from tflint_perf.prove.learning import Apart
+from tflint_perf.verify.learning import Apart
 from tflint_perf.verify.records import Run
 from tflint_perf.verify.statistics import growth, slope
 

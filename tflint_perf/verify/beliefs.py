@@ -23,8 +23,8 @@ _ARTICLES = "articles.toml"
 class Belief:
     """A belief in words; its experiment stands beside it, `slow.py` and `fast.py`.
 
-    `says` is what is believed, `articles` are the numbers of the articles that say so, `why` explains what
-    is measured, and `sources` are pages with their address.
+    `says` is what is believed, `articles` are the numbers of the articles that say so, `places` where in each, `why`
+    explains what is measured, and `sources` are pages with their address. `on_gpu` is what a CPU cannot show of it.
     """
 
     name: str
@@ -33,14 +33,21 @@ class Belief:
     articles: tuple[str, ...]
     why: str
     sources: tuple[tuple[str, str], ...]
+    places: Mapping[str, str]
+    on_gpu: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Articles:
-    """The articles by number, and by rule what they say that a rule is about."""
+    """The articles by number, and by rule what they say that a rule is about.
+
+    `not_measured` is what else they say, where, and why nothing was measured; `snippets` are those that fail, and how.
+    """
 
     titles: Mapping[str, str]
     rules: Mapping[str, str]
+    not_measured: tuple[tuple[str, str, str], ...]
+    snippets: Mapping[str, str]
 
 
 @cache
@@ -57,7 +64,8 @@ def read_beliefs(folder: Path) -> Mapping[str, Belief]:
 def read_articles(folder: Path) -> Articles:
     """The articles that the beliefs in a folder are from."""
     table = tomllib.loads((folder / _ARTICLES).read_text(encoding="utf-8"))
-    return Articles(table["titles"], table["rules"])
+    left = tuple((one["said"], one["places"], one["why"]) for one in table["not_measured"])
+    return Articles(table["titles"], table["rules"], left, table["snippets"])
 
 
 def _belief(file: Path) -> Belief:
@@ -69,4 +77,6 @@ def _belief(file: Path) -> Belief:
         tuple(table["articles"]),
         " ".join(table["why"].split()),
         tuple(table["sources"].items()),
+        table["places"],
+        table.get("on_gpu", ""),
     )

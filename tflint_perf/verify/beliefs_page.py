@@ -17,10 +17,10 @@ _INTRODUCTION = """\
 
 Articles about slow TensorFlow training give reasons. Each reason below is put in our own words and tried by two
 small training scripts: `slow.py` does what is said to be slow or to fill the memory, `fast.py` is the same with the
-remedy. Both must compute the same losses. A belief is *confirmed* when the whole 95% interval of the effect lies
-beyond the least effect that would make it true in practice, *refuted* when it lies short of it. Where a growth is
-claimed, the effect is how much more the last quarter of the steps takes than the first. Numbers such as 002 stand for
-[the articles](#the-articles) that say so.
+remedy. Both must compute the same losses. A belief is *confirmed* when the interval of the effect lies beyond the least
+effect that would make it true in practice, *refuted* when it lies short of it ([how that is
+judged](experiments.md#a-verdict)). Where a growth is claimed, the effect is how much more the last quarter of the steps
+takes than the first. Numbers such as 002 stand for [the articles](#the-articles) that say so.
 
 Try them on your own machine:
 
@@ -52,7 +52,11 @@ def page(
     yield from _table(
         ("belief", "articles", "measured", "verdict"),
         [
-            (f"[{belief.title}](#{name})", _numbers(belief), *_measured(on_record.get(name, ())))
+            (
+                f"[{belief.title}](#{name})",
+                _numbers(belief),
+                *_measured(on_record.get(name, ()), not_on_gpu=bool(belief.on_gpu)),
+            )
             for name, belief in beliefs.items()
         ],
     )
@@ -61,6 +65,8 @@ def page(
         yield from _section(belief, on_record.get(name, ()))
     yield ""
     yield from _rules(articles, rules)
+    yield ""
+    yield from _left_over(articles)
     yield ""
     yield "## The articles"
     yield ""
@@ -75,7 +81,8 @@ def _section(belief: Belief, evidence: Sequence[Evidence]) -> Iterator[str]:
     yield ""
     yield f"## {belief.title}"
     yield ""
-    yield f"**Said** in {_numbers(belief)}: {belief.says}"
+    places = "; ".join(f"[{number}](#the-articles), {place}" for number, place in belief.places.items())
+    yield f"**Said** ({places}): {belief.says}"
     yield ""
     where = ", on a GPU" if experiment.claim.needs_gpu else ""
     tried = f"**Tried**: {claimed(experiment.claim)}{where}; [slow.py]({folder}/slow.py), [fast.py]({folder}/fast.py)."
@@ -86,6 +93,9 @@ def _section(belief: Belief, evidence: Sequence[Evidence]) -> Iterator[str]:
         yield ""
     if not evidence:
         yield f"**Measured**: {_NOT_MEASURED} yet."
+        yield ""
+    if belief.on_gpu and not _on_gpu(evidence):
+        yield f"**Not measured** on a GPU: {belief.on_gpu}"
         yield ""
     yield f"**Why**: {belief.why}"
     yield ""
@@ -112,7 +122,7 @@ def _rules(articles: Articles, evidence: OnRecord) -> Iterator[str]:
     yield ""
     rules = catalogue()
     yield from _table(
-        ("said", "rule", "measured", "verdict"),
+        ("said", "rule", "what it costs", "the rule's claim is"),
         [
             (said, f"{code} {rules[code].name}", *_measured(evidence.get(code, ())))
             for code, said in articles.rules.items()
@@ -120,12 +130,32 @@ def _rules(articles: Articles, evidence: OnRecord) -> Iterator[str]:
     )
 
 
-def _measured(evidence: Sequence[Evidence]) -> tuple[str, str]:
-    """The effects and the verdicts, device by device."""
+def _left_over(articles: Articles) -> Iterator[str]:
+    yield "## What was not measured"
+    yield ""
+    yield from _table(("said", "where", "not measured"), articles.not_measured)
+    yield ""
+    yield "## Snippets that fail"
+    yield ""
+    yield "With TensorFlow 2.16 and later, these end with an error as they stand:"
+    yield ""
+    for where, how in articles.snippets.items():
+        yield f"- {where}: {how}"
+
+
+def _on_gpu(evidence: Sequence[Evidence]) -> bool:
+    return any(record.kind == "gpu" for record in evidence)
+
+
+def _measured(evidence: Sequence[Evidence], *, not_on_gpu: bool = False) -> tuple[str, str]:
+    """The effects and the verdicts, device by device; `not_on_gpu` says that a CPU does not show it all."""
     if not evidence:
         return _NOT_MEASURED, ""
     effects = [f"{effect_of(record.record) or _NOT_MEASURED} on {record.where}" for record in evidence]
-    return "<br>".join(effects), "<br>".join(record.verdict for record in evidence)
+    verdicts = [record.verdict for record in evidence]
+    if not_on_gpu and not _on_gpu(evidence):
+        verdicts = [f"{verdict} on CPU" for verdict in verdicts] + ["not measured on a GPU"]
+    return "<br>".join(effects), "<br>".join(verdicts)
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -21,6 +21,9 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any, TextIO
 
+from tflint_perf.observe.learned import Learned
+from tflint_perf.observe.replacing import hook_now_and_later
+from tflint_perf.observe.trained import TrainedHooks
 from tflint_perf.verify.drive import ScriptError, drive
 from tflint_perf.verify.nursery import serve
 from tflint_perf.verify.plan import Plan
@@ -35,7 +38,8 @@ _EXACT = {"TF_DETERMINISTIC_OPS": "1", "NVIDIA_TF32_OVERRIDE": "0"}
 def main() -> None:
     """Answer one request: `{"describe": true}`, or `{"script": …, "plan": …, "preload": …, "gpu": …, "exact": …}`.
 
-    What is `exact` computes the same each time, also on a GPU; how long it takes says nothing then.
+    What is `exact` computes the same each time, also on a GPU; how long it takes says nothing then. With
+    `"learned": {"out": path, "nudge": …}`, what the script trains is written there; a nudge moves it a little first.
 
     Either says `{"scratch": folder}` too: where temporary files go, for somebody else to remove.
 
@@ -95,6 +99,7 @@ def _measure(request: dict[str, Any], answers: TextIO) -> dict[str, Any]:
         _tensorflow()
         with suppress(ImportError):
             import_module("keras")
+    learned = _sees_what_is_learned(request.get("learned"))
     _say(answers, {"ready": True})
     if not sys.stdin.readline():
         raise SystemExit("nobody waits for an answer")
@@ -102,12 +107,21 @@ def _measure(request: dict[str, Any], answers: TextIO) -> dict[str, Any]:
     traces.hook()
     if not callable(getattr(script, "train", None)):
         raise ScriptError("there is no function `train`")
-    measured = drive(script.train, Plan(**request["plan"]), gpus, traces)
+    measured = drive(script.train, Plan(**request["plan"]), gpus, traces, learned)
     return {
         **asdict(measured),
         "samples_per_step": getattr(script, "SAMPLES_PER_STEP", None),
         "hides_gpu": gpus.hidden(),
     }
+
+
+def _sees_what_is_learned(asked: dict[str, Any] | None) -> Learned | None:
+    """What sees the variables that optimizers, tapes and sessions train, if it is asked for: it costs time."""
+    if asked is None:
+        return None
+    learned = Learned(asked["out"], seed=0, nudge=asked["nudge"])
+    hook_now_and_later(TrainedHooks(learned).by_module())
+    return learned
 
 
 def _module_of(path: Path) -> ModuleType:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tflint_perf.observe.learned import Learned
 from tflint_perf.verify.plan import Plan
 from tflint_perf.verify.probes import Gpus, Traces, live_tensors_and_graph_ops, resident
 
@@ -31,7 +32,10 @@ class ScriptError(Exception):
 
 @dataclass(slots=True)
 class Measured:
-    """The raw figures of a run, as `records.Run` explains them, before any statistics; `yields` counts steps."""
+    """The raw figures of a run, as `records.Run` explains them, before any statistics; `yields` counts steps.
+
+    `ended` says that the script was over before all the steps were taken that it was to do.
+    """
 
     first_step: float = 0.0
     windows: list[tuple[int, int, float]] = field(default_factory=list)
@@ -40,17 +44,24 @@ class Measured:
     losses: list[tuple[int, float]] = field(default_factory=list)
     device_memory: dict[str, int | None] | None = None
     yields: int = 0
+    ended: bool = False
     wall: float = 0.0
 
 
-def drive(train: Callable[[int], Iterator[Any]], plan: Plan, gpus: Gpus, traces: Traces) -> Measured:
-    """Run the plan.
+def drive(
+    train: Callable[[int], Iterator[Any]],
+    plan: Plan,
+    gpus: Gpus,
+    traces: Traces,
+    learned: Learned | None = None,
+) -> Measured:
+    """Run the plan. `learned` is told of each step, and writes what was trained at the end of them.
 
     Raises:
         ScriptError: see there. What the script raises passes through.
     """
     began = perf_counter_ns()
-    driver = _Driver(plan, gpus, traces)
+    driver = _Driver(plan, gpus, traces, learned)
     steps = train(plan.steps)
     if not hasattr(steps, "__next__"):
         raise ScriptError("`train` is no generator: it must yield the loss of each step")
@@ -76,12 +87,13 @@ def number(loss: Any) -> float:
 
 
 class _Driver:
-    def __init__(self, plan: Plan, gpus: Gpus, traces: Traces) -> None:
+    def __init__(self, plan: Plan, gpus: Gpus, traces: Traces, learned: Learned | None) -> None:
         self.measured = Measured(memory=[(0, resident())])
+        self._learned = learned
         self._plan = plan
         self._gpus = gpus
         self._traces = traces
-        every = max(1, plan.steps // _LATER_LOSSES)
+        every = 1 if plan.all_losses else max(1, plan.steps // _LATER_LOSSES)
         self._looked_at = {*range(min(_ALL_LOSSES, plan.steps)), *range(0, plan.steps, every)}
         # Tensors, because to make a number of one is to wait for the device.
         self._kept: list[tuple[int, Any]] = []
@@ -112,7 +124,7 @@ class _Driver:
         measured, plan = self.measured, self._plan
         size, spent = self._window_size(), 0.0
         due = [plan.steps * part // (plan.samples - 1) for part in range(1, plan.samples - 1)]
-        while left := plan.steps - measured.yields:
+        while left := plan.last - measured.yields:
             count = size if left >= 2 * size else left
             started = perf_counter_ns()
             if not all(self._step(steps) for _ in range(count)):
@@ -137,6 +149,8 @@ class _Driver:
         self._count()
         measured.device_memory = self._gpus.memory()
         self._last = None
+        if self._learned is not None:
+            self._learned.write()  # before a session is closed
         if measured.yields == self._plan.steps and next(steps, self) is not self:
             raise ScriptError(f"`train({self._plan.steps})` yields more than {self._plan.steps} losses")
         if hasattr(steps, "close"):
@@ -147,11 +161,14 @@ class _Driver:
         try:
             loss = next(steps)
         except StopIteration:
+            self.measured.ended = True
             return False
         if self.measured.yields in self._looked_at:
             self._kept.append((self.measured.yields, loss))
         self._last = loss
         self.measured.yields += 1
+        if self._learned is not None:
+            self._learned.after_step(self.measured.yields)
         return True
 
     def _synchronize(self) -> None:
@@ -167,7 +184,7 @@ class _Driver:
         self.measured.counts.append((self.measured.yields, tensors, self._traces.count, ops))
 
     def _window_size(self) -> int:
-        left = self._plan.steps - self.measured.yields
+        left = self._plan.last - self.measured.yields
         size = math.ceil(left / _WINDOWS)
         if self._plan.seconds is not None and self._warm_step > 0:
             size = min(size, math.ceil(self._plan.seconds / _WINDOWS / self._warm_step))

@@ -10,10 +10,11 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from tflint_perf.catalogue.figures import change, count, ratio, seconds, size
-from tflint_perf.catalogue.measured import effect_of, figure_of
+from tflint_perf.catalogue.measured import effect_of, figure_of, worse_of
 from tflint_perf.verify.about import About, about
 from tflint_perf.verify.chart import draw, draw_effect, heading_of
 from tflint_perf.verify.experiment import claim_of
+from tflint_perf.verify.learning import share
 from tflint_perf.verify.markup import Content, as_page, element, prose, styles, table
 from tflint_perf.verify.series import SIDES, charts_of
 from tflint_perf.verify.words import claimed
@@ -23,7 +24,7 @@ _TITLE = "What the experiments say"
 _VERDICTS = ("confirmed", "refuted", "inconclusive", "agrees", "not measurable", "failed")
 _JUDGED = frozenset({"confirmed", "refuted", "inconclusive"})
 _NOTHING = "\N{EN DASH}"
-_OVERVIEW = ("experiment", "verdict", "claim", "slow", "fast", "effect (95%)", "beside the claim")
+_OVERVIEW = ("experiment", "verdict", "claim", "slow", "fast", "effect (interval)", "beside the claim")
 _RUNS = ("pair", "script", "first step", "step", "growth", "memory", "live tensors", "traces", "graph ops")
 # From this column on, a table of runs holds figures.
 _FIRST_FIGURE = 2
@@ -122,10 +123,22 @@ def _sentences(result: Mapping[str, Any]) -> Iterator[str]:
     # A verdict's reason is its figure beside the claim, which has just been said.
     if (reason := result.get("reason")) and not (effect and result["verdict"] in _JUDGED):
         yield f"{reason[0].upper()}{reason[1:].rstrip('.')}."
+    for worse in worse_of(result):
+        yield f"The fast script does worse: {worse}."
     losses = result.get("losses")
     if losses and losses["difference"] is not None:
         agree = "agree" if losses["agree"] else "do not agree"
         yield f"The losses {agree}; their largest relative difference is {losses['difference']:.1g}."
+    if losses and losses.get("steps") is not None:
+        yield f"{_weights(losses)}."
+
+
+def _weights(losses: Mapping[str, Any]) -> str:
+    """What is known of the weights at the end of the steps that were compared."""
+    compared = f"After {losses['steps']:,} steps of each script, trained weights"
+    if losses["weights"] is None:
+        return f"{compared} were not compared: {losses['not_compared']}"
+    return f"{compared} differ by {share(losses['weights'])} of what training moved them"
 
 
 def _figures(subject: About, result: Mapping[str, Any]) -> Iterator[Element]:
@@ -171,8 +184,8 @@ def _footer(document: Mapping[str, Any]) -> Element:
             "p",
             "Each experiment runs a slow and a fast script in turn, each run in a process of its own. Thick lines are "
             "the middle run of each script, thin ones the others. An effect is the median over the pairs with its "
-            "95% interval; it is confirmed when the whole interval lies beyond the claim, and refuted when it "
-            "lies short of it. Growth compares the last quarter of the steps with the first.",
+            "interval, of five pairs from the least to the largest, which is 93.75%. It is confirmed when an "
+            "interval twice as wide lies beyond the claim, and refuted when it lies short of it. Growth compares the last quarter of the steps with the first.",
         ),
         element("p", "Made by ", element("code", "tflint-perf verify"), f" on {document['date']}."),
     )

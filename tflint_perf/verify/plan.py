@@ -7,12 +7,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How long to run: `steps` is what `train` is asked for.
+    """How long to run: `steps` is what `train` is asked for, and `until` how many of them are taken, all if None.
 
     With `seconds`, the run ends once so much time was spent in timed windows. `samples` is how often live
-    tensors and graphs are counted, with the start and the end.
+    tensors and graphs are counted, with the start and the end. With `all_losses`, the loss of each step is looked
+    at, and not only of some.
     """
 
     steps: int
     seconds: float | None = None
     samples: int = 2
+    until: int | None = None
+    all_losses: bool = False
+
+    @property
+    def last(self) -> int:
+        """How many steps are taken at most."""
+        return self.steps if self.until is None else min(self.steps, self.until)

@@ -70,19 +70,47 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """A median over the pairs with its 95% interval."""
+    """A median over the pairs with its interval, and how sure that is of pairs that know nothing of each other.
+
+    `confidence` is None on files from before it was kept, and where nothing was measured in pairs.
+    """
 
     value: float
     low: float
     high: float
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """Whether both scripts computed the same, and the largest relative difference between two losses."""
+    """Whether both scripts computed the same, and the largest relative difference between two losses.
+
+    `steps` is how many both did; None on files from before it was kept. `weights` is the largest difference of a
+    trained variable at the end of them, by how far training moved it; None where that was not compared, for the
+    reason in `not_compared`. `why` says what is not the same, or what explains a difference.
+    """
 
     agree: bool
     difference: float
+    steps: int | None = None
+    weights: float | None = None
+    not_compared: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Worse:
+    """What the fast script does worse: medians of both, in seconds or bytes, and `effect`, fast over slow.
+
+    `steps` is how many it takes until what is saved in a first step is lost in the others, or the other way round; None where
+    the one does not make good for the other.
+    """
+
+    metric: str
+    slow: float
+    fast: float
+    effect: Effect
+    steps: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +125,7 @@ class Result:
     losses: Losses | None = None
     pairs: tuple[Pair, ...] = ()
     output: str = ""
+    worse: tuple[Worse, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +204,9 @@ def _result(item: Mapping[str, Any]) -> Result:
             "claim": Claim(**item["claim"]),
             "effect": Effect(**item["effect"]) if item["effect"] else None,
             "losses": Losses(**item["losses"]) if item["losses"] else None,
+            "worse": tuple(
+                Worse(**{**one, "effect": Effect(**one["effect"])}) for one in item.get("worse", ())
+            ),
             "pairs": tuple(Pair(_run(pair["slow"]), _run(pair["fast"])) for pair in item["pairs"]),
         }
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -17,7 +16,16 @@ from tflint_perf.verify.plan import Plan
 from tflint_perf.verify.process import Child, DeviceKind, Failure
 from tflint_perf.verify.records import Losses, Pair, Result
 from tflint_perf.verify.statistics import LEAST_PAIRS, LOOKS
-from tflint_perf.verify.verdict import Judgement, compare_losses, judge
+from tflint_perf.verify.values import (
+    Values,
+    agreement,
+    compare_losses,
+    compare_values,
+    disagreement,
+    values_of,
+)
+from tflint_perf.verify.verdict import Judgement, judge
+from tflint_perf.verify.worse import worse
 
 Side = Literal["slow", "fast"]
 QUICK_STEPS = 20
@@ -28,17 +36,17 @@ SECONDS_A_RUN = 300.0
 _STEPS, _SECONDS = 500, 1.0
 _STEPS_FOR_GROWTH = 600
 _SAMPLES_FOR_GROWTH = 7
-# On a GPU losses are compared in runs of their own, which are made to compute the same each time.
-# There a fused kernel rounds in another way than single ones do, and training multiplies that from step to step.
-_STEPS_COMPARED, _TOLERANCE_ON_GPU = 20, 1e-4
+# Values are compared over so much of what the slow script does, and the rest is not timed.
+_SECONDS_COMPARED = 5.0
+# On a GPU a fused kernel rounds in another way than single ones do, and training multiplies that from step to step.
+_TOLERANCE_ON_GPU = 1e-4
+# First uses of kernels that are to be there before a first step is timed.
+_STEPS_BEFORE = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How experiments are run. `timeout` is in seconds a run; `cores` processes are made ready at a time.
-
-    With `exact`, runs compute the same each time, also on a GPU: for their losses, not for their times.
-    """
+    """How experiments are run. `timeout` is in seconds a run; `cores` processes are made ready at a time."""
 
     device: DeviceKind = "cpu"
     pairs: int = LEAST_PAIRS
@@ -46,7 +54,6 @@ class Options:
     timeout: float = SECONDS_A_RUN
     quick: bool = False
     cores: int = 2
-    exact: bool = False
 
     @property
     def runs(self) -> int:
@@ -77,72 +84,116 @@ def run_experiment(
     nothing = Result("failed", "", experiment.claim, plan.steps)
     if experiment.claim.needs_gpu and options.device == "cpu" and not options.quick:
         return replace(nothing, verdict="not measurable", reason="needs a GPU")
-    pairs: list[Pair] = []
-    losses: list[Losses] = []
-    compared_apart = options.device == "gpu" and not options.quick
-
-    def measure(how_many: int) -> Losses:
-        """Run so many more pairs, and give the worst agreement of all so far."""
-        for slow, fast in measured_pairs(experiment, plan, replace(options, pairs=how_many), on_run, nursery):
-            if not compared_apart:
-                losses.append(_compared(experiment, slow, fast))
-            pairs.append(Pair(run_of(slow), run_of(fast)))
-            if not losses[-1].agree:
-                break
-        return max(losses, key=lambda found: found.difference)
-
-    judgement: Judgement | None = None
+    running = _Running(experiment, options, nursery, on_run)
     try:
-        if compared_apart:
-            exact, hidden = _exactly(experiment, plan, options, nursery)
-            if hidden:
-                reason = "its scripts hide the GPU; `--device cpu` measures it"
-                return replace(nothing, verdict="not measurable", reason=reason)
-            losses.append(exact)
+        losses = running.compare(plan)
+        if running.hidden:
+            reason = "its scripts hide the GPU; `--device cpu` measures it"
+            return replace(nothing, verdict="not measurable", reason=reason)
+        judgement = running.judge(plan, losses) if losses.agree and not options.quick else None
+    except Failure as failure:
+        return replace(nothing, reason=failure.reason, output=failure.output, pairs=tuple(running.pairs))
+    losses = running.worst or losses
+    measured = replace(nothing, losses=losses, pairs=tuple(running.pairs))
+    if not losses.agree:
+        return replace(measured, reason=disagreement(losses, experiment.claim.tolerance))
+    if judgement is None:
+        return replace(measured, verdict="agrees", reason=f"both scripts run, and {agreement(losses)}")
+    return replace(
+        measured,
+        verdict=judgement.verdict,
+        reason=judgement.reason,
+        effect=judgement.effect,
+        worse=worse(experiment.claim, running.pairs),
+    )
+
+
+class _Running:
+    """One experiment as it goes: first what both scripts compute, then how long they take, pair by pair."""
+
+    def __init__(
+        self, experiment: Experiment, options: Options, nursery: Nursery | None, on_run: Callable[[], None]
+    ) -> None:
+        self.pairs: list[Pair] = []
+        self.hidden = False
+        self.worst: Losses | None = None
+        self._experiment, self._options, self._on_run = experiment, options, on_run
+        self._runs = Runs(experiment, options, nursery)
+        self._steps = 0
+
+    def compare(self, plan: Plan) -> Losses:
+        """Whether both scripts compute the same, over as many steps.
+
+        It goes first, so that the kernels which a GPU compiles on first use are there when times are taken.
+
+        Raises:
+            Failure: a script did not run as it must.
+        """
+        quick, on_gpu = self._options.quick, self._options.device == "gpu"
+        whole = replace(plan, all_losses=True, samples=2)
+        slow_plan = whole if plan.seconds is None else replace(whole, seconds=_SECONDS_COMPARED)
+        if quick:  # nothing is timed, so they may run at the same time
+            slow, fast = self._runs.of([Turn(side, whole, "values") for side in ("slow", "fast")])
+            self.pairs.append(Pair(run_of(slow.measured), run_of(fast.measured)))
+            self._on_run()
+            self._on_run()
+        else:
+            (slow,) = self._runs.of([Turn("slow", slow_plan, "values")])
+        self._steps = slow.values.steps
+        as_many = replace(whole, until=self._steps)
+        if not quick:
+            (fast,) = self._runs.of([Turn("fast", as_many, "values")])
+        self.hidden = slow.measured["hides_gpu"] or fast.measured["hides_gpu"]
+        tolerance = max(self._experiment.claim.tolerance, _TOLERANCE_ON_GPU if on_gpu else 0.0)
+
+        def control() -> Values:
+            (nudged,) = self._runs.of([Turn("slow", as_many, "nudged")])
+            return nudged.values
+
+        found = compare_values(slow.values, fast.values, tolerance, control)
+        if on_gpu and self._experiment.claim.metric == "first step" and not self.hidden:
+            # Kernels that compute the same each time are others than those whose first use is timed next.
+            before = replace(plan, seconds=None, until=min(self._steps, _STEPS_BEFORE))
+            list(self._runs.of([Turn(side, before) for side in ("slow", "fast")]))
+        return found
+
+    def judge(self, plan: Plan, losses: Losses) -> Judgement | None:
+        """The verdict on as many pairs as it takes; None where losses part, as `worst` says then.
+
+        Raises:
+            Failure: a script did not run as it must.
+        """
+        judgement: Judgement | None = None
+        # No step is timed that was not compared.
+        plan = replace(plan, until=self._steps)
         for confidence in LOOKS:
-            if not all(found.agree for found in losses):
-                worst = losses[-1]
-                break
-            worst = measure(len(pairs) or options.pairs)
-            if options.quick or not worst.agree:
-                break
-            judgement = judge(experiment.claim, pairs, confidence)
+            for slow, fast in self._more_pairs(plan, len(self.pairs) or self._options.pairs):
+                self.pairs.append(Pair(run_of(slow.measured), run_of(fast.measured)))
+                # On a GPU, runs that are timed are not made to compute the same each time.
+                if self._options.device == "cpu" and not self._as_before(slow, fast, losses):
+                    return None
+            judgement = judge(self._experiment.claim, self.pairs, confidence)
             if judgement.verdict != "inconclusive":
                 break
-    except Failure as failure:
-        return replace(nothing, reason=failure.reason, output=failure.output, pairs=tuple(pairs))
-    measured = replace(nothing, losses=worst, pairs=tuple(pairs))
-    if not worst.agree:
-        return replace(measured, reason=_disagreement(worst, experiment.claim.tolerance))
-    if options.quick or judgement is None:
-        return replace(measured, verdict="agrees", reason="both scripts run, and their losses agree")
-    return replace(measured, verdict=judgement.verdict, reason=judgement.reason, effect=judgement.effect)
+        return judgement
 
+    def _as_before(self, slow: Ran, fast: Ran, losses: Losses) -> bool:
+        """Whether the losses of runs that are timed agree as well as those that were compared before."""
+        allowed = max(self._experiment.claim.tolerance, 2 * losses.difference)
+        found = compare_losses(slow.values.losses, fast.values.losses, allowed)
+        if not found.agree:
+            self.worst = replace(losses, agree=False, difference=found.difference, why="")
+        return found.agree
 
-def _exactly(
-    experiment: Experiment, plan: Plan, options: Options, nursery: Nursery | None
-) -> tuple[Losses, bool]:
-    """How the losses of a pair agree that computes the same each time, and whether it hides the GPU.
-
-    It goes first, so that the kernels which a GPU compiles on first use are there when times are taken.
-
-    Raises:
-        Failure: a script did not run as it must.
-    """
-    short = Plan(min(plan.steps, _STEPS_COMPARED))
-    once = replace(options, pairs=1, exact=True)
-    ((slow, fast),) = measured_pairs(experiment, short, once, lambda: None, nursery)
-    hidden = slow["hides_gpu"] or fast["hides_gpu"]
-    if experiment.claim.metric == "first step" and not hidden:
-        # Kernels that compute the same each time are others than those whose first use is timed next.
-        list(measured_pairs(experiment, short, replace(once, exact=False), lambda: None, nursery))
-    return _compared(experiment, slow, fast, _TOLERANCE_ON_GPU), hidden
-
-
-def _disagreement(losses: Losses, tolerance: float) -> str:
-    if math.isinf(losses.difference):
-        return "the losses are not all finite, or were not seen at the same steps"
-    return f"the losses differ by {losses.difference:.2g}; the claim allows {tolerance:g}"
+    def _more_pairs(self, plan: Plan, how_many: int) -> Iterator[tuple[Ran, Ran]]:
+        pair: dict[Side, Ran] = {}
+        sides = order(how_many)
+        for side, ran in zip(sides, self._runs.of([Turn(side, plan) for side in sides]), strict=True):
+            pair[side] = ran
+            self._on_run()
+            if len(pair) == 2:
+                yield pair["slow"], pair["fast"]
+                pair = {}
 
 
 def order(pairs: int) -> list[Side]:
@@ -151,81 +202,81 @@ def order(pairs: int) -> list[Side]:
     return [side for pair in range(pairs) for side in (sides if pair % 2 == 0 else sides[::-1])]
 
 
-def measured_pairs(
-    experiment: Experiment,
-    plan: Plan,
-    options: Options,
-    on_run: Callable[[], None],
-    nursery: Nursery | None = None,
-) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """The raw figures of slow and fast, pair by pair: `drive.Measured`, with its losses, as a dictionary.
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One run to come. Where `sees` says so, what the script trains is seen, nudged or not; that costs time."""
 
-    Raises:
-        Failure: a script did not run as it must.
-    """
-    sides = order(options.runs // 2)
-    runs = _runs(experiment, plan, options, sides, nursery)
-    pair: dict[Side, dict[str, Any]] = {}
-    for side, measured in zip(sides, runs, strict=True):
-        pair[side] = measured
-        on_run()
-        if len(pair) == 2:
-            yield pair["slow"], pair["fast"]
-            pair = {}
+    side: Side
+    plan: Plan
+    sees: Literal["", "values", "nudged"] = ""
 
 
-def _runs(
-    experiment: Experiment, plan: Plan, options: Options, sides: Sequence[Side], nursery: Nursery | None
-) -> Iterator[dict[str, Any]]:
-    """The figures of each run, one after the other.
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A run that has ended: its raw figures, `drive.Measured` as a dictionary, and what it has computed."""
 
-    As many processes as there are cores are started at a time, import TensorFlow side by side, and then wait
-    for their turn: nothing else goes on while one is measured.
-    """
-    preload = experiment.imports_may_come_first()
-    nursery = nursery if preload else None
-    ahead = max(1, options.cores) if preload else 1
-    for start in range(0, len(sides), ahead):
-        turn = [experiment.script(side) for side in sides[start : start + ahead]]
-        with tempfile.TemporaryDirectory(prefix="tflint-perf-") as scratch, ExitStack() as stack:
-            folders = (Path.cwd() if experiment.own else Path(scratch), Path(scratch))
-            children = [
-                stack.enter_context(_Run(script, plan, preload, options, folders, nursery)) for script in turn
-            ]
-            for child in children:
-                child.wait_until_ready()
-            if options.quick:  # nothing is timed, so they may run at the same time
-                for child in children:
-                    child.begin()
-            for child in children:
-                yield child.figures()
+    measured: Mapping[str, Any]
+    values: Values
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Runs the scripts of an experiment, each in a process of its own."""
+
+    experiment: Experiment
+    options: Options
+    nursery: Nursery | None
+
+    def of(self, turns: Sequence[Turn]) -> Iterator[Ran]:
+        """What each run came to, one after the other.
+
+        As many processes as there are cores are started at a time, import TensorFlow side by side, and then wait
+        for their turn: nothing else goes on while one is measured.
+
+        Raises:
+            Failure: a script did not run as it must.
+        """
+        preload = self.experiment.imports_may_come_first()
+        ahead = max(1, self.options.cores) if preload else 1
+        for start in range(0, len(turns), ahead):
+            with tempfile.TemporaryDirectory(prefix="tflint-perf-") as scratch, ExitStack() as stack:
+                runs = [
+                    stack.enter_context(self._started(turn, Path(scratch), number, preload))
+                    for number, turn in enumerate(turns[start : start + ahead])
+                ]
+                for run in runs:
+                    run.wait_until_ready()
+                if self.options.quick:  # nothing is timed, so they may run at the same time
+                    for run in runs:
+                        run.begin()
+                for run in runs:
+                    yield run.ran()
+
+    def _started(self, turn: Turn, scratch: Path, number: int, preload: bool) -> _Run:
+        gpu = self.options.device == "gpu"
+        script, out = self.experiment.script(turn.side), scratch / f"learned{number}.npz"
+        request = {
+            "script": str(script),
+            "plan": asdict(turn.plan),
+            "preload": preload,
+            "gpu": gpu,
+            "exact": gpu and bool(turn.sees),
+            "learned": {"out": str(out), "nudge": turn.sees == "nudged"} if turn.sees else None,
+        }
+        folder = Path.cwd() if self.experiment.own else scratch
+        try:
+            nursery = self.nursery if preload else None
+            child = Child(request, self.options.device, folder, scratch, nursery)
+        except NurseryError:  # it has died, of what another script did; this one can do without
+            child = Child(request, self.options.device, folder, scratch)
+        return _Run(child, script, turn.plan, out, self.options)
 
 
 class _Run:
     """One child, with its script's name on whatever goes wrong."""
 
-    def __init__(
-        self,
-        script: Path,
-        plan: Plan,
-        preload: bool,
-        options: Options,
-        folders: tuple[Path, Path],
-        nursery: Nursery | None,
-    ) -> None:
-        gpu = options.device == "gpu"
-        request = {
-            "script": str(script),
-            "plan": asdict(plan),
-            "preload": preload,
-            "gpu": gpu,
-            "exact": gpu and (options.exact or options.quick),
-        }
-        self._script, self._plan, self._options = script, plan, options
-        try:
-            self._child = Child(request, options.device, *folders, nursery)
-        except NurseryError:  # it has died, of what another script did; this one can do without
-            self._child = Child(request, options.device, *folders)
+    def __init__(self, child: Child, script: Path, plan: Plan, out: Path, options: Options) -> None:
+        self._child, self._script, self._plan, self._out, self._options = child, script, plan, out, options
         self._begun = False
 
     def __enter__(self) -> _Run:
@@ -242,17 +293,24 @@ class _Run:
         self._begun = True
         self._child.begin()
 
-    def figures(self) -> dict[str, Any]:
+    def ran(self) -> Ran:
         with self._named():
             if not self._begun:
                 self.begin()
             measured = self._child.finish(self._options.timeout)
             self._child.close()  # so that it is gone before the next one is measured
-            if self._options.quick and measured["yields"] != self._plan.steps:
-                raise Failure(f"`train({self._plan.steps})` yields {measured['yields']} losses")
-            if not measured["windows"]:
-                raise Failure(f"ends after {measured['yields']} steps, too few to be timed")
-            return measured
+            self._refuse_less(measured)
+            return Ran(measured, values_of(measured, self._out))
+
+    def _refuse_less(self, measured: Mapping[str, Any]) -> None:
+        """A script that is over too soon has done less, however fast it was."""
+        done, plan = measured["yields"], self._plan
+        if measured["ended"] and plan.until is None and (self._options.quick or plan.seconds is None):
+            raise Failure(f"`train({plan.steps})` yields {done} losses")
+        if measured["ended"] and plan.until is not None:
+            raise Failure(f"`train({plan.steps})` ends after {done} steps, and {plan.until} are compared")
+        if not measured["windows"]:
+            raise Failure(f"ends after {done} steps, too few to be timed")
 
     @contextmanager
     def _named(self) -> Iterator[None]:
@@ -260,10 +318,3 @@ class _Run:
             yield
         except Failure as failure:
             raise Failure(f"{self._script.name}: {failure.reason}", failure.output) from None
-
-
-def _compared(
-    experiment: Experiment, slow: Mapping[str, Any], fast: Mapping[str, Any], least_tolerance: float = 0.0
-) -> Losses:
-    one, other = (dict(measured["losses"]) for measured in (slow, fast))
-    return compare_losses(one, other, max(experiment.claim.tolerance, least_tolerance))

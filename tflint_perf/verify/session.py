@@ -203,6 +203,8 @@ def _show_table(document: Mapping[str, Any], titles: Mapping[str, str], with_cur
         *cells, verdict = row
         shown.add_row(*map(Text, cells), Text(verdict, style=table.COLOURS.get(verdict, "")))
     console.print(shown)
+    for line in (*table.worse(document["results"]), *table.not_compared(document["results"])):
+        console.print(Text(line))
     if with_curves:
         lines = [line for result in document["results"].values() for line in table.curves(result)]
         console.print(Text("\n".join(["", *lines])))

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from tflint_perf.catalogue.figures import seconds
-from tflint_perf.catalogue.measured import effect_of, figure_of, runs_of
+from tflint_perf.catalogue.measured import effect_of, figure_of, runs_of, worse_of
 
 HEADER = ("experiment", "claim", "slow", "fast", "effect", "verdict")
 COLOURS: Mapping[str, str] = {
@@ -31,6 +31,21 @@ def rows(results: Mapping[str, Mapping[str, Any]], titles: Mapping[str, str]) ->
         yield title, claim_text(result["claim"]), slow, fast, effect_of(result) or "", result["verdict"]
 
 
+def worse(results: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """What the fast scripts do worse, a line each."""
+    for name, result in results.items():
+        for line in worse_of(result):
+            yield f"{name}: the fast script does worse: {line}"
+
+
+def not_compared(results: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Of which experiments trained weights were not compared, and why, a line each."""
+    for name, result in results.items():
+        losses = result["losses"]
+        if losses and losses.get("not_compared") and result["verdict"] != "failed":
+            yield f"{name}: trained weights were not compared: {losses['not_compared']}"
+
+
 def claim_text(claim: Mapping[str, Any]) -> str:
     """A claim in a few words: `step time ≥ 2×`, `traces grow ≥ 1.5×`."""
     metric = claim["metric"]
@@ -43,6 +58,9 @@ def markdown(results: Mapping[str, Mapping[str, Any]], titles: Mapping[str, str]
     yield f"|{'---|' * len(HEADER)}"
     for row in rows(results, titles):
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+    for line in worse(results):
+        yield ""
+        yield line
 
 
 def curves(result: Mapping[str, Any]) -> Iterator[str]:

@@ -1,10 +1,11 @@
 """From measured pairs to a verdict.
 
 A claim of a ratio looks at slow over fast in each pair; one of growth at how much the metric grows in the slow
-script. The median over the pairs has an interval of 95%, and of more where more pairs are looked at because the first
-left it open. The claim is
+script. The median over the pairs has an interval, of five pairs from the least to the largest, which is 93.75%, and of more
+where more pairs are looked at because the first left it open. What disturbs a machine may last from pair to pair, so a
+verdict needs an interval with bounds twice as far from the median (`statistics.lasting`). The claim is
 
-- confirmed when the whole interval lies at or beyond `least`,
+- confirmed when all of that lies at or beyond `least`,
 - refuted when it lies short of it,
 - inconclusive when `least` is inside.
 
@@ -14,14 +15,13 @@ inconclusive when that cannot be told.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tflint_perf.rule import Claim
 from tflint_perf.verify.metrics import SERIES, VALUES
-from tflint_perf.verify.records import Effect, Losses, Pair, Run, Verdict
-from tflint_perf.verify.statistics import CONFIDENCE, growth, over_pairs
+from tflint_perf.verify.records import Effect, Pair, Run, Verdict
+from tflint_perf.verify.statistics import CONFIDENCE, growth, lasting, over_pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +51,17 @@ def judge_effect(claim: Claim, effect: Effect, control: Effect | None = None) ->
 def _against(least: float, effect: Effect, control: Effect | None) -> tuple[Verdict, str]:
     claimed = f"the claim is {least:g}×"
     interval = f"{effect.value:.3g}× ({effect.low:.3g} to {effect.high:.3g})"
-    if effect.high < least:
+    sure = lasting(effect)
+    other = lasting(control) if control is not None else None
+    if sure.high < least:
         return "refuted", f"{interval}; {claimed} at least"
-    if control is not None and control.low >= least:
-        return "refuted", f"the fast script grows as well: {control.value:.3g}×; {claimed}"
-    if effect.low < least:
-        return "inconclusive", f"{interval}; {claimed} at least"
-    if control is not None and control.high >= least:
-        return "inconclusive", f"the fast script may grow as well: up to {control.high:.3g}×; {claimed}"
+    if other is not None and other.low >= least:
+        return "refuted", f"the fast script grows as well: {other.value:.3g}×; {claimed}"
+    if sure.low < least:
+        near = " and too near for noise that lasts" if not effect.low < least <= effect.high else ""
+        return "inconclusive", f"{interval}; {claimed} at least{near}"
+    if other is not None and other.high >= least:
+        return "inconclusive", f"the fast script may grow as well: up to {other.high:.3g}×; {claimed}"
     return "confirmed", f"{interval}; {claimed} at least"
 
 
@@ -83,16 +86,3 @@ def _runs(pair: Pair) -> tuple[Run, Run]:
 def _ratio(claim: Claim, pair: Pair) -> float | None:
     slow, fast = (VALUES[claim.metric](run) for run in _runs(pair))
     return slow / fast if slow is not None and fast else None
-
-
-def compare_losses(slow: Mapping[int, float], fast: Mapping[int, float], tolerance: float) -> Losses:
-    """The losses of the steps that both runs looked at, by step; the difference is relative to the larger one."""
-    steps = slow.keys() & fast.keys()
-    difference = max((_difference(slow[step], fast[step]) for step in steps), default=math.inf)
-    return Losses(difference <= tolerance, difference)
-
-
-def _difference(one: float, other: float) -> float:
-    if not (math.isfinite(one) and math.isfinite(other)):
-        return math.inf
-    return abs(one - other) / max(abs(one), abs(other)) if one != other else 0.0
