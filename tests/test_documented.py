@@ -94,6 +94,7 @@ PARTS = MappingProxyType(
         ("README.md", "@tf.function"): "tests/test_readme.py makes it by a fix",
         ("README.md", "def check(self, model: Model)"): "a method, as in rules/memory/tfp406_gc_in_loop.py",
         ("start.md", "import tensorflow as tf  # noqa"): "a line of train.py, which is run",
+        ("why.md", "import gc"): "a file that another one calls; what the linter says of it is compared",
         ("why.md", "import tensorflow as tf"): "what the linter says of it is compared",
         ("clusters.md", "from collections.abc"): "tests/test_clusters_page.py runs it on a table",
         (
