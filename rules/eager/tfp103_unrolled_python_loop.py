@@ -7,6 +7,7 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.execution.trains import FITS
 from tflint_perf.analysis.model import Loop, Model
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
@@ -55,7 +56,8 @@ class UnrolledPythonLoop(Rule):
     ## What is left alone
 
     Loops over `tf.range`, a tensor or a dataset, `range` of a tensor, which AutoGraph converts by itself, and loops
-    over layers, variables, gradients or losses. The fix is refused where the counter is needed as a Python number,
+    over layers, variables, gradients or losses. Models that the program calls in eager mode, and fits nowhere. The fix is
+    refused where the counter is needed as a Python number,
     where a list grows, where a tensor changes its shape from one iteration to the next, and where AutoGraph does not
     convert the code (`autograph=False`, methods that Keras 3 calls): there, `tf.while_loop`, `tf.scan` and recurrent
     layers make a loop in the graph.
@@ -97,7 +99,19 @@ def _is_unrolled(model: Model, loop: Loop) -> bool:
         and model.iterations.are_many(loop, traced=True)
         and model.op_loops.builds_ops(loop)
         and not model.op_loops.takes_parts(loop)
+        and not _is_of_eager_model(model, loop)
     )
+
+
+def _is_of_eager_model(model: Model, loop: Loop) -> bool:
+    """Whether a loop is code of a Keras model that this program calls in eager mode, and gives to no `fit`."""
+    function = loop.function
+    if function is None or (model.compiled.is_traced(function) and function.decorators):
+        return False
+    sites = model.calls.sites(function)
+    if not sites or model.calls.callers_outside(function) or not all(map(model.is_eager, sites)):
+        return False
+    return model.walk.calls.keys().isdisjoint(FITS)
 
 
 def _remedy(model: Model, loop: Loop) -> str:

@@ -25,6 +25,21 @@ def module(source: str) -> str:
 
 
 SILENT = {
+    "a model that its program calls in eager mode alone": """
+        class Net(tf.keras.Model):
+            def __init__(self, steps):
+                super().__init__()
+                self.steps, self.cell = steps, tf.keras.layers.LSTMCell(8)
+            def call(self, x, state):
+                for t in range(self.steps):
+                    out, state = self.cell(x[:, t], state)
+                return out
+        net = Net(length)
+        for x, state in dataset:
+            with tf.GradientTape() as tape:
+                loss = net(x, state)
+            optimizer.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))
+        """,
     "all but one of what a model gives": """
         @tf.function
         def match(x, y):
@@ -278,6 +293,20 @@ SILENT = {
 }
 
 FLAGGED = {
+    "a model that its program calls, and fits": """
+        class Net(tf.keras.Model):
+            def __init__(self, steps):
+                super().__init__()
+                self.steps, self.cell = steps, tf.keras.layers.LSTMCell(8)
+            def call(self, x, state):
+                for t in range(self.steps):  # <-
+                    out, state = self.cell(x[:, t], state)
+                return out
+        net = Net(length)
+        net(x, state)
+        net.compile("sgd", "mse")
+        net.fit(x, y)
+        """,
     "steps in time that an op gives as a list": """
         @tf.function
         def run(x, state):

@@ -29,6 +29,7 @@ def rows(source: str) -> list[int]:
 
 
 SILENT = {
+    "one sample, with an axis for it by hand": "model.predict(tf.data.Dataset.from_tensor_slices([image]))",
     "batch": "model.fit(source.batch(32))",
     "batch before other stages": "model.fit(source.batch(32).map(lambda x, y: (x, y)).repeat())",
     "padded batches": "model.fit(source.padded_batch(32))",

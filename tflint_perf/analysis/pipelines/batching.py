@@ -59,8 +59,9 @@ class Batching:
             return self._zipped([self.elements(given) for given in source.inputs])
         if source.name.endswith("(batch_size)") or fact(source.name, "batched") == "yes":
             return "batches"
-        if source.name == "from_tensor_slices" and any(map(self._holds_batches, source.call.args)):
-            return "unknown"
+        if source.name == "from_tensor_slices":
+            if any(map(self._holds_batches, source.call.args)) or _holds_one(source.call):
+                return "unknown"
         if (
             source.name in methods("source", "single")
             or has(source.name, "single")
@@ -243,6 +244,12 @@ def _names_in(node: cst.CSTNode) -> Iterator[str]:
             yield below.attr.value
         elif isinstance(below, cst.Name):
             yield below.value
+
+
+def _holds_one(source: cst.Call) -> bool:
+    """Whether a list with one element is sliced: that stands for a batch of one, by hand."""
+    given = argument(source, 0, "tensors")
+    return isinstance(given, cst.List | cst.Tuple) and len(given.elements) == 1
 
 
 def _has_batches_as_rows(node: cst.CSTNode) -> bool:
