@@ -9,6 +9,7 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.model import Model
+from tflint_perf.analysis.python.syntax import descendants
 from tflint_perf.analysis.values.values import Value
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
@@ -53,7 +54,7 @@ class TensorAccumulation(Rule):
 
     Numbers and NumPy values, elements of a dataset, `tf.TensorArray`, compiled code, a `deque` with a greatest length, containers that
     are made anew or emptied each epoch and hold scalars, tensors that a gradient needs, and what is kept behind
-    `step % n`. There is no fix where what is kept is no scalar, or is used as a tensor later.
+    `step % n`. A function's list that nothing reads is dropped. There is no fix where what is kept is no scalar, or is used as a tensor later.
 
     ## Sources
 
@@ -88,7 +89,7 @@ class TensorAccumulation(Rule):
             yield Report(
                 addition.node,
                 f"`{name}` keeps a tensor of each step, with its memory; keep a number or a NumPy value of it",
-                partial(_keep_numbers, addition=addition),
+                partial(_keep_less, addition=addition),
             )
 
 
@@ -136,6 +137,41 @@ def _is_tensor(value: Value) -> bool:
     # An element of a dataset is host memory already, and its NumPy value the same memory. An input of a model that
     # is being built holds nothing.
     return value.kind == "tensor" and not value.host and not has(value.name, "input")
+
+
+def _keep_less(edit: Editor, addition: Addition) -> Repair | Refusal:
+    statement = edit.model.statement_of(addition.node)
+    if not isinstance(statement, cst.Expr) or not _is_never_read(edit.model, addition):
+        return _keep_numbers(edit, addition)
+    edits = [edit.remove_statement(each) for each in (*_made_for(edit.model, addition), statement)]
+    return Repair("Drop the list, which nothing reads", edits, safe=False, may_change="when memory is freed")
+
+
+def _made_for(model: Model, addition: Addition) -> list[cst.Assign]:
+    """The statement that makes a list for one addition alone: `losses = []`."""
+    if not isinstance(addition.container, cst.Name):
+        return []
+    scope = model.names.home(addition.container)
+    bindings = scope.bindings[addition.container.value] if scope is not None else []
+    if len(bindings) != 1 or len(model.own(Containers).uses(addition.container)) != 1:
+        return []
+    made = model.parent(bindings[0].value) if bindings[0].value is not None else None
+    is_empty = isinstance(bindings[0].value, cst.List) and not bindings[0].value.elements
+    return [made] if is_empty and isinstance(made, cst.Assign) and len(made.targets) == 1 else []
+
+
+def _is_never_read(model: Model, addition: Addition) -> bool:
+    """Whether a function keeps tensors in a list of its own that nothing reads, and computes nothing to do so."""
+    if not isinstance(addition.container, cst.Name) or model.function_at(addition.node) is None:
+        return False
+    scope = model.names.home(addition.container)
+    return (
+        scope is not None
+        and scope.function is not None
+        and all(binding.kind == "assign" for binding in scope.bindings[addition.container.value])
+        and not any(True for _ in model.own(Containers).reads(addition))
+        and not any(isinstance(part, cst.Call) for kept in addition.added for part in descendants(kept))
+    )
 
 
 def _keep_numbers(edit: Editor, addition: Addition) -> Repair | Refusal:

@@ -549,6 +549,33 @@ def test_fix_keeps_the_number(before: str, after: str) -> None:
     assert fixed("TFP401", _loop(before)) == _loop(after)
 
 
+UNREAD = """\
+def train(dataset):
+    losses, seen = [], 0
+    kept = []  # of each step
+    for x, y in dataset:
+        loss = train_step(x, y)
+        kept.append(loss)
+        losses.append(train_step(x, y))
+        seen += 1
+    return seen
+"""
+
+
+def test_a_list_that_nothing_reads_is_dropped_and_no_step_with_it() -> None:
+    source = _loop("pass") + UNREAD
+    after = fixed("TFP401", source)
+    assert "kept" not in after
+    assert "of each step" in after
+    assert "losses.append(train_step(x, y).numpy())" in after
+
+
+@pytest.mark.parametrize("read", ["print(kept)", "return kept", "self.show(kept)", "del kept[0]"])
+def test_a_list_that_something_reads_is_not(read: str) -> None:
+    source = _loop("pass") + UNREAD.replace("    return seen", f"    {read}")
+    assert "kept.append(loss" in fixed("TFP401", source)
+
+
 @pytest.mark.parametrize(("body", "rest", "note"), REFUSED.values(), ids=REFUSED)
 def test_says_why_it_does_not_fix(body: str, rest: str, note: str) -> None:
     (said,) = notes("TFP401", _loop(body, rest))
