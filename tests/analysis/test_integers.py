@@ -81,6 +81,22 @@ def test_one_of_several_is_the_greatest_and_none_is_the_only_one() -> None:
     assert (model.infer.integers.most(node), model.infer.integers.only(node)) == (8, None)
 
 
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("here(min(5, len(xs)))", 5),
+        ("here(min(n, 5, min(m, 3)))", 3),
+        ("here(min(n, m))", None),
+        ("here(min(sizes))", None),
+        ("here(max(5, len(xs)))", None),
+        ("def min(a, b): return a + b\nhere(min(5, n))", None),
+    ],
+)
+def test_what_is_least_is_no_more_than_what_is_known(source: str, expected: int | None) -> None:
+    infer, node = argument_here(source)
+    assert infer.integers.most(node) == expected  # type: ignore[attr-defined]
+
+
 LENGTHS = {
     "a list": ("here([a, b])", 2),
     "a name of a tuple": ("xs = (a, b, c)\nhere(xs)", 3),

@@ -18,6 +18,12 @@ PREAMBLE = dedent("""\
 ROWS = PREAMBLE.count("\n")
 
 SILENT = {
+    "a look at the first few": """
+        for case in cases[:5]:
+            print(model(case))
+        for i in range(min(5, len(cases))):
+            print(model(cases[i]))
+        """,
     "a benchmark, with its clock around all rounds": """
         import time
         start = time.time()
@@ -506,6 +512,13 @@ SILENT = {
 }
 
 FLAGGED = {
+    "many of them": (
+        """
+        for i in range(min(5000, len(cases))):
+            print(model(cases[i]))
+        """,
+        [3],
+    ),
     "what is timed, and used": (
         """
         import time

@@ -221,8 +221,10 @@ class ForwardPasses:
         if guard is not None and isinstance(guard.node, cst.Name | cst.Attribute | cst.Comparison):
             return True
         stop = counts_to(model.infer, iterable)
-        if stop is not None:
-            count = model.infer.integers.most(stop)
+        is_sliced = iterable is not None and isinstance(source(model.infer, iterable), cst.Subscript)
+        if stop is not None or is_sliced:
+            integers = model.infer.integers
+            count = integers.most(stop) if stop is not None else integers.length(iterable)
             few = count is not None and count <= _FEW and not self._trains(loop)
             return few and not self._is_for_each_step(loop)
         pipelines = model.value(source(model.infer, iterable)).pipelines if iterable is not None else ()

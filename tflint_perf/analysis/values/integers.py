@@ -88,8 +88,20 @@ class Integers:
         return found[0] if len(found) == 1 else None
 
     def most(self, node: cst.BaseExpression | None) -> int | None:
-        """The greatest integer that `node` may be; None where one of them is not in sight."""
-        return max(self.values(node), default=None)
+        """The greatest integer that `node` may be; None where nothing in sight says so. `min(5, n)` is at most 5."""
+        known = max(self.values(node), default=None)
+        if (
+            known is None
+            and isinstance(node, cst.Call)
+            and builtin_or_qualified(self._infer, node.func) == "min"
+        ):
+            bounds = [self.most(arg.value) for arg in node.args if arg.keyword is None and not arg.star]
+            return (
+                min((bound for bound in bounds if bound is not None), default=None)
+                if len(bounds) > 1
+                else None
+            )
+        return known
 
     def length(self, node: cst.BaseExpression | None) -> int | None:
         """How many items a sequence, or what else a loop goes over, has at most; None where that is not in sight."""
