@@ -7,7 +7,7 @@ import { measuring } from "../src/measuring";
 import { NotFound, program, resolved, serving, type Runs, type Wishes } from "../src/server";
 import { forServer } from "../src/settings";
 
-const NOTHING: Wishes = { path: "", arguments: [], folder: "/work", interpreter: undefined };
+const NOTHING: Wishes = { path: "", arguments: [], folder: "/project", interpreter: undefined };
 const GIVEN = { run: "onType", syntaxErrors: false, unsafeFixes: null, configuration: {} };
 
 /** A machine on which these programs run well. */
@@ -17,8 +17,8 @@ function machine(...good: string[]): Runs {
 
 test("the setting goes before the interpreter and the PATH", async () => {
   const wishes = { ...NOTHING, path: ".venv/bin/tflint-perf", interpreter: "/usr/bin/python3" };
-  const found = await program(wishes, machine("/work/.venv/bin/tflint-perf", "/usr/bin/python3 -m tflint_perf", "tflint-perf"));
-  assert.deepEqual([found.command, found.args], ["/work/.venv/bin/tflint-perf", []]);
+  const found = await program(wishes, machine("/project/.venv/bin/tflint-perf", "/usr/bin/python3 -m tflint_perf", "tflint-perf"));
+  assert.deepEqual([found.command, found.args], ["/project/.venv/bin/tflint-perf", []]);
 });
 
 test("a setting that names no program is said, and nothing else is taken instead", async () => {
@@ -57,12 +57,12 @@ test("the server gets the arguments of the setting behind its own", () => {
 });
 
 test("paths are made absolute, bare names are left to the PATH", () => {
-  assert.equal(resolved("tflint-perf", "/work"), "tflint-perf");
-  assert.equal(resolved("bin/tflint-perf", "/work"), "/work/bin/tflint-perf");
+  assert.equal(resolved("tflint-perf", "/project"), "tflint-perf");
+  assert.equal(resolved("bin/tflint-perf", "/project"), "/project/bin/tflint-perf");
   assert.equal(resolved("bin/tflint-perf", undefined), "bin/tflint-perf");
-  assert.equal(resolved("/bin/tflint-perf", "/work"), "/bin/tflint-perf");
-  assert.equal(resolved("${workspaceFolder}/x", "/work"), "/work/x");
-  assert.equal(resolved("~/x", "/work", "/home/me"), "/home/me/x");
+  assert.equal(resolved("/bin/tflint-perf", "/project"), "/bin/tflint-perf");
+  assert.equal(resolved("${workspaceFolder}/x", "/project"), "/project/x");
+  assert.equal(resolved("~/x", "/project", "/home/me"), "/home/me/x");
 });
 
 test("what was measured is handed on, unless the user names a record", () => {
@@ -74,8 +74,8 @@ test("what was measured is handed on, unless the user names a record", () => {
 
 test("a program is measured by the same tflint-perf that lints it", () => {
   const found = { command: "python", args: ["-m", "tflint_perf"], from: "" };
-  assert.deepEqual(measuring(found, "/work/a b.py", "/s/run.json"), {
+  assert.deepEqual(measuring(found, "/project/a b.py", "/s/run.json"), {
     command: "python",
-    args: ["-m", "tflint_perf", "run", "-o", "/s/run.json", "/work/a b.py"],
+    args: ["-m", "tflint_perf", "run", "-o", "/s/run.json", "/project/a b.py"],
   });
 });
