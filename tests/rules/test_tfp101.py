@@ -35,6 +35,11 @@ def inline(indent: int) -> str:
 # A function that computes gradients, and a loop of steps that calls it.
 GIVEN_IN_DICT = "def grad(x):\n  with tf.GradientTape() as tape:\n    loss = f(x, v)\n{}for x in dataset:\n"
 SILENT = {
+    "a tape that is handed to what asks it, and applies nothing": (
+        "def norms(tape, loss):\n    return tape.gradient(loss, model.trainable_variables)\n"
+        "for x, y in dataset:\n    with tf.GradientTape() as tape:\n        loss = loss_fn(model(x))\n"
+        "    print(norms(tape, loss))\n"
+    ),
     "compiled step": "@tf.function\ndef step(x, y):\n" + inline(4) + "for x, y in dataset: step(x, y)\n",
     "step wrapped where it is used": "def step(x, y):\n"
     + inline(4)
@@ -120,6 +125,11 @@ SILENT = {
     "everything compiled": "@tf.function\ndef train():\n  for x, y in dataset:\n" + inline(4) + "train()\n",
 }
 FLAGGED = {
+    "a tape that is handed to what asks it and applies that": (
+        "def update(tape, net, loss):\n    gradients = tape.gradient(loss, net.trainable_variables)\n"
+        "    optimizer.apply_gradients(zip(gradients, net.trainable_variables))\n"
+        "for x, y in dataset:\n    with tf.GradientTape(persistent=True) as tape:\n        loss = loss_fn(model(x))\n"
+        "    update(tape, model, loss)\n    update(tape, other, loss)\n", 9),
     "a function that `minimize` of what is not known is given": (
         "def step(optimizer, x):\n    optimizer.minimize(lambda: loss_fn(model(x)), var_list=model.trainable_variables)\n"
         "for x, y in dataset: step(make(), x)\n", 6),

@@ -151,9 +151,38 @@ class GradientSteps:
 
     def _with_gradients(self, step: GradientStep) -> GradientStep:
         asked = self._asked.get((step.function, step.name), [])
-        found = _between(asked, self._walk.at[step.tape].order, self._next_tape(step))
-        step.gradients += sorted(found, key=lambda call: _ASKING.index(callee_name(call)))
+        asked = [*asked, *self._handed_tapes.get((step.function, step.name), [])]
+        found = _between(
+            sorted(asked, key=itemgetter(0)), self._walk.at[step.tape].order, self._next_tape(step)
+        )
+        step.gradients += sorted(found, key=self._kind_of_asking)
         return step
+
+    def _kind_of_asking(self, call: cst.Call) -> int:
+        name = callee_name(call)
+        return _ASKING.index(name) if name in _ASKING else len(_ASKING)
+
+    @cached_property
+    def _handed_tapes(self) -> dict[tuple[Function | None, str], list[tuple[int, cst.Call]]]:
+        """The calls that give a tape to a function which asks it for gradients and applies them, by their function and the
+        name of the tape: `update(tape, loss, model)`."""
+        found: dict[tuple[Function | None, str], list[tuple[int, cst.Call]]] = {}
+        for (function, name), asked in self._asked.items():
+            parameters = {parameter.name.value for parameter in function.parameters} if function else set()
+            if function is None or name not in parameters or (function, name) in self._named:
+                continue
+            if not all(self._applied(call, function, _END) for _, call in asked):
+                continue
+            for given in self._calls.arguments(function, name):
+                call = self._walk.parents.get(self._walk.parents.get(given, given))
+                if isinstance(given, cst.Name) and isinstance(call, cst.Call):
+                    key = self._calls.function_at(call), given.value
+                    found.setdefault(key, []).append((self._infer.place(call).order, call))
+        return _in_order(found)
+
+    @cached_property
+    def _hand_tapes(self) -> frozenset[cst.Call]:
+        return frozenset(call for calls in self._handed_tapes.values() for _, call in calls)
 
     @cached_property
     def _asked(self) -> dict[tuple[Function | None, str], list[tuple[int, cst.Call]]]:
@@ -189,13 +218,15 @@ class GradientSteps:
     def _find_applied(self, step: GradientStep) -> bool:
         # The next tape of that name gives its gradients the same names as well.
         following = self._next_tape(step)
-        near = [self._applied(call, step.function, following) for call in step.gradients]
+        near = [
+            [call] if self._applies_too(call) else self._applied(call, step.function, following)
+            for call in step.gradients
+        ]
         if all(near):
             step.applied = list(chain.from_iterable(near))
             return bool(near)
         for call in step.gradients:
-            is_applied = callee_name(call) == "minimize"
-            step.applied += [call] if is_applied else self._applied_anywhere(call, step.function)
+            step.applied += [call] if self._applies_too(call) else self._applied_anywhere(call, step.function)
         before = [call for call in step.applied if self._infer.place(call).order < following]
         step.applied = before or step.applied
         return bool(step.applied)
@@ -205,6 +236,10 @@ class GradientSteps:
         if callee_name(gradient) == "minimize":
             return [gradient]
         return self._uses_of_gradient(gradient, function, end)[0]
+
+    def _applies_too(self, asking: cst.Call) -> bool:
+        """Whether what asks for gradients applies them itself."""
+        return callee_name(asking) == "minimize" or asking in self._hand_tapes
 
     def _applied_anywhere(self, gradient: cst.Call, function: Function | None) -> list[cst.Call]:
         """The calls that apply what `gradient` gives, here or where the function's result goes, and the next one's."""
