@@ -171,7 +171,7 @@ class GradientSteps:
             parameters = {parameter.name.value for parameter in function.parameters} if function else set()
             if function is None or name not in parameters or (function, name) in self._named:
                 continue
-            if not all(self._applied(call, function, _END) for _, call in asked):
+            if not all(self._uses_of_gradient(call, function, _END)[0] for _, call in asked):
                 continue
             for given in self._calls.arguments(function, name):
                 call = self._walk.parents.get(self._walk.parents.get(given, given))
@@ -218,10 +218,7 @@ class GradientSteps:
     def _find_applied(self, step: GradientStep) -> bool:
         # The next tape of that name gives its gradients the same names as well.
         following = self._next_tape(step)
-        near = [
-            [call] if self._applies_too(call) else self._applied(call, step.function, following)
-            for call in step.gradients
-        ]
+        near = [self._applied(call, step.function, following) for call in step.gradients]
         if all(near):
             step.applied = list(chain.from_iterable(near))
             return bool(near)
@@ -233,7 +230,7 @@ class GradientSteps:
 
     def _applied(self, gradient: cst.Call, function: Function | None, end: float) -> list[cst.Call]:
         """The calls in the same function before `end` that apply what `gradient` gives."""
-        if callee_name(gradient) == "minimize":
+        if self._applies_too(gradient):
             return [gradient]
         return self._uses_of_gradient(gradient, function, end)[0]
 
