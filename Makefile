@@ -80,7 +80,7 @@ growth: $(INSTALLED)
 	$(BIN)/python benchmarks/growth.py $(BENCH)
 
 editing: $(TOOLS) $(TENSORFLOW)
-	$(BIN)/python benchmarks/editing.py $(BENCH)
+	$(BIN)/python benchmarks/editor_latency.py $(BENCH)
 
 profile: $(INSTALLED)
 	$(BIN)/python benchmarks/profile_check.py $(BENCH)

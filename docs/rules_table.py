@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tflint_perf.catalogue.evidence import all_evidence
 from tflint_perf.catalogue.rules import RuleInfo, catalogue
-from tflint_perf.cli.listing import cost_in_words
+from tflint_perf.cli.rules_list import cost_in_words
 from tflint_perf.config.selection import default_rules
 
 BETWEEN = re.compile(r"(?s)(<!-- rules -->\n).*?(<!-- end of rules -->)")

@@ -16,8 +16,8 @@ from tflint_perf.catalogue.evidence import Evidence, read_evidence
 from tflint_perf.catalogue.measured import effect_of, runs_of
 from tflint_perf.catalogue.rules import RuleInfo, catalogue
 from tflint_perf.catalogue.symptoms import SYMPTOMS, Symptom, causes_of, codes_of
-from tflint_perf.cli.listing import fixes_of
 from tflint_perf.cli.pages import OnRecord, rule_markdown
+from tflint_perf.cli.rules_list import fixes_of
 from tflint_perf.config.selection import default_rules
 from tflint_perf.verify.beliefs import FOLDER, all_beliefs
 from tflint_perf.verify.chart import draw, draw_effect, heading_of

@@ -12,7 +12,7 @@ import libcst as cst
 import pytest
 
 from tflint_perf.abstract import abstract_module
-from tflint_perf.lint.each_step import rows_of
+from tflint_perf.lint.step_loop_paths import rows_of
 from tflint_perf.text.source import Source
 
 ROOT = Path(__file__).parent.parent

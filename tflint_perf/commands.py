@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from tflint_perf.cli import completion as complete
+from tflint_perf.cli import shell_completion as complete
 from tflint_perf.cli.options import CheckCommand, check_options, configs_of, cores, keys_given
 from tflint_perf.problems import ConfigError, nearest
 
@@ -312,7 +312,7 @@ def rules(words: str | None, output_format: Literal["text", "json"]) -> None:
     from tflint_perf.catalogue.evidence import all_evidence
     from tflint_perf.catalogue.rules import catalogue
     from tflint_perf.catalogue.symptoms import SYMPTOMS, codes_of, symptoms_like
-    from tflint_perf.cli import listing
+    from tflint_perf.cli import rules_list
     from tflint_perf.report.style import style_for
 
     known, evidence, style = catalogue(), all_evidence(), style_for(sys.stdout)
@@ -324,13 +324,15 @@ def rules(words: str | None, output_format: Literal["text", "json"]) -> None:
     if output_format == "json":
         codes = {code for symptom in symptoms for code in codes_of(symptom, known)} if symptoms else known
         print(
-            json.dumps([listing.rule_row(known[code], known, evidence) for code in sorted(codes)], indent=2)
+            json.dumps(
+                [rules_list.rule_row(known[code], known, evidence) for code in sorted(codes)], indent=2
+            )
         )
         return
     if not symptoms:
-        print("\n".join(listing.rules_text(known, evidence, style)))
+        print("\n".join(rules_list.rules_text(known, evidence, style)))
     for number, symptom in enumerate(symptoms):
-        lines = listing.symptom_text(symptom, known, evidence, style)
+        lines = rules_list.symptom_text(symptom, known, evidence, style)
         print("\n" * min(number, 1) + "\n".join(lines))
 
 

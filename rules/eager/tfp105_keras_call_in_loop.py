@@ -7,7 +7,7 @@ from functools import partial
 
 import libcst as cst
 
-from tflint_perf.analysis.execution.timing import is_only_timed
+from tflint_perf.analysis.execution.timed_calls import is_only_timed
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.syntax import callee_name, has_stars, target_names
 from tflint_perf.edit import Editor

@@ -12,7 +12,7 @@ from tflint_perf.analysis.apis.facts import has, library
 from tflint_perf.analysis.execution.guards import Guards
 from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.execution.steady_conditions import Usual
-from tflint_perf.analysis.execution.timing import clocks
+from tflint_perf.analysis.execution.timed_calls import clocks
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.reach import leads_to

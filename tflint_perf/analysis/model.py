@@ -22,7 +22,6 @@ from tflint_perf.analysis.values.outside import NOTHING, Outside
 _SEES_NAMES = re.compile(r"\b(?:eval|exec|globals|locals|vars|getattr|__dict__)\b")
 
 if TYPE_CHECKING:
-    from tflint_perf.analysis.execution.cadence import Cadence
     from tflint_perf.analysis.execution.compiled import Compiled
     from tflint_perf.analysis.execution.counters import Counters
     from tflint_perf.analysis.execution.decided import Decided
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.execution.once import Once
     from tflint_perf.analysis.execution.op_loops import OpLoops
     from tflint_perf.analysis.execution.python_numbers import Numbers
+    from tflint_perf.analysis.execution.step_loop_paths import StepLoopPaths
     from tflint_perf.analysis.execution.steps import GradientSteps
     from tflint_perf.analysis.execution.symbolic import Symbolic
     from tflint_perf.analysis.execution.tapes import Tapes
@@ -179,7 +179,9 @@ class Parts:
     # What each step runs.
     each_step: EachStep = part("execution.each_step.EachStep", "infer", "calls", "loops", "guards")
     # Why code runs on each step.
-    cadence: Cadence = part("execution.cadence.Cadence", "infer", "calls", "loops", "guards")
+    step_loop_paths: StepLoopPaths = part(
+        "execution.step_loop_paths.StepLoopPaths", "infer", "calls", "loops", "guards"
+    )
     # What eager code runs per step, and compiled code, too.
     eager_steps: EagerSteps = part("execution.eager_steps.EagerSteps", "calls", "loops", "compiled")
     # Files that are read.

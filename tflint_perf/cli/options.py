@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tflint_perf.cli import completion
+from tflint_perf.cli import shell_completion as completion
 from tflint_perf.config.keys import FORMATS, SEVERITIES
 
 if TYPE_CHECKING:

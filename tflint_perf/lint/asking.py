@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 from functools import cache, partial
 from typing import TypeVar
 
-from tflint_perf.analysis.execution.backends import is_for_another_backend
+from tflint_perf.analysis.execution.keras_backends import is_for_another_backend
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.dead_code import never_runs
 from tflint_perf.catalogue.rules import catalogue
-from tflint_perf.lint.waiting import go_on
+from tflint_perf.lint.early_findings import go_on
 from tflint_perf.rule import Report, Rule
 
 T = TypeVar("T")

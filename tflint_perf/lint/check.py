@@ -19,10 +19,10 @@ from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.config.settings import Settings
 from tflint_perf.finding import Edit, Finding, Fix
 from tflint_perf.lint.asking import InternalError, Reports, guarded, reports_of, tolerant
-from tflint_perf.lint.each_step import each_step, in_cells, rows_of
+from tflint_perf.lint.early_findings import expects_some, go_on, is_waited_for, tell
 from tflint_perf.lint.guards import lost_by
+from tflint_perf.lint.step_loop_paths import each_step, in_cells, rows_of
 from tflint_perf.lint.suppress import has_suppressions, names_us, suppress
-from tflint_perf.lint.waiting import expects_some, go_on, is_waited_for, tell
 from tflint_perf.records import dataclass
 from tflint_perf.rule import Refusal, Repair, Report, Rule
 from tflint_perf.text.layout import odd_line

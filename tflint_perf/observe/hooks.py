@@ -18,9 +18,9 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 from tflint_perf.observe.learned import Learned
-from tflint_perf.observe.replacing import replace
+from tflint_perf.observe.patching import replace
 from tflint_perf.observe.traced import Traces, code_of
-from tflint_perf.observe.trained import TrainingRuns
+from tflint_perf.observe.training_hooks import TrainingRuns
 from tflint_perf.observe.watcher import Watcher
 
 _IN_LOOP = re.compile(r"while_body|_body_\d|scan_fn|Dataset_|ReduceDataset|body")

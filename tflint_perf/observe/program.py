@@ -30,11 +30,11 @@ class Observation:
     def __init__(self, settings: dict[str, Any]) -> None:
         from tflint_perf.observe.hooks import Hooks, watch_files, watch_garbage
         from tflint_perf.observe.learned import Learned
-        from tflint_perf.observe.replacing import Finder, each_after_the_other
+        from tflint_perf.observe.patching import Finder, each_after_the_other
         from tflint_perf.observe.sources import Finder as ProbedFinder
         from tflint_perf.observe.sources import Probes
         from tflint_perf.observe.timers import Timers
-        from tflint_perf.observe.trained import TrainedHooks
+        from tflint_perf.observe.training_hooks import TrainedHooks
         from tflint_perf.observe.user_code import Places
         from tflint_perf.observe.watcher import Watcher
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from tflint_perf.report import Entry, Outcome, printable, told
 from tflint_perf.report.concise import headline
-from tflint_perf.report.each_step import said
+from tflint_perf.report.step_loop_paths import said
 from tflint_perf.report.style import Style
 
 MOST_ROWS = 6

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tflint_perf.finding import Edit, Place
-from tflint_perf.report import Entry, Outcome, costs, each_step
+from tflint_perf.report import Entry, Outcome, costs, step_loop_paths
 from tflint_perf.report.style import Style
 
 
@@ -37,7 +37,7 @@ def as_object(entry: Entry) -> dict[str, Any]:
         "url": None,
         "noqa_row": finding.noqa_row,
         "note": finding.note,
-        "each_step": each_step.as_objects(entry.path, finding),
+        "each_step": step_loop_paths.as_objects(entry.path, finding),
         "cost": costs.as_objects(finding),
         "fix": fix,
     }

@@ -8,7 +8,7 @@ from itertools import groupby
 from xml.etree import ElementTree
 
 from tflint_perf.report import Entry, Outcome
-from tflint_perf.report.each_step import said
+from tflint_perf.report.step_loop_paths import said
 from tflint_perf.report.style import Style
 
 _NAME = "tflint-perf"

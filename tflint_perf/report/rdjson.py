@@ -11,7 +11,7 @@ from typing import Any
 
 from tflint_perf.finding import Edit, Finding, Place, Via
 from tflint_perf.report import Entry, Outcome, in_cell
-from tflint_perf.report.each_step import part_said, path_of
+from tflint_perf.report.step_loop_paths import part_said, path_of
 from tflint_perf.report.style import Style
 
 

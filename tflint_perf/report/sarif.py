@@ -11,7 +11,7 @@ from urllib.parse import quote
 from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.finding import Fix, Place, Via
 from tflint_perf.report import Entry, Outcome, costs
-from tflint_perf.report.each_step import part_said, path_of
+from tflint_perf.report.step_loop_paths import part_said, path_of
 from tflint_perf.report.style import Style
 from tflint_perf.version import __version__
 

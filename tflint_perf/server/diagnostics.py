@@ -11,7 +11,7 @@ from tflint_perf.catalogue.own_rules import OWN_RULES
 from tflint_perf.config.settings import Settings
 from tflint_perf.finding import Finding, Via
 from tflint_perf.report import Entry
-from tflint_perf.report.each_step import part_said, path_of
+from tflint_perf.report.step_loop_paths import part_said, path_of
 from tflint_perf.server.documents import Snapshot
 from tflint_perf.server.linting import Linted
 from tflint_perf.server.staying import Staying

@@ -16,7 +16,7 @@ from tflint_perf.errors import EditError, SourceError
 from tflint_perf.finding import Finding
 from tflint_perf.lint import baseline
 from tflint_perf.lint.applicability import is_applicable
-from tflint_perf.lint.waiting import Gone, Waiting, waited_for
+from tflint_perf.lint.early_findings import Gone, Waiting, waited_for
 from tflint_perf.measured import own_costs
 from tflint_perf.problems import ConfigError
 from tflint_perf.project.cache import NAME

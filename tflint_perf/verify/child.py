@@ -22,8 +22,8 @@ from types import ModuleType, TracebackType
 from typing import Any, TextIO
 
 from tflint_perf.observe.learned import Learned
-from tflint_perf.observe.replacing import hook_now_and_later
-from tflint_perf.observe.trained import TrainedHooks
+from tflint_perf.observe.patching import hook_now_and_later
+from tflint_perf.observe.training_hooks import TrainedHooks
 from tflint_perf.verify.drive import ScriptError, drive
 from tflint_perf.verify.nursery import serve
 from tflint_perf.verify.plan import Plan

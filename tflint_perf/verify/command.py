@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import click
 
-from tflint_perf.cli import completion
+from tflint_perf.cli import shell_completion as completion
 from tflint_perf.cli.options import cores
 from tflint_perf.rule import Claim, Metric
 

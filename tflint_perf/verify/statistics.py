@@ -1,6 +1,6 @@
 """The two statistics that verdicts rest on. SciPy does the work.
 
-`benchmarks/false_alarms.py` tries them on noise of many kinds, and prints how often a false claim passes.
+`benchmarks/false_verdicts.py` tries them on noise of many kinds, and prints how often a false claim passes.
 """
 
 from __future__ import annotations

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Literal
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
-from tflint_perf.analysis.execution.cadence import Reached, placed
 from tflint_perf.analysis.execution.given_models import parameters_behind
 from tflint_perf.analysis.execution.loops import fitted
 from tflint_perf.analysis.execution.short_loops import is_part_of_one_iteration
 from tflint_perf.analysis.execution.steady_conditions import Usual
+from tflint_perf.analysis.execution.step_loop_paths import Reached, placed
 from tflint_perf.analysis.execution.trains import FITS
 from tflint_perf.analysis.links.summary import Use
 from tflint_perf.analysis.pipelines.prefetching import readiness, takes_many
@@ -285,7 +285,7 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
 def _each_step(model: Model, place: cst.CSTNode, loop: Loop | None) -> tuple[Via, ...]:
     """The way to a call from the step loop that makes it, or else from the loop around, of which other files may tell that
     it is one."""
-    way = model.cadence.leading_to(place)
+    way = model.step_loop_paths.leading_to(place)
     if not way and loop is not None:
         way = (Reached("loop", loop.node),)
     return placed((*way, Reached("call", place)) if isinstance(place, cst.Call) else way, model.row)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.analysis.execution.keras_backends import imports_another_backend
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -16,7 +17,6 @@ from tflint_perf.analysis.python.syntax import (
     mentions,
     string,
 )
-from tflint_perf.analysis.values.frameworks import runs_keras_on_another
 
 if TYPE_CHECKING:
     from tflint_perf.analysis.model import Model
@@ -59,7 +59,7 @@ class Devices:
     def runs_keras_elsewhere(self) -> bool:
         """Whether the file lets Keras run on another backend: `os.environ["KERAS_BACKEND"] = "jax"`, or it imports JAX or
         PyTorch beside Keras, and not TensorFlow."""
-        if runs_keras_on_another(self._walk):
+        if imports_another_backend(self._walk):
             return True
         if _BACKEND not in self._model.text:
             return False

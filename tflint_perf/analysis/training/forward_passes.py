@@ -13,7 +13,7 @@ from tflint_perf.analysis.execution.once import extent
 from tflint_perf.analysis.execution.op_loops import is_read
 from tflint_perf.analysis.execution.short_loops import runs_over_files
 from tflint_perf.analysis.execution.tapes import is_under_tape
-from tflint_perf.analysis.execution.timing import is_only_timed
+from tflint_perf.analysis.execution.timed_calls import is_only_timed
 from tflint_perf.analysis.execution.trains import trains_by
 from tflint_perf.analysis.python.flow import loops_around, runs_beside
 from tflint_perf.analysis.python.reach import remembered

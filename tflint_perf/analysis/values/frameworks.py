@@ -6,29 +6,22 @@ from collections.abc import Iterator
 
 from tflint_perf.analysis.python.walk import Walk
 
-# What Keras runs on besides TensorFlow.
-_BACKENDS = frozenset({"jax", "torch"})
 _OTHERS = frozenset({"torch", "mxnet", "paddle", "chainer", "jax", "mindspore"})
 
 
 def imports_another(walk: Walk) -> bool:
     """Whether the file imports a framework whose objects have methods of the same names."""
-    return not _OTHERS.isdisjoint(_packages(walk))
+    return not _OTHERS.isdisjoint(packages(walk))
 
 
 def imports_keras_alone(walk: Walk) -> bool:
     """Whether the file imports Keras by itself, which may run on another backend, and not TensorFlow."""
-    packages = set(_packages(walk))
-    return "keras" in packages and "tensorflow" not in packages
+    imported = set(packages(walk))
+    return "keras" in imported and "tensorflow" not in imported
 
 
-def runs_keras_on_another(walk: Walk) -> bool:
-    """Whether the file imports Keras and what else it may run on, and not TensorFlow."""
-    packages = set(_packages(walk))
-    return "keras" in packages and "tensorflow" not in packages and not packages.isdisjoint(_BACKENDS)
-
-
-def _packages(walk: Walk) -> Iterator[str]:
+def packages(walk: Walk) -> Iterator[str]:
+    """The packages that the file imports, or imports from."""
     for scope in walk.scopes.values():
         for bindings in scope.bindings.values():
             for binding in bindings:

@@ -1,6 +1,6 @@
 """How often noise confirms a false claim, or refutes a true one: the verifier's own statistics on runs that are made up.
 
-python -m benchmarks.false_alarms [--draws 1000] [--seed 1]
+python -m benchmarks.false_verdicts [--draws 1000] [--seed 1]
 
 Each row is one kind of claim under one kind of noise. `short` is the share of experiments that confirm a claim which is false
 by a hair, the worst case, and `true` that which refutes one that is true by a hair; both are promised to be 5% at most. The

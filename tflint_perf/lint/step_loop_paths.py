@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import libcst as cst
 
-from tflint_perf.analysis.execution.cadence import placed
+from tflint_perf.analysis.execution.step_loop_paths import placed
 from tflint_perf.analysis.model import Model
 from tflint_perf.finding import Via
 from tflint_perf.rule import Rule
@@ -24,7 +24,7 @@ def each_step(
     """The way from a loop of steps to a finding; () where its rule is about no step."""
     if rule.claim is None or rule.of_programs or rule.claim.metric == "first step":
         return ()
-    return in_cells(placed(model.cadence.leading_to(node), _rows(positions, source)), source)
+    return in_cells(placed(model.step_loop_paths.leading_to(node), _rows(positions, source)), source)
 
 
 def rows_of(module: cst.Module, source: Source) -> Callable[[cst.CSTNode], int | None]:

@@ -1,4 +1,4 @@
-"""How often noise decides a verdict, in few draws of `benchmarks/false_alarms.py`."""
+"""How often noise decides a verdict, in few draws of `benchmarks/false_verdicts.py`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("scipy")
 
-from benchmarks.false_alarms import KINDS, PROMISED, Kind, lines, shares
+from benchmarks.false_verdicts import KINDS, PROMISED, Kind, lines, shares
 
 # Growth takes a hundred times as long to draw; `tests/verify/test_verdict.py` draws that with less.
 RATIOS = [kind for kind in KINDS if not kind.growth]

@@ -6,9 +6,18 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.python.syntax import string
+from tflint_perf.analysis.python.walk import Walk
+from tflint_perf.analysis.values.frameworks import packages
 from tflint_perf.analysis.values.infer import Inference
 
 _TENSORFLOW = "tensorflow"
+_OTHERS = frozenset({"jax", "torch"})
+
+
+def imports_another_backend(walk: Walk) -> bool:
+    """Whether the file imports Keras and what else it may run on, and not TensorFlow."""
+    imported = set(packages(walk))
+    return "keras" in imported and _TENSORFLOW not in imported and not imported.isdisjoint(_OTHERS)
 
 
 def is_for_another_backend(infer: Inference, node: cst.CSTNode) -> bool:

@@ -1,6 +1,6 @@
 """Why code runs on each step: the loop of steps, and the calls that lead from it to the code.
 
-cadence.leading_to(node)    # (the loop, the call of `train` in it, the call of `clean_up` in `train`)
+step_loop_paths.leading_to(node)    # (the loop, the call of `train` in it, the call of `clean_up` in `train`)
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Reached:
 Way = tuple[Reached | Via, ...]
 
 
-class Cadence:
+class StepLoopPaths:
     """Finds a way from a loop of steps to a place that runs per step."""
 
     def __init__(self, infer: Inference, calls: CallGraph, loops: Loops, guards: Guards) -> None:

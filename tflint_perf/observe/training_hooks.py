@@ -10,7 +10,7 @@ from typing import Any
 from weakref import WeakSet
 
 from tflint_perf.observe.learned import Learned
-from tflint_perf.observe.replacing import ByModule, replace
+from tflint_perf.observe.patching import ByModule, replace
 
 _TRAINS = re.compile(r"(Resource|Sparse)*Apply|AssignSub")
 
