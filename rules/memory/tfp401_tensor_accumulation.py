@@ -168,6 +168,7 @@ def _is_never_read(model: Model, addition: Addition) -> bool:
     return (
         scope is not None
         and scope.function is not None
+        and not model.sees_names()
         and all(binding.kind == "assign" for binding in scope.bindings[addition.container.value])
         and not any(True for _ in model.own(Containers).reads(addition))
         and not any(isinstance(part, cst.Call) for kept in addition.added for part in descendants(kept))

@@ -570,7 +570,9 @@ def test_a_list_that_nothing_reads_is_dropped_and_no_step_with_it() -> None:
     assert "losses.append(train_step(x, y).numpy())" in after
 
 
-@pytest.mark.parametrize("read", ["print(kept)", "return kept", "self.show(kept)", "del kept[0]"])
+@pytest.mark.parametrize(
+    "read", ["print(kept)", "return kept", "self.show(kept)", "del kept[0]", "return locals()"]
+)
 def test_a_list_that_something_reads_is_not(read: str) -> None:
     source = _loop("pass") + UNREAD.replace("    return seen", f"    {read}")
     assert "kept.append(loss" in fixed("TFP401", source)

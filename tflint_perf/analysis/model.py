@@ -384,13 +384,17 @@ class Model(Parts):
         """
         name = next((below.value for below in names_read(node)), "")
         code = re.sub(r"#.*", "", self.text)
-        if not name or len(re.findall(rf"\b{name}\b", code)) > 2 or _SEES_NAMES.search(code):
+        if not name or len(re.findall(rf"\b{name}\b", code)) > 2 or self.sees_names():
             return None
         bindings = self.walk.top.bindings.get(name, [])
         if len(bindings) != 1 or bindings[0].kind != "import" or len(self.walk.names.get(name, ())) != 1:
             return None
         statement = self._statement_of_import(bindings[0].node)
         return statement if isinstance(statement, cst.Import) and len(statement.names) == 1 else None
+
+    def sees_names(self) -> bool:
+        """Whether code may read a name that it does not spell: by `eval`, `locals()` and their like."""
+        return _SEES_NAMES.search(re.sub(r"#.*", "", self.text)) is not None
 
     def _statement_of_import(self, alias: cst.CSTNode) -> cst.CSTNode | None:
         """The import statement that an alias belongs to."""

@@ -59,9 +59,10 @@ class Devices:
     def runs_keras_elsewhere(self) -> bool:
         """Whether the file lets Keras run on another backend: `os.environ["KERAS_BACKEND"] = "jax"`, or it imports JAX or
         PyTorch beside Keras, and not TensorFlow."""
-        if imports_another_backend(self._walk):
+        text = self._model.text
+        if ("jax" in text or "torch" in text) and imports_another_backend(self._walk):
             return True
-        if _BACKEND not in self._model.text:
+        if _BACKEND not in text:
             return False
         never_runs = self._model.decided.never_runs
         return any(
