@@ -29,6 +29,10 @@ train_op = tf.train.AdamOptimizer().minimize(loss)
 """
 
 SILENT = {
+    "Keras on whatever backend": "import keras\nx = keras.ops.ones((9, 1))\ny = x\n"
+    "model = keras.Sequential([keras.layers.Dense(1)])\nmodel.compile('sgd', 'mse')\nmodel.fit(x, y)\n",
+    "and by names of it": "import keras\nfrom keras import layers, ops\nx = y = ops.ones((9, 1))\n"
+    "model = keras.Sequential([keras.layers.Dense(1)])\nmodel.compile('sgd', 'mse')\nmodel.fit(x, y)\n",
     "a session that restores a graph and asks it": "import tensorflow.compat.v1 as tf\nsess = tf.Session()\n"
     "tf.train.import_meta_graph('net.meta').restore(sess, 'net')\nfor i in range(9):\n    sess.run('logits:0')\n",
     "a session that loads weights": "import tensorflow.compat.v1 as tf\nimport numpy as np\nread = np.load('vgg.npy').item()\n"
@@ -100,6 +104,10 @@ def test_what_is_no_program_or_settles_the_memory_is_left_alone(source: str) -> 
 
 
 FLAGGED = {
+    "Keras of any time": ("import keras\n"
+        "model = keras.Sequential([keras.layers.Dense(1)])\nmodel.compile('sgd', 'mse')\nmodel.fit(x, y)\n", [1]),
+    "Keras on TensorFlow": ("import os\nos.environ['KERAS_BACKEND'] = 'tensorflow'\nimport keras\nx = y = keras.ops.ones((9, 1))\n"
+        "model = keras.Sequential([keras.layers.Dense(1)])\nmodel.compile('sgd', 'mse')\nmodel.fit(x, y)\n", [3]),
     "an op that contributed code makes": ("import tensorflow as tf\nfrom tensorflow.contrib import layers\n"
         "class Net:\n    def __init__(self, loss):\n        self.train = layers.optimize_loss(loss, None, 0.1, 'Adam')\n"
         "        self.sess = tf.Session()\n    def update(self, x):\n        return self.sess.run(self.train, {self.x: x})\n"
