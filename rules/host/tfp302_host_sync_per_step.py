@@ -9,7 +9,6 @@ import libcst as cst
 
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.syntax import callee_name
-from tflint_perf.analysis.values.methods import objects_of_several
 from tflint_perf.edit import Editor
 from tflint_perf.edit.behind import behind_counter
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
@@ -144,7 +143,7 @@ def _has_waited(model: Model, statement: cst.CSTNode) -> bool:
 def _is_of_keras(model: Model, method: cst.Attribute) -> bool:
     """Whether a method is asked of a model that Keras itself makes, or that is given and defines none of its own."""
     asked = model.value(method.value)
-    own = asked.klass is not None or asked.outside or objects_of_several(model.infer, method.value)
+    own = asked.klass is not None or asked.outside or asked.either
     return model.given_models.is_method_of_keras(method) or (asked.kind == "model" and not own)
 
 

@@ -148,3 +148,41 @@ def test_a_dataset_zipped_from_batched_ones_is_batched() -> None:
 def test_a_thousand_definitions_in_a_row_are_survived() -> None:
     source = "x = tf.constant(1.0)\n" + "x = tf.nn.relu(x)\n" * 1000 + "x"
     assert value_named(model_of(source), "x") == "tensor"
+
+
+TWO = "class A:\n  def f(self): return tf.constant(1)\n  def g(self): return 1\nclass B:\n  def f(self): return tf.constant(2)\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "kinds", "members"),
+    [
+        # Chosen by branches, a conditional expression, an attribute, a list, a dict, a parameter, a function.
+        ("if flag: x = A()\nelse: x = B()\nx", ["instance"] * 2, "tensor"),
+        ("x = A() if flag else B()\nx", ["instance"] * 2, "tensor"),
+        ("for x in [A(), B()]:\n  x", ["instance"] * 2, "tensor"),
+        ("x = {'a': A(), 'b': B()}[flag]\nx", ["instance"] * 2, "tensor"),
+        ("x = {'a': A, 'b': B}[flag]()\nx", ["instance"] * 2, "tensor"),
+        ("def g():\n  use(A())\n  use(B())\ndef use(x):\n  x", ["instance"] * 2, "tensor"),
+        ("def make():\n  return A() if flag else B()\nx = make()\nx", ["instance"] * 2, "tensor"),
+        ("def make():\n  return 1, (A() if flag else B())\n_, x = make()\nx", ["instance"] * 2, "tensor"),
+        (
+            "class C:\n  def __init__(self): self.y = A() if flag else B()\n  def f(self):\n    x = self.y\n    x",
+            ["instance"] * 2,
+            "tensor",
+        ),
+        # The same class twice is one.
+        ("x = A() if flag else A()\nx", ["instance"], "tensor"),
+        # None says nothing against the others, what is not known says all.
+        ("x = None\nif flag: x = A()\nelse: x = B()\nx", ["instance"] * 2, "tensor"),
+        ("if flag: x = A()\nelif other: x = B()\nelse: x = unknown()\nx", ["unknown"], "unknown"),
+        ("x = A() if flag else 3\nx", ["unknown"], "unknown"),
+    ],
+)
+def test_one_of_several_objects_has_what_all_of_them_have(code: str, kinds: list[str], members: str) -> None:
+    before, _, last = code.rpartition("\n")
+    indent = last[: len(last) - len(last.lstrip())]
+    model = model_of(f"{TWO}{before}\n{indent}y = x.f()\n{indent}z = x.g()\n{indent}x, y, z")
+    assert [each.kind for each in model.value(model.walk.names["x"][-1]).alternatives] == kinds
+    assert value_named(model, "y") == members
+    # One of them has no such method.
+    assert value_named(model, "z") == ("number" if kinds == ["instance"] else "unknown")

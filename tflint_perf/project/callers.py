@@ -150,19 +150,21 @@ class _Search:
 
     def _read_those_given(self, homes: Mapping[bytes, Set[bytes]]) -> None:
         """Summarise the files that use a method's word on what may be given to them, and the ones that may do so: these
-        import both, the file of the method and that which uses it."""
+        import both, the file of the method and that which uses it. Also those that import one of these, whose objects may
+        keep one that has the method: `trainer.agent.act(state)`."""
         for word, words in homes.items():
             if word.decode() not in self._methods:
                 continue
             giving = [file for file in self._project if self._mentions.imported_of(file, words)]
             known = frozenset().union(*map(self._mentions.imported, giving))
+            keepers = frozenset().union(*(words_for_callers(file, "", self._packages) for file in giving))
             of_another = re.compile(rb"(?<!\bself)(?<!\bsuper\(\))\." + word + rb"\(")
             for file in self._project:
                 # Whose name may be no text at all, which no import can name.
                 stem = os.fsencode(file.parent.name if file.name == "__init__.py" else file.stem)
-                if stem not in known or file in giving or word not in self._mentions.used(file):
+                if file in giving or not (stem in known or self._mentions.imported_of(file, keepers)):
                     continue
-                if of_another.search(self._mentions.text(file)) is None:
+                if word not in self._mentions.used(file) or not of_another.search(self._mentions.text(file)):
                     continue
                 self._read_once(file)
                 asks = any(place[0] == file for place, *_ in self._of_parameters)

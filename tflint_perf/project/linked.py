@@ -93,6 +93,8 @@ class Linked:
 
     def _of_part(self, file: Path, part: Part | Thing, path: str, depth: int) -> Value:
         """A value as a file tells it, which came by `path`."""
+        if part.others:
+            return self._one_of(file, part)
         if part.path and depth < _LONGEST:
             found = self._files.follow(file, part.path)
             if found is not None:
@@ -104,6 +106,10 @@ class Linked:
             origin = Origin(path, part.ready, part.elements, part.large)
             return stream_from(origin, part.gives)  # type: ignore[arg-type]
         return _of_kind(part.gives)
+
+    def _one_of(self, file: Path, told: Part | Thing) -> Value:
+        """One of the objects, functions or classes that a file tells of."""
+        return join(self._value(self._files.follow(file, path)) for path in (told.path, *told.others))
 
     def _output(self, instance: Found) -> Value:
         """What calling a model, layer, loss or metric gives."""
@@ -256,6 +262,8 @@ class Linked:
             # Sequences and callbacks are objects like others.
             known = kind not in ("", "sequence", "callback")
             return Value(_of_kind(kind).kind if known else "instance", outside=settled.path)
+        if thing.kind == "value" and thing.others:
+            return self._one_of(settled.file, thing)
         if thing.kind in ("function", "compiled", "class"):
             return Value(thing.kind, outside=settled.path)  # type: ignore[arg-type]
         if thing.gives in ("list", "dict") and thing.parts:

@@ -277,15 +277,18 @@ class Files:
             return None
         if value.thing.kind == "class":
             return Found(value.file, value.name, "instance", value.thing)
-        return self._follow(value.file, value.thing.path, depth + 1) if value.thing.path else None
+        if value.thing.others or not value.thing.path:
+            return None
+        return self._follow(value.file, value.thing.path, depth + 1)
 
     def settled(self, found: Found, depth: int = 0) -> Found | None:
-        """What a name that an assignment made stands for."""
+        """What a name that an assignment made stands for; the name itself where that is one of several objects."""
         if (
             found.thing is not None
             and found.thing.kind == "value"
             and found.what == "thing"
             and found.thing.path
+            and not found.thing.others
         ):
             return self._follow(found.file, found.thing.path, depth + 1)
         return found

@@ -399,7 +399,7 @@ class Handed:
     def _is_for_others(self, parent: cst.CSTNode) -> bool:
         """Whether what stands there goes to another file: as an argument, or as what a function gives."""
         if isinstance(parent, cst.Call):
-            return bool(self._infer.value(parent.func).outside)
+            return bool(self._infer.value(parent.func).paths)
         return isinstance(parent, cst.Return)
 
     def _is_taken(self, call: cst.Call, function: Function) -> bool:

@@ -124,7 +124,7 @@ class Invariance:
     def _is_asked_elsewhere(self, call: cst.Call) -> bool:
         receiver = call.func.value if isinstance(call.func, cst.Attribute) else None
         value = self._infer.value(receiver) if isinstance(receiver, cst.Name | cst.Attribute) else UNKNOWN
-        return value.kind == "instance" and bool(value.outside)
+        return any(each.kind == "instance" and each.outside for each in value.alternatives)
 
     # Names
 

@@ -36,7 +36,6 @@ from tflint_perf.analysis.python.syntax import (
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import counting, is_numbered, source
-from tflint_perf.analysis.values.methods import methods_of_several
 from tflint_perf.analysis.values.named_calls import minimizes_loss
 from tflint_perf.analysis.values.outside import RUN_OVER
 from tflint_perf.analysis.values.values import ROWS, Value
@@ -420,8 +419,7 @@ class Epochs:
         yield from filter(self._runs_step_loop, loop.calls)
 
     def _runs_step_loop(self, call: cst.Call) -> bool:
-        outside = self._infer.value(call.func).outside
-        if outside and self._infer.outside.has_step_loop(outside):
+        if any(map(self._infer.outside.has_step_loop, self._infer.value(call.func).paths)):
             return True
         return any(map(self.has_step_loop, self._calls.targets(call)))
 
@@ -574,7 +572,7 @@ class Epochs:
             return True
         value = self._infer.value(call.func)
         return not self._calls.targets(call) and (
-            value.kind == "compiled" or self._acts_outside(value, acting)
+            value.kind == "compiled" or any(self._acts_outside(each, acting) for each in value.alternatives)
         )
 
     def _acts_outside(self, value: Value, acting: bool) -> bool:
@@ -657,11 +655,7 @@ class Actions:
         for function in (call.func, self._calls.run_by_strategy(call)):
             if function is None:
                 continue
-            value = self._infer.value(function)
-            if value.outside:
-                yield value.outside
-            elif isinstance(function, cst.Attribute) and not value.known:
-                yield from (way.outside for way in methods_of_several(self._infer, function))
+            yield from self._infer.value(function).paths
 
     def function_acts(self, function: Function) -> bool:
         """Whether calling a function makes a step or an inference call, outside loops of its own."""
@@ -674,8 +668,7 @@ class Actions:
 
     def trains_whole(self, call: cst.Call) -> bool:
         """Whether a call runs a function that trains a model from beginning to end: by a `fit` of several epochs."""
-        outside = self._infer.value(call.func).outside
-        if outside and self._infer.outside.trains_whole(outside):
+        if any(map(self._infer.outside.trains_whole, self._infer.value(call.func).paths)):
             return True
         return any(map(self.function_trains_whole, self._calls.targets(call)))
 

@@ -37,6 +37,7 @@ class Part:
 
     gives: str
     path: str = ""
+    others: tuple[str, ...] = ()
     ready: str = ""
     elements: str = ""
     large: str = ""
@@ -58,7 +59,7 @@ class Thing:
     `gives` is the kind of what it is, or for functions of what calling them gives, `parts` are a tuple's parts or what a
     list or dict holds, and `made` says that the device makes it, `batch` how it makes batches
     on the host, and `source` how those are made that are taken from what calling it gives; `path` leads to it, where
-    it is an instance of a class or comes from another file. Of a function, `acts` and `has_step_loop` are what
+    it is an instance of a class or comes from another file, and `others` to what else it may be. Of a function, `acts` and `has_step_loop` are what
     its file alone can tell; the paths that it `calls` outside its own loops tell more. So do those that it `runs`,
     in loops or not, of whether it `trains` a model, also from beginning to end (`trains_whole`), or `may_train` an object that it is given. `compiled` says that its
     body is compiled code, `alone` that nothing else in its file calls it. `ready` and `elements` tell of a dataset how far
@@ -70,6 +71,7 @@ class Thing:
     kind: str
     gives: str = ""
     path: str = ""
+    others: tuple[str, ...] = ()
     made: bool = False
     acts: bool = False
     has_step_loop: bool = False
@@ -290,7 +292,7 @@ def _function(model: Model, function: Function) -> Thing:
 
 
 def _with(thing: Thing, part: Part, made: bool) -> Thing:
-    told = {name: getattr(part, name) for name in ("gives", "path", "ready", "elements", "large")}
+    told = {name: getattr(part, name) for name in ("gives", "path", "others", "ready", "elements", "large")}
     return replace(thing, made=made, **told)
 
 
@@ -298,11 +300,14 @@ def _part(model: Model, value: Value) -> Part:
     """What is said of a value; "unknown" where nothing is."""
     if is_stream(value):
         large = model.late_shuffles.how_large(value)
-        return Part(value.kind, "", readiness(value), model.batching.elements(value), large)
+        ready, elements = readiness(value), model.batching.elements(value)
+        return Part(value.kind, ready=ready, elements=elements, large=large)
     if value.kind in ("list", "dict") and value.element is not None and value.element.kind in _BY_KIND:
         return Part(f"{value.kind} of {value.element.kind}")
-    path = _path(model, value)
-    return Part(value.kind, path) if value.kind in _BY_KIND or path else Part("unknown")
+    path, *others = [_path(model, each) for each in value.alternatives]
+    if others and not all((path, *others)):
+        path, others = "", []
+    return Part(value.kind, path, tuple(others)) if value.kind in _BY_KIND or path else Part("unknown")
 
 
 def _takes(model: Model, function: Function) -> tuple[Take, ...]:
@@ -338,8 +343,8 @@ def _runs(model: Model, functions: Iterable[Function]) -> Iterator[str]:
 def _paths_called(model: Model, call: cst.Call) -> Iterator[str]:
     """The paths of what a call runs, itself or by a strategy, here or in other files."""
     for function in (call.func, model.calls.run_by_strategy(call)):
-        if function is not None and (path := model.value(function).outside):
-            yield path
+        if function is not None:
+            yield from model.value(function).paths
     for target in model.calls.targets(call):
         if name := name_outside(target):
             yield f"::{name}"

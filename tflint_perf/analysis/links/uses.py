@@ -22,7 +22,6 @@ from tflint_perf.analysis.python.scopes import Class, Loop
 from tflint_perf.analysis.python.syntax import descendants
 from tflint_perf.analysis.values.caller import NEEDED, Fate, Given, How
 from tflint_perf.analysis.values.iterables import source
-from tflint_perf.analysis.values.methods import methods_of_several, objects_of_several
 from tflint_perf.analysis.values.outside import RUN_OVER, name_outside
 from tflint_perf.analysis.values.values import STREAMS, Value
 from tflint_perf.finding import Via
@@ -136,10 +135,10 @@ def _drive(model: Model, place: cst.CSTNode, taken: cst.BaseExpression) -> Itera
 def _run_over(
     model: Model, place: cst.CSTNode, node: cst.BaseExpression, methods: tuple[str, ...]
 ) -> Iterator[Use]:
-    value = model.value(node)
-    if value.kind == "instance" and value.outside.endswith("()"):
-        for name in methods:
-            yield _use_of(model, place, f"{value.outside}.{name}", "drive")
+    for value in model.value(node).alternatives:
+        if value.kind == "instance" and value.outside.endswith("()"):
+            for name in methods:
+                yield _use_of(model, place, f"{value.outside}.{name}", "drive")
 
 
 def _of_origin(path: str) -> tuple[str, str]:
@@ -149,15 +148,9 @@ def _of_origin(path: str) -> tuple[str, str]:
 
 
 def _use(model: Model, place: cst.CSTNode, used: cst.BaseExpression, how: How) -> Iterator[Use]:
-    path = model.value(used).outside
-    if path:
+    # Of several objects or functions each may be meant.
+    for path in model.value(used).paths:
         yield _use_of(model, place, path, how)
-        return
-    # One of several objects: each of them may be meant.
-    ways = methods_of_several(model.infer, used) if isinstance(used, cst.Attribute) else []
-    for value in ways or objects_of_several(model.infer, used):
-        if value.outside:
-            yield _use_of(model, place, value.outside, how)
 
 
 def _call_of_given(model: Model, call: cst.Call) -> Iterator[Use]:
@@ -187,11 +180,11 @@ def _given(model: Model, call: cst.CSTNode) -> Iterator[Given]:
         few: Literal["", "sample", "batch"] = size if size in ("sample", "batch") else ""
         if isinstance(arg.value, cst.Name | cst.Attribute | cst.Call):
             how = model.host_batches.sources.of(arg.value)
-            path = _path_of_object(model, arg.value)
-            made = how is None and not path and model.on_device.is_made_there(arg.value)
-            value = model.value(arg.value)
-            if how is not None or path or made or few or value.kind in _TOLD:
-                yield _told(model, Given(name, place, how, path, made, few), value)
+            for value in model.value(arg.value).alternatives:
+                path = _path_of_object(value)
+                made = how is None and not path and model.on_device.is_made_there(arg.value)
+                if how is not None or path or made or few or value.kind in _TOLD:
+                    yield _told(model, Given(name, place, how, path, made, few), value)
         elif few:
             yield Given(name, place, None, size=few)
 
@@ -216,9 +209,8 @@ def _files(model: Model, call: cst.CSTNode) -> Iterator[str | int]:
             yield at if arg.keyword is None else arg.keyword.value
 
 
-def _path_of_object(model: Model, node: cst.BaseExpression) -> str:
+def _path_of_object(value: Value) -> str:
     """The path of the class of an object, and "()"; "" where a value is none of a class of the project."""
-    value = model.value(node)
     if value.kind not in ("instance", "model", "layer"):
         return ""
     if value.klass is None:

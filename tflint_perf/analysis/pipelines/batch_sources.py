@@ -101,6 +101,9 @@ class BatchSources:
 
     def _of_value(self, value: Value) -> Batch | None:
         """How a generator makes its batches, or an object of a class, in this file or another."""
+        if value.either:
+            ways = [self._of_value(each) for each in value.either]
+            return ways[0] if None not in ways else None
         if value.kind == "generator" and value.function is not None and value.function.yields:
             return self._of_generator(value.function)
         if value.klass is not None:

@@ -235,16 +235,25 @@ class HostBatches:
         if names_experience(dotted_name(node.func)):
             return None
         callee = self._infer.value(node.func)
-        if callee.outside:
-            return self._infer.outside.makes_batches(callee.outside) if callee.kind != "class" else None
+        if callee.outside or callee.either:
+            ways = [self._by_other_file(each) for each in callee.alternatives]
+            return ways[0] if None not in ways else None
         targets = self._model.calls.targets(node)
         if not targets and isinstance(node.func, cst.Attribute):
             return self.sources.by_method(node.func)
         makers = [target for target in targets if not target.yields]
         return self._of_function(makers[0]) if len(makers) == 1 else None
 
+    def _by_other_file(self, callee: Value) -> Batch | None:
+        """How a function makes batches that another file defines; None where that is not known to be one."""
+        known = callee.outside and callee.kind != "class"
+        return self._infer.outside.makes_batches(callee.outside) if known else None
+
     def _of_item(self, value: Value) -> Batch | None:
         """How an object makes what it is asked for by an index: `batches[step]`."""
+        if value.either:
+            ways = [self._of_item(each) for each in value.either]
+            return ways[0] if None not in ways else None
         if value.kind != "instance":
             return None
         if value.klass is not None:

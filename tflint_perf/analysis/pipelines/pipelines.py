@@ -113,12 +113,16 @@ class Pipelines:
     def _given_to_other_files(self) -> Iterator[Consumption]:
         """Datasets that functions of other files are given, and take elements from as they come."""
         for call in (call for calls in self._walk.calls.values() for call in calls if call.args):
-            callee = self._infer.value(call.func)
-            if callee.kind in ("function", "compiled", "class") and callee.outside:
-                for name, at in self._infer.outside.takes(callee.outside):
-                    node = argument(call, at if at >= 0 else None, name)
-                    if node is not None and self._infer.value(node).kind == "dataset":
-                        yield Consumption(node, self._infer.value(node), "train")
+            takers = [
+                each
+                for each in self._infer.value(call.func).alternatives
+                if each.kind in ("function", "compiled", "class") and each.outside
+            ]
+            taken = dict.fromkeys(take for each in takers for take in self._infer.outside.takes(each.outside))
+            for name, at in taken:
+                node = argument(call, at if at >= 0 else None, name)
+                if node is not None and self._infer.value(node).kind == "dataset":
+                    yield Consumption(node, self._infer.value(node), "train")
 
     def _is_keras_method(self, call: cst.Call) -> bool:
         """Whether a call runs a method of a Keras model, and not one that the file defines."""

@@ -89,8 +89,9 @@ class Tracing:
     def _elsewhere(self, call: cst.Call) -> Obstacle | None:
         """What stands against tracing what a call runs in another file, itself or by a strategy."""
         for function in (call.func, self._calls.run_by_strategy(call)):
-            path = self._infer.value(function).outside if function is not None else ""
-            if path and (reason := self._infer.outside.hindrance(path)):
+            paths = self._infer.value(function).paths if function is not None else ()
+            reasons = (self._infer.outside.hindrance(path) for path in paths)
+            if reason := next(filter(None, reasons), ""):
                 return Obstacle(call, reason)
         return None
 

@@ -31,7 +31,6 @@ from tflint_perf.analysis.python.syntax import (
 )
 from tflint_perf.analysis.training.sequences import made_of
 from tflint_perf.analysis.values.iterables import counts_to, source
-from tflint_perf.analysis.values.methods import objects_of_several
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.values import Pipeline, Value
 from tflint_perf.records import dataclass
@@ -124,7 +123,7 @@ class ForwardPasses:
         ):
             return False
         value = self._model.value(called)
-        if self._model.names.dotted(called) and not value.outside:
+        if self._model.names.dotted(called) and not value.paths:
             return False
         if not value.known:
             return self._model.given_models.has(called) and not self._compiled_models.has(called, value)
@@ -511,9 +510,8 @@ class CompiledModels:
     def has(self, called: cst.BaseExpression, value: Value) -> bool:
         """Whether the class has a `call` that is a `tf.function`, or the object was given one: `net.call = tf.function(…)`,
         or the model is a parameter for which somebody gives such a one."""
-        values = (value, *objects_of_several(self._model.infer, called))
         return (
-            any(map(self._is_compiled, values))
+            any(map(self._is_compiled, value.alternatives))
             or (self._is_of_any_class(value) and self._are_all_here)
             or last_name(called) in self._given_call
             or self._is_given(called, 0)
@@ -522,7 +520,7 @@ class CompiledModels:
     @staticmethod
     def _is_of_any_class(value: Value) -> bool:
         """Whether nothing is known of a model but that it is one, by its name or what is asked of it."""
-        return value.klass is None and not value.outside and not value.name
+        return value.klass is None and not value.outside and not value.either and not value.name
 
     @cached_property
     def _are_all_here(self) -> bool:

@@ -15,7 +15,6 @@ from tflint_perf.analysis.python.walk import Walk
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.iterables import taken_part
-from tflint_perf.analysis.values.methods import methods_of_several
 from tflint_perf.analysis.values.values import join
 
 _CALLEES = ("model", "layer", "compiled", "loss", "metric")
@@ -266,12 +265,10 @@ class OnDevice:
             return callee.kind in _CALLEES or self._infer.outside.makes(callee.outside)
         if name:
             return self._of_op(call, name)
-        if not callee.known and isinstance(call.func, cst.Attribute):
-            ways = methods_of_several(self._infer, call.func)
-            if ways:
-                return all(self._infer.outside.makes(way.outside) for way in ways) or None
         if callee.kind in _CALLEES:
             return True
+        if callee.either and len(callee.paths) == len(callee.either):
+            return all(map(self._infer.outside.makes, callee.paths)) or None
         if isinstance(call.func, cst.Name) and call.func.value in _OF_ELEMENTS and len(call.args) == 1:
             return self._ask(call.args[0].value, ())
         base = self._infer.value(call.func.value).kind if isinstance(call.func, cst.Attribute) else ""

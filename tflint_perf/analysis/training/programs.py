@@ -116,8 +116,10 @@ class Programs:
         if self._calls.is_of_another_framework:
             return None
         for call in calls:
-            path = self._infer.value(call.func).outside
-            may_train = self._infer.outside.may_train(path) if path else self._calls.may_train(call)
+            paths = self._infer.value(call.func).paths
+            may_train = any(map(self._infer.outside.may_train, paths)) or (
+                not paths and self._calls.may_train(call)
+            )
             if may_train or self._calls.hands_tape_on(call) or self._calls.runs_train_op(call):
                 return call if self._imports_training() else None
         return None
@@ -171,19 +173,7 @@ class Programs:
             case cst.Subscript(value=table) | cst.Call(func=cst.Attribute(value=table, attr=cst.Name("get"))):
                 among = self._infer.value(table)
                 return among.items or () if among.kind == "dict" else ()
-            case cst.Attribute(value=cst.Name() as chosen, attr=method):
-                return tuple(self._methods_of_chosen(chosen, method.value)) or (self._infer.value(func),)
-        return (self._infer.value(func),)
-
-    def _methods_of_chosen(self, chosen: cst.Name, method: str) -> Iterator[Value]:
-        """A method of each of the objects of other files that branches give a name: `if args.ppo: agent = PPO()`."""
-        found = self._infer.bindings_reaching(chosen)
-        if found is None or len(found[1]) < 2:
-            return
-        for binding in found[1]:
-            made = self._infer.value(binding.value) if binding.value is not None else None
-            if made is not None and made.outside:
-                yield self._infer.outside.member(made.outside, method)
+        return self._infer.value(func).alternatives
 
     def _may_start(self, call: cst.Call) -> bool:
         """Whether a call at module level can run something of this file: a library module has none."""
@@ -193,7 +183,7 @@ class Programs:
         return (
             not dotted
             or has(dotted, "runs-program")
-            or bool(self._infer.value(call.func).outside)
+            or bool(self._infer.value(call.func).paths)
             or any(isinstance(arg.value, cst.Name | cst.Attribute | cst.Lambda) for arg in call.args)
         )
 

@@ -38,11 +38,10 @@ class TrainCalls:
 
     def trains(self, call: cst.Call) -> bool:
         """Whether a call trains: by an optimizer or by Keras, in a session, or in a function of another file."""
-        outside = self._infer.value(call.func).outside
         return (
             trains_by(self._infer, call) is not None
             or self.runs_train_op(call)
-            or (bool(outside) and self._infer.outside.trains(outside))
+            or any(map(self._infer.outside.trains, self._infer.value(call.func).paths))
         )
 
     def fits(self, call: cst.Call) -> bool:
@@ -109,7 +108,7 @@ class TrainCalls:
         called = self._infer.value(call.func)
         if called.function is not None and _is_left_to_others(called.function):
             return True
-        if called.known or called.outside or self._infer.names.dotted(call.func) is not None:
+        if called.known or called.outside or called.either or self._infer.names.dotted(call.func) is not None:
             return False
         if isinstance(call.func, cst.Name):
             return True

@@ -22,7 +22,6 @@ from tflint_perf.analysis.python.syntax import (
 from tflint_perf.analysis.values.by_use import OF_MODELS, ByUse
 from tflint_perf.analysis.values.caller import Caller, Given
 from tflint_perf.analysis.values.infer import Inference
-from tflint_perf.analysis.values.methods import functions_of_several, objects_of_several
 from tflint_perf.analysis.values.outside import NOTHING, Outside, name_given, name_outside
 from tflint_perf.analysis.values.values import Value
 
@@ -168,10 +167,10 @@ class CallGraph:
             yield function
             if isinstance(func, cst.Attribute):
                 yield from self._infer.classes.overrides(func)
-        elif isinstance(func, cst.Attribute) and not value.known and (ways := self._methods_of_several(func)):
-            yield from ways
-        elif isinstance(func, cst.Name) and value.kind in ("unknown", "function", "compiled"):
-            yield from functions_of_several(self._infer, func)
+        elif value.either:
+            found = [self._run_by(each) for each in value.either]
+            if all(each is not None for each in found):
+                yield from dict.fromkeys(found)  # type: ignore[misc]
         elif isinstance(func, cst.Attribute) and not value.known and name not in _COMMON:
             owners = self.methods_named(name)
             # An object of unknown class, and one class here has a method of that name; not where that method hands on
@@ -228,16 +227,6 @@ class CallGraph:
             if wanted in klass.methods:
                 return klass.methods[wanted]
         return None
-
-    def _methods_of_several(self, func: cst.Attribute) -> list[Function]:
-        """The methods of this file that `agent.learn` may be, where `agent` is one of several objects of its classes."""
-        objects = objects_of_several(self._infer, func.value)
-        members = [
-            self._infer.classes.member(given, func.attr.value) if given.klass is not None else None
-            for given in objects
-        ]
-        found = [member.function for member in members if member is not None and member.function is not None]
-        return found if len(found) == len(objects) else []
 
     def _run_by_thread(self, receiver: cst.BaseExpression) -> Function | None:
         """The `run` of a class derived from `Thread` or `Process`, of which an object is started."""

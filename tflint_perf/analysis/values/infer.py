@@ -215,6 +215,12 @@ class Inference:
         if is_super(node.value):
             return self.classes.of_super(node)
         base = self.value(node.value)
+        if base.either and (found := join(self._member(each, node) for each in base.either)) is not UNKNOWN:
+            return found
+        return self._member(base, node)
+
+    def _member(self, base: Value, node: cst.Attribute) -> Value:
+        """What `node` stands for where it is asked of `base`."""
         name = node.attr.value
         if base.klass is not None:
             found = self.classes.member(base, name, node)
@@ -222,7 +228,7 @@ class Inference:
                 return self._by_use(node, found)
         if base.outside:
             found = self.outside.member(base.outside, name)
-            if found.known or found.outside:
+            if found.known or found.outside or found.either:
                 return found
         return self._by_use(node, value_of_attribute(base, name))
 

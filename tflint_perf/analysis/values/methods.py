@@ -9,7 +9,6 @@ import libcst as cst
 
 from tflint_perf.analysis.apis.facts import methods
 from tflint_perf.analysis.python.syntax import string
-from tflint_perf.analysis.values.bound_values import value_of_binding
 from tflint_perf.analysis.values.named_calls import (
     GENERATOR,
     TENSORS,
@@ -49,8 +48,8 @@ def value_of_call(infer: Inference, call: cst.Call) -> Value:
         return _called(infer, call, callee) if callee.outside else known
     if isinstance(call.func, cst.Attribute):
         base = infer.value(call.func.value)
-        if base.kind in ("unknown", "model", "layer") and (ways := methods_of_several(infer, call.func)):
-            return join(infer.outside.called(way.outside) for way in ways)
+        if base.either and (callee := infer.value(call.func)) is not UNKNOWN:
+            return _called(infer, call, callee)
         if base.klass is None or base.kind not in ("instance", "class"):
             result = _method(infer, call, base, call.func.attr.value)
             if result is not None:
@@ -58,64 +57,9 @@ def value_of_call(infer: Inference, call: cst.Call) -> Value:
     return _called(infer, call, infer.value(call.func))
 
 
-def methods_of_several(infer: Inference, func: cst.Attribute) -> list[Value]:
-    """The methods of other files that `gan.step` may be, where `gan` is one of several objects from there."""
-    objects = objects_of_several(infer, func.value)
-    if not all(given.outside for given in objects):
-        return []
-    members = [infer.outside.member(given.outside, func.attr.value) for given in objects]
-    return members if all(member.outside for member in members) else []
-
-
-def objects_of_several(infer: Inference, node: cst.BaseExpression) -> list[Value]:
-    """The objects of different classes, of this file or of others, of which branches give one a name or attribute:
-    `if args.gan == "cycle": gan = CycleGan()`; none where it may be anything else."""
-    if isinstance(node, cst.Name):
-        found = infer.bindings_reaching(node)
-        bindings = found[1] if found is not None else []
-    else:
-        bindings = infer.classes.bindings_of(node) if isinstance(node, cst.Attribute) else []
-    made = [
-        choice
-        for binding in bindings
-        for choice in (_choices(binding.value) if binding.kind == "assign" and binding.path == () else [None])
-    ]
-    if len(made) < 2:
-        return []
-    values = [infer.value(node) if node is not None else UNKNOWN for node in made]
-    objects = [value for value in values if value.kind != "none"]
-    if not all(value.outside or value.klass is not None for value in objects):
-        return []
-    different = {(value.outside, value.klass): value for value in objects}
-    return list(different.values()) if len(different) > 1 else []
-
-
-def functions_of_several(infer: Inference, node: cst.Name) -> list[Function]:
-    """The functions of this file of which branches give one a name: `step = train_step if args.train else test_step`;
-    none where it may be anything else."""
-    found = infer.bindings_reaching(node)
-    bindings = found[1] if found is not None else []
-    values: list[Value] = []
-    for binding in bindings:
-        assigned = binding.kind == "assign" and binding.path == ()
-        parts = _choices(binding.value) if assigned else []
-        values += (
-            [infer.value(part) for part in parts if part is not None]
-            if len(parts) > 1
-            else [
-                value_of_binding(infer, binding, found[0])  # type: ignore[index]
-            ]
-        )
-    functions = [v.function for v in values if v.kind in ("function", "compiled") and v.function is not None]
-    others = [value for value in values if value.function is None and value.kind != "none"]
-    return [] if others else list(dict.fromkeys(functions))
-
-
-def _choices(node: cst.BaseExpression | None) -> list[cst.BaseExpression | None]:
-    return [*_choices(node.body), *_choices(node.orelse)] if isinstance(node, cst.IfExp) else [node]
-
-
 def _called(infer: Inference, call: cst.Call, callee: Value) -> Value:
+    if callee.either:
+        return join(_called(infer, call, each) for each in callee.either)
     if callee.outside and callee.klass is None:
         return infer.outside.called(callee.outside)
     match callee.kind:

@@ -19,6 +19,7 @@ Kind = Literal[
 
 # More alternatives than this in one place are too many to say anything about.
 _MOST_PIPELINES = 24
+_MOST_OBJECTS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,7 @@ class Value:
     a value in host memory: an element of a dataset, until an op on the device makes something of it.
     `pipelines` are the ways in which a dataset may have been built; each begins with its source. `outside` is
     the path of a function or class of another linted file: that is what a value is, or what it is an instance of.
+    `either` are the different objects, functions or classes that it is one of, where that is known of all of them.
     """
 
     kind: Kind
@@ -80,6 +82,17 @@ class Value:
     # The instance that a bound method belongs to.
     receiver: Value | None = None
     outside: str = ""
+    either: tuple[Value, ...] = ()
+
+    @property
+    def alternatives(self) -> tuple[Value, ...]:
+        """The objects, functions or classes that it is one of; itself alone where it is not one of several."""
+        return self.either or (self,)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths of what it may be of other files."""
+        return tuple(each.outside for each in self.alternatives if each.outside)
 
     @property
     def known(self) -> bool:
@@ -142,7 +155,7 @@ def join(values: Iterable[Value]) -> Value:
             saw_none = True
             continue
         result = value if result is None else _join_two(result, value)
-        if result.kind == "unknown" and not result.outside:
+        if result.kind == "unknown" and not result.outside and not result.either:
             return UNKNOWN
     if result is not None:
         return result
@@ -152,8 +165,9 @@ def join(values: Iterable[Value]) -> Value:
 def _join_two(one: Value, other: Value) -> Value:
     if one is other or one == other:
         return one
-    if one.kind != other.kind:
-        return UNKNOWN
+    either = _one_of(one, other)
+    if one.kind != other.kind or one.kind in ("instance", "class", "unknown"):
+        return _several("unknown", either)
     match one.kind:
         case "dataset" | "iterator":
             pipelines = tuple(dict.fromkeys((*one.pipelines, *other.pipelines)))
@@ -165,14 +179,8 @@ def _join_two(one: Value, other: Value) -> Value:
             shorter, longer = sorted((one.items, other.items), key=len)
             joined = tuple(_join_two(a, b) for a, b in zip(shorter, longer, strict=False))
             return Value("tuple", items=(*joined, *longer[len(shorter) :]))
-        case "function" | "compiled" | "class" | "instance":
-            same = (
-                one.function is other.function
-                and one.klass is other.klass
-                and one.name == other.name
-                and one.outside == other.outside
-            )
-            return one if same else Value(one.kind) if one.kind in ("function", "compiled") else UNKNOWN
+        case "function" | "compiled":
+            return _several(one.kind, either)
     return Value(
         one.kind,
         name=one.name if one.name == other.name else "",
@@ -181,7 +189,26 @@ def _join_two(one: Value, other: Value) -> Value:
         host=one.host and other.host,
         klass=one.klass if one.klass is other.klass else None,
         outside=one.outside if one.outside == other.outside else "",
+        either=either if len(either) > 1 else (),
     )
+
+
+def _several(kind: Kind, either: tuple[Value, ...]) -> Value:
+    """One of several objects, of which nothing else is known but their kind."""
+    if len(either) == 1:
+        return either[0]
+    return Value(kind, either=either) if either or kind != "unknown" else UNKNOWN
+
+
+def _one_of(one: Value, other: Value) -> tuple[Value, ...]:
+    """The objects, functions or classes that something is one of if it is `one` or `other`; () where it may be any."""
+    every = (*one.alternatives, *other.alternatives)
+    if not all(each.function is not None or each.klass is not None or each.outside for each in every):
+        return ()
+    different = {
+        (each.kind, each.function, each.klass, each.name, each.outside): each for each in reversed(every)
+    }
+    return tuple(reversed(different.values())) if len(different) <= _MOST_OBJECTS else ()
 
 
 def _join_optional(one: Value | None, other: Value | None) -> Value | None:
