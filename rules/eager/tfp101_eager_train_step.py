@@ -133,7 +133,7 @@ def _compile(
     if loop is None and function is not None:
         return compile_function(edit, function)
     if not steps:
-        return Refusal("`minimize` makes the whole step, and has no function of its own", place)
+        return Refusal("`minimize` does the whole step, and has no function of its own", place)
     step = steps[0]
     calls = [call for step in steps for call in (*step.gradients, *step.applied)]
     # A later loop may use the same names for a step of its own.

@@ -113,7 +113,7 @@ def _compile(edit: Editor, loop: Loop) -> Repair | Refusal:
     if obstacle is not None:
         return Refusal(obstacle.reason, obstacle.node)
     if function is None or not isinstance(function.node, cst.FunctionDef) or loop.parent is not None:
-        return Refusal("it is no function of its own", loop.node)
+        return Refusal("it is not in a function of its own", loop.node)
     refusal = _stays_eager(model, function, loop)
     if refusal is not None:
         return refusal
@@ -138,7 +138,7 @@ def _compile(edit: Editor, loop: Loop) -> Repair | Refusal:
 def _stays_eager(model: Model, function: Function, loop: Loop) -> Refusal | None:
     """Why the function around a loop is none to compile."""
     if function.outer is not None or function.owner is not None:
-        return Refusal(f"`{function.name}` is made anew, or belongs to an object", function.node)
+        return Refusal(f"`{function.name}` is a method, or is defined inside another function", function.node)
     others = [
         other for other in function.loops if other is not loop and isinstance(other.node, cst.For | cst.While)
     ]

@@ -88,7 +88,7 @@ class UnrolledPythonLoop(Rule):
                 reported.add(loop)
                 yield Report(
                     loop.node,
-                    f"a Python loop in compiled code is traced anew for each iteration; {_remedy(model, loop)}",
+                    f"a Python loop in compiled code is traced once for each iteration; {_remedy(model, loop)}",
                     partial(_stage, loop=loop),
                 )
 
@@ -126,7 +126,7 @@ def _stage(edit: Editor, loop: Loop) -> Repair | Refusal:
     model = edit.model
     function = model.function_at(loop.node)
     if function is None or not model.own(Staging).is_converted(function):
-        return Refusal("AutoGraph is not known to convert this code", loop.node)
+        return Refusal("AutoGraph may not convert this code", loop.node)
     obstacle = model.own(Staging).obstacle(loop)
     if obstacle is not None:
         return Refusal(obstacle.reason, obstacle.node)

@@ -79,7 +79,7 @@ class RunEagerly(Rule):
         for call in switches if all(model.left_on.is_on(call, 0, "run_eagerly") for call in switches) else ():
             yield Report(
                 call,
-                "`run_functions_eagerly(True)` makes plain Python of every `tf.function`; remove it",
+                "`run_functions_eagerly(True)` runs every `tf.function` as plain Python; remove it",
                 partial(_remove, call=call),
             )
         for call in model.calls_that("runs-pipelines-eagerly"):
@@ -103,7 +103,7 @@ def _remove(edit: Editor, call: cst.Call, arg: cst.Arg | None = None) -> Repair 
         )
     statement = model.statement_of(call)
     if not isinstance(statement, cst.Expr) or statement.value is not call:
-        return Refusal("something is made of its result", statement)
+        return Refusal("its result is used", statement)
     return Repair("Remove the switch", [edit.remove_statement(statement)], safe=False, may_change=TRACED)
 
 

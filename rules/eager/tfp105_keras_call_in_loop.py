@@ -125,7 +125,7 @@ def _call_on_batch(edit: Editor, call: cst.Call) -> Repair | Refusal:
     assert isinstance(call.func, cst.Attribute)
     name = callee_name(call)
     if has_stars(call):
-        return Refusal("its arguments are not all in sight", call)
+        return Refusal("not all of its arguments can be seen here", call)
     dropped: list[cst.Arg] = []
     for index, arg in enumerate(call.args):
         if arg.keyword is None:

@@ -14,9 +14,9 @@ from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 from .tensor_rows import RowLoop, Rows
 
 _SAYS = {
-    "list": "each number is copied to the host by itself; copy the tensor at once: `{tensor}.numpy()`",
+    "list": "each number is copied to the host separately; copy the whole tensor at once: `{tensor}.numpy()`",
     "ops": "ops run on one row of `{tensor}` at a time; use ops on the whole tensor, `tf.vectorized_map` or `tf.map_fn`",
-    "stack": "each row of `{tensor}` becomes a tensor by itself; convert all of it at once",
+    "stack": "each row of `{tensor}` becomes a tensor of its own; convert it all at once",
 }
 
 
@@ -83,7 +83,7 @@ def _copy_at_once(edit: Editor, row: RowLoop) -> Repair | Refusal | None:
     node = row.node
     assert isinstance(node, cst.ListComp) and isinstance(node.elt, cst.Call)
     if "#" in edit.text(node):
-        return Refusal("a comment stands in it", node)
+        return Refusal("there is a comment in it", node)
     wanted = edit.text(node.elt.func)
     integers = edit.model.own(Rows).holds_integers(row.tensor)
     same = integers is not None and integers == (wanted == "int")

@@ -87,7 +87,9 @@ class EagerInferenceStep(Rule):
 
 def _compile(edit: Editor, found: ForwardPass) -> Repair | Refusal:
     if edit.model.forward_passes.grows(found):
-        return Refusal("an input gets longer with each call, and each length would be traced", found.calls[0])
+        return Refusal(
+            "an input gets longer with each call, and each length would be retraced", found.calls[0]
+        )
     if found.loop is not None or found.function is None:
         return Refusal("the forward pass has no function of its own", found.calls[0])
     return compile_function(edit, found.function)
