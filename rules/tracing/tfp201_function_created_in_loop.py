@@ -83,7 +83,7 @@ class FunctionCreatedInLoop(Rule):
                 continue
             yield Report(
                 made,
-                "a `tf.function` is made on each step, and traced anew each time; make it once, above the loop",
+                "a `tf.function` is created on each step, and traced again each time; create it once, above the loop",
                 partial(_make_once, made),
             )
 
@@ -110,14 +110,14 @@ def _make_once(made: cst.FunctionDef | cst.Call, edit: Editor) -> Repair | Refus
     model = edit.model
     statement = model.statement_of(made)
     if model.loops.innermost_loop(made) is None:
-        return Refusal("it is made in a function that the loop calls")
+        return Refusal("it is created in a function that the loop calls")
     if isinstance(statement, cst.Assign | cst.AnnAssign) and statement.value is not made:
-        return Refusal("it is used where it is made", made)
+        return Refusal("it is used where it is created", made)
     moved = hoist(edit, statement, lambda loop: _objection(model, made, loop))
     if isinstance(moved, Refusal):
         return moved
     doubt = moved.doubt or _doubt(model, statement)
-    return judged("Make the `tf.function` once, above the loop", moved.edits, doubt)
+    return judged("Create the `tf.function` once, above the loop", moved.edits, doubt)
 
 
 def _doubt(model: Model, statement: cst.CSTNode) -> Doubt | None:

@@ -19,15 +19,13 @@ from .making import Made, Making
 from .other_uses import OtherUses
 
 _WHAT = {
-    "variable": "a new `{name}` is made on each {time}; make it once and `assign` to it",
-    "layer": "a new `{name}` is made on each {time}, with new weights; make it once, above the loop",
-    "optimizer": "a new `{name}` is made on each {time}, and has forgotten the ones before; make it once, above the loop",
-    "metric": "a new `{name}` is made on each {time}; make it once, and call `reset_state()`",
+    "variable": "a new `{name}` is created on each {time}; create it once and `assign` to it",
+    "layer": "a new `{name}` is created on each {time}, with new weights; create it once, above the loop",
+    "optimizer": "a new `{name}` is created on each {time}, and knows nothing of earlier ones; create it once, above the loop",
+    "metric": "a new `{name}` is created on each {time}; create it once, and call `reset_state()`",
 }
-_STATELESS = "a new `{name}` is made on each {time}; make it once, above the loop"
-_TRACED = (
-    "`{name}` is made in compiled code that runs on each step, where no variable can be; make it outside"
-)
+_STATELESS = "a new `{name}` is created on each {time}; create it once, above the loop"
+_TRACED = "`{name}` is created in compiled code that runs on each step, where no variable can be created; create it outside"
 
 
 class ObjectCreatedPerStep(Rule):
@@ -108,7 +106,7 @@ def _make_once(made: Made, edit: Editor) -> Repair | Refusal:
     model = edit.model
     loop = model.loops.innermost_loop(made.call)
     if loop is None:
-        return Refusal("it is made in a function that the loop calls", made.call)
+        return Refusal("it is created in a function that the loop calls", made.call)
     statement = model.statement_of(made.call)
     whole = isinstance(statement, cst.Assign | cst.AnnAssign) and statement.value is made.call
     if whole:
@@ -118,8 +116,8 @@ def _make_once(made: Made, edit: Editor) -> Repair | Refusal:
         moved = hoist_expression(edit, made.call, _name_for(made), loop)
     if isinstance(moved, Refusal):
         return moved
-    numbered = Doubt("names that are numbered, such as those of layers", made.call)
-    return judged("Make it once, above the loop", moved.edits, moved.doubt or numbered)
+    numbered = Doubt("numbered names, such as those of layers", made.call)
+    return judged("Create it once, above the loop", moved.edits, moved.doubt or numbered)
 
 
 def _name_for(made: Made) -> str:

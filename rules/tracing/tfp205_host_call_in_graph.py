@@ -21,7 +21,7 @@ _MESSAGES = {
     "number": "`{name}` of a tensor fails in compiled code; use TensorFlow's own op",
     "print": "`print` runs when the function is traced, not on each call; use `tf.print`",
     "numpy": "`{name}` of a tensor fails in compiled code; use TensorFlow's own op",
-    "random": "`{name}` runs when the function is traced, and every call gets the same draw; use `tf.random`",
+    "random": "`{name}` runs when the function is traced, and every call gets the same random numbers; use `tf.random`",
     "time": "`{name}` runs when the function is traced, not on each call; take the time where the function is called",
     "append": "`{name}` runs when the function is traced, and keeps a tensor that has no value; return it instead",
 }

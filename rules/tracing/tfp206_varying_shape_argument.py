@@ -17,9 +17,9 @@ from .varying import Retracing, Variation, Varying, serves_all_shapes
 
 _HOW = {
     "padded": "is padded to the longest of each batch",
-    "grown": "has another length at each call",
-    "list": "is a list of another length at each call",
-    "sliced": "is cut at another place at each call",
+    "grown": "has a different length on each call",
+    "list": "is a list of a different length on each call",
+    "sliced": "is cut at a different place on each call",
 }
 
 
@@ -93,7 +93,7 @@ class VaryingShapeArgument(Rule):
                 if how is not None and (model.is_per_step(call) or how in ("grown", "list")):
                     yield Report(
                         arg.value,
-                        f"`{model.module.code_for_node(arg.value)}` {_HOW[how]}, and each shape is traced anew; "
+                        f"`{model.module.code_for_node(arg.value)}` {_HOW[how]}, and each new shape retraces the function; "
                         + ("pass a tensor" if how == "list" else "set `reduce_retracing=True`"),
                         partial(_reduce_retracing, makers=makers, function=function, how=how),
                     )
@@ -104,9 +104,9 @@ def _reduce_retracing(
     edit: Editor, makers: list[cst.BaseExpression], function: Function | None, how: Variation
 ) -> Repair | Refusal:
     if how == "list":
-        return Refusal("a list of another length is another structure")
+        return Refusal("a list of a different length is a different structure")
     if function is None or len(makers) != 1:
-        return Refusal("the function is made in several places")
+        return Refusal("the function is created in several places")
     (maker,) = makers
     if isinstance(maker, cst.Call) and is_name(keyword_argument(maker, "jit_compile"), "True"):
         return Refusal("XLA compiles each shape for itself", maker)
@@ -120,7 +120,7 @@ def _reduce_retracing(
         return _relaxed(edit.edit(end, end, "reduce_retracing=True"))
     last = maker.args[-1].value
     if last.lpar:
-        return Refusal("its last argument stands in parentheses", last)
+        return Refusal("its last argument is in parentheses", last)
     return _relaxed(edit.edit(edit.end(last), edit.end(last), ", reduce_retracing=True"))
 
 
@@ -129,5 +129,5 @@ def _relaxed(added: Edit) -> Repair:
         "Reduce retracing",
         [added],
         safe=False,
-        may_change="what Python code in the function sees: sizes that vary become None",
+        may_change="what Python code in the function sees: varying sizes become None",
     )
