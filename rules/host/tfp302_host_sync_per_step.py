@@ -24,7 +24,7 @@ _LONG = 40
 _REMEDIES = {
     "counted": "count the steps in a Python number",
     "summed": "add it up on the device, in a `tf.keras.metrics.Mean`",
-    "shown": f"show it every {_EVERY} steps, behind `if step % {_EVERY} == 0:`",
+    "shown": f"show it every {_EVERY} steps, under `if step % {_EVERY} == 0:`",
     "glanced": "copy it only where it is used",
     "later": "read it once, after the loop",
     "drawn": "copy only what is looked at, or one batch while the next one is computed",
@@ -165,7 +165,7 @@ def _show_seldom(edit: Editor, statement: cst.CSTNode) -> Repair | Refusal:
         return refusal
     loop = model.own(Syncs).loop_of(statement)
     if loop is None:
-        return Refusal("it stands in a function that the loop calls", statement)
+        return Refusal("it is in a function that the loop calls", statement)
     moved = behind_counter(edit, _with_neighbours(edit, statement), loop, _EVERY)
     if isinstance(moved, Refusal):
         return moved

@@ -106,7 +106,7 @@ def _read_once(edit: Editor, call: cst.Call, loop: Loop) -> Repair | Refusal:
         return Refusal("the loop may write the file", written)
     statement = model.statement_of(call)
     if not model.each_step.runs(call):
-        return Refusal("it is read under a condition", statement)
+        return Refusal("it is read conditionally", statement)
     if isinstance(statement, cst.With):
         return Refusal("it is read in a block of its own", statement)
     match statement:

@@ -79,7 +79,7 @@ class WeightsThroughHost(Rule):
                 continue
             yield Report(
                 copy.call,
-                "`set_weights` brings weights through the host on each step; "
+                "`set_weights` moves weights through the host on each step; "
                 "assign variable to variable in a `tf.function`",
                 partial(_assign, copy=copy),
             )
@@ -90,5 +90,5 @@ def _assign(edit: Editor, copy: WeightCopy) -> Repair | Refusal:
     if not isinstance(statement, cst.Expr) or statement.value is not copy.call:
         return Refusal("it is part of another statement", statement)
     if "#" in edit.text(statement):
-        return Refusal("a comment stands in it", statement)
+        return Refusal("there is a comment in it", statement)
     return assign_compiled(edit, copy)
