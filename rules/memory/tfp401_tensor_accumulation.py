@@ -88,7 +88,7 @@ class TensorAccumulation(Rule):
             name = model.module.code_for_node(addition.container)
             yield Report(
                 addition.node,
-                f"`{name}` keeps a tensor of each step, with its memory; keep a number or a NumPy value of it",
+                f"`{name}` keeps a tensor from each step, and its memory; keep a number or a NumPy value instead",
                 partial(_keep_less, addition=addition),
             )
 
@@ -180,7 +180,7 @@ def _keep_numbers(edit: Editor, addition: Addition) -> Repair | Refusal:
     kept = _tensors(model, addition)
     for value in kept:
         if model.value(value).kind != "tensor" or not model.scalars.may_be_scalar(value):
-            return Refusal("what is kept is not known to be a scalar", value)
+            return Refusal("what is kept may not be a scalar", value)
     obstacle = model.own(Kept).use_as_tensor(addition)
     if obstacle is not None:
         return Refusal("what is kept is used as a tensor", obstacle)

@@ -84,7 +84,7 @@ class LateMemoryGrowth(Rule):
             shown = model.module.code_for_node(early.func)
             yield Report(
                 call,
-                f"`{shown}` has run before, and TensorFlow has set up its devices: this raises `RuntimeError` where "
+                f"`{shown}` has already run, and TensorFlow has set up its devices: this raises `RuntimeError` where "
                 "there is a GPU; do it before the first op",
                 partial(_move, late=call, early=early),
             )
@@ -108,7 +108,7 @@ def _runs_before(model: Model, call: cst.Call, early: cst.Call, depth: int) -> b
 
 def _move(edit: Editor, late: cst.Call, early: cst.Call) -> Repair | Refusal:
     if edit.model.function_at(late) is not edit.model.function_at(early):
-        return Refusal("they stand in different functions", early)
+        return Refusal("they are in different functions", early)
     edits = move_ahead(edit, late, early, partial(_does_more, edit.model))
     if isinstance(edits, Refusal):
         return edits
@@ -126,5 +126,5 @@ def _does_more(model: Model, statement: cst.CSTNode) -> Refusal | None:
         name = model.qualified(call.func)
         if has(name, "configures") or (isinstance(call.func, cst.Name) and call.func.value in _PLAIN):
             continue
-        return Refusal("it stands among other things", call)
+        return Refusal("its statement does other things, too", call)
     return None

@@ -82,6 +82,6 @@ class ModelInLoop(Rule):
                 continue
             yield Report(
                 trial.made,
-                f"`{trial.name}` is built and trained anew in each iteration, and the memory of the last one is not "
-                "freed; build it once and set its weights back, or run each trial in a process of its own",
+                f"`{trial.name}` is built and trained again in each iteration, and the memory of the previous one is not "
+                "freed; build it once and reset its weights, or run each trial in its own process",
             )

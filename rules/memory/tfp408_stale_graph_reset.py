@@ -66,7 +66,7 @@ class StaleGraphReset(Rule):
             if ".compat.v1." in (model.names.dotted(call.func) or "") and model.versions.is_version_2():
                 yield Report(
                     call,
-                    "`reset_default_graph()` does nothing in TensorFlow 2, where nothing is in that graph; remove it",
+                    "`reset_default_graph()` does nothing in TensorFlow 2, where that graph is empty; remove it",
                     partial(
                         _remove,
                         call=call,
@@ -83,9 +83,7 @@ class StaleGraphReset(Rule):
                     call,
                     "`clear_session()` on each step throws away kernels that are needed again and collects all "
                     "garbage while the device waits; remove it",
-                    partial(
-                        _remove, call=call, may_change="names that are numbered, and when memory is freed"
-                    ),
+                    partial(_remove, call=call, may_change="numbered names, and when memory is freed"),
                 )
 
 
