@@ -118,9 +118,9 @@ def _prefetch(edit: Editor, consumption: Consumption, end: cst.Call | None) -> R
         autotuned, imports = autotune(edit, end)
         added = append(edit, end, f".prefetch({autotuned})")
     elif not isinstance(node, cst.Name | cst.Attribute | cst.Call) or node.lpar:
-        return Refusal("it is no plain name or call", node)
+        return Refusal("it is not a plain name or call", node)
     elif consumption.value.kind != "dataset":
-        return Refusal("it is an iterator already", node)
+        return Refusal("it is already an iterator", node)
     else:
         changed = node
         autotuned, imports = autotune(edit, node)

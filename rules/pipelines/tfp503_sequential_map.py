@@ -22,7 +22,7 @@ _WHY = {
     "random": "{function} draws random numbers, so this `map` gets one element at a time",
     "stateful": "{function} is stateful, so this `map` gets one element at a time",
     "python": "{function} runs Python code, so this `map` gets one element at a time",
-    "hidden": "{function} is not in sight: unless it is stateless, this `map` gets one element at a time",
+    "hidden": "{function} can't be seen here: unless it is stateless, this `map` gets one element at a time",
     "stateless": "automatic parallelization is off for this pipeline, so this `map` gets one element at a time",
 }
 

@@ -99,7 +99,7 @@ def _readers(model: Model) -> Iterator[Report]:
         if not model.successors.is_only_looked_at(call):
             yield Report(
                 call,
-                "the files are read one after the other; add `num_parallel_reads=tf.data.AUTOTUNE`",
+                "the files are read one at a time; add `num_parallel_reads=tf.data.AUTOTUNE`",
                 partial(_add, call=call, keyword="num_parallel_reads"),
             )
 
@@ -113,7 +113,7 @@ def _flat_maps(model: Model) -> Iterator[Report]:
         if model.parallelism.reads_each_file(given) and model.parallelism.is_dataset_of_files(files):
             yield Report(
                 _place(call, given),
-                "`flat_map` reads the files one after the other; use `interleave` with `num_parallel_calls`",
+                "`flat_map` reads the files one at a time; use `interleave` with `num_parallel_calls`",
                 partial(_interleave, call=call),
             )
 

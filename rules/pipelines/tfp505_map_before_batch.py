@@ -79,7 +79,7 @@ class MapBeforeBatch(Rule):
                 name = f"`{model.module.code_for_node(function)}`" if named else "this function"
                 yield Report(
                     function,
-                    f"{name} is called for each element but gives the same on a batch; move the `map` behind `batch`",
+                    f"{name} is called for each element but gives the same result on a batch; move the `map` after `batch`",
                     partial(_move, stages=found),
                 )
 
@@ -118,14 +118,14 @@ def _move(edit: Editor, stages: Pipeline) -> Repair | Refusal:
     mapped, *between, batch = stages
     for stage in between:
         if stage.name == "map":
-            return Refusal("the `map` behind it moves first", argument(stage.call, 0, "map_func"))
+            return Refusal("the `map` after it has to move first", argument(stage.call, 0, "map_func"))
     if len(list(edit.model.pipelines.goes_on(mapped.call))) > 1:
-        return Refusal("the mapped dataset goes on in several ways")
+        return Refusal("the mapped dataset is used in several places")
     edits = move_behind(edit, mapped.call, batch.call)
     if isinstance(edits, Refusal):
         return edits
     return Repair(
-        "Move the `map` behind `batch`",
+        "Move the `map` after `batch`",
         edits,
         safe=False,
         may_change="rounding, and what fails on the last batch",

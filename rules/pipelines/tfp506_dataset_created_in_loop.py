@@ -75,7 +75,7 @@ class DatasetCreatedInLoop(Rule):
             often = "step" if model.loops.kind(rebuild.loop) == "step" else "epoch"
             yield Report(
                 rebuild.node,
-                f"the dataset is built anew from the same inputs on each {often}; build it once, above the loop",
+                f"the dataset is rebuilt from the same inputs on each {often}; build it once, above the loop",
                 partial(_build_once, rebuild=rebuild),
             )
 

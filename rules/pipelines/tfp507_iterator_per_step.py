@@ -16,7 +16,7 @@ from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 from .restarts import Restart, Restarts
 
 _SHOWN = {
-    "next": "`next` of a new iterator",
+    "next": "`next` on a new iterator",
     "name": "a new iterator",
     "take": "`take(1)`",
     "single": "`get_single_element`",
@@ -82,7 +82,7 @@ class IteratorPerStep(Rule):
                 continue
             yield Report(
                 node,
-                f"{_SHOWN[restart.form]} starts the pipeline anew on each step; make one iterator before the loop",
+                f"{_SHOWN[restart.form]} restarts the pipeline on each step; create one iterator before the loop",
                 partial(_iterate_once, restart) if restart.maker is not None else None,
             )
 
@@ -110,7 +110,7 @@ def _iterate_once(restart: Restart, edit: Editor) -> Repair | Refusal:
         name = edit.fresh_name("iterator")
         edits = [edit.insert_above(loop.node, f"{name} = {text}\n"), edit.replace(maker, name)]
     return Repair(
-        "Make one iterator, above the loop, on the repeated dataset",
+        "Create one iterator, above the loop, over the repeated dataset",
         edits,
         safe=False,
         may_change="which elements the steps get",

@@ -80,9 +80,9 @@ def _message(model: Model, stage: PythonStage) -> str:
     shown = [f"`{op}`" for op in (stage.ops or ())[:_SHOWN]]
     remedy = f"use {', '.join(shown)}" if shown else "TensorFlow's ops can do what it does"
     if stage.ops is None:
-        remedy = "leave to it what TensorFlow has no op for, or do it once, before training"
+        remedy = "use it only where TensorFlow has no op, or do the work once, before training"
     if stage.node is stage.call:
-        return f"`from_generator` runs Python for each element, one after the other; {remedy}"
+        return f"`from_generator` runs Python for each element, one at a time; {remedy}"
     assert isinstance(stage.node, cst.Call)
     called = model.module.code_for_node(stage.node.func)
-    return f"`{called}` runs Python for each element, one after the other; {remedy}"
+    return f"`{called}` runs Python for each element, one at a time; {remedy}"

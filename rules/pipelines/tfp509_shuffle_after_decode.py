@@ -79,35 +79,33 @@ class ShuffleAfterDecode(Rule):
 def _message(late: LateShuffle) -> str:
     first = late.stages[0]
     if late.how == BATCHES:
-        return "`shuffle` behind `batch` holds whole batches and leaves the samples in them together; shuffle first"
+        return "`shuffle` after `batch` holds whole batches and keeps their samples together; shuffle first"
     if first.origin is not None:
-        return f"the dataset comes from where a `map` {late.how}, and the buffer of `shuffle` holds what comes of it; shuffle there"
+        return f"the dataset comes from code where a `map` {late.how}, so the `shuffle` buffer holds the results; shuffle there"
     if first.name == "from_generator":
-        return (
-            f"the generator {late.how}, and the buffer of `shuffle` holds them; shuffle what it reads them by"
-        )
-    return f"the `map` in front of `shuffle` {late.how}, and the buffer holds what comes of it; shuffle first"
+        return f"the generator {late.how}, and the `shuffle` buffer holds them; shuffle its inputs instead"
+    return f"the `map` before `shuffle` {late.how}, so the buffer holds the results; shuffle first"
 
 
 def _shuffle_first(late: LateShuffle, edit: Editor) -> Repair | Refusal:
     large, *between, shuffle = late.stages
     if large.origin is not None:
-        return Refusal("another file makes it like this")
+        return Refusal("it is made in another file")
     if large.name not in ("map", "batch", "padded_batch"):
-        return Refusal("it comes like this from the source", large.call)
+        return Refusal("the source itself gives such elements", large.call)
     for stage in late.stages[:-1]:
         if len(edit.model.successors.directly_behind(stage.call)) > 1:
-            return Refusal(f"what `{stage.name}` gives goes on in several ways", stage.call)
+            return Refusal(f"the result of `{stage.name}` is used in several places", stage.call)
     names = {stage.name for stage in between}
     if names <= _INDIFFERENT:
         edits = move_in_front(edit, shuffle.call, large.call)
-        moved = f"Move the `shuffle` in front of `{large.name}`"
+        moved = f"Move the `shuffle` before `{large.name}`"
     elif names <= methods("Dataset", "keeps-elements") - {"cache"}:
         edits = move_behind(edit, large.call, shuffle.call)
-        moved = f"Move the `{large.name}` behind `shuffle`"
+        moved = f"Move the `{large.name}` after `shuffle`"
     else:
         other = next(stage for stage in between if stage.name not in _INDIFFERENT)
-        return Refusal(f"`{other.name}` stands between them", other.call)
+        return Refusal(f"`{other.name}` is between them", other.call)
     return (
         edits
         if isinstance(edits, Refusal)

@@ -17,11 +17,11 @@ from .late_caches import LateCache, LateCaches
 # Where only these lie between, a cache in front of them keeps as much of the work.
 _CHEAP = frozenset((*methods("Dataset", "makes-batches"), "shuffle", "repeat", "prefetch", "cache"))
 _MESSAGES = {
-    "random": "`cache` keeps what the random `map` in front of it draws in the first epoch, for all epochs; "
+    "random": "`cache` keeps what the random `map` before it draws in the first epoch, for all epochs; "
     "cache before it",
     "shuffle": "`cache` keeps the order that `shuffle` gives in the first epoch, for all epochs; cache before it",
-    "endless": "`cache` behind an endless `repeat` grows with each step and is never read; cache before it",
-    "repeat": "`cache` behind `repeat` keeps each element as often as it is repeated; cache before it",
+    "endless": "`cache` after an endless `repeat` grows with each step and is never read; cache before it",
+    "repeat": "`cache` after `repeat` keeps each element as often as it is repeated; cache before it",
 }
 
 
@@ -94,7 +94,7 @@ def _cache_first(late: LateCache, edit: Editor) -> Repair | Refusal:
     first, *between, cache = late.stages
     for stage in late.stages[:-1]:
         if len(model.successors.directly_behind(stage.call)) > 1:
-            return Refusal(f"what `{stage.name}` gives goes on in several ways", stage.call)
+            return Refusal(f"the result of `{stage.name}` is used in several places", stage.call)
     for stage in between:
         if stage.name not in _CHEAP and not model.own(Augmentations).draws(stage):
             return Refusal(f"the cache would not keep what `{stage.name}` does", stage.call)
@@ -102,7 +102,7 @@ def _cache_first(late: LateCache, edit: Editor) -> Repair | Refusal:
     if isinstance(edits, Refusal):
         return edits
     return Repair(
-        f"Move the `cache` in front of `{first.name}`",
+        f"Move the `cache` before `{first.name}`",
         edits,
         safe=False,
         may_change="which elements an epoch gets",

@@ -102,9 +102,11 @@ def _ask(found: Materialization, edit: Editor) -> Repair | Refusal:
     """`len(list(ds))` to `int(ds.cardinality())`."""
     unknown = edit.model.own(Materializations).unknown_size(found.value)
     if unknown is not None and unknown.name == "elsewhere":
-        return Refusal("the dataset is made in another file, which may leave its number open", found.dataset)
+        return Refusal(
+            "the dataset is made in another file, so its number of elements may be unknown", found.dataset
+        )
     if unknown is not None:
-        return Refusal(f"`{unknown.name}` leaves the number of elements open", unknown.call)
+        return Refusal(f"`{unknown.name}` leaves the number of elements unknown", unknown.call)
     dataset = found.dataset
     if not any(below is dataset for below in descendants(found.node)):
         return Refusal("the dataset has this name elsewhere", dataset)
@@ -112,11 +114,11 @@ def _ask(found: Materialization, edit: Editor) -> Repair | Refusal:
     if not isinstance(dataset, cst.Name | cst.Attribute | cst.Call | cst.Subscript):
         text = f"({text})"
     if "#" in edit.text(found.node):
-        return Refusal("a comment stands in it", found.node)
+        return Refusal("there is a comment in it", found.node)
     repaired = edit.replace(found.node, f"int({text}.cardinality())")
     return Repair(
         "Ask for the number of elements",
         [repaired],
         safe=False,
-        may_change="what the dataset does on the way, which is not run any more",
+        may_change="what the dataset does as it is read, which no longer happens",
     )
