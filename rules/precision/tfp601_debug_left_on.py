@@ -107,7 +107,7 @@ def _report(call: cst.Call, message: str) -> Report:
 def _remove(edit: Editor, call: cst.Call) -> Repair | Refusal:
     statement = edit.model.statement_of(call)
     if not isinstance(statement, cst.Expr) or statement.value is not call:
-        return Refusal("something is made of its result", statement)
+        return Refusal("its result is used", statement)
     return Repair(
         "Remove it", [edit.remove_statement(statement)], safe=False, may_change="what is written or logged"
     )
@@ -118,9 +118,9 @@ def _unwrap(edit: Editor, call: cst.Call) -> Repair | Refusal:
     model = edit.model
     checked = argument(call, 0, "tensor")
     if checked is None:
-        return Refusal("what it checks is not in sight", call)
+        return Refusal("what it checks can't be seen here", call)
     if "#" in edit.text(call):
-        return Refusal("a comment stands in it", call)
+        return Refusal("there is a comment in it", call)
     caught = model.walk.attributes.get("InvalidArgumentError") or model.walk.names.get("InvalidArgumentError")
     if caught:
         return Refusal("the error that it raises is caught", caught[0])
@@ -132,7 +132,7 @@ def _unwrap(edit: Editor, call: cst.Call) -> Repair | Refusal:
                 "Remove the check",
                 [edit.remove_statement(statement)],
                 safe=False,
-                may_change="when, and whether, a number that is no number stops the program",
+                may_change="when, and whether, a NaN or infinity stops the program",
             )
         case cst.Assign(targets=[cst.AssignTarget(target=target)]) if statement.value is whole:
             if target.deep_equals(value):
@@ -140,7 +140,7 @@ def _unwrap(edit: Editor, call: cst.Call) -> Repair | Refusal:
                     "Remove the check",
                     [edit.remove_statement(statement)],
                     safe=False,
-                    may_change="when, and whether, a number that is no number stops the program",
+                    may_change="when, and whether, a NaN or infinity stops the program",
                 )
     if isinstance(model.parent(call), cst.Element) and not isinstance(statement, cst.Assign):
         return Refusal("the check is one of a list", call)
@@ -151,7 +151,7 @@ def _unwrap(edit: Editor, call: cst.Call) -> Repair | Refusal:
         "Remove the check",
         [edit.replace(call, text)],
         safe=False,
-        may_change="when, and whether, a number that is no number stops the program",
+        may_change="when, and whether, a NaN or infinity stops the program",
     )
 
 

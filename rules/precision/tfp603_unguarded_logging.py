@@ -17,7 +17,7 @@ from .writes import Writes
 # As often as is usual, and so seldom that the cost is lost in the noise.
 _STEPS = 100
 _DOES = {
-    "summary": "brings a whole tensor to the host and works on it there, on each step",
+    "summary": "copies a whole tensor to the host and processes it there, on each step",
     "weights": "writes all weights to disk on each step",
     "flush": "waits for the disk on each step",
 }
@@ -89,7 +89,7 @@ class UnguardedLogging(Rule):
 def _guard(edit: Editor, call: cst.Call, calls: Collection[cst.Call]) -> Repair | Refusal:
     statement = edit.model.statement_of(call)
     if not isinstance(statement, cst.Expr) or statement.value is not call:
-        return Refusal("something is made of its result", statement)
+        return Refusal("its result is used", statement)
     edits = every(edit, statement, lambda node: isinstance(node, cst.Expr) and node.value in calls, _STEPS)
     if isinstance(edits, Refusal):
         return edits

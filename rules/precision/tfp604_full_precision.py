@@ -22,7 +22,7 @@ class FullPrecision(Rule):
 
     Reports a program that trains a model by `fit` or `train_on_batch` and says nothing of the precision that it computes
     in. One finding a program, at its first import of TensorFlow. Off by default, since only a person can say whether the
-    model bears half precision: select it to ask the question.
+    model tolerates half precision: select it to ask the question.
 
     ## Why is this bad?
 
@@ -82,8 +82,8 @@ class FullPrecision(Rule):
         if first is not None:
             yield Report(
                 first,
-                "the program trains in full precision, so a GPU's tensor cores have nothing to do; "
-                "set the policy `mixed_float16` if the model bears it",
+                "the program trains in full precision, so a GPU's tensor cores sit idle; "
+                "set the policy `mixed_float16` if the model tolerates it",
                 partial(_set_policy, first=first),
             )
 

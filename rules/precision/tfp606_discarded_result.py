@@ -63,12 +63,14 @@ class DiscardedResult(Rule):
     def check(self, model: Model) -> Iterator[Report]:
         for node in model.own(Discarded).all():
             if isinstance(node, cst.BinaryOperation):
-                message = "this changes nothing, and the tensor that it gives is thrown away; use its result"
+                message = (
+                    "this changes nothing, and the tensor that it returns is thrown away; use its result"
+                )
             else:
                 called = (
                     f"`{model.module.code_for_node(node.func)}`"
                     if model.qualified(node.func)
                     else f"`.{callee_name(node)}()`"
                 )
-                message = f"{called} changes nothing, and what it gives is thrown away; use its result"
+                message = f"{called} changes nothing, and what it returns is thrown away; use its result"
             yield Report(node, message)
