@@ -18,19 +18,19 @@ from .tensor_rows import Rows
 
 
 class EagerOpLoop(Rule):
-    """A Python loop that updates a tensor by TensorFlow ops, one by one, in eager mode.
+    """A Python loop that updates a tensor op by op in eager mode.
 
     ## What it does
 
-    Reports loops of a program that run in eager mode, more than 16 times or as often as the code does not show, and
-    compute a tensor in each iteration from what the one before left: a simulation, a power iteration, a recurrence, the
-    search for an input by its gradient, a model that writes on at what it wrote.
+    Reports loops that run in eager mode, more than 16 times or an unknown number of times, and compute
+    a tensor in each iteration from the result of the one before: a simulation, a power iteration, a recurrence, the
+    search for an input by its gradient, a model that extends its own output.
 
     ## Why is this bad?
 
-    In eager mode Python asks for each op and each time waits until it is dispatched, which takes longer than to
-    compute a small tensor. In a `tf.function`, a loop over `tf.range` is one op to Python, whatever the number of its
-    iterations. What decides is the work of one op: with large tensors Python's part vanishes.
+    In eager mode Python asks for each op and each time waits until it is dispatched, which takes longer than
+    computing a small tensor. In a `tf.function`, a loop over `tf.range` is one op to Python, however many iterations
+    it has. What matters is the work of one op: with large tensors Python's share vanishes.
 
     ## Example
 
@@ -57,10 +57,10 @@ class EagerOpLoop(Rule):
 
     ## What is left alone
 
-    Compiled code and functions that someone else may compile, training loops and what a tape records as part of a gradient
-    step, loops over variables or layers, loops that call anything but ops and models, and loops that what is computed steers
-    on the host. Printing the value is no excuse. The fix is refused where tracing would change or break the function, and for
-    a loop that is one of several things that a function does.
+    Compiled code and functions that may be compiled elsewhere, training loops and what a tape records as part of a gradient step,
+    loops over variables or layers, loops that call anything but ops and models, and loops that are steered on the host by what they
+    compute. Printing the value does not exempt a loop. The fix is refused where tracing would change or break the function, and where
+    the loop is only one of several things that the function does.
 
     ## Sources
 

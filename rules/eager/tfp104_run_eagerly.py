@@ -21,7 +21,7 @@ class RunEagerly(Rule):
     ## What it does
 
     Reports `compile(run_eagerly=True)`, `tf.config.run_functions_eagerly(True)` and
-    `tf.data.experimental.enable_debug_mode()` in a program that surely runs them and never takes them back.
+    `tf.data.experimental.enable_debug_mode()` in a program that is certain to run them and never undoes them.
 
     ## Why is this bad?
 
@@ -44,9 +44,9 @@ class RunEagerly(Rule):
 
     ## What is left alone
 
-    `False` and values from elsewhere, switches behind any condition, in a function for debugging or in a test, and a
-    file that switches back. The fix is refused where code of the file that would then be compiled could not be: where it
-    calls `.numpy()`, for instance.
+    `False` and values from elsewhere, switches under any condition, in a function for debugging or in a test,
+    and a file that switches back. The fix is refused where code in the file would then be compiled but cannot be: where
+    it calls `.numpy()`, for instance.
 
     ## Sources
 

@@ -21,7 +21,7 @@ _SAYS = {
 
 
 class LoopOverTensorRows(Rule):
-    """A loop in eager mode that takes a tensor apart row by row.
+    """A loop in eager mode that goes through a tensor row by row.
 
     ## What it does
 
@@ -31,9 +31,9 @@ class LoopOverTensorRows(Rule):
 
     ## Why is this bad?
 
-    To take one row of a tensor is an op of its own, and to make a Python number of it waits for that op: some
-    microseconds each, where the whole tensor takes as long as one row. What decides is the number of rows: of ten they
-    are not worth a word, of a thousand they take longer than the step of a small model.
+    Taking one row of a tensor is an op of its own, and turning it into a Python number waits for that op:
+    some microseconds each, where the whole tensor takes as long as one row. What matters is the number of rows: for ten it
+    is not worth mentioning, for a thousand it takes longer than the step of a small model.
 
     ## Example
 
@@ -51,7 +51,7 @@ class LoopOverTensorRows(Rule):
 
     ## What is left alone
 
-    Compiled code and functions that someone else may compile, tensors of a few rows, sizes (`tf.shape`), rows that
+    Compiled code and functions that may be compiled elsewhere, tensors of a few rows, sizes (`tf.shape`), rows that
     are shown, stored or used on the host one by one, and loops whose iterations depend on the one before.
 
     ## Sources
