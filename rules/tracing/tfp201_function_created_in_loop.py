@@ -22,7 +22,7 @@ _KINDS_WITH_STATE = frozenset({"variable", "layer", "model", "optimizer", "metri
 
 
 class FunctionCreatedInLoop(Rule):
-    """A `tf.function` that is made anew on each training step.
+    """A `tf.function` that is created again on each training step.
 
     ## What it does
 
@@ -31,7 +31,7 @@ class FunctionCreatedInLoop(Rule):
 
     ## Why is this bad?
 
-    A `tf.function` keeps its traces to itself. One that is made on each step has none: TensorFlow runs its Python
+    Each `tf.function` has its own traces. One that is created on each step has none yet: TensorFlow runs its Python
     code again, builds the graph, optimizes it, and throws it away after one call. That costs more than running
     the same code in eager mode.
 
@@ -61,8 +61,8 @@ class FunctionCreatedInLoop(Rule):
     ## What is left alone
 
     A factory that is called once, a function that a cache or an attribute keeps (`if self._step is None:`), and
-    one that is made behind a guard. The fix is refused where the function reads what the loop changes; it is safe
-    only for a function that is known to do nothing but compute, of what cannot change and of tensors.
+    one that is created under a guard. The fix is refused where the function reads what the loop changes; it is safe
+    only for a function that is known to do nothing but compute, from tensors and from what cannot change.
 
     ## Sources
 

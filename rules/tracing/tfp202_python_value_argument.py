@@ -24,8 +24,8 @@ class PythonValueArgument(Rule):
 
     ## Why is this bad?
 
-    A `tf.function` is traced anew for each Python value that it has not seen. A trace takes as long as hundreds of
-    steps, every one is kept, and the search for the right one gets longer with their number. A tensor, or a
+    A `tf.function` is traced again for each new Python value. A trace takes as long as hundreds of steps,
+    every trace is kept, and finding the right one takes longer the more there are. A tensor, or a
     NumPy value, is data: one trace serves all its values.
 
     ## Example
@@ -47,7 +47,7 @@ class PythonValueArgument(Rule):
     ## What is left alone
 
     Constants, switches (`training=True`, `step > 100`), NumPy values, arguments of a function with an
-    `input_signature`, which makes tensors of them, and calls that are not made per step. The fix is refused where
+    `input_signature`, which turns them into tensors, and calls that do not run per step. The fix is refused where
     the function needs the Python value (as a shape, for `range`, in a string), or where the type that it
     computes with is not known.
 

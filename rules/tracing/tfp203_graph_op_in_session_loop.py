@@ -25,14 +25,14 @@ class GraphOpInSessionLoop(Rule):
     ## What it does
 
     Reports ops, `Saver`, `global_variables_initializer`, `merge_all`, `assign` and `minimize` in TensorFlow 1
-    style code that are made inside a loop that runs a session, or in a function that such a loop calls, also in another
-    file: one finding for each statement of the loop, and for each function that makes ops and runs a session. A function
-    that makes ops and leaves it to the loop to run them is reported where the loop calls it.
+    style code that are created inside a loop that runs a session, or in a function that such a loop calls, even in another
+    file: one finding for each statement of the loop, and for each function that creates ops and runs a session. A function
+    that creates ops and leaves it to the loop to run them is reported where the loop calls it.
 
     ## Why is this bad?
 
     A graph only grows. Each iteration adds the same ops again, and since the graph has changed, the session
-    takes it apart anew before it runs: every step is slower than the one before, and memory grows.
+    has to prepare it again before it runs: every step is slower than the one before, and memory grows.
 
     ## Example
 
@@ -52,12 +52,12 @@ class GraphOpInSessionLoop(Rule):
 
     ## What is left alone
 
-    Ops made before the loop, a loop that builds a graph and runs nothing, a loop of a few rounds
+    Ops created before the loop, a loop that builds a graph and runs nothing, a loop of a few iterations
     (`for i in range(3)`), and a fresh graph per iteration (`with tf.Graph().as_default():` in the loop, or
-    `reset_default_graph()`). The fix is refused where the loop changes what the op is made from, and for variables;
-    it is unsafe, since ops that are made later get other names and, where the graph has a seed, other random numbers;
-    `merge_all` and initializers take in what else the graph holds, and a `Saver` that is one all along deletes old
-    checkpoints.
+    `reset_default_graph()`). The fix is refused where the loop changes what the op is made from, and for
+    variables. It is unsafe: ops that are created later get other names and, where the graph has a seed, other random
+    numbers; `merge_all` and initializers take in what else the graph holds, and a single `Saver` deletes
+    old checkpoints.
 
     ## Sources
 

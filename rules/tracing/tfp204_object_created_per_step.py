@@ -29,18 +29,18 @@ _TRACED = "`{name}` is created in compiled code that runs on each step, where no
 
 
 class ObjectCreatedPerStep(Rule):
-    """A variable, layer, optimizer or metric that is made anew on each training step.
+    """A variable, layer, optimizer or metric that is created again on each training step.
 
     ## What it does
 
-    Reports such objects where they are made per step, or in compiled code that runs per step. Of what is made once
-    an epoch, variables, layers and optimizers.
+    Reports such objects where they are created per step, or in compiled code that runs per step. Of objects created
+    once an epoch, variables, layers and optimizers.
 
     ## Why is this bad?
 
-    An optimizer's or layer's constructor makes variables, and names and registers each: that takes as long as a
-    small step. What the object before had learned is gone: momentum and moments, weights, counts. In compiled code
-    no variable can be made after the first call, and TensorFlow raises an error.
+    An optimizer's or layer's constructor creates variables, and names and registers each: that takes as long as
+    a small step. What the previous object had learned is gone: momentum and moments, weights, counts. In compiled code
+    no variable can be created after the first call, and TensorFlow raises an error.
 
     ## Example
 
@@ -62,11 +62,11 @@ class ObjectCreatedPerStep(Rule):
 
     ## What is left alone
 
-    What a first call makes and keeps (`if self.v is None:`), parts of a model or object that is itself made there,
-    what is given to `compile`, and, once an epoch, whatever depends on the epoch, but for variables to which the
-    epoch's steps assign: these can take another value. The fix is given where the object holds no state between
-    steps: layers without weights, and `SGD` without momentum; it is unsafe, for their names are numbered as they are made.
-    Loss objects, which are made in microseconds, and layers without weights, the file's own too, in compiled code, where they are made once a trace.
+    What a first call creates and keeps (`if self.v is None:`), parts of a model or object that is itself created
+    there, what is passed to `compile`, and, once an epoch, whatever depends on the epoch, except variables to which
+    the epoch's steps assign: these can take another value. There is a fix where the object holds no state between
+    steps: layers without weights, and `SGD` without momentum. It is unsafe, since their names are numbered as they are created.
+    Loss objects, which are created in microseconds, and layers without weights, the file's own too, in compiled code, where they are created once per trace.
 
     ## Sources
 

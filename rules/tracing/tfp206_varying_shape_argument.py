@@ -24,7 +24,7 @@ _HOW = {
 
 
 class VaryingShapeArgument(Rule):
-    """A compiled function that gets tensors of another shape from step to step.
+    """A compiled function that gets tensors of a different shape from step to step.
 
     ## What it does
 
@@ -33,8 +33,8 @@ class VaryingShapeArgument(Rule):
 
     ## Why is this bad?
 
-    A `tf.function` is traced anew for each shape that it has not seen. A trace takes as long as hundreds of steps,
-    every one is kept, and the search for the right one gets longer with their number. With
+    A `tf.function` is traced again for each new shape. A trace takes as long as hundreds of steps, every
+    trace is kept, and finding the right one takes longer the more there are. With
     `reduce_retracing=True`, the second trace leaves open what differs, and serves all shapes.
 
     ## Example
@@ -62,8 +62,8 @@ class VaryingShapeArgument(Rule):
     ## What is left alone
 
     Fixed shapes, one short last batch, `padded_shapes` without `None`, functions with an `input_signature` or
-    `reduce_retracing`, and ragged tensors, whose lengths are no part of what is traced. The fix is refused for
-    Python lists, each length of which is a structure of its own; with `jit_compile=True`, since XLA compiles each
+    `reduce_retracing`, and ragged tensors, whose lengths are not part of the trace. The fix is refused for
+    Python lists, since each length is a structure of its own; with `jit_compile=True`, since XLA compiles each
     shape for itself; and where the function reads the static shape. It is unsafe, since Python code in the function sees None
     where it saw a size.
 
