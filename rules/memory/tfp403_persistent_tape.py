@@ -22,16 +22,16 @@ _ROW_BY_ROW = frozenset({"experimental_use_pfor", "parallel_iterations"})
 
 
 class PersistentTape(Rule):
-    """A persistent gradient tape that is asked for one gradient at most.
+    """A persistent gradient tape that is asked for at most one gradient.
 
     ## What it does
 
-    Reports `tf.GradientTape(persistent=True)` of which the code asks one gradient, or none.
+    Reports `tf.GradientTape(persistent=True)` that the code asks for one gradient, or none.
 
     ## Why is this bad?
 
-    In eager mode, a tape that is not persistent lets go of what the forward pass recorded while it computes the
-    gradient. A persistent one keeps all of it until the tape itself is gone: in a loop, until the next step opens
+    In eager mode, a tape that is not persistent releases what the forward pass recorded while it computes
+    the gradient. A persistent one keeps all of it until the tape itself is gone: in a loop, until the next step opens
     another. What runs meanwhile, the update or the validation after an epoch, has that much less memory.
 
     ## Example
@@ -56,7 +56,7 @@ class PersistentTape(Rule):
 
     Compiled code, whose graph is the same either way; tapes that are asked for two or more gradients or Jacobians, or for
     one in a loop; tapes that are returned, passed on, kept or used by a nested function; a Jacobian that is computed row by row. The fix is safe for
-    one `gradient` right behind the tape.
+    one `gradient` right after the tape.
 
     ## Sources
 

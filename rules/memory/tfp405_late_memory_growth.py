@@ -21,7 +21,7 @@ _PLAIN = frozenset({"print", "len", "range", "enumerate", "str", "int", "Runtime
 
 
 class LateMemoryGrowth(Rule):
-    """Memory growth or virtual devices that are asked for when TensorFlow has set up its devices already.
+    """Memory growth or virtual devices that are requested after TensorFlow has set up its devices.
 
     ## What it does
 
@@ -30,8 +30,8 @@ class LateMemoryGrowth(Rule):
 
     ## Why is this bad?
 
-    The first op has TensorFlow set up its devices and take their memory. What comes after raises `RuntimeError`
-    where there is a GPU, so that the program ends there, or, where the error is caught, goes on with all memory taken.
+    The first op makes TensorFlow set up its devices and take their memory. What comes after raises
+    `RuntimeError` where there is a GPU: the program ends there or, if the error is caught, continues with all memory taken.
     Without a GPU nothing is raised, and nobody notices.
 
     ## Example
@@ -54,7 +54,7 @@ class LateMemoryGrowth(Rule):
 
     ## What is left alone
 
-    Settings that were made before as well; ops that may not run, that build a graph, or that stand in another file;
+    Settings that were also made before; ops that may not run, that build a graph, or that are in another file;
     TensorFlow 1 graph code.
 
     ## Sources
