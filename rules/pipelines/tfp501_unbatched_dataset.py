@@ -46,8 +46,8 @@ class UnbatchedDataset(Rule):
 
     ## What is left alone
 
-    Datasets of unknown origin, those that `image_dataset_from_directory` and its kin batch, those with a stage that
-    may make batches by a function out of sight, samples that are given a batch axis by hand, lists of one sample, and
+    Datasets of unknown origin, those that `image_dataset_from_directory` and the like batch, those with a stage whose
+    function can't be seen and may make batches, samples that are given a batch axis by hand, lists of one sample, and
     loops that only look at a few elements.
 
     ## Sources

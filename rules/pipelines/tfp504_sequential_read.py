@@ -28,8 +28,8 @@ class SequentialRead(Rule):
     ## Why is this bad?
 
     One thread waits for the disk or the network and, for compressed files, unpacks what it gets. Several threads wait
-    at the same time, and unpack on several cores. Where the files are in the system's memory already and not
-    compressed, there is nothing to wait for, and handing records from thread to thread may cost more than it saves.
+    at the same time, and unpack on several cores. Where the files are already in the system's memory and
+    not compressed, there is nothing to wait for, and handing records from thread to thread may cost more than it saves.
 
     ## Example
 
@@ -47,9 +47,9 @@ class SequentialRead(Rule):
 
     ## What is left alone
 
-    One file; names of files that are not in sight; `cycle_length=1`; functions that read with Python code; datasets of
-    which the file takes a few elements, to look at them, and nothing else. The fix keeps the order of the records for `interleave` with a `cycle_length` alone, and is safe there if no file is read,
-    which somebody may write meanwhile.
+    One file; file names that can't be seen; `cycle_length=1`; functions that read with Python code; datasets
+    of which the script only looks at a few elements. The fix keeps the order of the records only for `interleave` with a `cycle_length`, and is safe there if no file is read, since
+    another program may write it meanwhile.
 
     ## Sources
 

@@ -24,7 +24,7 @@ _SHOWN = {
 
 
 class IteratorPerStep(Rule):
-    """A dataset whose pipeline starts anew on each training step.
+    """A dataset whose pipeline is restarted on each training step.
 
     ## What it does
 
@@ -55,7 +55,7 @@ class IteratorPerStep(Rule):
 
     ## What is left alone
 
-    One batch taken once or once an epoch, behind a guard, or from a dataset that changes with the loop.
+    One batch taken once or once an epoch, under a guard, or from a dataset that changes with the loop.
 
     ## Sources
 

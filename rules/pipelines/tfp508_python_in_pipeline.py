@@ -21,12 +21,12 @@ class PythonInPipeline(Rule):
     ## What it does
 
     Reports `tf.py_function` and `tf.numpy_function` in functions given to `Dataset.map`, and `from_generator`, in
-    pipelines that are trained on, but for Python code that reads what TensorFlow can't. Where all that the code does has
-    an op (NumPy, arithmetic, reading of images, numbers for words), the ops are named.
+    pipelines that are trained on, except Python code that reads what TensorFlow can't. Where there are ops for everything the
+    code does (NumPy, arithmetic, reading images, numbers for words), the finding names them.
 
     ## Why is this bad?
 
-    Python runs one thread at a time: however parallel the `map`, the elements are worked on one after the other, and
+    Python runs one thread at a time: however parallel the `map`, the elements are processed one at a time, and
     the training loop, which is Python too, waits for the same lock. Each call copies its tensors to Python and
     back, and nothing of it can be saved with the model or run on another machine.
 
@@ -52,9 +52,9 @@ class PythonInPipeline(Rule):
 
     ## What is left alone
 
-    Functions that are not in sight, and those that read what TensorFlow can't: files of other formats than text, JPEG, PNG,
-    BMP and GIF, environments, data bases, what a library or a method reads by its name; in a file that speaks of HDF5 or
-    memory maps, all data whose origin is not in sight. Pipelines that are only evaluated on, and what a `cache` keeps
+    Functions that can't be seen, and those that read what TensorFlow can't: files of other formats than text, JPEG,
+    PNG, BMP and GIF, environments, databases, what a library or a method reads by its name; in a file that mentions HDF5
+    or memory maps, all data whose origin can't be seen. Pipelines that are only evaluated on, and what a `cache` keeps
     from the first of several epochs on.
 
     ## Sources

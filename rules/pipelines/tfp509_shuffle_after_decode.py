@@ -22,18 +22,18 @@ class ShuffleAfterDecode(Rule):
 
     ## What it does
 
-    Reports `shuffle` behind a `map` that reads and decodes files, decodes images or makes floats of bytes, behind a
-    generator of images, and behind `batch`.
+    Reports `shuffle` after a `map` that reads and decodes files, decodes images or makes floats of bytes, after
+    a generator of images, and after `batch`.
 
     ## Why is this bad?
 
-    The buffer of `shuffle` is filled before the first element comes out: everything that goes into it is worked out
-    first and kept in memory. A file name takes some dozens of bytes, the decoded image a thousand times as much; an
-    image in floats takes four times as much as in bytes. In front of the `map`, the same `shuffle` holds what is
-    small, and the first batch is there at once.
+    The buffer of `shuffle` is filled before the first element comes out: everything that goes into it is computed
+    first and kept in memory. A file name takes a few dozen bytes, the decoded image a thousand times as much; an
+    image in floats takes four times as much as in bytes. Before the `map`, the same `shuffle` holds what is
+    small, and the first batch is ready at once.
 
-    Behind `batch`, the buffer holds as many batches as it would samples, and only the order of the batches
-    changes: the samples in one stay together in all epochs.
+    After `batch`, the buffer holds as many batches as it would hold samples, and only the order of the batches
+    changes: the samples of a batch stay together in all epochs.
 
     ## Example
 
@@ -50,9 +50,9 @@ class ShuffleAfterDecode(Rule):
     ## What is left alone
 
     A `map` that keeps the size of elements or makes them smaller (images decoded from bytes and cut to less than 128
-    pixels, or 96 in floats, features, statistics), and one that is not all in sight. A `shuffle` of samples behind
-    `cache()`: what it holds is in memory already. One behind a `batch` that makes sequences, which are batched again
-    later. Datasets that nothing takes elements of, or a few to look at them.
+    pixels, or 96 in floats, features, statistics), and one that can't be seen completely. A `shuffle` of samples
+    after `cache()`: what it holds is already in memory. One after a `batch` that makes sequences, which are batched again later.
+    Datasets that nothing reads, or of which only a few elements are looked at.
 
     ## Sources
 
