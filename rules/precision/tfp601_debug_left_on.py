@@ -36,15 +36,15 @@ class DebugLeftOn(Rule):
     ## What it does
 
     Reports `tf.debugging.enable_check_numerics()`, `set_log_device_placement(True)`, `enable_dump_debug_info` and
-    `tf.summary.trace_on` that a program surely runs and never takes back, and `tf.debugging.check_numerics` in the
+    `tf.summary.trace_on` that a program is certain to run and never undoes, and `tf.debugging.check_numerics` in the
     training step.
 
     ## Why is this bad?
 
-    The switches do extra work for every op: a check, a line of log, a record. `check_numerics` reads the whole of its
-    tensor, and the step waits for the answer. They are there to find a fault, and find none once it is gone.
+    The switches do extra work for every op: a check, a log line, a record. `check_numerics` reads its whole tensor,
+    and the step waits for the answer. They are there to find a fault, and find none once it is gone.
 
-    What decides is how many ops run one by one. In a step that is compiled as a whole, the log of placements is written
+    What matters is how many ops run one by one. In a step that is compiled as a whole, the log of placements is written
     once, and a trace without `profiler=True` only keeps the graph: both were measured to cost next to nothing there.
 
     ## Example
@@ -65,7 +65,7 @@ class DebugLeftOn(Rule):
 
     ## What is left alone
 
-    `False` and values from elsewhere, anything behind a condition or in a function for debugging, a trace that is
+    `False` and values from elsewhere, anything under a condition or in a function for debugging, a trace that is
     exported, files that do not train, `check_numerics` outside the training step, and steps of a library, whose base
     class is in another file.
 

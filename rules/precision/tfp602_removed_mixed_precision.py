@@ -36,8 +36,8 @@ class RemovedMixedPrecision(Rule):
     ## What it does
 
     Reports `tf.keras.mixed_precision.experimental`: its `Policy`, `set_policy`, `global_policy` and
-    `LossScaleOptimizer`, however they are imported. One finding for a policy that is made and set by statements that
-    follow one another, and one at an import that names what is used.
+    `LossScaleOptimizer`, however they are imported. One finding for a policy that is created and set by
+    consecutive statements, and one at an import that names what is used.
 
     ## Why is this bad?
 
@@ -60,9 +60,9 @@ class RemovedMixedPrecision(Rule):
 
     ## What is left alone
 
-    Files that know the present names too, a use in a `try` or under a condition on a version, and
-    `tf.compat.v1`. The fix changes all uses at once. It is refused where a loss scale is given or asked for, since what
-    does that works in another way today.
+    Files that also use the current names, a use in a `try` or under a condition on a
+    version, and `tf.compat.v1`. The fix changes all uses at once. It is refused where a loss scale is set or read,
+    since that now works in another way.
 
     ## Sources
 

@@ -33,8 +33,8 @@ class UnguardedLogging(Rule):
 
     ## Why is this bad?
 
-    What is written must first be on the host, so the device is waited for. Then a histogram is sorted into buckets, an
-    image encoded, a checkpoint put on disk, while the next step could run. Nobody looks at that many of them.
+    What is written must first be copied to the host, which waits for the device. Then a histogram is sorted into buckets,
+    an image encoded, a checkpoint put on disk, while the next step could run. Nobody looks at that many of them.
 
     ## Example
 
@@ -55,8 +55,8 @@ class UnguardedLogging(Rule):
 
     ## What is left alone
 
-    Scalars, what is behind `if step % n` or any other condition, once an epoch, pictures of several items that each have
-    a name of their own, and TensorFlow 1 graph code. The fix needs a counter of steps in reach: that of the loop, or one
+    Scalars, what is under `if step % n` or any other condition, once an epoch, pictures of several items that each have
+    a name of their own, and TensorFlow 1 graph code. The fix needs a step counter in scope: that of the loop, or one
     that it counts up.
 
     ## Sources
