@@ -70,5 +70,7 @@ The codes of other tools.
 
 OWN_RULES: dict[str, OwnRule] = {
     "TFP001": OwnRule("unused-suppression", "A suppression that suppresses nothing", _UNUSED, "safe"),
-    "TFP002": OwnRule("unknown-code-in-suppression", "A suppression names an unknown code", _UNKNOWN, "none"),
+    "TFP002": OwnRule(
+        "unknown-code-in-suppression", "A suppression that names an unknown code", _UNKNOWN, "none"
+    ),
 }
