@@ -81,7 +81,7 @@ def test_settings_are_keys_of_the_configuration() -> None:
         ({"selekt": []}, "settings_of: unknown key `selekt` (did you mean `select`?)"),
         ({"select": "TFP1"}, "settings_of: `select` must be list[rule]"),
         ({"select": ["nope"]}, "settings_of: unknown rule `nope`"),
-        ({"baseline": "b.json"}, "settings_of: `baseline` has a meaning only where there are files"),
+        ({"baseline": "b.json"}, "settings_of: `baseline` only has a meaning for files"),
     ],
 )
 def test_mistakes_in_settings_are_told(values: dict[str, object], message: str) -> None:

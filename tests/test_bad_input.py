@@ -63,7 +63,7 @@ CASES: dict[str, Case] = {
         "a.py",
         MARK + b"# coding: latin-1\n" + SLOW.encode(),
         2,
-        "a.py:1: declares an encoding, but begins with UTF-8's mark",
+        "a.py:1: declares an encoding, but begins with the UTF-8 byte order mark",
     ),
     "100 nested loops": ("a.py", nested(100).encode(), 1, "a.py:"),
     "a notebook cut short": (
@@ -286,7 +286,7 @@ def test_a_circle_of_links_is_walked_once(tflint_perf: CommandLine) -> None:
     (tflint_perf.folder / "again").symlink_to(".")
     (tflint_perf.folder / "self.py").symlink_to("self.py")
     ran = tflint_perf("--select", "TFP406", "--output-format", "concise")
-    assert complaints(ran.out, ran.err) == ["self.py: symbolic links that lead in a circle"]
+    assert complaints(ran.out, ran.err) == ["self.py: symbolic links that form a loop"]
     assert ran.out.count(GC_FINDING) == 1
     assert ran.code == 2
 

@@ -91,7 +91,7 @@ def test_an_entry_that_no_longer_occurs_is_told_and_leaves_when_it_is_written_ag
     ran = old(*ARGUMENTS)
     assert ran.code == 0
     assert ran.err == (
-        "tflint-perf: 1 finding of the baseline no longer there; --write-baseline takes note of it\n"
+        "tflint-perf: 1 finding in the baseline no longer found; --write-baseline updates it\n"
     )
     assert old(*ARGUMENTS, "-q").err == ""
     assert old(*SELECT, "--write-baseline=base.json").code == 0
@@ -169,11 +169,14 @@ def test_a_file_that_cannot_be_linted_keeps_its_entries(old: CommandLine) -> Non
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, "--baseline: no such file: base.json; --write-baseline makes one"),
-        ("{", "--baseline: base.json: no baseline: not JSON: "),
-        ("[]", "--baseline: base.json: no baseline of tflint-perf"),
-        ('{"findings": {"a.py": [{"code": "TFP406"}]}}', "--baseline: base.json: no baseline of tflint-perf"),
-        ('{"version": 9}', "--baseline: base.json: of another version of tflint-perf; write it anew"),
+        (None, "--baseline: no such file: base.json; --write-baseline creates one"),
+        ("{", "--baseline: base.json: not a baseline: not JSON: "),
+        ("[]", "--baseline: base.json: not a baseline of tflint-perf"),
+        (
+            '{"findings": {"a.py": [{"code": "TFP406"}]}}',
+            "--baseline: base.json: not a baseline of tflint-perf",
+        ),
+        ('{"version": 9}', "--baseline: base.json: from another version of tflint-perf; write it again"),
     ],
 )
 def test_what_is_no_baseline_is_an_error(tflint_perf: CommandLine, text: str | None, message: str) -> None:

@@ -265,7 +265,7 @@ def test_a_worker_without_the_files_is_told(cluster: Cluster, code: Path) -> Non
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr.startswith("tflint-perf: --engine dask: worker tcp://127.0.0.1:")
     assert ran.stderr.endswith(
-        f": {path} is not there as it is here; workers must see the same files at the same place\n"
+        f": {path} is not the same there; workers must see the same files in the same place\n"
     )
 
 
@@ -290,7 +290,7 @@ def without_it(folder: Path) -> None:
     ("make", "what"),
     [
         (with_another_version, r" has 0\.0\.9 \("),
-        (without_it, " has no tflint-perf as here: .*No module named 'tflint_perf'"),
+        (without_it, " can't load tflint-perf: .*No module named 'tflint_perf'"),
     ],
 )
 def test_a_worker_with_another_version_is_told(
@@ -322,7 +322,7 @@ def test_a_worker_that_comes_later_with_another_version_says_so(cluster: Cluster
 def test_a_cluster_without_workers_is_told(empty: Cluster, code: Path) -> None:
     program = f"from tflint_perf.project import cluster; cluster._SECONDS_WITHOUT_WORKERS = 1; {MAIN}"
     ran = lint(code, "--engine=dask", "--scheduler", empty.address, program=program)
-    assert outcome(ran) == (2, "", "tflint-perf: --engine dask: the cluster has no worker\n")
+    assert outcome(ran) == (2, "", "tflint-perf: --engine dask: the cluster has no workers\n")
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nowhere://x"])
@@ -337,7 +337,7 @@ def test_a_scheduler_that_is_not_there_is_told(code: Path, address: str) -> None
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--scheduler=tcp://127.0.0.1:1"], "--scheduler goes with --engine dask alone"),
+        (["--scheduler=tcp://127.0.0.1:1"], "--scheduler needs --engine dask"),
         (["--engine=dask", "--fix"], "--engine dask: cannot be used with --fix ("),
         (["--engine=dask", "--diff"], "--engine dask: cannot be used with --diff ("),
         (["--engine=dask", "-"], "--engine dask: cannot be used with standard input"),

@@ -114,7 +114,7 @@ def test_the_shell_of_the_user_is_the_default(
     assert tflint_perf("completion") == tflint_perf("completion", "fish")
     monkeypatch.setenv("SHELL", "/bin/tcsh")
     ran = tflint_perf("completion")
-    assert (ran.code, ran.err) == (2, "tflint-perf: say for which shell: bash, fish, zsh\n")
+    assert (ran.code, ran.err) == (2, "tflint-perf: name a shell: bash, fish, zsh\n")
 
 
 @pytest.mark.slow

@@ -80,7 +80,7 @@ def test_a_broken_pyproject_of_another_project_is_passed_over(tmp_path: Path) ->
         ("[tool.tflint-perf]\nrequired-version = '>=99'\n", r"pyproject.toml:2: requires tflint-perf >=99"),
         (
             "[tool.tflint-perf]\nrequired-version = 'new'\n",
-            r"pyproject.toml:2: `required-version` is no list",
+            r"pyproject.toml:2: `required-version` is not a list",
         ),
     ],
 )
@@ -175,7 +175,7 @@ def test_keys_can_be_given_inline(tmp_path: Path) -> None:
         ("fix", "--config: neither a file nor `key = value`: fix"),
         ("fxi = true", "--config: unknown key `fxi` .did you mean `fix`"),
         ("fix = 'yes'", "--config: `fix` must be bool"),
-        ("extend = 'a.toml'", "--config: `extend` has a meaning only in a file"),
+        ("extend = 'a.toml'", "--config: `extend` only has a meaning in a file"),
     ],
 )
 def test_mistakes_in_inline_keys_are_told(text: str, message: str, tmp_path: Path) -> None:

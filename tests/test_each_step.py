@@ -48,50 +48,50 @@ def notes(tflint_perf: CommandLine, *arguments: str) -> list[str]:
 @pytest.mark.parametrize(
     ("code", "note"),
     [
-        (LOOP + "    gc.collect()\n", "runs on each step of the loop in line 4"),
+        (LOOP + "    gc.collect()\n", "runs on each step of the loop on line 4"),
         (
             "import gc\nimport tensorflow as tf\ndef tidy():\n    gc.collect()\ndef train(model, dataset):\n"
             "    for x, y in dataset:\n        model.train_on_batch(x, y)\n        tidy()\n",
-            "runs on each step of the loop in line 6, by `tidy` (line 8)",
+            "runs on each step of the loop on line 6, via `tidy` (line 8)",
         ),
         # Two calls deep; the nearest call comes last.
         (
             "import gc\nimport tensorflow as tf\ndef tidy():\n    gc.collect()\ndef end(x):\n    tidy()\n"
             "for x, y in dataset:\n    model.train_on_batch(x, y)\n    end(x)\n",
-            "runs on each step of the loop in line 7, by `end` (line 9), then `tidy` (line 6)",
+            "runs on each step of the loop on line 7, via `end` (line 9), then `tidy` (line 6)",
         ),
         (
             "import gc\nimport tensorflow as tf\nclass Tidy(tf.keras.callbacks.Callback):\n"
             "    def on_train_batch_end(self, batch, logs=None):\n        gc.collect()\n",
-            "runs on each step, when Keras calls `on_train_batch_end` in line 4",
+            "runs on each step, when Keras calls `on_train_batch_end` on line 4",
         ),
         # Which drives the generator.
         (
             "import gc\nimport tensorflow as tf\ndef batches():\n    while True:\n        gc.collect()\n        yield load()\n"
             "for x, y in batches():\n    model.train_on_batch(x, y)\n",
-            "runs on each step of the loop in line 4",
+            "runs on each step of the loop on line 4",
         ),
         (
             "import gc\nimport tensorflow as tf\nclass Batches(tf.keras.utils.Sequence):\n    def __getitem__(self, i):\n"
             "        gc.collect()\n        return self.files[i]\nmodel.fit(Batches(), epochs=3)\n",
-            "runs on each step of `model.fit` in line 7",
+            "runs on each step of `model.fit` on line 7",
         ),
         # What a condition stands before does not run on each step.
         (
             LOOP + "    if psutil.virtual_memory().percent > 90:\n        gc.collect()\n",
-            "runs in the loop of steps in line 4, behind a condition",
+            "runs in the step loop on line 4, under a condition",
         ),
         (
             "import gc\nimport tensorflow as tf\ndef tidy():\n    gc.collect()\n"
             "for step, (x, y) in enumerate(dataset):\n    model.train_on_batch(x, y)\n    if step % 100 == 0:\n        tidy()\n",
-            "runs in the loop of steps in line 5, by `tidy` (line 8), behind a condition",
+            "runs in the step loop on line 5, via `tidy` (line 8), under a condition",
         ),
         # Of two ways, the one without a condition tells.
         (
             "import gc\nimport tensorflow as tf\ndef tidy():\n    gc.collect()\n"
             "for x, y in dataset:\n    model.train_on_batch(x, y)\n    if x is y:\n        tidy()\n"
             "for x, y in dataset:\n    model.train_on_batch(x, y)\n    tidy()\n",
-            "runs on each step of the loop in line 9, by `tidy` (line 11)",
+            "runs on each step of the loop on line 9, via `tidy` (line 11)",
         ),
     ],
 )
@@ -114,7 +114,7 @@ def project(tflint_perf: CommandLine) -> None:
 
 def test_a_loop_in_another_file_is_told_with_its_file(tflint_perf: CommandLine) -> None:
     project(tflint_perf)
-    told = "runs on each step of the loop at play.py:8, by `agent.act` (line 9), then `self._policy` (agents/dqn.py:7)"
+    told = "runs on each step of the loop at play.py:8, via `agent.act` (line 9), then `self._policy` (agents/dqn.py:7)"
     assert notes(tflint_perf) == [told]
     assert notes(tflint_perf, "agents/dqn.py") == [told]
 
@@ -128,7 +128,7 @@ def test_a_chain_of_calls_through_several_files_is_told(tflint_perf: CommandLine
         "import tensorflow as tf\nfrom middle import after\nfor x in dataset:\n    model.train_on_batch(x)\n    after(x)\n",
     )
     assert notes(tflint_perf) == [
-        "runs in the loop of steps at top.py:3, by `after` (line 5), then `tidy` (middle.py:4), behind a condition"
+        "runs in the step loop at top.py:3, via `after` (line 5), then `tidy` (middle.py:4), under a condition"
     ]
 
 
@@ -147,7 +147,7 @@ def test_rows_are_those_of_cells_in_notebooks(tflint_perf: CommandLine) -> None:
     tidy = "def tidy():\n    gc.collect()\n"
     cells = ["import gc\nimport tensorflow as tf\n", tidy, LOOP.partition("\n\n")[2] + "    tidy()\n"]
     (tflint_perf.folder / "n.ipynb").write_bytes(notebook(*cells))
-    assert notes(tflint_perf) == ["runs on each step of the loop in cell 3, line 1, by `tidy` (line 3)"]
+    assert notes(tflint_perf) == ["runs on each step of the loop in cell 3, line 1, via `tidy` (line 3)"]
 
 
 def test_a_loop_in_a_notebook_is_told_of_what_it_calls(tflint_perf: CommandLine) -> None:
@@ -156,7 +156,7 @@ def test_a_loop_in_a_notebook_is_told_of_what_it_calls(tflint_perf: CommandLine)
     head, _, rest = PLAY.partition("\n\n\n")
     (tflint_perf.folder / "play.ipynb").write_bytes(notebook(head, rest))
     assert notes(tflint_perf, "agents/dqn.py", "play.ipynb") == [
-        "runs on each step of the loop at play.ipynb:cell 2:4, by `agent.act` (line 5), "
+        "runs on each step of the loop at play.ipynb:cell 2:4, via `agent.act` (line 5), "
         "then `self._policy` (agents/dqn.py:7)"
     ]
 
@@ -226,7 +226,7 @@ def test_sarif_and_rdjson_have_the_places_as_related_ones(tflint_perf: CommandLi
         )
         for place in result["relatedLocations"]
     ] == [
-        (0, "the loop of steps", "play.py", {"startLine": 8}),
+        (0, "the step loop", "play.py", {"startLine": 8}),
         (1, "`agent.act` is called here", "play.py", {"startLine": 9}),
         (2, "`self._policy` is called here", "agents/dqn.py", {"startLine": 7}),
     ]
@@ -234,7 +234,7 @@ def test_sarif_and_rdjson_have_the_places_as_related_ones(tflint_perf: CommandLi
     jsonschema.validate(document, RDJSON)
     (diagnostic,) = document["diagnostics"]
     assert diagnostic["relatedLocations"][0] == {
-        "message": "the loop of steps",
+        "message": "the step loop",
         "location": {"path": "play.py", "range": {"start": {"line": 8}}},
     }
 
@@ -242,7 +242,7 @@ def test_sarif_and_rdjson_have_the_places_as_related_ones(tflint_perf: CommandLi
 def test_junit_tells_it_below_the_source(tflint_perf: CommandLine) -> None:
     project(tflint_perf)
     told = tflint_perf("check", "--select=TFP406", "--output-format=junit").out
-    assert "\n        gc.collect()\nruns on each step of the loop at play.py:8, by `agent.act`" in told
+    assert "\n        gc.collect()\nruns on each step of the loop at play.py:8, via `agent.act`" in told
 
 
 def test_a_file_above_the_current_folder_is_named_from_there(
@@ -251,4 +251,4 @@ def test_a_file_above_the_current_folder_is_named_from_there(
     project(tflint_perf)
     monkeypatch.chdir(tflint_perf.folder / "agents")
     (told,) = notes(tflint_perf)
-    assert told.startswith("runs on each step of the loop at ../play.py:8, by `agent.act` (line 9)")
+    assert told.startswith("runs on each step of the loop at ../play.py:8, via `agent.act` (line 9)")

@@ -220,8 +220,8 @@ def test_links_that_lead_nowhere_are_told(settings: Settings) -> None:
     result = find_files(["."], settings)
     assert result.files == (Path("a.py"),)
     assert sorted(result.failures) == [
-        "gone.py: a symbolic link that leads nowhere",
-        "loop.py: symbolic links that lead in a circle",
+        "gone.py: a broken symbolic link",
+        "loop.py: symbolic links that form a loop",
     ]
 
 

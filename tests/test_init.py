@@ -246,7 +246,7 @@ def test_it_says_what_it_found(tflint_perf: CommandLine) -> None:
         "  tests       1 file, 1 with TensorFlow or Keras; left out",
         "  TensorFlow  ==1.15.2 in requirements.txt",
         "  Python      >=3.8,<3.9 in pyproject.toml; tflint-perf runs with 3.10 and later",
-        "  graphs      old.py, in the ways of TensorFlow 1",
+        "  graphs      old.py, in TensorFlow 1 style",
         f"  pre-commit  {HOOKS} without tflint-perf",
         "  findings    2 (TFP101 1×, TFP406 1×)",
     ]
@@ -300,7 +300,7 @@ def test_where_much_is_found_a_baseline_is_the_way_in(tflint_perf: CommandLine) 
 
 def test_a_file_that_does_not_parse_is_told(tflint_perf: CommandLine) -> None:
     ran = init(tflint_perf, **{"train.py": BROKEN})
-    assert "  not parsed  train.py: what else" in ran.out
+    assert "  not parsed  train.py: what they" in ran.out
     assert "  findings    none\n" in ran.out
     assert 'or leave it out: extend-exclude = ["train.py"]\n' in ran.out
 

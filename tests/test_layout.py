@@ -81,7 +81,7 @@ def test_no_fix_is_written_into_what_a_newer_python_runs(tflint_perf: CommandLin
     assert script.read_text() == text
     assert "TFP406" in ran.out
     assert (
-        f"no fix: the file is not for Python {sys.version_info[0]}.{sys.version_info[1]}, which runs this"
+        f"no fix: the file needs a newer Python than the {sys.version_info[0]}.{sys.version_info[1]} that runs tflint-perf"
         in ran.out
     )
 
@@ -100,7 +100,7 @@ def test_code_that_only_the_parser_refuses_is_no_syntax_error(tflint_perf: Comma
     ran = tflint_perf("--select=TFP406", "--no-cache", "--output-format=concise")
     assert ran.code == 2
     assert "train.py:" in ran.err
-    assert ": not linted: Python takes this layout, but the parser does not (" in ran.err
+    assert ": not linted: Python accepts this layout, but the parser does not (" in ran.err
     assert ran.out.count("TFP406") == 1
     assert script.read_text() == text
 
@@ -111,7 +111,7 @@ def test_a_block_may_begin_at_the_start_of_a_line(tflint_perf: CommandLine) -> N
     )
     ran = tflint_perf("--select=TFP406", "--no-cache", "train.py")
     assert ran.code == 2
-    assert "not linted: Python takes this layout, but the parser does not (" in ran.err
+    assert "not linted: Python accepts this layout, but the parser does not (" in ran.err
 
 
 def test_an_import_is_added_by_another_name_where_tf_is_something_else(tflint_perf: CommandLine) -> None:

@@ -117,12 +117,12 @@ REFUSED = {
     "a tensor that the first call keeps": (
         "Net",
         "scaled(model(x))",
-        "no fix: it writes to a name of another scope, in `scaled` of nets.py (line 11)",
+        "no fix: it writes to a name in another scope, in `scaled` of nets.py (line 11)",
     ),
     "a counter of calls": (
         "Net",
         "counted(model(x))",
-        "no fix: it writes to a name of another scope, in `counted` of nets.py (line 11)",
+        "no fix: it writes to a name in another scope, in `counted` of nets.py (line 11)",
     ),
     "an object that is called": (
         "Net",

@@ -309,11 +309,11 @@ BROKEN = {
     ),
     "a name twice": (
         rule("ACM102", "found"),
-        "ACM102: the name 'found' is taken or no name; the rule is left out",
+        "ACM102: the name 'found' is taken or not valid; the rule is left out",
     ),
     "triggers of another type": (
         rule("ACM102", "other").replace('("found(",)', '"found("'),
-        "ACM102: `triggers`, `needs`, `fixes` or `claim` is not as it must be; the rule is left out",
+        "ACM102: `triggers`, `needs`, `fixes` or `claim` is not valid; the rule is left out",
     ),
     "a rule that fails": (
         rule("ACM102", "other", body="raise ValueError('no')\n            yield"),

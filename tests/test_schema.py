@@ -119,4 +119,4 @@ def test_the_configurations_of_the_readme_are_valid(schema: dict[str, Any]) -> N
 
 def test_the_schema_is_not_of_one_key(tflint_perf: CommandLine) -> None:
     ran = tflint_perf("config", "fix", "--output-format=json-schema")
-    assert (ran.code, ran.err) == (2, "tflint-perf: a JSON schema is of all keys: leave out KEY\n")
+    assert (ran.code, ran.err) == (2, "tflint-perf: a JSON schema covers all keys: leave out KEY\n")

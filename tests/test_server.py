@@ -463,7 +463,7 @@ def test_the_loop_in_another_file_is_shown_beside_a_finding(tmp_path: Path) -> N
         (found,) = await client.diagnostics(uri)
         related = found.related_information or ()
         assert [(one.location.uri, one.message) for one in related] == [
-            ((tmp_path / "loop.py").as_uri(), "the loop of steps"),
+            ((tmp_path / "loop.py").as_uri(), "the step loop"),
             ((tmp_path / "loop.py").as_uri(), "`tidy` is called here"),
         ]
         assert [one.location.range.start.line for one in related] == [

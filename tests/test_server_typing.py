@@ -234,7 +234,7 @@ def test_all_fixes_of_a_rule_are_one_action(tmp_path: Path) -> None:
     async def session(client: Editor) -> None:
         uri = client.write_and_open("train.py", text)
         (fix,) = filter(only("quickfix.tflint-perf.rule"), await client.actions(uri, at_row(14)))
-        assert fix.title == "Make all safe fixes of TFP406 (2)"
+        assert fix.title == "Apply all safe fixes of TFP406 (2)"
         made = applied(text, (await client.edits(fix))[uri])
         assert made == text.replace("        gc.collect()\n", "")
         assert not list(filter(only("quickfix.tflint-perf.rule"), await client.actions(uri, at_row(5))))
@@ -464,7 +464,7 @@ def test_settings_are_read(given: object, read: Preferences) -> None:
         ({"syntaxErrors": 1}, "`syntaxErrors` must be true or false"),
         ({"unsafeFixes": "yes"}, "`unsafe-fixes` must be "),
         ({"configuration": ["ALL"]}, "`configuration` must be a table of keys"),
-        ({"configuration": {"extend": "x.toml"}}, "`extend` has a meaning only in a file"),
+        ({"configuration": {"extend": "x.toml"}}, "`extend` only has a meaning in a file"),
     ],
 )
 def test_wrong_settings_are_named(given: object, message: str) -> None:

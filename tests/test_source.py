@@ -72,7 +72,10 @@ BROKEN = [
     (b"# coding: ascii\na = '\xe9'\n", "train.py:2:6: byte 0xe9 is not `ascii`"),
     (b"# coding: no-such\n", "train.py:1: unknown encoding: no-such"),
     (b"# coding: rot13\n", "train.py:1: `rot13` is not an encoding of text"),
-    (BOM + b"# coding: latin-1\n", "train.py:1: declares an encoding, but begins with UTF-8's mark"),
+    (
+        BOM + b"# coding: latin-1\n",
+        "train.py:1: declares an encoding, but begins with the UTF-8 byte order mark",
+    ),
 ]
 
 

@@ -265,7 +265,7 @@ def test_words_of_two_symptoms_show_both(tflint_perf: CommandLine) -> None:
 def test_unknown_words_get_the_list_of_symptoms(tflint_perf: CommandLine) -> None:
     ran = tflint_perf("rules", "--symptom", "bananas")
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
-    assert "nothing known of `bananas`; there are slow-steps, " in ran.err
+    assert "no symptom matches `bananas`; there are slow-steps, " in ran.err
     assert all(name in ran.err for name in BY_NAME)
 
 

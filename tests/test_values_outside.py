@@ -303,5 +303,5 @@ def test_how_many_elements_another_file_gives_is_left_open(project: Path) -> Non
     results = lint_files(paths, Settings(root=Path(), rules=frozenset({"TFP511"})), 1)
     (finding,) = (finding for result in results for finding in result.findings)
     assert finding.note == (
-        "no fix: the dataset is made in another file, which may leave its number open (line 6)"
+        "no fix: the dataset is made in another file, so its number of elements may be unknown (line 6)"
     )

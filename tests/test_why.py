@@ -291,12 +291,12 @@ def test_a_file_that_does_not_parse_is_told_so(tflint_perf: CommandLine) -> None
         (
             SLOW,
             ["--extend-exclude=train.py"],
-            "a run leaves this file out, unless it is named: it is excluded",
+            "a run leaves out this file, unless it is named: it is excluded",
         ),
         (
             SLOW,
             ["--extend-exclude=train.py", "--force-exclude"],
-            "a run leaves this file out: it is excluded, or a test",
+            "a run leaves out this file: it is excluded, or a test",
         ),
         (SLOW, ["--baseline=base.json"], "a run does not show it: the baseline holds it"),
         (
@@ -393,7 +393,7 @@ def test_a_row_of_a_notebook_is_one_of_a_cell(tflint_perf: CommandLine) -> None:
         ("train.ipynb:7", "a row of a notebook is one of a cell: train.ipynb:cell N:7"),
         ("train.ipynb:cell 9:1", "train.ipynb has no code cell 9 (those with code: 1, 2)"),
         ("train.ipynb:cell 2:70", "train.ipynb:cell 2 has 7 rows, and no row 70"),
-        ("train.py:cell 2:7", "no notebook, so it has no cells: train.py"),
+        ("train.py:cell 2:7", "not a notebook, so it has no cells: train.py"),
     ],
 )
 def test_a_cell_that_is_not_there_is_a_mistake(tflint_perf: CommandLine, place: str, error: str) -> None:
@@ -435,7 +435,7 @@ def test_rules_and_files_are_named_as_findings_name_them(tflint_perf: CommandLin
         (["gc-in-lop:train.py:14"], "unknown rule `gc-in-lop` (did you mean `gc-in-loop`?)"),
         (
             ["TFP60:train.py:14"],
-            "`TFP60` stands for several rules: TFP601, TFP602, TFP603, TFP604, TFP605, TFP606",
+            "`TFP60` matches several rules: TFP601, TFP602, TFP603, TFP604, TFP605, TFP606",
         ),
         (["TFP406:trian.py:14"], "trian.py: no such file or folder (did you mean `train.py`?)"),
         (["TFP406:.:14"], "a folder has no rows: ."),
@@ -450,7 +450,7 @@ def test_rules_and_files_are_named_as_findings_name_them(tflint_perf: CommandLin
         (["TFP406:train.py:14", "--watch"], "cannot be used with --watch"),
         (["TFP406:train.py:14", "--add-noqa"], "cannot be used with --add-noqa"),
         (["TFP406:train.py:14", "--statistics"], "cannot be used with --statistics"),
-        (["TFP406:train.py:14", "--output-format=sarif"], "not there in the format sarif"),
+        (["TFP406:train.py:14", "--output-format=sarif"], "not available in the format sarif"),
     ],
 )
 def test_what_cannot_be_asked_is_a_mistake(

@@ -199,17 +199,17 @@ def tflint_perf() -> None:
     """Find, explain and fix what makes TensorFlow training scripts slow."""
 
 
-@tflint_perf.command(cls=CheckCommand, short_help="Lint files and folders; what runs without a command.")
+@tflint_perf.command(cls=CheckCommand, short_help="Lint files and folders; runs when no command is given.")
 @check_options
 def check(**options: Any) -> int:
     """Lint files and folders, the current folder if none is named; `-` is standard input."""
     _refuse_lost_command(options["paths"])
     if "-" in options["paths"] and len(options["paths"]) > 1:
-        raise click.UsageError("`-` stands for standard input and cannot be linted beside other paths")
+        raise click.UsageError("`-` is standard input and cannot be linted together with other paths")
     if options["stdin_filename"] is not None and options["paths"] not in ((), ("-",)):
-        raise click.UsageError("--stdin-filename goes with the path `-` alone")
+        raise click.UsageError("--stdin-filename needs the path `-`")
     if options["scheduler"] is not None and options["engine"] != "dask":
-        raise click.UsageError("--scheduler goes with --engine dask alone")
+        raise click.UsageError("--scheduler needs --engine dask")
     from tflint_perf.cli.run import Request
     from tflint_perf.cli.run import check as check_now
 
@@ -234,12 +234,12 @@ def _refuse_lost_command(paths: Sequence[str]) -> None:
         if os.path.lexists(path):
             continue
         if path in COMMANDS:
-            raise click.UsageError(f"the command `{path}` stands first: tflint-perf {path} ...")
+            raise click.UsageError(f"the command `{path}` must come first: tflint-perf {path} ...")
         if place == 0 and path in _OTHERWISE:
             raise click.UsageError(f"no such command or path: {path} (did you mean `{_OTHERWISE[path]}`?)")
         if _is_rule(path):
             raise click.UsageError(
-                f"`{path}` is a rule and no path: join several by commas, as in --select A,B"
+                f"`{path}` is a rule, not a path: join several with commas, as in --select A,B"
             )
         if place == 0 and (guess := nearest(path, COMMANDS, cutoff=0.75)):
             raise click.UsageError(f"no such command or path: {path}{guess}")
@@ -256,12 +256,12 @@ def _configs(options: dict[str, Any]) -> Any:
     return configs_of(options["configs"], options["isolated"], keys_given(options))
 
 
-@tflint_perf.command(short_help="Explain a rule, with what was measured of it.")
+@tflint_perf.command(short_help="Explain a rule, with its measured cost.")
 @click.argument("wanted", metavar="CODE|NAME", required=False, shell_complete=complete.rules)
 @click.option("--all", "everything", is_flag=True, help="All rules.")
 @click.option("--output-format", type=click.Choice(["text", "json", "markdown"]), default="text")
 def rule(wanted: str | None, everything: bool, output_format: Literal["text", "json", "markdown"]) -> None:
-    """Explain a rule: what it flags, why, what it leaves alone and what it costs."""
+    """Explain a rule: what it reports, why, what it leaves alone and what the finding costs."""
     import json
 
     from tflint_perf.catalogue.evidence import all_evidence
@@ -275,7 +275,7 @@ def rule(wanted: str | None, everything: bool, output_format: Literal["text", "j
     code = (wanted or "").upper()
     chosen = [rule for rule in known.values() if everything or code == rule.code or wanted == rule.name]
     if not chosen and code and (several := [one for one in known if one.startswith(code)]):
-        raise click.UsageError(f"`{wanted}` stands for several rules: {', '.join(several)}; give one of them")
+        raise click.UsageError(f"`{wanted}` matches several rules: {', '.join(several)}; name one of them")
     if not chosen:
         names = [*known, *(rule.name for rule in known.values())]
         raise click.UsageError(f"unknown rule `{wanted}`{nearest(wanted or '', names)}")
@@ -292,20 +292,20 @@ def rule(wanted: str | None, everything: bool, output_format: Literal["text", "j
         print("\n" * min(number, 1) + "\n".join(lines))
 
 
-@tflint_perf.command(short_help="List the rules, all or those that a symptom leads to.")
+@tflint_perf.command(short_help="List all rules, or those behind a symptom.")
 @click.option(
     "--symptom",
     "words",
     metavar="WORDS",
     shell_complete=complete.symptoms,
-    help="What you see, in your words or those of an error: `out of memory`, `gpu utilization low`.",
+    help="What you see, in your own words or those of an error: `out of memory`, `gpu utilization low`.",
 )
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text")
 def rules(words: str | None, output_format: Literal["text", "json"]) -> None:
-    """List the rules: code, name, fix, whether it is on by default, and what was measured that it costs.
+    """List the rules: code, name, fix, whether it is on by default, and its measured cost.
 
-    With --symptom only those that may be why: steps get slower, memory grows, out of memory, an idle GPU, a slow first step,
-    a warning of retracing, a slow start.
+    With --symptom, only those that may be the cause: steps get slower, memory grows, out of memory, an idle GPU, a slow
+    first step, a retracing warning, a slow start.
     """
     import json
 
@@ -319,7 +319,7 @@ def rules(words: str | None, output_format: Literal["text", "json"]) -> None:
     symptoms = () if words is None else symptoms_like(words)
     if words is not None and not symptoms:
         raise click.UsageError(
-            f"--symptom: nothing known of `{words}`; there are {', '.join(one.name for one in SYMPTOMS)}"
+            f"--symptom: no symptom matches `{words}`; there are {', '.join(one.name for one in SYMPTOMS)}"
         )
     if output_format == "json":
         codes = {code for symptom in symptoms for code in codes_of(symptom, known)} if symptoms else known
@@ -340,9 +340,9 @@ def rules(words: str | None, output_format: Literal["text", "json"]) -> None:
 @click.argument("key", required=False, shell_complete=complete.keys)
 @click.option("--output-format", type=click.Choice(["text", "json", "json-schema"]), default="text")
 def config(key: str | None, output_format: Literal["text", "json", "json-schema"]) -> None:
-    """List every key of the configuration with its default and its type, or one of them.
+    """List all configuration keys, or one of them, with default and type.
 
-    The format json-schema is for editors: the schema of the whole configuration.
+    The format json-schema is for editors: it is the schema of the whole configuration.
     """
     import json
 
@@ -354,7 +354,7 @@ def config(key: str | None, output_format: Literal["text", "json", "json-schema"
         raise click.UsageError(f"unknown key `{key}`{nearest(key, KEYS)}")
     if output_format == "json-schema":
         if key is not None:
-            raise click.UsageError("a JSON schema is of all keys: leave out KEY")
+            raise click.UsageError("a JSON schema covers all keys: leave out KEY")
         from tflint_perf.catalogue.rules import catalogue
         from tflint_perf.config.schema import config_schema
 
@@ -377,15 +377,15 @@ def clean(cache_dir: str | None) -> None:
     print(remove_cache(Path.cwd(), cache_dir))
 
 
-@tflint_perf.command(short_help="Print what makes a shell complete commands, options and rules.")
+@tflint_perf.command(short_help="Print a script that makes a shell complete commands, options and rules.")
 @click.argument("shell", type=click.Choice(complete.SHELLS), required=False)
 def completion(shell: str | None) -> None:
-    """Print a script for SHELL, by default the one of the variable SHELL, which makes Tab complete what is typed.
+    """Print a script that makes Tab complete commands, for a shell or by default for the one in the variable SHELL.
 
     bash and zsh: put `eval "$(tflint-perf completion bash)"` into ~/.bashrc, or the same with zsh into ~/.zshrc. fish:
-    put what is printed into ~/.config/fish/completions/tflint-perf.fish.
+    put the output into ~/.config/fish/completions/tflint-perf.fish.
     """
     known = shell or Path(os.environ.get("SHELL", "")).name
     if known not in complete.SHELLS:
-        raise click.UsageError(f"say for which shell: {', '.join(complete.SHELLS)}")
+        raise click.UsageError(f"name a shell: {', '.join(complete.SHELLS)}")
     print(complete.script(tflint_perf, "tflint-perf", known))

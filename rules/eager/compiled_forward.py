@@ -36,12 +36,12 @@ def _call_alone(
 ) -> Repair | Refusal:
     model, function = edit.model, edit.model.function_at(call)
     if has_stars(call) or not call.args or call.args[0].keyword is not None:
-        return Refusal("what the model is given is not all in sight", call)
+        return Refusal("not all that the model is given can be seen here", call)
     if not is_prediction and any(not is_constant(arg.value) for arg in call.args[1:]):
         return Refusal("the model is given more than its inputs", call.args[1].value)
     home = function.node if function is not None else edit.outermost_loop(call)
     if home is None or isinstance(home, cst.Lambda) or (function is not None and _is_made_anew(edit, call)):
-        return Refusal("the forward pass stands in no function that could get another beside it", call)
+        return Refusal("the forward pass is in no function that another could be put beside", call)
     owner = first_parameter(function)
     called = edit.text(called_node)
     given: list[str] = []

@@ -28,7 +28,7 @@ def compile_function(edit: Editor, function: Function) -> Repair | Refusal:
             "the file imports Keras alone, which may run on other backends than TensorFlow", function.node
         )
     if function.outer is not None and model.is_per_step(function.node):
-        return Refusal("it is defined anew on each step, and would be traced anew", function.node)
+        return Refusal("it is redefined on each step, and would be retraced each time", function.node)
     obstacle = model.tracing.obstacle_in_function(function)
     if obstacle is not None:
         return Refusal(obstacle.reason, obstacle.node)
@@ -37,7 +37,7 @@ def compile_function(edit: Editor, function: Function) -> Repair | Refusal:
         static = model.own(Shapes).asked_for([function.node])
         if static is not None:
             return Refusal(
-                "the shape is asked for, and a trace for shapes that vary does not know it", static
+                "the code reads the static shape, which a trace for varying shapes does not know", static
             )
         spelled += "(reduce_retracing=True)"
     comment, told = _switched_off(function)
@@ -46,7 +46,7 @@ def compile_function(edit: Editor, function: Function) -> Repair | Refusal:
     elif told in (f"@{spelled}", f"@{spelled}()"):
         decorate = edit.replace(comment, told)
     else:
-        return Refusal(f"a comment above it says `{told}`, which is not known to be the same", comment)
+        return Refusal(f"a comment above it says `{told}`, which may not mean the same", comment)
     return Repair(
         f"Compile `{function.name}` with `@{spelled}`", [*imports, decorate], safe=False, may_change=TRACED
     )

@@ -116,7 +116,7 @@ class Crossings:
         scope = self._infer.names.scope_of(stretch.first)
         elsewhere = written & scope.elsewhere
         if elsewhere:
-            return Obstacle(stretch.first, f"it writes to `{min(elsewhere)}` of another scope")
+            return Obstacle(stretch.first, f"it writes to `{min(elsewhere)}` in another scope")
         given: dict[str, list[cst.Name]] = {}
         carried: set[str] = set()
         for node in stretch.nodes():
@@ -224,16 +224,16 @@ class Crossings:
         """Why a value that changes from step to step can't be passed."""
         name, kind = uses[0].value, self._infer.value(uses[0]).kind
         if kind in _MADE_ANEW:
-            return f"`{name}` is made anew in the loop"
+            return f"`{name}` is created again in the loop"
         python = "" if carried else self._passing.python_value(uses[0])
         if python:
             return f"`{name}` is {python} that changes from step to step"
         if kind == "unknown" and self._passing.is_used_as_object(uses):
             return f"`{name}` is an object that changes from step to step"
         if kind == "unknown" and any(self._decides(use) for use in uses):
-            return f"a condition on `{name}` decides on the host"
+            return f"a condition on `{name}` is decided on the host"
         if self._passing.meets_tensors(uses):
-            return f"`{name}` is a NumPy array that meets tensors, maybe of another type"
+            return f"`{name}` is a NumPy array used with tensors, perhaps of another type"
         return ""
 
     def _decides(self, use: cst.Name) -> bool:
@@ -264,11 +264,11 @@ class Crossings:
             if not read and name not in carried:
                 deleted = [use for use in after if self.is_deleted(use)]
                 if deleted:
-                    return Obstacle(deleted[0], f"`{name}` is deleted apart from the step")
+                    return Obstacle(deleted[0], f"`{name}` is deleted outside the step")
                 continue
             for use in read:
                 if not self._may_be_returned(use, inside):
-                    return Obstacle(use, f"`{name}` is read after the step and is no tensor")
+                    return Obstacle(use, f"`{name}` is read after the step and is not a tensor")
             names.append(name)
         return names
 

@@ -34,7 +34,7 @@ def extract(edit: Editor, stretch: Stretch, name: str) -> Repair | Refusal:
         static = model.own(Shapes).asked_for(stretch.statements)
         if static is not None:
             return Refusal(
-                "the shape is asked for, and a trace for shapes that vary does not know it", static
+                "the code reads the static shape, which a trace for varying shapes does not know", static
             )
     home = _home(edit, stretch, name)
     return home if isinstance(home, Refusal) else _edits(edit, stretch, home, crossing, varies)
@@ -61,9 +61,7 @@ def _home(edit: Editor, stretch: Stretch, name: str) -> _Home | Refusal:
     per_batch = function is not None and model.loops.is_function_per_batch(function)
     if function is None or (again is None and not per_batch):
         return nested
-    anew = Refusal(
-        f"a loop calls `{function.name}`, and each call would trace it anew", again or function.node
-    )
+    anew = Refusal(f"a loop calls `{function.name}`, and each call would retrace it", again or function.node)
     if function.outer is not None or function.decorators:
         return anew
     given = model.own(Crossings).parameters_read(stretch, function)
@@ -86,7 +84,7 @@ def _home(edit: Editor, stretch: Stretch, name: str) -> _Home | Refusal:
 def _immovable(edit: Editor, stretch: Stretch) -> Refusal | None:
     """Why the lines of a stretch can't be moved."""
     if edit.model.names.scope_of(stretch.first).kind == "class":
-        return Refusal("it stands in the body of a class, whose names a function does not see", stretch.first)
+        return Refusal("it is in the body of a class, whose names a function does not see", stretch.first)
     for node in stretch.nodes():
         if isinstance(node, cst.SimpleString | cst.FormattedString) and "\n" in edit.text(node):
             return Refusal("a string of several lines can't be moved", node)

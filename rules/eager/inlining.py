@@ -32,10 +32,10 @@ def inline_what_hides(
                 text = _expression(edit, call, targets[0])
                 if text is not None:
                     return Repair(
-                        f"Write what `{targets[0].name}` does in its place",
+                        f"Replace the call by what `{targets[0].name}` does",
                         [edit.replace(call, text)],
                         safe=False,
-                        may_change="which function is run, where a class of its own has another",
+                        may_change="which function runs, where a subclass has its own",
                         bold=True,
                     )
     return None

@@ -107,7 +107,7 @@ def split_forward(edit: Editor, call: cst.Call, name: str) -> Repair | Refusal:
     model = edit.model
     statement = model.statement_of(call)
     if not isinstance(statement, cst.Assign):
-        return Refusal("the forward pass is no statement of its own", call)
+        return Refusal("the forward pass is not a statement of its own", call)
     block = model.walk.at[statement].block
     start = end = block.statements.index(statement)
     function = model.function_at(call)
@@ -212,9 +212,9 @@ class _Step:
         if function is None:
             return None
         if isinstance(function.node, cst.Lambda) or function.yields or self._is_async(function):
-            return Refusal("the step stands in a generator, a lambda or an `async` function", self._tape)
+            return Refusal("the step is in a generator, a lambda or an `async` function", self._tape)
         if function.outer is not None and self._model.is_per_step(function.node):
-            return Refusal("the function around it is defined anew on each step", function.node)
+            return Refusal("the function around it is redefined on each step", function.node)
         if function.owner is not None and not self._self:
             return Refusal("the method has no object of its own", function.node)
         if any(self._model.infer.compiles(given.decorator) for given in function.decorators):
@@ -272,9 +272,7 @@ class _Step:
         hard += [
             Obstacle(call, "it is a method of arrays") for call in self._methods_of_arrays(statement, traced)
         ]
-        hard += [
-            Obstacle(call, "it converts data of the host") for call in self._conversions(statement, traced)
-        ]
+        hard += [Obstacle(call, "it converts host data") for call in self._conversions(statement, traced)]
         if not hard:
             self._split.traced.append(statement)
             return None
@@ -486,11 +484,13 @@ class _Step:
                 if place(later).order <= place(moved).order or self._holds(later, moved):
                     continue
                 if self._reads(later, written) or self._reads(moved, names_written([later])):
-                    return Refusal("what stands in the way: the step goes on with what this computes", moved)
+                    return Refusal(
+                        "what stands in the way: the rest of the step uses what this computes", moved
+                    )
         behind = names_written(self._split.behind)
         for moved in self._split.before:
             if self._reads(moved, behind):
-                return Refusal("what stands in the way: it needs what the step gives back", moved)
+                return Refusal("what stands in the way: it needs what the step returns", moved)
         return None
 
     def _holds(self, outer: cst.CSTNode, inner: cst.CSTNode) -> bool:
@@ -511,7 +511,7 @@ class _Step:
             return refusal
         home = function.node if function is not None else edit.outermost_loop(self._tape)
         if home is None:
-            return Refusal("the step stands in no loop and in no function", self._tape)
+            return Refusal("the step is in no loop and no function", self._tape)
         decorator, imports = edit.spell("function", home)
         static = self._model.own(Shapes).asked_for(list(self._split.traced))
         if static is None:

@@ -95,7 +95,7 @@ class Staging:
         """The first thing that `tf.range` would change or break; None where nothing is known against it."""
         node = loop.node
         if not isinstance(node, cst.For) or not self._runs_over_range(node):
-            return Obstacle(node, "it does not run over `range` alone")
+            return Obstacle(node, "it does not loop over `range` alone")
         if node.orelse is not None:
             return Obstacle(node, "it has an `else`")
         return (
@@ -126,9 +126,9 @@ class Staging:
                     if self._changes(part.test, node):
                         return Obstacle(part, "a condition in it changes from iteration to iteration")
                 case cst.FunctionDef() | cst.Lambda() | cst.ClassDef():
-                    return Obstacle(part, "a function is made in it")
+                    return Obstacle(part, "a function is defined in it")
                 case cst.With() | cst.Try() | cst.Match() | cst.Assert():
-                    return Obstacle(part, f"`{type(part).__name__.lower()}` stands in it")
+                    return Obstacle(part, f"it contains `{type(part).__name__.lower()}`")
         return None
 
     def _changes(self, test: cst.BaseExpression, node: cst.For) -> bool:
@@ -163,7 +163,7 @@ class Staging:
     def _in_counter(self, loop: Loop, node: cst.For) -> Obstacle | None:
         counter = self._iterations.counter(loop)
         if counter is None:
-            return Obstacle(node, "it does not run over `range` alone")
+            return Obstacle(node, "it does not loop over `range` alone")
         inside = set(descendants(node))
         for use in self._mentions(counter.value, loop):
             if use is counter or not is_read(self._walk.parents, use):
@@ -275,7 +275,7 @@ class Staging:
                 "number",
                 "object",
             ):
-                return Obstacle(value, f"`{name}` is no tensor before the loop")
+                return Obstacle(value, f"`{name}` is not a tensor before the loop")
         scalar = all(b.value is not None and self._is_scalar(b.value) for b in entry)
         full = all(b.value is not None and full_tensor(self._infer, b.value) for b in entry)
         for binding in bindings:

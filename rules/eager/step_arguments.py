@@ -172,7 +172,7 @@ class Arguments:
                 if not isinstance(binding.value, cst.Call) or self._model.value(use).kind not in _OBJECTS:
                     continue
                 if loop is None or self._model.invariance.is_bound_in(binding, loop):
-                    return Refusal(f"`{argument.name}` is made anew on each step", binding.node)
+                    return Refusal(f"`{argument.name}` is created again on each step", binding.node)
         return None
 
     def _outermost_loop(self) -> Loop | None:
@@ -195,11 +195,11 @@ class Arguments:
                 after = [use for use in carried if isinstance(use, cst.Name)]
             read = [use for use in after if crossings.is_read(use) or use in self._inside]
             if name in tapes and read:
-                return Refusal(f"`{name}` is used behind the step", read[0])
+                return Refusal(f"`{name}` is used after the step", read[0])
             if not read:
                 deleted = [use for use in after if crossings.is_deleted(use)]
                 if deleted:
-                    return Refusal(f"`{name}` is deleted apart from the step", deleted[0])
+                    return Refusal(f"`{name}` is deleted outside the step", deleted[0])
                 continue
             found = infer.bindings_reaching(read[0])
             kinds = (
@@ -212,7 +212,7 @@ class Arguments:
             if not kinds <= RETURNABLE | {"number", "array"} or (
                 "unknown" in kinds and self._is_object(read)
             ):
-                return Refusal(f"`{name}` is read behind the step and is no tensor", read[0])
+                return Refusal(f"`{name}` is read after the step and is not a tensor", read[0])
             self.returned.append(name)
             self.returned_inside.append(name)
         return None

@@ -31,8 +31,8 @@ class EagerTrainStep(Rule):
 
     ## Why is this bad?
 
-    In eager mode each op is dispatched from Python, forward and backward, and each variable's update too. A step
-    of a small model is hundreds of ops, and Python takes longer to ask for one than the device to run it. A
+    In eager mode each op is dispatched from Python, forward and backward, and each variable is updated by ops of its own. A step
+    of a small model is hundreds of ops, and Python takes longer to launch one than the device takes to run it. A
     `tf.function` is traced once and then runs as one graph.
 
     ## Example
@@ -61,10 +61,10 @@ class EagerTrainStep(Rule):
 
     ## What is left alone
 
-    Compiled code, a step that is run once, gradients that nothing applies, and methods that may be compiled by
-    someone else: those that nothing here calls and whose class has a base in another file. Also a `tf.function` in a
+    Compiled code, a step that runs once, gradients that are never applied, and methods that may be compiled
+    elsewhere: those that nothing here calls and whose class has a base in another file. Also a `tf.function` in a
     program that runs all of them eagerly: `run_functions_eagerly(True)` is the cause, and TFP104 names it. And a
-    function that nothing names any more, in a program that trains by another step. The fix is refused, and the finding
+    function that nothing uses any more, in a program that trains with another step. The fix is refused, and the finding
     says why, where tracing would change or break the program: in the step, in what it calls, or in what that calls in the
     project's other files.
 
@@ -133,7 +133,7 @@ def _compile(
     if loop is None and function is not None:
         return compile_function(edit, function)
     if not steps:
-        return Refusal("`minimize` makes the whole step, and has no function of its own", place)
+        return Refusal("`minimize` does the whole step, and has no function of its own", place)
     step = steps[0]
     calls = [call for step in steps for call in (*step.gradients, *step.applied)]
     # A later loop may use the same names for a step of its own.

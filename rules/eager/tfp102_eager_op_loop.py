@@ -18,19 +18,19 @@ from .tensor_rows import Rows
 
 
 class EagerOpLoop(Rule):
-    """A Python loop that updates a tensor by TensorFlow ops, one by one, in eager mode.
+    """A Python loop that updates a tensor op by op in eager mode.
 
     ## What it does
 
-    Reports loops of a program that run in eager mode, more than 16 times or as often as the code does not show, and
-    compute a tensor in each iteration from what the one before left: a simulation, a power iteration, a recurrence, the
-    search for an input by its gradient, a model that writes on at what it wrote.
+    Reports loops that run in eager mode, more than 16 times or an unknown number of times, and compute
+    a tensor in each iteration from the result of the one before: a simulation, a power iteration, a recurrence, the
+    search for an input by its gradient, a model that extends its own output.
 
     ## Why is this bad?
 
-    In eager mode Python asks for each op and each time waits until it is dispatched, which takes longer than to
-    compute a small tensor. In a `tf.function`, a loop over `tf.range` is one op to Python, whatever the number of its
-    iterations. What decides is the work of one op: with large tensors Python's part vanishes.
+    In eager mode Python asks for each op and each time waits until it is dispatched, which takes longer than
+    computing a small tensor. In a `tf.function`, a loop over `tf.range` is one op to Python, however many iterations
+    it has. What matters is the work of one op: with large tensors Python's share vanishes.
 
     ## Example
 
@@ -57,10 +57,10 @@ class EagerOpLoop(Rule):
 
     ## What is left alone
 
-    Compiled code and functions that someone else may compile, training loops and what a tape records as part of a gradient
-    step, loops over variables or layers, loops that call anything but ops and models, and loops that what is computed steers
-    on the host. Printing the value is no excuse. The fix is refused where tracing would change or break the function, and for
-    a loop that is one of several things that a function does.
+    Compiled code and functions that may be compiled elsewhere, training loops and what a tape records as part of a gradient step,
+    loops over variables or layers, loops that call anything but ops and models, and loops that are steered on the host by what they
+    compute. Printing the value does not exempt a loop. The fix is refused where tracing would change or break the function, and where
+    the loop is only one of several things that the function does.
 
     ## Sources
 
@@ -113,7 +113,7 @@ def _compile(edit: Editor, loop: Loop) -> Repair | Refusal:
     if obstacle is not None:
         return Refusal(obstacle.reason, obstacle.node)
     if function is None or not isinstance(function.node, cst.FunctionDef) or loop.parent is not None:
-        return Refusal("it is no function of its own", loop.node)
+        return Refusal("it is not in a function of its own", loop.node)
     refusal = _stays_eager(model, function, loop)
     if refusal is not None:
         return refusal
@@ -138,7 +138,7 @@ def _compile(edit: Editor, loop: Loop) -> Repair | Refusal:
 def _stays_eager(model: Model, function: Function, loop: Loop) -> Refusal | None:
     """Why the function around a loop is none to compile."""
     if function.outer is not None or function.owner is not None:
-        return Refusal(f"`{function.name}` is made anew, or belongs to an object", function.node)
+        return Refusal(f"`{function.name}` is a method, or is defined inside another function", function.node)
     others = [
         other for other in function.loops if other is not loop and isinstance(other.node, cst.For | cst.While)
     ]

@@ -21,17 +21,17 @@ class UnrolledPythonLoop(Rule):
     ## What it does
 
     Reports `for` loops over Python's `range`, or over a list, in compiled code whose body builds ops, where they run
-    more than 16 times or as often as a size or setting says.
+    more than 16 times, or as often as a size or setting says.
 
     ## Why is this bad?
 
     A `tf.function` runs its Python code while it is traced. A Python loop of a thousand iterations puts a thousand
     copies of its body into the graph: the first call takes seconds or minutes, gradients double the work, the graph
-    takes memory, and all of it again for each new trace. Over `tf.range`, AutoGraph makes one loop in the graph, with
-    one copy of the body.
+    takes memory, and all of that happens again for each new trace. Over `tf.range`, AutoGraph builds one loop in the graph,
+    with one copy of the body.
 
-    What decides is the number of iterations and how often the function is traced. Once traced, an unrolled loop runs
-    as fast as the other or faster, so a short loop in a program that runs for hours loses nothing.
+    What matters is the number of iterations and how often the function is traced. Once traced, an unrolled loop runs
+    as fast as a graph loop or faster, so a short loop in a program that runs for hours loses nothing.
 
     ## Example
 
@@ -55,8 +55,8 @@ class UnrolledPythonLoop(Rule):
 
     ## What is left alone
 
-    Loops over `tf.range`, a tensor or a dataset, `range` of a tensor, which AutoGraph converts by itself, and loops
-    over layers, variables, gradients or losses. Models that the program calls in eager mode, and fits nowhere. The fix is
+    Loops over `tf.range`, a tensor or a dataset, `range` of a tensor, which AutoGraph converts anyway, and loops
+    over layers, variables, gradients or losses. Models that the program calls in eager mode and never fits. The fix is
     refused where the counter is needed as a Python number,
     where a list grows, where a tensor changes its shape from one iteration to the next, and where AutoGraph does not
     convert the code (`autograph=False`, methods that Keras 3 calls): there, `tf.while_loop`, `tf.scan` and recurrent
@@ -88,7 +88,7 @@ class UnrolledPythonLoop(Rule):
                 reported.add(loop)
                 yield Report(
                     loop.node,
-                    f"a Python loop in compiled code is traced anew for each iteration; {_remedy(model, loop)}",
+                    f"a Python loop in compiled code is traced once for each iteration; {_remedy(model, loop)}",
                     partial(_stage, loop=loop),
                 )
 
@@ -126,7 +126,7 @@ def _stage(edit: Editor, loop: Loop) -> Repair | Refusal:
     model = edit.model
     function = model.function_at(loop.node)
     if function is None or not model.own(Staging).is_converted(function):
-        return Refusal("AutoGraph is not known to convert this code", loop.node)
+        return Refusal("AutoGraph may not convert this code", loop.node)
     obstacle = model.own(Staging).obstacle(loop)
     if obstacle is not None:
         return Refusal(obstacle.reason, obstacle.node)

@@ -21,7 +21,7 @@ class RunEagerly(Rule):
     ## What it does
 
     Reports `compile(run_eagerly=True)`, `tf.config.run_functions_eagerly(True)` and
-    `tf.data.experimental.enable_debug_mode()` in a program that surely runs them and never takes them back.
+    `tf.data.experimental.enable_debug_mode()` in a program that is certain to run them and never undoes them.
 
     ## Why is this bad?
 
@@ -44,9 +44,9 @@ class RunEagerly(Rule):
 
     ## What is left alone
 
-    `False` and values from elsewhere, switches behind any condition, in a function for debugging or in a test, and a
-    file that switches back. The fix is refused where code of the file that would then be compiled could not be: where it
-    calls `.numpy()`, for instance.
+    `False` and values from elsewhere, switches under any condition, in a function for debugging or in a test,
+    and a file that switches back. The fix is refused where code in the file would then be compiled but cannot be: where
+    it calls `.numpy()`, for instance.
 
     ## Sources
 
@@ -79,7 +79,7 @@ class RunEagerly(Rule):
         for call in switches if all(model.left_on.is_on(call, 0, "run_eagerly") for call in switches) else ():
             yield Report(
                 call,
-                "`run_functions_eagerly(True)` makes plain Python of every `tf.function`; remove it",
+                "`run_functions_eagerly(True)` runs every `tf.function` as plain Python; remove it",
                 partial(_remove, call=call),
             )
         for call in model.calls_that("runs-pipelines-eagerly"):
@@ -103,7 +103,7 @@ def _remove(edit: Editor, call: cst.Call, arg: cst.Arg | None = None) -> Repair 
         )
     statement = model.statement_of(call)
     if not isinstance(statement, cst.Expr) or statement.value is not call:
-        return Refusal("something is made of its result", statement)
+        return Refusal("its result is used", statement)
     return Repair("Remove the switch", [edit.remove_statement(statement)], safe=False, may_change=TRACED)
 
 

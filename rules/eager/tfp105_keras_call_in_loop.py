@@ -36,9 +36,9 @@ class KerasCallInLoop(Rule):
 
     ## Why is this bad?
 
-    Each call wraps its arrays in a `tf.data` pipeline, makes an iterator, runs the callbacks, and looks for the
-    function to run. That pays for itself over a dataset; for one batch it takes many times the work proper.
-    `predict_on_batch`, `test_on_batch` and `train_on_batch` do that work and nothing else.
+    Each call wraps its arrays in a `tf.data` pipeline, creates an iterator, runs the callbacks, and looks up the
+    function to run. That pays for itself over a dataset; for one batch it takes many times as long as the work
+    itself. `predict_on_batch`, `test_on_batch` and `train_on_batch` do that work and nothing else.
 
     ## Example
 
@@ -58,8 +58,8 @@ class KerasCallInLoop(Rule):
 
     ## What is left alone
 
-    Calls on a whole dataset, also once an epoch, calls behind `step % n`, a model made anew for each fold or
-    trial, loops of a few rounds or that show a picture of each answer, a class's own `predict`, calls whose time is taken and whose answers nobody reads, slices that the call cuts
+    Calls on a whole dataset, even once an epoch, calls under `step % n`, a new model for each fold or
+    trial, loops of a few iterations or that show a picture of each answer, a class's own `predict`, calls that are timed and whose answers nobody reads, slices that the call cuts
     into batches (`batch_size=`), and code for TensorFlow 1. The fix is refused, and the finding says why, where an argument has no counterpart (`callbacks`, several epochs), or where the history that `fit` returns is used.
 
     ## Sources
@@ -125,7 +125,7 @@ def _call_on_batch(edit: Editor, call: cst.Call) -> Repair | Refusal:
     assert isinstance(call.func, cst.Attribute)
     name = callee_name(call)
     if has_stars(call):
-        return Refusal("its arguments are not all in sight", call)
+        return Refusal("not all of its arguments can be seen here", call)
     dropped: list[cst.Arg] = []
     for index, arg in enumerate(call.args):
         if arg.keyword is None:

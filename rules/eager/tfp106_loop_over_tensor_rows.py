@@ -14,14 +14,14 @@ from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 from .tensor_rows import RowLoop, Rows
 
 _SAYS = {
-    "list": "each number is copied to the host by itself; copy the tensor at once: `{tensor}.numpy()`",
+    "list": "each number is copied to the host separately; copy the whole tensor at once: `{tensor}.numpy()`",
     "ops": "ops run on one row of `{tensor}` at a time; use ops on the whole tensor, `tf.vectorized_map` or `tf.map_fn`",
-    "stack": "each row of `{tensor}` becomes a tensor by itself; convert all of it at once",
+    "stack": "each row of `{tensor}` becomes a tensor of its own; convert it all at once",
 }
 
 
 class LoopOverTensorRows(Rule):
-    """A loop in eager mode that takes a tensor apart row by row.
+    """A loop in eager mode that goes through a tensor row by row.
 
     ## What it does
 
@@ -31,9 +31,9 @@ class LoopOverTensorRows(Rule):
 
     ## Why is this bad?
 
-    To take one row of a tensor is an op of its own, and to make a Python number of it waits for that op: some
-    microseconds each, where the whole tensor takes as long as one row. What decides is the number of rows: of ten they
-    are not worth a word, of a thousand they take longer than the step of a small model.
+    Taking one row of a tensor is an op of its own, and turning it into a Python number waits for that op:
+    some microseconds each, where the whole tensor takes as long as one row. What matters is the number of rows: for ten it
+    is not worth mentioning, for a thousand it takes longer than the step of a small model.
 
     ## Example
 
@@ -51,7 +51,7 @@ class LoopOverTensorRows(Rule):
 
     ## What is left alone
 
-    Compiled code and functions that someone else may compile, tensors of a few rows, sizes (`tf.shape`), rows that
+    Compiled code and functions that may be compiled elsewhere, tensors of a few rows, sizes (`tf.shape`), rows that
     are shown, stored or used on the host one by one, and loops whose iterations depend on the one before.
 
     ## Sources
@@ -83,7 +83,7 @@ def _copy_at_once(edit: Editor, row: RowLoop) -> Repair | Refusal | None:
     node = row.node
     assert isinstance(node, cst.ListComp) and isinstance(node.elt, cst.Call)
     if "#" in edit.text(node):
-        return Refusal("a comment stands in it", node)
+        return Refusal("there is a comment in it", node)
     wanted = edit.text(node.elt.func)
     integers = edit.model.own(Rows).holds_integers(row.tensor)
     same = integers is not None and integers == (wanted == "int")

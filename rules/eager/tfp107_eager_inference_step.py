@@ -20,13 +20,13 @@ class EagerInferenceStep(Rule):
     ## What it does
 
     Reports a model or layer that is called directly per step outside compiled code and outside a gradient tape: an
-    evaluation loop, an agent's `act`, a teacher that a student learns from. One finding a forward pass: what runs on
-    the results of a model belongs to its pass.
+    evaluation loop, an agent's `act`, a teacher that a student learns from. One finding per forward pass: what runs
+    on the results of a model belongs to its pass.
 
     ## Why is this bad?
 
     `model(x)` in eager mode asks Python for each op of each layer. For a small batch, or a model of many small
-    layers, that takes longer than the ops themselves. What decides is the work in each op: for layers that keep
+    layers, that takes longer than the ops themselves. What matters is the work in each op: for layers that keep
     the device busy for milliseconds the difference is small. A `tf.function` is traced once and then runs as one graph.
 
     ## Example
@@ -53,11 +53,11 @@ class EagerInferenceStep(Rule):
     ## What is left alone
 
     Compiled code, the forward pass of a gradient step and what runs beside it for its tensors, calls that run once,
-    once an epoch or behind a guard, loops over a few inputs or over the parts of a model, calls whose time is
-    taken and whose results nobody reads, models whose own code can't
+    once an epoch or under a guard, loops over a few inputs or over the parts of a model, calls that are
+    timed and whose results nobody reads, models whose own code can't
     be traced, and what is a `tf.function` in a program that runs all of them eagerly (TFP104 names the cause). The fix is refused, and the finding says why, where
     tracing would change or break the function around the call, and where an input gets longer with each call: each
-    length would be traced, unless an `input_signature` leaves it open.
+    length would be retraced, unless an `input_signature` leaves it open.
 
     ## Sources
 
@@ -87,7 +87,9 @@ class EagerInferenceStep(Rule):
 
 def _compile(edit: Editor, found: ForwardPass) -> Repair | Refusal:
     if edit.model.forward_passes.grows(found):
-        return Refusal("an input gets longer with each call, and each length would be traced", found.calls[0])
+        return Refusal(
+            "an input gets longer with each call, and each length would be retraced", found.calls[0]
+        )
     if found.loop is not None or found.function is None:
         return Refusal("the forward pass has no function of its own", found.calls[0])
     return compile_function(edit, found.function)

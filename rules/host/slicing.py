@@ -51,9 +51,9 @@ class Slicing:
         counter = node.target.value
         slices = self._slices(node, counter)
         if not slices:
-            return "the loop does not cut whole arrays into batches"
+            return "the loop does not slice whole arrays into batches"
         if node.orelse is not None or self._uses_counter_elsewhere(node, slices, counter):
-            return f"`{counter}` is used for more than cutting"
+            return f"`{counter}` is used for more than slicing"
         for part in slices:
             if self._invariance.change(part.array, loop) is not None:
                 return "an array changes in the loop"
@@ -105,15 +105,15 @@ class Slicing:
         if len(bounds) == 3 and integer(bounds[0]) == 0:
             size = bounds[2]
             if not all(cut is not None and _steps_by(cut, counter, size) for cut in cuts):
-                return "the slices are not of one size"
+                return "the slices differ in size"
             if not any(self._is_length(bounds[1], part.array) for part in slices):
-                return "whether the loop goes through the whole arrays can't be told"
+                return "the loop may not go through the whole arrays"
             return SlicingLoop(node, size, tuple(slices))
         if len(bounds) == 1:
             sizes = [_counted_size(cut, counter) if cut is not None else None for cut in cuts]
             size_of_first = sizes[0]
             if size_of_first is None or not all(s is not None and same_code(s, size_of_first) for s in sizes):
-                return "the slices are not of one size"
+                return "the slices differ in size"
             return SlicingLoop(node, size_of_first, tuple(slices), bounds[0])
         return "the loop does not count through the arrays"
 

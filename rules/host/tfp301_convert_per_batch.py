@@ -51,8 +51,8 @@ class ConvertPerBatch(Rule):
     ## What is left alone
 
     Scalars, single samples, an environment's observation, compiled code, and what no step uses. What a loop does
-    not change is moved above it; a conversion of what is a tensor already is dropped; these fixes are
-    safe where nobody else can write to the array, and where the value is known to be one tensor.
+    not change is moved above it; a conversion of what is already a tensor is dropped; these fixes are
+    safe where nothing else can write to the array, and where the value is known to be one tensor.
 
     ## Sources
 
@@ -101,14 +101,12 @@ def _repair(edit: Editor, call: cst.Call, unchanged: bool) -> Repair | Refusal:
         return _drop(edit, call)
     loop = model.loops.innermost_loop(call)
     found = (
-        model.own(Slicing).of_loop(loop)
-        if loop is not None
-        else "it stands in a function that the loop calls"
+        model.own(Slicing).of_loop(loop) if loop is not None else "it is in a function that the loop calls"
     )
     if isinstance(found, str):
         return Refusal(found, call)
     if all(part.statement.value is not call for part in found.slices):
-        return Refusal("what is converted is no slice of a whole array", call)
+        return Refusal("what is converted is not a slice of a whole array", call)
     return Repair(
         "Loop over a dataset of the arrays",
         loop_over_dataset(edit, found),
@@ -125,7 +123,7 @@ def _convert_once(edit: Editor, call: cst.Call) -> Repair | Refusal:
     elif loop is not None:
         moved = change(model, call, loop) or hoist_expression(edit, call, "converted", loop)
     else:
-        return Refusal("it stands in a function that the loop calls", call)
+        return Refusal("it is in a function that the loop calls", call)
     if isinstance(moved, Refusal):
         return moved
     return judged("Convert it once, above the loop", moved.edits, moved.doubt)
@@ -136,7 +134,7 @@ def _drop(edit: Editor, call: cst.Call) -> Repair | Refusal:
     if has(model.qualified(call.func), "casts") or len(call.args) > 1:
         wanted = model.value(call).dtype
         if not wanted or wanted != model.value(given).dtype:
-            return Refusal("it may change the type; a `map` of the pipeline can do that", call)
+            return Refusal("it may change the type; do that in a `map` of the pipeline", call)
     statement = model.statement_of(call)
     doubt = model.rewriting.doubt_of_taking_as_it_is(given)
     match statement:

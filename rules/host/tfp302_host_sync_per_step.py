@@ -23,7 +23,7 @@ _LONG = 40
 _REMEDIES = {
     "counted": "count the steps in a Python number",
     "summed": "add it up on the device, in a `tf.keras.metrics.Mean`",
-    "shown": f"show it every {_EVERY} steps, behind `if step % {_EVERY} == 0:`",
+    "shown": f"show it every {_EVERY} steps, under `if step % {_EVERY} == 0:`",
     "glanced": "copy it only where it is used",
     "later": "read it once, after the loop",
     "drawn": "copy only what is looked at, or one batch while the next one is computed",
@@ -38,15 +38,15 @@ class HostSyncPerStep(Rule):
     ## What it does
 
     Reports `.numpy()`, `float(t)`, `int(t)`, NumPy functions, `print`, f-strings, `format` and `%` that turn a tensor
-    which the device made, or a list or dict of such tensors, into a host value, unguarded per step, where that is
-    printed, logged, made a picture or a file of, added to a number or to a list that is only added up or averaged, given
-    back to TensorFlow, or never read; and tensors and variables that are asked as step counters
+    which the device computed, or a list or dict of such tensors, into a host value, unguarded per step, where that
+    is printed, logged, drawn or written to a file, added to a number or to a list that is only added up or averaged, given
+    back to TensorFlow, or never read; and tensors and variables that are used as step counters
     (`if optimizer.iterations % 100 == 0`, `if global_step.numpy() % 100 == 0`).
 
     ## Why is this bad?
 
-    TensorFlow hands ops to a GPU and goes on: while the device computes one step, Python gets the next one ready. To
-    give a value to Python it has to wait until everything before that is done. Then the device waits in turn, for
+    TensorFlow hands ops to a GPU and moves on: while the device computes one step, Python prepares the next one.
+    To give a value to Python it has to wait until everything before that is done. Then the device in turn waits for
     Python to begin the next step. On a CPU there is little to wait for.
 
     ## Example
@@ -68,10 +68,10 @@ class HostSyncPerStep(Rule):
 
     ## What is left alone
 
-    What runs behind a guard or another condition, unless that holds on most steps (`if len(memory) > 1000`), once an
+    What runs under a guard or another condition, unless that holds on most steps (`if len(memory) > 1000`), once an
     epoch, or in a loop of up to ten steps; values that decide what the program does, reach an environment, or are
-    kept in a list or an attribute; elements of a dataset, shapes and strings, which are on the host already; and what stands
-    behind `train_on_batch` and the like, which have waited for the device. The fix
+    kept in a list or an attribute; elements of a dataset, shapes and strings, which are already on the host; and what comes
+    after `train_on_batch` and the like, which have waited for the device. The fix
     moves only statements that do nothing but show values.
 
     ## Sources
@@ -164,7 +164,7 @@ def _show_seldom(edit: Editor, statement: cst.CSTNode) -> Repair | Refusal:
         return refusal
     loop = model.own(Syncs).loop_of(statement)
     if loop is None:
-        return Refusal("it stands in a function that the loop calls", statement)
+        return Refusal("it is in a function that the loop calls", statement)
     moved = behind_counter(edit, _with_neighbours(edit, statement), loop, _EVERY)
     if isinstance(moved, Refusal):
         return moved

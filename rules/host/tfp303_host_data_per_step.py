@@ -23,13 +23,13 @@ class HostDataPerStep(Rule):
 
     Reports, once for each statement of a training loop, an expression that gives a batch which is made per step on the
     host: drawn by NumPy, stacked or filled sample by sample, or prepared sample by sample by eager ops. It may be a call, `next()`
-    or what the loop runs over; functions, generators and classes of all linted files are looked into. Also a Keras
+    or what the loop iterates over; functions, generators and classes of all linted files are followed. Also a Keras
     `Sequence` or generator that `fit` trains on, and each `ImageDataGenerator` behind what `fit` is given, where it is
-    made.
+    created.
 
     ## Why is this bad?
 
-    Python makes one sample after the other while the device has nothing to do. A `tf.data` pipeline runs the same
+    Python makes one sample at a time while the device has nothing to do. A `tf.data` pipeline runs the same
     work as a graph, in several threads, while the device computes the step before. Random numbers are drawn fastest
     where they are used.
 
@@ -54,8 +54,8 @@ class HostDataPerStep(Rule):
 
     Files that step an environment, and samples of a replay memory; batches that are only cut out of arrays; noise that
     a loop draws by itself, not by a function; data that
-    is made once or once an epoch, behind a condition that may change, or in a `tf.data` pipeline; loops that only predict, but for
-    the validation of each epoch; what is made of a model's answers in this step, and what several processes make for `fit`
+    is made once or once an epoch, under a condition that may change, or in a `tf.data` pipeline; loops that only predict, except the
+    validation of each epoch; what is computed from a model's answers in this step, and what several processes make for `fit`
     (`workers=4, use_multiprocessing=True`).
 
     ## Sources

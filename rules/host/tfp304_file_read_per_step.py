@@ -19,7 +19,7 @@ class FileReadPerStep(Rule):
     ## What it does
 
     Reports `open`, `np.load`, `np.loadtxt`, `pd.read_*`, `cv2.imread`, `PIL.Image.open`, `tf.io.read_file` in eager
-    mode and their like that run per step in a loop that trains, also in generators and sequences that `fit` draws from,
+    mode and the like that run per step in a loop that trains, also in generators and sequences that `fit` draws from,
     and the same file read again on each step of any loop.
 
     ## Why is this bad?
@@ -45,8 +45,8 @@ class FileReadPerStep(Rule):
 
     ## What is left alone
 
-    Reads before the loop, once an epoch, behind a condition (but for settings) or a cache; writing; functions that a `tf.data` pipeline
-    calls; a file that the loop writes itself; loops over files, or a list of what stands in them, that only predict, and so read each once. A read is moved
+    Reads before the loop, once an epoch, under a condition (except on settings) or behind a cache; writing; functions that a `tf.data`
+    pipeline calls; a file that the loop writes itself; loops over files, or a list of their contents, that only predict, and so read each once. A read is moved
     only where nothing in the loop writes files or may change what was read; that is unsafe, since other programs write files.
 
     ## Sources
@@ -106,7 +106,7 @@ def _read_once(edit: Editor, call: cst.Call, loop: Loop) -> Repair | Refusal:
         return Refusal("the loop may write the file", written)
     statement = model.statement_of(call)
     if not model.each_step.runs(call):
-        return Refusal("it is read under a condition", statement)
+        return Refusal("it is read conditionally", statement)
     if isinstance(statement, cst.With):
         return Refusal("it is read in a block of its own", statement)
     match statement:

@@ -16,7 +16,7 @@ class FeedDictLoop(Rule):
     ## What it does
 
     Reports `session.run(…, feed_dict=…)` per step where a batch or an observation is fed, in loops that train also a
-    whole array. A dict may have a name, be filled by `feed[x] = batch`, or come from a function of the same file. Whoever keeps
+    whole array. A dict may have a name, be filled by `feed[x] = batch`, or come from a function in the same file. Whoever maintains
     TensorFlow 1 code knows that it feeds, so this rule is off until it is selected.
 
     ## Why is this bad?
@@ -44,8 +44,8 @@ class FeedDictLoop(Rule):
 
     ## What is left alone
 
-    Feeds of numbers and flags, and of what is called so (`keep_prob`, `learning_rate`, `total_reward`); runs behind a guard
-    or once an epoch; dicts that are made out of sight.
+    Feeds of numbers and flags, and of what is named like one (`keep_prob`, `learning_rate`, `total_reward`); runs under a
+    guard or once an epoch; dicts whose making can't be seen.
 
     ## Sources
 

@@ -20,12 +20,12 @@ class WeightsThroughHost(Rule):
 
     ## What it does
 
-    Reports `target.set_weights(…)` per step of what is made of `get_weights()`: a copy of another model's weights, a
+    Reports `target.set_weights(…)` per step of what is computed from `get_weights()`: a copy of another model's weights, a
     moving average of both, or clipped weights of the same model.
 
     ## Why is this bad?
 
-    `get_weights` copies every variable to the host, one after the other, and each copy waits for the device.
+    `get_weights` copies every variable to the host, one at a time, and each copy waits for the device.
     `set_weights` copies all of them back. A compiled function that assigns variable to variable does the same in one
     call, and nothing leaves the device.
 
@@ -55,8 +55,8 @@ class WeightsThroughHost(Rule):
 
     ## What is left alone
 
-    Copies behind a condition, every so many steps, or once an epoch; weights that are saved, loaded, put back or
-    changed at random. There is no fix where a list of weights is used for something else, too.
+    Copies under a condition, every so many steps, or once an epoch; weights that are saved, loaded, restored
+    or changed at random. There is no fix where a list of weights is used for something else, too.
 
     ## Sources
 
@@ -79,7 +79,7 @@ class WeightsThroughHost(Rule):
                 continue
             yield Report(
                 copy.call,
-                "`set_weights` brings weights through the host on each step; "
+                "`set_weights` moves weights through the host on each step; "
                 "assign variable to variable in a `tf.function`",
                 partial(_assign, copy=copy),
             )
@@ -90,5 +90,5 @@ def _assign(edit: Editor, copy: WeightCopy) -> Repair | Refusal:
     if not isinstance(statement, cst.Expr) or statement.value is not copy.call:
         return Refusal("it is part of another statement", statement)
     if "#" in edit.text(statement):
-        return Refusal("a comment stands in it", statement)
+        return Refusal("there is a comment in it", statement)
     return assign_compiled(edit, copy)

@@ -59,7 +59,7 @@ def assign_compiled(edit: Editor, copy: WeightCopy) -> Repair | Refusal:
         "Assign variable to variable in a compiled function",
         edits,
         safe=False,
-        may_change="weights of another type, which are not cast any more",
+        may_change="weights of another type, which are no longer cast",
     )
 
 

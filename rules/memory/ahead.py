@@ -27,15 +27,15 @@ def move_ahead(
     """
     found = _statements_between(edit.model, late, early)
     if found is None:
-        return Refusal("they stand in different functions", early)
+        return Refusal("they are in different functions", early)
     between, moved = found[:-1], [found[-1]]
     if not between:
-        return Refusal("both stand in one statement", early)
+        return Refusal("both are in one statement", early)
     for statement in reversed(between):
         if names_written([statement]) & _names_in(moved):
             moved.insert(0, statement)
     if between[0] in moved:
-        return Refusal("it needs what that statement makes", between[0])
+        return Refusal("it needs what that statement computes", between[0])
     stays = [statement for statement in between if statement not in moved]
     for statement in moved:
         refusal = objection(statement) or _depends(edit, statement, stays)
@@ -83,11 +83,11 @@ def _depends(edit: Editor, statement: cst.CSTNode, stays: Sequence[cst.CSTNode])
     if _shares_its_line(edit, statement):
         return Refusal("it shares its line with other statements", statement)
     if edit.cell(statement) != edit.cell(stays[0]):
-        return Refusal("they stand in different cells", stays[0])
+        return Refusal("they are in different cells", stays[0])
     written = names_written([statement])
     for other in stays:
         if written & _names_in([other]) or names_written([other]) & _names_in([statement]):
-            return Refusal("what stands between depends on it", other)
+            return Refusal("the code in between depends on it", other)
     return None
 
 

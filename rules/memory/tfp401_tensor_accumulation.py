@@ -18,7 +18,7 @@ from .containers import Addition, Containers, Kept, additions
 
 
 class TensorAccumulation(Rule):
-    """A list or dict that keeps a tensor of each step.
+    """A list or dict that keeps a tensor from each step.
 
     ## What it does
 
@@ -27,8 +27,8 @@ class TensorAccumulation(Rule):
 
     ## Why is this bad?
 
-    A tensor that something refers to keeps its memory, on a GPU the device's. A list that gets one more on each
-    step grows until the memory is full, and no limit on the batch size helps. A number costs a few bytes.
+    A tensor that is still referenced keeps its memory, on a GPU the device's. A list that gets one more on
+    each step grows until the memory is full, and no smaller batch size helps. A number costs a few bytes.
 
     ## Example
 
@@ -52,9 +52,9 @@ class TensorAccumulation(Rule):
 
     ## What is left alone
 
-    Numbers and NumPy values, elements of a dataset, `tf.TensorArray`, compiled code, a `deque` with a greatest length, containers that
-    are made anew or emptied each epoch and hold scalars, tensors that a gradient needs, and what is kept behind
-    `step % n`. A function's list that nothing reads is dropped. There is no fix where what is kept is no scalar, or is used as a tensor later.
+    Numbers and NumPy values, elements of a dataset, `tf.TensorArray`, compiled code, a `deque` with a maximum length, containers that
+    are created again or emptied each epoch and hold scalars, tensors that a gradient needs, and what is kept under
+    `step % n`. A function's list that nothing reads is dropped. There is no fix where what is kept is not a scalar, or is later used as a tensor.
 
     ## Sources
 
@@ -88,7 +88,7 @@ class TensorAccumulation(Rule):
             name = model.module.code_for_node(addition.container)
             yield Report(
                 addition.node,
-                f"`{name}` keeps a tensor of each step, with its memory; keep a number or a NumPy value of it",
+                f"`{name}` keeps a tensor from each step, and its memory; keep a number or a NumPy value instead",
                 partial(_keep_less, addition=addition),
             )
 
@@ -180,7 +180,7 @@ def _keep_numbers(edit: Editor, addition: Addition) -> Repair | Refusal:
     kept = _tensors(model, addition)
     for value in kept:
         if model.value(value).kind != "tensor" or not model.scalars.may_be_scalar(value):
-            return Refusal("what is kept is not known to be a scalar", value)
+            return Refusal("what is kept may not be a scalar", value)
     obstacle = model.own(Kept).use_as_tensor(addition)
     if obstacle is not None:
         return Refusal("what is kept is used as a tensor", obstacle)

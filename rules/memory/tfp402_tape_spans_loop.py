@@ -24,7 +24,7 @@ class TapeSpansLoop(Rule):
     ## Why is this bad?
 
     A tape keeps what it records, the tensors of each op on trainable variables, as long as it is open. Opened outside
-    the loop it keeps all steps: memory grows until there is none. A gradient asked inside, which takes a persistent
+    the loop it keeps all steps: memory grows until none is left. A gradient computed inside, which takes a persistent
     tape, is recorded as well.
 
     ## Example

@@ -22,16 +22,16 @@ _ROW_BY_ROW = frozenset({"experimental_use_pfor", "parallel_iterations"})
 
 
 class PersistentTape(Rule):
-    """A persistent gradient tape that is asked for one gradient at most.
+    """A persistent gradient tape that is asked for at most one gradient.
 
     ## What it does
 
-    Reports `tf.GradientTape(persistent=True)` of which the code asks one gradient, or none.
+    Reports `tf.GradientTape(persistent=True)` that the code asks for one gradient, or none.
 
     ## Why is this bad?
 
-    In eager mode, a tape that is not persistent lets go of what the forward pass recorded while it computes the
-    gradient. A persistent one keeps all of it until the tape itself is gone: in a loop, until the next step opens
+    In eager mode, a tape that is not persistent releases what the forward pass recorded while it computes
+    the gradient. A persistent one keeps all of it until the tape itself is gone: in a loop, until the next step opens
     another. What runs meanwhile, the update or the validation after an epoch, has that much less memory.
 
     ## Example
@@ -56,7 +56,7 @@ class PersistentTape(Rule):
 
     Compiled code, whose graph is the same either way; tapes that are asked for two or more gradients or Jacobians, or for
     one in a loop; tapes that are returned, passed on, kept or used by a nested function; a Jacobian that is computed row by row. The fix is safe for
-    one `gradient` right behind the tape.
+    one `gradient` right after the tape.
 
     ## Sources
 
@@ -80,8 +80,8 @@ class PersistentTape(Rule):
                 continue
             yield Report(
                 tape.made,
-                f"`{tape.target.value}` is persistent, but {'one gradient' if asked else 'no gradient'} is asked "
-                "of it; drop `persistent=True`, so that it lets go of what it recorded",
+                f"`{tape.target.value}` is persistent, but is asked for {'only one gradient' if asked else 'no gradient'}; "
+                "drop `persistent=True`, so that it releases what it recorded",
                 partial(_drop, tape=tape, asked=asked, persistent=persistent),
             )
 
@@ -128,7 +128,7 @@ def _is_asked_once(model: Model, call: cst.Call, tape: Tape) -> bool:
 
 def _drop(edit: Editor, tape: Tape, asked: list[cst.Call], persistent: cst.Arg) -> Repair | Refusal:
     if "#" in edit.text(tape.made):
-        return Refusal("a comment stands in it", tape.made)
+        return Refusal("there is a comment in it", tape.made)
     removed = edit.remove_argument(tape.made, persistent)
     return judged("Drop `persistent=True`", [removed], _doubt(edit.model, tape, asked))
 
@@ -143,7 +143,7 @@ def _doubt(model: Model, tape: Tape, asked: list[cst.Call]) -> Doubt | None:
     for call in asked:
         statement = model.statement_of(call)
         if callee_name(call) != "gradient" or not isinstance(statement, cst.BaseSmallStatement):
-            return Doubt("what is computed of the gradient", call)
+            return Doubt("what is computed from the gradient", call)
         if model.walk.at[statement].block is not here or not _is_unconditional(model, call, statement):
             return Doubt("whether, and how often, the tape is asked", call)
     return model.rewriting.doubt_of_the_file

@@ -21,14 +21,14 @@ class MissingMemoryGrowth(Rule):
     ## What it does
 
     Reports a program, a script that trains at module level or in what its main guard calls, that sets neither memory
-    growth nor a memory limit. What trains may be in files that it imports. One finding a program, at its first import
+    growth nor a memory limit. What trains may be in files that it imports. One finding per program, at its first import
     of TensorFlow, or of a file that imports it.
 
     ## Why is this bad?
 
     When TensorFlow first uses a GPU it reserves nearly all memory of every GPU that it sees, however small the model is.
-    Nobody else can use those GPUs, a second program fails for lack of memory, and the memory that the model really
-    needs is not to be seen from outside. With memory growth TensorFlow takes what it needs.
+    Nobody else can use those GPUs, a second program fails for lack of memory, and the memory that the model
+    really needs can't be seen from outside. With memory growth TensorFlow takes what it needs.
 
     ## Example
 
@@ -53,8 +53,8 @@ class MissingMemoryGrowth(Rule):
 
     Library modules, excerpts whose model is defined nowhere, and programs that set memory growth, a limit or
     `TF_FORCE_GPU_ALLOW_GROWTH`, pass `gpu_options` to a session, leave the devices to a helper in another file, hide
-    the GPUs, run on a TPU alone, or are written for any backend of Keras 3 and name TensorFlow nowhere. The fix is
-    withheld in TensorFlow 1 graph code.
+    the GPUs, run only on a TPU, or are written for any backend of Keras 3 and name TensorFlow nowhere. The fix
+    is withheld in TensorFlow 1 graph code.
 
     ## Sources
 

@@ -21,7 +21,7 @@ _PLAIN = frozenset({"print", "len", "range", "enumerate", "str", "int", "Runtime
 
 
 class LateMemoryGrowth(Rule):
-    """Memory growth or virtual devices that are asked for when TensorFlow has set up its devices already.
+    """Memory growth or virtual devices that are requested after TensorFlow has set up its devices.
 
     ## What it does
 
@@ -30,8 +30,8 @@ class LateMemoryGrowth(Rule):
 
     ## Why is this bad?
 
-    The first op has TensorFlow set up its devices and take their memory. What comes after raises `RuntimeError`
-    where there is a GPU, so that the program ends there, or, where the error is caught, goes on with all memory taken.
+    The first op makes TensorFlow set up its devices and take their memory. What comes after raises
+    `RuntimeError` where there is a GPU: the program ends there or, if the error is caught, continues with all memory taken.
     Without a GPU nothing is raised, and nobody notices.
 
     ## Example
@@ -54,7 +54,7 @@ class LateMemoryGrowth(Rule):
 
     ## What is left alone
 
-    Settings that were made before as well; ops that may not run, that build a graph, or that stand in another file;
+    Settings that were also made before; ops that may not run, that build a graph, or that are in another file;
     TensorFlow 1 graph code.
 
     ## Sources
@@ -84,7 +84,7 @@ class LateMemoryGrowth(Rule):
             shown = model.module.code_for_node(early.func)
             yield Report(
                 call,
-                f"`{shown}` has run before, and TensorFlow has set up its devices: this raises `RuntimeError` where "
+                f"`{shown}` has already run, and TensorFlow has set up its devices: this raises `RuntimeError` where "
                 "there is a GPU; do it before the first op",
                 partial(_move, late=call, early=early),
             )
@@ -108,7 +108,7 @@ def _runs_before(model: Model, call: cst.Call, early: cst.Call, depth: int) -> b
 
 def _move(edit: Editor, late: cst.Call, early: cst.Call) -> Repair | Refusal:
     if edit.model.function_at(late) is not edit.model.function_at(early):
-        return Refusal("they stand in different functions", early)
+        return Refusal("they are in different functions", early)
     edits = move_ahead(edit, late, early, partial(_does_more, edit.model))
     if isinstance(edits, Refusal):
         return edits
@@ -126,5 +126,5 @@ def _does_more(model: Model, statement: cst.CSTNode) -> Refusal | None:
         name = model.qualified(call.func)
         if has(name, "configures") or (isinstance(call.func, cst.Name) and call.func.value in _PLAIN):
             continue
-        return Refusal("it stands among other things", call)
+        return Refusal("its statement does other things, too", call)
     return None

@@ -20,13 +20,13 @@ class GcInLoop(Rule):
 
     ## What it does
 
-    Reports `gc.collect()` that runs per step, also behind `step % n` with a small `n`.
+    Reports `gc.collect()` that runs per step, also under `step % n` with a small `n`.
 
     ## Why is this bad?
 
     A full collection walks every Python object of the program, TensorFlow's and Keras's among them: tens to
     hundreds of milliseconds, while the device waits. Tensors are freed as soon as nothing refers to them, by
-    reference counting; a collection frees no device memory that was not free already.
+    reference counting; a collection frees no device memory that was not already free.
 
     ## Example
 
@@ -45,7 +45,7 @@ class GcInLoop(Rule):
 
     ## What is left alone
 
-    A collection once an epoch, at a debug flag, or behind `step % n` with `n` of 1,000 or more. The fix is unsafe:
+    A collection once an epoch, under a debug flag, or under `step % n` with `n` of 1,000 or more. The fix is unsafe:
     whoever collects may have had a reason to, such as running out of memory.
 
     ## Sources

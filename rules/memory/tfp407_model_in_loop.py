@@ -11,7 +11,7 @@ from .trials import Trials
 
 
 class ModelInLoop(Rule):
-    """A model that is built and trained anew in each iteration of a loop.
+    """A model that is built and trained again in each iteration of a loop.
 
     ## What it does
 
@@ -22,11 +22,11 @@ class ModelInLoop(Rule):
 
     The memory of a trial does not come back. When a Keras optimizer is traced, TensorFlow notes a gradient function
     for the sum over replicas in a registry that is never emptied, and that function holds the traced graph, the
-    weights and the optimizer's state. Memory grows by all of that with each trial, until there is none.
+    weights and the optimizer's state. Memory grows by all of that with each trial, until none is left.
 
-    What is said to help does not: with `del model`, `gc.collect()`, `tf.keras.backend.clear_session()` or all of
-    them, memory grew as much (TensorFlow 2.21, Keras 3). Two things do: building the model once, and setting it back
-    for each trial; and a process of its own for each trial, which gives everything back when it ends.
+    The usual advice does not help: with `del model`, `gc.collect()`, `tf.keras.backend.clear_session()` or all
+    of them, memory grew as much (TensorFlow 2.21, Keras 3). Two things do: building the model once, and resetting
+    it for each trial; and a separate process for each trial, which gives everything back when it ends.
 
     ## Example
 
@@ -49,12 +49,12 @@ class ModelInLoop(Rule):
         model.fit(dataset)
     ```
 
-    An optimizer with a state, Adam for instance, has to be set back as well.
+    An optimizer with a state, Adam for instance, has to be reset as well.
 
     ## What is left alone
 
-    Models that are kept, returned or handed to other files; loops of two iterations; loaded models; eager training;
-    loops that call `clear_session()`, `gc.collect()` or `del`, whose authors know of the matter.
+    Models that are kept, returned or passed to other files; loops of two iterations; loaded models; eager training;
+    loops that call `clear_session()`, `gc.collect()` or `del`, whose authors know of the problem.
 
     ## Sources
 
@@ -82,6 +82,6 @@ class ModelInLoop(Rule):
                 continue
             yield Report(
                 trial.made,
-                f"`{trial.name}` is built and trained anew in each iteration, and the memory of the last one is not "
-                "freed; build it once and set its weights back, or run each trial in a process of its own",
+                f"`{trial.name}` is built and trained again in each iteration, and the memory of the previous one is not "
+                "freed; build it once and reset its weights, or run each trial in its own process",
             )

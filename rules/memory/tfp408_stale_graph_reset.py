@@ -24,8 +24,8 @@ class StaleGraphReset(Rule):
     ## Why is this bad?
 
     The default graph of TensorFlow 1 holds nothing in eager mode: there is nothing to free. `clear_session()` resets
-    it too, throws away the kernels that TensorFlow keeps for the ops to come, and collects the garbage of the whole
-    program. It is made for the time between two models. On each step, it makes the device wait.
+    it too, throws away the kernels that TensorFlow keeps for later ops, and collects the garbage of the whole
+    program. It is meant for the time between two models. On each step, it makes the device wait.
 
     ## Example
 
@@ -44,9 +44,9 @@ class StaleGraphReset(Rule):
 
     ## What is left alone
 
-    Graph code of TensorFlow 1, and files that may be for either version; `clear_session()` where models are made or
-    loaded in the same loop, once an epoch, or behind a guard. The fix is unsafe: functions of
-    TensorFlow 1 keep collections and a step in that graph, in version 2 as well.
+    Graph code of TensorFlow 1, and files that may be for either version; `clear_session()` where models are built
+    or loaded in the same loop, once an epoch, or under a guard. The fix is unsafe: functions of
+    TensorFlow 1 keep collections and a step in that graph, even in version 2.
 
     ## Sources
 
@@ -66,7 +66,7 @@ class StaleGraphReset(Rule):
             if ".compat.v1." in (model.names.dotted(call.func) or "") and model.versions.is_version_2():
                 yield Report(
                     call,
-                    "`reset_default_graph()` does nothing in TensorFlow 2, where nothing is in that graph; remove it",
+                    "`reset_default_graph()` does nothing in TensorFlow 2, where that graph is empty; remove it",
                     partial(
                         _remove,
                         call=call,
@@ -83,9 +83,7 @@ class StaleGraphReset(Rule):
                     call,
                     "`clear_session()` on each step throws away kernels that are needed again and collects all "
                     "garbage while the device waits; remove it",
-                    partial(
-                        _remove, call=call, may_change="names that are numbered, and when memory is freed"
-                    ),
+                    partial(_remove, call=call, may_change="numbered names, and when memory is freed"),
                 )
 
 

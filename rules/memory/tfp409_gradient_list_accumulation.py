@@ -16,7 +16,7 @@ class GradientListAccumulation(Rule):
     ## What it does
 
     Reports lists of tensors to which eager code adds the gradients of each batch, and lists that are filled with zeros
-    anew for each batch, so that nothing is added up at all.
+    again for each batch, so that nothing is added up at all.
 
     ## Why is this bad?
 

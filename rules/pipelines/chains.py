@@ -57,7 +57,7 @@ def _move_in_chain(edit: Editor, call: cst.Call, target: cst.Call) -> list[Edit]
     text, start, end = edit.model.text, receiver_end(edit, call), edit.end(call)
     links = _links(target)
     if any(link.lpar for link in links[1 : links.index(call) + 2]):
-        return Refusal("it stands in parentheses")
+        return Refusal("it is in parentheses")
     gap = gap_behind(text, start)
     tail, target_tail = _LINE_END.match(text, end), _LINE_END.match(text, edit.end(target))
     if "\n" in gap and "\\" not in gap and tail is not None and target_tail is not None:
@@ -66,7 +66,7 @@ def _move_in_chain(edit: Editor, call: cst.Call, target: cst.Call) -> list[Edit]
         moved = text[first : tail.end()]
         return [edit.edit(first, tail.end(), ""), edit.edit(target_tail.end(), target_tail.end(), moved)]
     if "#" in gap or (tail is not None and "#" in tail[0]):
-        return Refusal("a comment stands behind it", call)
+        return Refusal("there is a comment after it", call)
     return [edit.edit(start, end, ""), edit.edit(edit.end(target), edit.end(target), text[start:end])]
 
 
@@ -74,7 +74,7 @@ def _move_up_in_chain(edit: Editor, call: cst.Call, target: cst.Call) -> list[Ed
     text, start, end = edit.model.text, receiver_end(edit, call), edit.end(call)
     links = _links(call)
     if any(link.lpar for link in links[1 : links.index(target) + 2]):
-        return Refusal("it stands in parentheses")
+        return Refusal("it is in parentheses")
     front = receiver_end(edit, target)
     gap, target_gap, tail = gap_behind(text, start), gap_behind(text, front), _LINE_END.match(text, end)
     if "\n" in gap and "\n" in target_gap and "\\" not in gap + target_gap and tail is not None:
@@ -82,7 +82,7 @@ def _move_up_in_chain(edit: Editor, call: cst.Call, target: cst.Call) -> list[Ed
         first, above = text.index("\n", start) + 1, text.index("\n", front) + 1
         return [edit.edit(above, above, text[first : tail.end()]), edit.edit(first, tail.end(), "")]
     if "#" in gap or ("\n" in gap and tail is not None and "#" in tail[0]):
-        return Refusal("a comment stands at it", call)
+        return Refusal("there is a comment on it", call)
     return [insert_in_front(edit, target, text[start + len(gap) : end]), edit.edit(start, end, "")]
 
 
@@ -93,9 +93,9 @@ def _move_to_statement(edit: Editor, call: cst.Call, target: cst.Call) -> list[E
     name = assigned_name(first)
     block = model.walk.at[first].block
     if name is None or not isinstance(first, cst.Assign) or first.value is not call or call.lpar:
-        return Refusal("the two stand too far apart")
+        return Refusal("the two are too far apart")
     if not _only_goes_on(block, first, last, name):
-        return Refusal("the two stand too far apart")
+        return Refusal("the two are too far apart")
     assert isinstance(last, cst.Assign)
     text, start, end = model.text, receiver_end(edit, call), edit.end(call)
     gap = gap_behind(text, start)
@@ -108,7 +108,7 @@ def _move_to_statement(edit: Editor, call: cst.Call, target: cst.Call) -> list[E
             edit.edit(edit.lines_end(last), edit.lines_end(last), text[slice(*moved)]),
         ]
     if "#" in gap or (receiver is not None and receiver.lpar):
-        return Refusal("a comment stands in front of it", call)
+        return Refusal("there is a comment before it", call)
     insertion = edit.edit(edit.end(target), edit.end(target), text[start + len(gap) : end])
     return [edit.remove_statement(first) if becomes_nothing else edit.edit(start, end, ""), insertion]
 
@@ -119,11 +119,11 @@ def _move_up_to_statement(edit: Editor, call: cst.Call, target: cst.Call) -> lis
     first, last = model.statement_of(target), model.statement_of(call)
     name = assigned_name(first)
     if name is None or not isinstance(first, cst.Assign) or target not in _links(first.value):
-        return Refusal("the two stand too far apart")
+        return Refusal("the two are too far apart")
     if not _only_goes_on(model.walk.at[first].block, first, last, name) or call.lpar or target.lpar:
-        return Refusal("the two stand too far apart")
+        return Refusal("the two are too far apart")
     if edit.cell(first) != edit.cell(last):
-        return Refusal("the two stand in different cells")
+        return Refusal("the two are in different cells")
     assert isinstance(last, cst.Assign) and isinstance(call.func, cst.Attribute)
     alone = last.value is call and is_name(call.func.value, name)
     target_alone = (
@@ -135,7 +135,7 @@ def _move_up_to_statement(edit: Editor, call: cst.Call, target: cst.Call) -> lis
         return [edit.edit(above, above, text[slice(*moved)]), edit.edit(*moved, "")]
     gap = gap_behind(text, start)
     if "#" in gap:
-        return Refusal("a comment stands in front of it", call)
+        return Refusal("there is a comment before it", call)
     link = insert_in_front(edit, target, text[start + len(gap) : end])
     return [link, edit.remove_statement(last) if alone else edit.edit(start, end, "")]
 

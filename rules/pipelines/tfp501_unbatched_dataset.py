@@ -46,8 +46,8 @@ class UnbatchedDataset(Rule):
 
     ## What is left alone
 
-    Datasets of unknown origin, those that `image_dataset_from_directory` and its kin batch, those with a stage that
-    may make batches by a function out of sight, samples that are given a batch axis by hand, lists of one sample, and
+    Datasets of unknown origin, those that `image_dataset_from_directory` and the like batch, those with a stage whose
+    function can't be seen and may make batches, samples that are given a batch axis by hand, lists of one sample, and
     loops that only look at a few elements.
 
     ## Sources
@@ -102,12 +102,12 @@ def _batch(edit: Editor, consumption: Consumption) -> Repair | Refusal:
     in_front = len(consumption.value.pipelines) == 1 and last.name == "prefetch"
     in_front = in_front and not model.pipelines.is_used_otherwise(last.call)
     if not in_front and (not isinstance(node, cst.Name | cst.Attribute | cst.Call) or node.lpar):
-        return Refusal("it is no plain name or call", node)
+        return Refusal("it is not a plain name or call", node)
     if not in_front and model.distributed.is_distributed(node):
         return Refusal("it is distributed before it is batched", node)
     size = model.batching.size_in_reach(last.call if in_front else node)
     if size is None:
-        return Refusal("the file names no batch size in reach of it", node)
+        return Refusal("the file has no name for a batch size in scope", node)
     link = f".batch({size})"
     edits = [
         insert_in_front(edit, last.call, link)
@@ -115,7 +115,7 @@ def _batch(edit: Editor, consumption: Consumption) -> Repair | Refusal:
         else edit.edit(edit.end(node), edit.end(node), link)
     ]
     return Repair(
-        f"Add `{link}`", edits, safe=False, may_change="what is learned: from several samples at once"
+        f"Add `{link}`", edits, safe=False, may_change="what is learned: each step gets several samples"
     )
 
 
@@ -125,8 +125,8 @@ def _raise_size(edit: Editor, consumption: Consumption) -> Repair | Refusal:
         one = batch_of_one(pipeline)
         size = edit.model.batching.size_in_reach(one) if one is not None else None
         if one is None or size is None:
-            return Refusal("the file names no batch size in reach of it", one)
+            return Refusal("the file has no name for a batch size in scope", one)
         edits.append(edit.replace(one, size))
     return Repair(
-        "Use the batch size", edits, safe=False, may_change="what is learned: from several samples at once"
+        "Use the batch size", edits, safe=False, may_change="what is learned: each step gets several samples"
     )

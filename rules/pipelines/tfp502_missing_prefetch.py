@@ -26,15 +26,15 @@ class MissingPrefetch(Rule):
     ## What it does
 
     Reports a dataset that is given to `fit`, `evaluate` or `predict`, or iterated into a training or inference
-    step, with no `prefetch` behind its last `batch` or `map`; also one that an estimator's input function gives, or
-    that a graph of TensorFlow 1 trains on by an iterator.
+    step, with no `prefetch` after its last `batch` or `map`; also one that an estimator's input function returns,
+    or that a TensorFlow 1 graph trains on through an iterator.
 
     ## Why is this bad?
 
     Without `prefetch`, the next batch is made after the step, not while the step runs, so that a step takes as long
-    as both. Today's TensorFlow adds a `prefetch` by itself where the last stage works in the thread that asks
+    as both. Current TensorFlow adds a `prefetch` itself where the last stage works in the calling thread
     (`inject_prefetch`, on by default), and a parallel `map` works ahead anyway: there, the call changes nothing. It
-    counts in older versions, and where these optimizations are switched off.
+    matters in older versions, and where these optimizations are switched off.
 
     ## Example
 
@@ -52,9 +52,9 @@ class MissingPrefetch(Rule):
 
     ## What is left alone
 
-    Datasets kept in memory by `cache()` with nothing behind it, joined from inputs that are prefetched, of unknown
+    Datasets kept in memory by `cache()` with nothing after it, joined from inputs that are prefetched, of unknown
     origin, or distributed by a strategy, which prefetches itself; loops that only look at a few elements. The fix is
-    safe where nothing that the elements are made of can change before they are asked for: no files, generators or variables.
+    safe where nothing that the elements are made from can change before they are needed: no files, generators or variables.
 
     ## Sources
 
@@ -118,9 +118,9 @@ def _prefetch(edit: Editor, consumption: Consumption, end: cst.Call | None) -> R
         autotuned, imports = autotune(edit, end)
         added = append(edit, end, f".prefetch({autotuned})")
     elif not isinstance(node, cst.Name | cst.Attribute | cst.Call) or node.lpar:
-        return Refusal("it is no plain name or call", node)
+        return Refusal("it is not a plain name or call", node)
     elif consumption.value.kind != "dataset":
-        return Refusal("it is an iterator already", node)
+        return Refusal("it is already an iterator", node)
     else:
         changed = node
         autotuned, imports = autotune(edit, node)

@@ -22,7 +22,7 @@ _WHY = {
     "random": "{function} draws random numbers, so this `map` gets one element at a time",
     "stateful": "{function} is stateful, so this `map` gets one element at a time",
     "python": "{function} runs Python code, so this `map` gets one element at a time",
-    "hidden": "{function} is not in sight: unless it is stateless, this `map` gets one element at a time",
+    "hidden": "{function} can't be seen here: unless it is stateless, this `map` gets one element at a time",
     "stateless": "automatic parallelization is off for this pipeline, so this `map` gets one element at a time",
 }
 
@@ -33,14 +33,14 @@ class SequentialMap(Rule):
     ## What it does
 
     Reports `Dataset.map` without `num_parallel_calls` where its function is stateful (it looks words up in a table,
-    runs a layer with variables, prints), draws random numbers, runs Python code (`tf.py_function`) to train on what that
-    gives, or is not in sight; and any `map` in a pipeline whose options switch automatic parallelization off.
+    runs a layer with variables, prints), draws random numbers, runs Python code (`tf.py_function`) to train on its
+    results, or can't be seen; and any `map` in a pipeline whose options switch automatic parallelization off.
 
     ## Why is this bad?
 
-    TensorFlow gives a `map` as many threads as it can use, by itself, but only where its function is stateless. Any
-    other is called for one element after the other: on one core, however many there are. For a stateless function the
-    argument changes nothing: TensorFlow makes a parallel `map` of it either way.
+    TensorFlow gives a `map` as many threads as it can use, but only where its function is stateless. Any
+    other is called for one element at a time: on one core, however many there are. For a stateless function the
+    argument changes nothing: TensorFlow runs the `map` in parallel either way.
 
     ## Example
 
@@ -56,12 +56,12 @@ class SequentialMap(Rule):
 
     ## What is left alone
 
-    Functions seen to be stateless, and those in sight that call what is not, unless automatic parallelization is off;
-    even then, arithmetic on whole batches, which is no work. What a `cache` behind the `map` keeps from the first of
-    several epochs on, and maps of which a few elements are looked at, and no more. Python code that makes records to
-    be written. Of Python code, only what waits for files, or works in NumPy and its like, runs in parallel. The fix
-    is safe only for functions that are known to do nothing but compute, on elements that nothing changes meanwhile:
-    in parallel, random draws go to other elements, and a variable is read before the step that changes it.
+    Functions that are seen to be stateless, and those that can be seen but call what can't, unless automatic parallelization
+    is off; even then, arithmetic on whole batches, which costs next to nothing. What a `cache` after the `map` keeps
+    from the first of several epochs on, and maps of which only a few elements are looked at. Python code that makes records
+    to be written. Of Python code, only what waits for files, or works in NumPy and the like, runs in parallel. The fix
+    is safe only for functions that are known to do nothing but compute, on elements that nothing changes meanwhile.
+    In parallel, random draws go to other elements, and a variable is read before the step that changes it.
 
     ## Sources
 

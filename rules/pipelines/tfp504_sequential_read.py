@@ -28,8 +28,8 @@ class SequentialRead(Rule):
     ## Why is this bad?
 
     One thread waits for the disk or the network and, for compressed files, unpacks what it gets. Several threads wait
-    at the same time, and unpack on several cores. Where the files are in the system's memory already and not
-    compressed, there is nothing to wait for, and handing records from thread to thread may cost more than it saves.
+    at the same time, and unpack on several cores. Where the files are already in the system's memory and
+    not compressed, there is nothing to wait for, and handing records from thread to thread may cost more than it saves.
 
     ## Example
 
@@ -47,9 +47,9 @@ class SequentialRead(Rule):
 
     ## What is left alone
 
-    One file; names of files that are not in sight; `cycle_length=1`; functions that read with Python code; datasets of
-    which the file takes a few elements, to look at them, and nothing else. The fix keeps the order of the records for `interleave` with a `cycle_length` alone, and is safe there if no file is read,
-    which somebody may write meanwhile.
+    One file; file names that can't be seen; `cycle_length=1`; functions that read with Python code; datasets
+    of which the script only looks at a few elements. The fix keeps the order of the records only for `interleave` with a `cycle_length`, and is safe there if no file is read, since
+    another program may write it meanwhile.
 
     ## Sources
 
@@ -99,7 +99,7 @@ def _readers(model: Model) -> Iterator[Report]:
         if not model.successors.is_only_looked_at(call):
             yield Report(
                 call,
-                "the files are read one after the other; add `num_parallel_reads=tf.data.AUTOTUNE`",
+                "the files are read one at a time; add `num_parallel_reads=tf.data.AUTOTUNE`",
                 partial(_add, call=call, keyword="num_parallel_reads"),
             )
 
@@ -113,7 +113,7 @@ def _flat_maps(model: Model) -> Iterator[Report]:
         if model.parallelism.reads_each_file(given) and model.parallelism.is_dataset_of_files(files):
             yield Report(
                 _place(call, given),
-                "`flat_map` reads the files one after the other; use `interleave` with `num_parallel_calls`",
+                "`flat_map` reads the files one at a time; use `interleave` with `num_parallel_calls`",
                 partial(_interleave, call=call),
             )
 

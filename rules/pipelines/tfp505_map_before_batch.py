@@ -18,18 +18,18 @@ from .chains import move_behind
 
 
 class MapBeforeBatch(Rule):
-    """An element-wise `map` that runs on one element at a time, in front of `batch`.
+    """An element-wise `map` that runs on one element at a time, before `batch`.
 
     ## What it does
 
-    Reports `map(f)` in front of `batch(n)`, with only `take`, `skip`, `shuffle`, `repeat`, `cache` and `prefetch`
+    Reports `map(f)` before `batch(n)`, with only `take`, `skip`, `shuffle`, `repeat`, `cache` and `prefetch`
     between them, where `f` is made of element-wise ops: arithmetic with numbers, `tf.cast`, `tf.one_hot`, `tf.math.log`
-    and their kin. Those give the same on a batch.
+    and the like. Those give the same result on a batch.
 
     ## Why is this bad?
 
-    Each call of a mapped function costs tens of microseconds, whatever it computes. In front of `batch` it is
-    called for each element; behind it, once a batch, and its ops work on the whole batch at a time.
+    Each call of a mapped function costs tens of microseconds, whatever it computes. Before `batch` it is
+    called for each element; after it, once per batch, and its ops work on the whole batch at a time.
 
     ## Example
 
@@ -46,9 +46,9 @@ class MapBeforeBatch(Rule):
     ## What is left alone
 
     Functions with anything that is not known to be element-wise: decoding, resizing, random ops, reductions,
-    reshaping, indexing, arithmetic between tensors that may differ in shape. Also `padded_batch` and its kin, and
-    a `map` that gets batches already, and what a `cache` behind the `map` keeps from the first of several epochs on.
-    Datasets that nothing takes elements of, or a few to look at them.
+    reshaping, indexing, arithmetic between tensors that may differ in shape. Also `padded_batch` and the like, a
+    `map` that already gets batches, and what a `cache` after the `map` keeps from the first of several epochs on. Datasets
+    that nothing reads, or of which only a few elements are looked at.
 
     ## Sources
 
@@ -79,7 +79,7 @@ class MapBeforeBatch(Rule):
                 name = f"`{model.module.code_for_node(function)}`" if named else "this function"
                 yield Report(
                     function,
-                    f"{name} is called for each element but gives the same on a batch; move the `map` behind `batch`",
+                    f"{name} is called for each element but gives the same result on a batch; move the `map` after `batch`",
                     partial(_move, stages=found),
                 )
 
@@ -118,14 +118,14 @@ def _move(edit: Editor, stages: Pipeline) -> Repair | Refusal:
     mapped, *between, batch = stages
     for stage in between:
         if stage.name == "map":
-            return Refusal("the `map` behind it moves first", argument(stage.call, 0, "map_func"))
+            return Refusal("the `map` after it has to move first", argument(stage.call, 0, "map_func"))
     if len(list(edit.model.pipelines.goes_on(mapped.call))) > 1:
-        return Refusal("the mapped dataset goes on in several ways")
+        return Refusal("the mapped dataset is used in several places")
     edits = move_behind(edit, mapped.call, batch.call)
     if isinstance(edits, Refusal):
         return edits
     return Repair(
-        "Move the `map` behind `batch`",
+        "Move the `map` after `batch`",
         edits,
         safe=False,
         may_change="rounding, and what fails on the last batch",

@@ -19,19 +19,19 @@ from .links import stages_of_name
 
 
 class DatasetCreatedInLoop(Rule):
-    """A dataset that is built anew from the same inputs on each epoch or step.
+    """A dataset that is rebuilt from the same inputs on each epoch or step.
 
     ## What it does
 
-    Reports a dataset that a training loop builds in each iteration although nothing of what it is built from changes,
-    also in a function that the loop calls: there, at the call. Also maps, batches and the like that each epoch puts on
-    the same dataset.
+    Reports a dataset that a training loop builds in each iteration although nothing that it is built from changes,
+    also in a function that the loop calls: there, at the call. Also maps, batches and the like that each epoch adds
+    to the same dataset.
 
     ## Why is this bad?
 
     To build a dataset, TensorFlow copies the arrays that it is made of, traces the functions given to its stages, and
-    optimizes the whole anew. A dataset that is built once can be iterated over any number of times; it is shuffled
-    anew each time, and keeps what `cache()` has put in memory.
+    optimizes the whole pipeline again. A dataset that is built once can be iterated over any number of times; it is
+    reshuffled each time, and keeps what `cache()` has put in memory.
 
     ## Example
 
@@ -52,8 +52,8 @@ class DatasetCreatedInLoop(Rule):
 
     ## What is left alone
 
-    Inputs that change with the loop or may do so out of sight, such as `shuffle(seed=epoch)`, arrays that are shuffled
-    in place, and what a call from elsewhere gives; loops of trials that train for several epochs each; what takes, skips,
+    Inputs that change with the loop or may change where it can't be seen, such as `shuffle(seed=epoch)`, arrays that are
+    shuffled in place, and what a call from elsewhere returns; loops of trials that train for several epochs each; what takes, skips,
     repeats or prefetches elements of a dataset that was built before the loop. The fix is safe where all that the
     dataset is made of is known not to change: not variables, growing lists, arrays that others hold, or files.
 
@@ -75,7 +75,7 @@ class DatasetCreatedInLoop(Rule):
             often = "step" if model.loops.kind(rebuild.loop) == "step" else "epoch"
             yield Report(
                 rebuild.node,
-                f"the dataset is built anew from the same inputs on each {often}; build it once, above the loop",
+                f"the dataset is rebuilt from the same inputs on each {often}; build it once, above the loop",
                 partial(_build_once, rebuild=rebuild),
             )
 

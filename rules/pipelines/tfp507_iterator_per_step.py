@@ -16,7 +16,7 @@ from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 from .restarts import Restart, Restarts
 
 _SHOWN = {
-    "next": "`next` of a new iterator",
+    "next": "`next` on a new iterator",
     "name": "a new iterator",
     "take": "`take(1)`",
     "single": "`get_single_element`",
@@ -24,7 +24,7 @@ _SHOWN = {
 
 
 class IteratorPerStep(Rule):
-    """A dataset whose pipeline starts anew on each training step.
+    """A dataset whose pipeline is restarted on each training step.
 
     ## What it does
 
@@ -55,7 +55,7 @@ class IteratorPerStep(Rule):
 
     ## What is left alone
 
-    One batch taken once or once an epoch, behind a guard, or from a dataset that changes with the loop.
+    One batch taken once or once an epoch, under a guard, or from a dataset that changes with the loop.
 
     ## Sources
 
@@ -82,7 +82,7 @@ class IteratorPerStep(Rule):
                 continue
             yield Report(
                 node,
-                f"{_SHOWN[restart.form]} starts the pipeline anew on each step; make one iterator before the loop",
+                f"{_SHOWN[restart.form]} restarts the pipeline on each step; create one iterator before the loop",
                 partial(_iterate_once, restart) if restart.maker is not None else None,
             )
 
@@ -110,7 +110,7 @@ def _iterate_once(restart: Restart, edit: Editor) -> Repair | Refusal:
         name = edit.fresh_name("iterator")
         edits = [edit.insert_above(loop.node, f"{name} = {text}\n"), edit.replace(maker, name)]
     return Repair(
-        "Make one iterator, above the loop, on the repeated dataset",
+        "Create one iterator, above the loop, over the repeated dataset",
         edits,
         safe=False,
         may_change="which elements the steps get",

@@ -21,12 +21,12 @@ class PythonInPipeline(Rule):
     ## What it does
 
     Reports `tf.py_function` and `tf.numpy_function` in functions given to `Dataset.map`, and `from_generator`, in
-    pipelines that are trained on, but for Python code that reads what TensorFlow can't. Where all that the code does has
-    an op (NumPy, arithmetic, reading of images, numbers for words), the ops are named.
+    pipelines that are trained on, except Python code that reads what TensorFlow can't. Where there are ops for everything the
+    code does (NumPy, arithmetic, reading images, numbers for words), the finding names them.
 
     ## Why is this bad?
 
-    Python runs one thread at a time: however parallel the `map`, the elements are worked on one after the other, and
+    Python runs one thread at a time: however parallel the `map`, the elements are processed one at a time, and
     the training loop, which is Python too, waits for the same lock. Each call copies its tensors to Python and
     back, and nothing of it can be saved with the model or run on another machine.
 
@@ -52,9 +52,9 @@ class PythonInPipeline(Rule):
 
     ## What is left alone
 
-    Functions that are not in sight, and those that read what TensorFlow can't: files of other formats than text, JPEG, PNG,
-    BMP and GIF, environments, data bases, what a library or a method reads by its name; in a file that speaks of HDF5 or
-    memory maps, all data whose origin is not in sight. Pipelines that are only evaluated on, and what a `cache` keeps
+    Functions that can't be seen, and those that read what TensorFlow can't: files of other formats than text, JPEG,
+    PNG, BMP and GIF, environments, databases, what a library or a method reads by its name; in a file that mentions HDF5
+    or memory maps, all data whose origin can't be seen. Pipelines that are only evaluated on, and what a `cache` keeps
     from the first of several epochs on.
 
     ## Sources
@@ -80,9 +80,9 @@ def _message(model: Model, stage: PythonStage) -> str:
     shown = [f"`{op}`" for op in (stage.ops or ())[:_SHOWN]]
     remedy = f"use {', '.join(shown)}" if shown else "TensorFlow's ops can do what it does"
     if stage.ops is None:
-        remedy = "leave to it what TensorFlow has no op for, or do it once, before training"
+        remedy = "use it only where TensorFlow has no op, or do the work once, before training"
     if stage.node is stage.call:
-        return f"`from_generator` runs Python for each element, one after the other; {remedy}"
+        return f"`from_generator` runs Python for each element, one at a time; {remedy}"
     assert isinstance(stage.node, cst.Call)
     called = model.module.code_for_node(stage.node.func)
-    return f"`{called}` runs Python for each element, one after the other; {remedy}"
+    return f"`{called}` runs Python for each element, one at a time; {remedy}"

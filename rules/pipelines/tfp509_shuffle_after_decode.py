@@ -22,18 +22,18 @@ class ShuffleAfterDecode(Rule):
 
     ## What it does
 
-    Reports `shuffle` behind a `map` that reads and decodes files, decodes images or makes floats of bytes, behind a
-    generator of images, and behind `batch`.
+    Reports `shuffle` after a `map` that reads and decodes files, decodes images or makes floats of bytes, after
+    a generator of images, and after `batch`.
 
     ## Why is this bad?
 
-    The buffer of `shuffle` is filled before the first element comes out: everything that goes into it is worked out
-    first and kept in memory. A file name takes some dozens of bytes, the decoded image a thousand times as much; an
-    image in floats takes four times as much as in bytes. In front of the `map`, the same `shuffle` holds what is
-    small, and the first batch is there at once.
+    The buffer of `shuffle` is filled before the first element comes out: everything that goes into it is computed
+    first and kept in memory. A file name takes a few dozen bytes, the decoded image a thousand times as much; an
+    image in floats takes four times as much as in bytes. Before the `map`, the same `shuffle` holds what is
+    small, and the first batch is ready at once.
 
-    Behind `batch`, the buffer holds as many batches as it would samples, and only the order of the batches
-    changes: the samples in one stay together in all epochs.
+    After `batch`, the buffer holds as many batches as it would hold samples, and only the order of the batches
+    changes: the samples of a batch stay together in all epochs.
 
     ## Example
 
@@ -50,9 +50,9 @@ class ShuffleAfterDecode(Rule):
     ## What is left alone
 
     A `map` that keeps the size of elements or makes them smaller (images decoded from bytes and cut to less than 128
-    pixels, or 96 in floats, features, statistics), and one that is not all in sight. A `shuffle` of samples behind
-    `cache()`: what it holds is in memory already. One behind a `batch` that makes sequences, which are batched again
-    later. Datasets that nothing takes elements of, or a few to look at them.
+    pixels, or 96 in floats, features, statistics), and one that can't be seen completely. A `shuffle` of samples
+    after `cache()`: what it holds is already in memory. One after a `batch` that makes sequences, which are batched again later.
+    Datasets that nothing reads, or of which only a few elements are looked at.
 
     ## Sources
 
@@ -79,35 +79,33 @@ class ShuffleAfterDecode(Rule):
 def _message(late: LateShuffle) -> str:
     first = late.stages[0]
     if late.how == BATCHES:
-        return "`shuffle` behind `batch` holds whole batches and leaves the samples in them together; shuffle first"
+        return "`shuffle` after `batch` holds whole batches and keeps their samples together; shuffle first"
     if first.origin is not None:
-        return f"the dataset comes from where a `map` {late.how}, and the buffer of `shuffle` holds what comes of it; shuffle there"
+        return f"the dataset comes from code where a `map` {late.how}, so the `shuffle` buffer holds the results; shuffle there"
     if first.name == "from_generator":
-        return (
-            f"the generator {late.how}, and the buffer of `shuffle` holds them; shuffle what it reads them by"
-        )
-    return f"the `map` in front of `shuffle` {late.how}, and the buffer holds what comes of it; shuffle first"
+        return f"the generator {late.how}, and the `shuffle` buffer holds them; shuffle its inputs instead"
+    return f"the `map` before `shuffle` {late.how}, so the buffer holds the results; shuffle first"
 
 
 def _shuffle_first(late: LateShuffle, edit: Editor) -> Repair | Refusal:
     large, *between, shuffle = late.stages
     if large.origin is not None:
-        return Refusal("another file makes it like this")
+        return Refusal("it is made in another file")
     if large.name not in ("map", "batch", "padded_batch"):
-        return Refusal("it comes like this from the source", large.call)
+        return Refusal("the source itself gives such elements", large.call)
     for stage in late.stages[:-1]:
         if len(edit.model.successors.directly_behind(stage.call)) > 1:
-            return Refusal(f"what `{stage.name}` gives goes on in several ways", stage.call)
+            return Refusal(f"the result of `{stage.name}` is used in several places", stage.call)
     names = {stage.name for stage in between}
     if names <= _INDIFFERENT:
         edits = move_in_front(edit, shuffle.call, large.call)
-        moved = f"Move the `shuffle` in front of `{large.name}`"
+        moved = f"Move the `shuffle` before `{large.name}`"
     elif names <= methods("Dataset", "keeps-elements") - {"cache"}:
         edits = move_behind(edit, large.call, shuffle.call)
-        moved = f"Move the `{large.name}` behind `shuffle`"
+        moved = f"Move the `{large.name}` after `shuffle`"
     else:
         other = next(stage for stage in between if stage.name not in _INDIFFERENT)
-        return Refusal(f"`{other.name}` stands between them", other.call)
+        return Refusal(f"`{other.name}` is between them", other.call)
     return (
         edits
         if isinstance(edits, Refusal)

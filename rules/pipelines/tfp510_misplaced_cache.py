@@ -17,30 +17,30 @@ from .late_caches import LateCache, LateCaches
 # Where only these lie between, a cache in front of them keeps as much of the work.
 _CHEAP = frozenset((*methods("Dataset", "makes-batches"), "shuffle", "repeat", "prefetch", "cache"))
 _MESSAGES = {
-    "random": "`cache` keeps what the random `map` in front of it draws in the first epoch, for all epochs; "
+    "random": "`cache` keeps what the random `map` before it draws in the first epoch, for all epochs; "
     "cache before it",
     "shuffle": "`cache` keeps the order that `shuffle` gives in the first epoch, for all epochs; cache before it",
-    "endless": "`cache` behind an endless `repeat` grows with each step and is never read; cache before it",
-    "repeat": "`cache` behind `repeat` keeps each element as often as it is repeated; cache before it",
+    "endless": "`cache` after an endless `repeat` grows with each step and is never read; cache before it",
+    "repeat": "`cache` after `repeat` keeps each element as often as it is repeated; cache before it",
 }
 
 
 class MisplacedCache(Rule):
-    """A `cache()` behind a `repeat`, a `shuffle` or a random `map`.
+    """A `cache()` after a `repeat`, a `shuffle` or a random `map`.
 
     ## What it does
 
-    Reports `cache` behind `repeat`, behind a `shuffle` that nothing behind the cache does again, and behind a `map`
+    Reports `cache` after `repeat`, after a `shuffle` that nothing after the cache does again, and after a `map`
     whose function draws random numbers.
 
     ## Why is this bad?
 
-    A cache is read once it is complete: when all its input has gone by. An endless `repeat` has no end, so that the
-    work in front of it is done again in every epoch, and every element of every epoch is kept in memory as well.
-    Behind `repeat(n)`, the cache holds each element n times.
+    A cache is read once it is complete: when all its input has been through. An endless `repeat` has no end, so
+    the work before it is done again in every epoch, and every element of every epoch is kept in memory as well.
+    After `repeat(n)`, the cache holds each element n times.
 
-    Behind a random augmentation or a `shuffle`, the cache does save work, and keeps what must not be kept: all
-    epochs see the same crops and flips, in the same order. Where the stages are cheap, such a cache is quicker than
+    After a random augmentation or a `shuffle`, the cache does save work, but keeps what must not be kept:
+    all epochs see the same crops and flips, in the same order. Where the stages are cheap, such a cache is faster than
     one in the right place; what it costs is the augmentation.
 
     ## Example
@@ -57,10 +57,10 @@ class MisplacedCache(Rule):
 
     ## What is left alone
 
-    `cache(filename)` behind a shuffle or an augmentation: what is written to a file is meant to stay. A shuffle with
-    `reshuffle_each_iteration=False`, one in front of `take` and `skip`, of file names that are read by `interleave`, or
-    that another one follows. Random ops behind a condition, functions that are not in sight, and datasets that are
-    only evaluated on.
+    `cache(filename)` after a shuffle or an augmentation: what is written to a file is meant to stay. A shuffle with
+    `reshuffle_each_iteration=False`, one before `take` and `skip`, one of file names that are read by `interleave`, or
+    one that another shuffle follows. Random ops under a condition, functions that can't be seen, and datasets that
+    are only evaluated on.
 
     ## Sources
 
@@ -94,7 +94,7 @@ def _cache_first(late: LateCache, edit: Editor) -> Repair | Refusal:
     first, *between, cache = late.stages
     for stage in late.stages[:-1]:
         if len(model.successors.directly_behind(stage.call)) > 1:
-            return Refusal(f"what `{stage.name}` gives goes on in several ways", stage.call)
+            return Refusal(f"the result of `{stage.name}` is used in several places", stage.call)
     for stage in between:
         if stage.name not in _CHEAP and not model.own(Augmentations).draws(stage):
             return Refusal(f"the cache would not keep what `{stage.name}` does", stage.call)
@@ -102,7 +102,7 @@ def _cache_first(late: LateCache, edit: Editor) -> Repair | Refusal:
     if isinstance(edits, Refusal):
         return edits
     return Repair(
-        f"Move the `cache` in front of `{first.name}`",
+        f"Move the `cache` before `{first.name}`",
         edits,
         safe=False,
         may_change="which elements an epoch gets",

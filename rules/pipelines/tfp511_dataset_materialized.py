@@ -17,7 +17,7 @@ from .materialized import Materialization, Materializations
 
 
 class DatasetMaterialized(Rule):
-    """A whole dataset taken into memory, or run through to count it.
+    """A whole dataset that is loaded into memory, or run through to count it.
 
     ## What it does
 
@@ -28,7 +28,7 @@ class DatasetMaterialized(Rule):
     ## Why is this bad?
 
     A dataset is a stream, so that training needs the memory of a few batches, however much data there is. A list of
-    its elements holds all of them at once, decoded and in floats; after it is let go, the process keeps much of the
+    its elements holds all of them at once, decoded and in floats; after it is freed, the process keeps much of the
     memory. To make the list, or to count, the whole pipeline runs once before the first training step.
 
     ## Example
@@ -45,10 +45,10 @@ class DatasetMaterialized(Rule):
 
     ## What is left alone
 
-    `take(n)` of a few elements, datasets of file names or of values that are written down in the script, labels and
-    other parts that a comprehension picks, datasets that are evaluated on, tests and assertions. Elements of which no more
-    is kept than what is distinct among them, a number or what a layer adapts to: a vocabulary for instance, which is
-    learnt once from all there is. The fix of `len(list(dataset))` is refused where a stage such as `filter`, or files of unknown length, keep TensorFlow from knowing the number.
+    `take(n)` of a few elements, datasets of file names or of values that are written out in the script, labels and
+    other parts that a comprehension picks, datasets that are evaluated on, tests and assertions. Elements of which only
+    the distinct ones, a number or what a layer adapts to is kept: a vocabulary for instance, which is
+    learned once from all the data. The fix of `len(list(dataset))` is refused where a stage such as `filter`, or files of unknown length, keep TensorFlow from knowing the number.
 
     ## Sources
 
@@ -102,9 +102,11 @@ def _ask(found: Materialization, edit: Editor) -> Repair | Refusal:
     """`len(list(ds))` to `int(ds.cardinality())`."""
     unknown = edit.model.own(Materializations).unknown_size(found.value)
     if unknown is not None and unknown.name == "elsewhere":
-        return Refusal("the dataset is made in another file, which may leave its number open", found.dataset)
+        return Refusal(
+            "the dataset is made in another file, so its number of elements may be unknown", found.dataset
+        )
     if unknown is not None:
-        return Refusal(f"`{unknown.name}` leaves the number of elements open", unknown.call)
+        return Refusal(f"`{unknown.name}` leaves the number of elements unknown", unknown.call)
     dataset = found.dataset
     if not any(below is dataset for below in descendants(found.node)):
         return Refusal("the dataset has this name elsewhere", dataset)
@@ -112,11 +114,11 @@ def _ask(found: Materialization, edit: Editor) -> Repair | Refusal:
     if not isinstance(dataset, cst.Name | cst.Attribute | cst.Call | cst.Subscript):
         text = f"({text})"
     if "#" in edit.text(found.node):
-        return Refusal("a comment stands in it", found.node)
+        return Refusal("there is a comment in it", found.node)
     repaired = edit.replace(found.node, f"int({text}.cardinality())")
     return Repair(
         "Ask for the number of elements",
         [repaired],
         safe=False,
-        may_change="what the dataset does on the way, which is not run any more",
+        may_change="what the dataset does as it is read, which no longer happens",
     )

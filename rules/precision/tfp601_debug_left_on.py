@@ -36,15 +36,15 @@ class DebugLeftOn(Rule):
     ## What it does
 
     Reports `tf.debugging.enable_check_numerics()`, `set_log_device_placement(True)`, `enable_dump_debug_info` and
-    `tf.summary.trace_on` that a program surely runs and never takes back, and `tf.debugging.check_numerics` in the
+    `tf.summary.trace_on` that a program is certain to run and never undoes, and `tf.debugging.check_numerics` in the
     training step.
 
     ## Why is this bad?
 
-    The switches do extra work for every op: a check, a line of log, a record. `check_numerics` reads the whole of its
-    tensor, and the step waits for the answer. They are there to find a fault, and find none once it is gone.
+    The switches do extra work for every op: a check, a log line, a record. `check_numerics` reads its whole tensor,
+    and the step waits for the answer. They are there to find a fault, and find none once it is gone.
 
-    What decides is how many ops run one by one. In a step that is compiled as a whole, the log of placements is written
+    What matters is how many ops run one by one. In a step that is compiled as a whole, the log of placements is written
     once, and a trace without `profiler=True` only keeps the graph: both were measured to cost next to nothing there.
 
     ## Example
@@ -65,7 +65,7 @@ class DebugLeftOn(Rule):
 
     ## What is left alone
 
-    `False` and values from elsewhere, anything behind a condition or in a function for debugging, a trace that is
+    `False` and values from elsewhere, anything under a condition or in a function for debugging, a trace that is
     exported, files that do not train, `check_numerics` outside the training step, and steps of a library, whose base
     class is in another file.
 
@@ -107,7 +107,7 @@ def _report(call: cst.Call, message: str) -> Report:
 def _remove(edit: Editor, call: cst.Call) -> Repair | Refusal:
     statement = edit.model.statement_of(call)
     if not isinstance(statement, cst.Expr) or statement.value is not call:
-        return Refusal("something is made of its result", statement)
+        return Refusal("its result is used", statement)
     return Repair(
         "Remove it", [edit.remove_statement(statement)], safe=False, may_change="what is written or logged"
     )
@@ -118,9 +118,9 @@ def _unwrap(edit: Editor, call: cst.Call) -> Repair | Refusal:
     model = edit.model
     checked = argument(call, 0, "tensor")
     if checked is None:
-        return Refusal("what it checks is not in sight", call)
+        return Refusal("what it checks can't be seen here", call)
     if "#" in edit.text(call):
-        return Refusal("a comment stands in it", call)
+        return Refusal("there is a comment in it", call)
     caught = model.walk.attributes.get("InvalidArgumentError") or model.walk.names.get("InvalidArgumentError")
     if caught:
         return Refusal("the error that it raises is caught", caught[0])
@@ -132,7 +132,7 @@ def _unwrap(edit: Editor, call: cst.Call) -> Repair | Refusal:
                 "Remove the check",
                 [edit.remove_statement(statement)],
                 safe=False,
-                may_change="when, and whether, a number that is no number stops the program",
+                may_change="when, and whether, a NaN or infinity stops the program",
             )
         case cst.Assign(targets=[cst.AssignTarget(target=target)]) if statement.value is whole:
             if target.deep_equals(value):
@@ -140,7 +140,7 @@ def _unwrap(edit: Editor, call: cst.Call) -> Repair | Refusal:
                     "Remove the check",
                     [edit.remove_statement(statement)],
                     safe=False,
-                    may_change="when, and whether, a number that is no number stops the program",
+                    may_change="when, and whether, a NaN or infinity stops the program",
                 )
     if isinstance(model.parent(call), cst.Element) and not isinstance(statement, cst.Assign):
         return Refusal("the check is one of a list", call)
@@ -151,7 +151,7 @@ def _unwrap(edit: Editor, call: cst.Call) -> Repair | Refusal:
         "Remove the check",
         [edit.replace(call, text)],
         safe=False,
-        may_change="when, and whether, a number that is no number stops the program",
+        may_change="when, and whether, a NaN or infinity stops the program",
     )
 
 

@@ -36,8 +36,8 @@ class RemovedMixedPrecision(Rule):
     ## What it does
 
     Reports `tf.keras.mixed_precision.experimental`: its `Policy`, `set_policy`, `global_policy` and
-    `LossScaleOptimizer`, however they are imported. One finding for a policy that is made and set by statements that
-    follow one another, and one at an import that names what is used.
+    `LossScaleOptimizer`, however they are imported. One finding for a policy that is created and set by
+    consecutive statements, and one at an import that names what is used.
 
     ## Why is this bad?
 
@@ -60,9 +60,9 @@ class RemovedMixedPrecision(Rule):
 
     ## What is left alone
 
-    Files that know the present names too, a use in a `try` or under a condition on a version, and
-    `tf.compat.v1`. The fix changes all uses at once. It is refused where a loss scale is given or asked for, since what
-    does that works in another way today.
+    Files that also use the current names, a use in a `try` or under a condition on a
+    version, and `tf.compat.v1`. The fix changes all uses at once. It is refused where a loss scale is set or read,
+    since that now works in another way.
 
     ## Sources
 
@@ -107,7 +107,7 @@ def _update(uses: Sequence[RemovedUse], edit: Editor) -> Repair | Refusal:
     module = "mixed_precision" if "mixed_precision" not in edit.model.walk.names else "experimental"
     other = edit.model.own(Precision).bound_twice()
     if other is not None:
-        return Refusal("what it is imported as stands for something else, too", other)
+        return Refusal("the name that it is imported as means something else, too", other)
     edits: list[Edit] = []
     for use in uses:
         if isinstance(use.node, cst.Import | cst.ImportFrom):
@@ -117,7 +117,7 @@ def _update(uses: Sequence[RemovedUse], edit: Editor) -> Repair | Refusal:
         if isinstance(made, Refusal):
             return made
         edits += made
-    return judged("Use the present names", edits, _doubt(edit.model, uses))
+    return judged("Use the current names", edits, _doubt(edit.model, uses))
 
 
 def _doubt(model: Model, uses: Sequence[RemovedUse]) -> Doubt | None:
@@ -136,17 +136,17 @@ def _reason(model: Model, use: RemovedUse) -> Refusal | None:
     """Why a use needs more than another name."""
     for name in _SCALING:
         for node in model.walk.attributes.get(name, ()):
-            return Refusal(f"`{name}` is gone as well", node)
+            return Refusal(f"`{name}` is gone, too", node)
     if use.name and use.name not in _TODAY:
         return Refusal(f"`{use.name}` has no successor of that kind", use.node)
     call = model.parent(use.node)
     if not isinstance(call, cst.Call) or call.func is not use.node:
         return None
     if has_stars(call):
-        return Refusal("its arguments are not in sight", call)
+        return Refusal("its arguments can't be seen here", call)
     if use.name == "LossScaleOptimizer" or len(call.args) > 1:
         if string(argument(call, 1, "loss_scale")) != "dynamic" or call.args[0].keyword is not None:
-            return Refusal("its loss scale is said in another way today", call)
+            return Refusal("its loss scale is now given in another way", call)
     return None
 
 
@@ -157,7 +157,7 @@ def _name(edit: Editor, use: RemovedUse, module: str) -> list[Edit] | Refusal:
     if isinstance(holder, cst.Attribute) and last_name(holder) == "experimental":
         behind = edit.outer_end(holder.value)
         if "#" in edit.model.text[behind : edit.start(holder.attr)]:
-            return Refusal("a comment stands in its name", holder)
+            return Refusal("there is a comment in its name", holder)
         edits.append(edit.edit(behind, edit.end(holder), ""))
     elif holder is not None and last_name(holder) == "experimental":
         edits.append(edit.replace(holder, module))

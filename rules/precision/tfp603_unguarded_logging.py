@@ -17,7 +17,7 @@ from .writes import Writes
 # As often as is usual, and so seldom that the cost is lost in the noise.
 _STEPS = 100
 _DOES = {
-    "summary": "brings a whole tensor to the host and works on it there, on each step",
+    "summary": "copies a whole tensor to the host and processes it there, on each step",
     "weights": "writes all weights to disk on each step",
     "flush": "waits for the disk on each step",
 }
@@ -33,8 +33,8 @@ class UnguardedLogging(Rule):
 
     ## Why is this bad?
 
-    What is written must first be on the host, so the device is waited for. Then a histogram is sorted into buckets, an
-    image encoded, a checkpoint put on disk, while the next step could run. Nobody looks at that many of them.
+    What is written must first be copied to the host, which waits for the device. Then a histogram is sorted into buckets,
+    an image encoded, a checkpoint put on disk, while the next step could run. Nobody looks at that many of them.
 
     ## Example
 
@@ -55,8 +55,8 @@ class UnguardedLogging(Rule):
 
     ## What is left alone
 
-    Scalars, what is behind `if step % n` or any other condition, once an epoch, pictures of several items that each have
-    a name of their own, and TensorFlow 1 graph code. The fix needs a counter of steps in reach: that of the loop, or one
+    Scalars, what is under `if step % n` or any other condition, once an epoch, pictures of several items that each have
+    a name of their own, and TensorFlow 1 graph code. The fix needs a step counter in scope: that of the loop, or one
     that it counts up.
 
     ## Sources
@@ -89,7 +89,7 @@ class UnguardedLogging(Rule):
 def _guard(edit: Editor, call: cst.Call, calls: Collection[cst.Call]) -> Repair | Refusal:
     statement = edit.model.statement_of(call)
     if not isinstance(statement, cst.Expr) or statement.value is not call:
-        return Refusal("something is made of its result", statement)
+        return Refusal("its result is used", statement)
     edits = every(edit, statement, lambda node: isinstance(node, cst.Expr) and node.value in calls, _STEPS)
     if isinstance(edits, Refusal):
         return edits

@@ -20,9 +20,9 @@ class FullPrecision(Rule):
 
     ## What it does
 
-    Reports a program that trains a model by `fit` or `train_on_batch` and says nothing of the precision that it computes
-    in. One finding a program, at its first import of TensorFlow. Off by default, since only a person can say whether the
-    model bears half precision: select it to ask the question.
+    Reports a program that trains a model with `fit` or `train_on_batch` and never mentions the precision that it computes
+    in. One finding per program, at its first import of TensorFlow. Off by default, since only a person can say whether the
+    model tolerates half precision: select it to ask the question.
 
     ## Why is this bad?
 
@@ -53,7 +53,7 @@ class FullPrecision(Rule):
     ## What is left alone
 
     Training loops with a tape of their own, which must scale the loss themselves. Programs that mention any precision,
-    hide the GPUs or run on a TPU alone. TensorFlow 1 graph code. A model with a softmax at its end should compute that
+    hide the GPUs or run only on a TPU. TensorFlow 1 graph code. A model with a softmax at its end should compute that
     in `float32`: give its last layer `dtype="float32"`.
 
     ## Sources
@@ -82,8 +82,8 @@ class FullPrecision(Rule):
         if first is not None:
             yield Report(
                 first,
-                "the program trains in full precision, so a GPU's tensor cores have nothing to do; "
-                "set the policy `mixed_float16` if the model bears it",
+                "the program trains in full precision, so a GPU's tensor cores sit idle; "
+                "set the policy `mixed_float16` if the model tolerates it",
                 partial(_set_policy, first=first),
             )
 

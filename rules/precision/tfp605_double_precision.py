@@ -30,7 +30,7 @@ class DoublePrecision(Rule):
 
     ## Why is this bad?
 
-    What decides is where the double precision is. When the model *computes* in float64, a step that consists of matrix
+    What matters is where the double precision is. When the model *computes* in float64, a step that consists of matrix
     products or convolutions takes two to eight times as long on a CPU, more on most GPUs; one so small that Python takes
     most of its time stays the same.
 
@@ -54,8 +54,8 @@ class DoublePrecision(Rule):
 
     ## What is left alone
 
-    A line with a comment, which may say why; arrays that are given to `fit`, which casts them once, or that a `map` of
-    the pipeline may cast; arrays of unknown type; files that speak of float64 elsewhere. A policy has no fix.
+    A line with a comment, which may say why; arrays that are given to `fit`, which casts them once, or that a `map`
+    of the pipeline may cast; arrays of unknown type; files that mention float64 elsewhere. A policy has no fix.
 
     ## Sources
 

@@ -19,13 +19,13 @@ class DiscardedResult(Rule):
     ## What it does
 
     Reports statements that call an op which does nothing but compute a new tensor (`tf.clip_by_norm(g, 15)`,
-    `tf.stop_gradient(x)`), a stage of a dataset (`dataset.shuffle(1000)`), or arithmetic with tensors (`loss * mask`), and
-    do nothing with what it gives.
+    `tf.stop_gradient(x)`), a stage of a dataset (`dataset.shuffle(1000)`), or arithmetic with tensors (`loss * mask`),
+    and do nothing with the result.
 
     ## Why is this bad?
 
-    Tensors and datasets never change. The op gives a new one; thrown away, it is work for nothing, and what the
-    author meant to happen does not: gradients stay unclipped, the dataset unshuffled.
+    Tensors and datasets never change. The op returns a new one; if that is thrown away, the work is wasted, and
+    what the author wanted does not happen: gradients stay unclipped, the dataset unshuffled.
 
     ## Example
 
@@ -46,7 +46,7 @@ class DiscardedResult(Rule):
 
     Ops with effects, assertions and prints; random ops and constants, which warm a device up; ops that are timed, or
     tried for the error that they raise; what has a `name=`; what is computed from a call that may do something
-    itself; statements at the top level of a module, where a notebook shows what they give; and TensorFlow 1 graph
+    itself; statements at the top level of a module, where a notebook shows their result; and TensorFlow 1 graph
     code.
 
     ## Sources
@@ -63,12 +63,14 @@ class DiscardedResult(Rule):
     def check(self, model: Model) -> Iterator[Report]:
         for node in model.own(Discarded).all():
             if isinstance(node, cst.BinaryOperation):
-                message = "this changes nothing, and the tensor that it gives is thrown away; use its result"
+                message = (
+                    "this changes nothing, and the tensor that it returns is thrown away; use its result"
+                )
             else:
                 called = (
                     f"`{model.module.code_for_node(node.func)}`"
                     if model.qualified(node.func)
                     else f"`.{callee_name(node)}()`"
                 )
-                message = f"{called} changes nothing, and what it gives is thrown away; use its result"
+                message = f"{called} changes nothing, and what it returns is thrown away; use its result"
             yield Report(node, message)

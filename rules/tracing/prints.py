@@ -26,7 +26,7 @@ def print_in_graph(edit: Editor, call: cst.Call) -> Repair | Refusal:
         value = arg.value
         if isinstance(value, cst.FormattedString):
             alone = len(call.args) == 1
-            found = _parts(edit, value) if alone else "an f-string stands among other arguments"
+            found = _parts(edit, value) if alone else "an f-string is among other arguments"
             if isinstance(found, str):
                 return Refusal(found, value)
             edits.append(found)
@@ -74,6 +74,6 @@ def _parts(edit: Editor, node: cst.FormattedString) -> Edit | str:
             parts.append(f"{quote}{text}{quote}")
         elif isinstance(part, cst.FormattedStringExpression):
             if part.format_spec is not None or part.conversion is not None or part.equal is not None:
-                return "`tf.print` knows no formats"
+                return "`tf.print` has no format specifiers"
             parts.append(_without_call(edit, part.expression))
     return edit.replace(node, ", ".join([*parts, 'sep=""']))

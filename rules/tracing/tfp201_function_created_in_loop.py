@@ -22,7 +22,7 @@ _KINDS_WITH_STATE = frozenset({"variable", "layer", "model", "optimizer", "metri
 
 
 class FunctionCreatedInLoop(Rule):
-    """A `tf.function` that is made anew on each training step.
+    """A `tf.function` that is created again on each training step.
 
     ## What it does
 
@@ -31,7 +31,7 @@ class FunctionCreatedInLoop(Rule):
 
     ## Why is this bad?
 
-    A `tf.function` keeps its traces to itself. One that is made on each step has none: TensorFlow runs its Python
+    Each `tf.function` has its own traces. One that is created on each step has none yet: TensorFlow runs its Python
     code again, builds the graph, optimizes it, and throws it away after one call. That costs more than running
     the same code in eager mode.
 
@@ -61,8 +61,8 @@ class FunctionCreatedInLoop(Rule):
     ## What is left alone
 
     A factory that is called once, a function that a cache or an attribute keeps (`if self._step is None:`), and
-    one that is made behind a guard. The fix is refused where the function reads what the loop changes; it is safe
-    only for a function that is known to do nothing but compute, of what cannot change and of tensors.
+    one that is created under a guard. The fix is refused where the function reads what the loop changes; it is safe
+    only for a function that is known to do nothing but compute, from tensors and from what cannot change.
 
     ## Sources
 
@@ -83,7 +83,7 @@ class FunctionCreatedInLoop(Rule):
                 continue
             yield Report(
                 made,
-                "a `tf.function` is made on each step, and traced anew each time; make it once, above the loop",
+                "a `tf.function` is created on each step, and traced again each time; create it once, above the loop",
                 partial(_make_once, made),
             )
 
@@ -110,14 +110,14 @@ def _make_once(made: cst.FunctionDef | cst.Call, edit: Editor) -> Repair | Refus
     model = edit.model
     statement = model.statement_of(made)
     if model.loops.innermost_loop(made) is None:
-        return Refusal("it is made in a function that the loop calls")
+        return Refusal("it is created in a function that the loop calls")
     if isinstance(statement, cst.Assign | cst.AnnAssign) and statement.value is not made:
-        return Refusal("it is used where it is made", made)
+        return Refusal("it is used where it is created", made)
     moved = hoist(edit, statement, lambda loop: _objection(model, made, loop))
     if isinstance(moved, Refusal):
         return moved
     doubt = moved.doubt or _doubt(model, statement)
-    return judged("Make the `tf.function` once, above the loop", moved.edits, doubt)
+    return judged("Create the `tf.function` once, above the loop", moved.edits, doubt)
 
 
 def _doubt(model: Model, statement: cst.CSTNode) -> Doubt | None:

@@ -24,8 +24,8 @@ class PythonValueArgument(Rule):
 
     ## Why is this bad?
 
-    A `tf.function` is traced anew for each Python value that it has not seen. A trace takes as long as hundreds of
-    steps, every one is kept, and the search for the right one gets longer with their number. A tensor, or a
+    A `tf.function` is traced again for each new Python value. A trace takes as long as hundreds of steps,
+    every trace is kept, and finding the right one takes longer the more there are. A tensor, or a
     NumPy value, is data: one trace serves all its values.
 
     ## Example
@@ -47,9 +47,9 @@ class PythonValueArgument(Rule):
     ## What is left alone
 
     Constants, switches (`training=True`, `step > 100`), NumPy values, arguments of a function with an
-    `input_signature`, which makes tensors of them, and calls that are not made per step. The fix is refused where
+    `input_signature`, which turns them into tensors, and calls that do not run per step. The fix is refused where
     the function needs the Python value (as a shape, for `range`, in a string), or where the type that it
-    computes with can't be told.
+    computes with is not known.
 
     ## Sources
 
@@ -75,7 +75,7 @@ class PythonValueArgument(Rule):
                     yield Report(
                         arg.value,
                         f"`{model.module.code_for_node(arg.value)}` is a Python value that changes from step to step, "
-                        "and each is traced anew; pass a tensor",
+                        "and each new value retraces the function; pass a tensor",
                         partial(_pass_tensor, call=call, arg=arg, function=function),
                     )
 
@@ -106,13 +106,13 @@ def _pass_tensor(edit: Editor, call: cst.Call, arg: cst.Arg, function: Function 
     model = edit.model
     number = model.numbers.type_of(arg.value)
     if number is None or number == "number" or function is None:
-        reason = "a string selects what is traced" if number is None else "its type can't be told"
+        reason = "a string decides what is traced" if number is None else "its type is not known"
         return Refusal(reason if function is not None else "the function is not in this file", arg.value)
     parameters = model.parameters
     name = arg.keyword.value if arg.keyword is not None else ""
     name = name or parameters.name_at(function, list(call.args).index(arg))
     if name not in function.scope.bindings:
-        return Refusal("the parameter that it becomes can't be told", arg.value)
+        return Refusal("which parameter it becomes is not known", arg.value)
     dtypes: set[str] = set()
     for need in parameters.needs(function, name, number):
         if need.reason:
@@ -120,7 +120,7 @@ def _pass_tensor(edit: Editor, call: cst.Call, arg: cst.Arg, function: Function 
         dtypes.add(need.dtype)
     dtypes.discard("")
     if len(dtypes) > 1:
-        return Refusal(f"`{name}` meets tensors of several types", function.node)
+        return Refusal(f"`{name}` is used with tensors of several types", function.node)
     spelled, imports = edit.spell("constant", arg.value)
     # The type that TensorFlow gives to such a number by itself needs no mention.
     dtype = dtypes.pop() if dtypes else ""

@@ -16,7 +16,7 @@ from tflint_perf.edit import Editor
 from tflint_perf.edit.hoist import hoist, hoist_expression
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
-_REMEDY = "make it once, above the loop"
+_REMEDY = "create it once, above the loop"
 
 
 class GraphOpInSessionLoop(Rule):
@@ -25,14 +25,14 @@ class GraphOpInSessionLoop(Rule):
     ## What it does
 
     Reports ops, `Saver`, `global_variables_initializer`, `merge_all`, `assign` and `minimize` in TensorFlow 1
-    style code that are made inside a loop that runs a session, or in a function that such a loop calls, also in another
-    file: one finding for each statement of the loop, and for each function that makes ops and runs a session. A function
-    that makes ops and leaves it to the loop to run them is reported where the loop calls it.
+    style code that are created inside a loop that runs a session, or in a function that such a loop calls, even in another
+    file: one finding for each statement of the loop, and for each function that creates ops and runs a session. A function
+    that creates ops and leaves it to the loop to run them is reported where the loop calls it.
 
     ## Why is this bad?
 
     A graph only grows. Each iteration adds the same ops again, and since the graph has changed, the session
-    takes it apart anew before it runs: every step is slower than the one before, and memory grows.
+    has to prepare it again before it runs: every step is slower than the one before, and memory grows.
 
     ## Example
 
@@ -52,12 +52,12 @@ class GraphOpInSessionLoop(Rule):
 
     ## What is left alone
 
-    Ops made before the loop, a loop that builds a graph and runs nothing, a loop of a few rounds
+    Ops created before the loop, a loop that builds a graph and runs nothing, a loop of a few iterations
     (`for i in range(3)`), and a fresh graph per iteration (`with tf.Graph().as_default():` in the loop, or
-    `reset_default_graph()`). The fix is refused where the loop changes what the op is made from, and for variables;
-    it is unsafe, since ops that are made later get other names and, where the graph has a seed, other random numbers;
-    `merge_all` and initializers take in what else the graph holds, and a `Saver` that is one all along deletes old
-    checkpoints.
+    `reset_default_graph()`). The fix is refused where the loop changes what the op is made from, and for
+    variables. It is unsafe: ops that are created later get other names and, where the graph has a seed, other random
+    numbers; `merge_all` and initializers take in what else the graph holds, and a single `Saver` deletes
+    old checkpoints.
 
     ## Sources
 
@@ -118,9 +118,9 @@ def _make_one_once(calls: list[cst.Call], loop: Loop | None, edit: Editor) -> Re
 def _make_once(call: cst.Call, loop: Loop | None, edit: Editor) -> Repair | Refusal:
     model = edit.model
     if loop is None:
-        return Refusal("it is made in a function that a loop of another file calls")
+        return Refusal("it is created in a function that a loop in another file calls")
     if model.loops.innermost_loop(call) is None or model.function_at(call) is not loop.function:
-        return Refusal("it is made in a function that the loop calls", loop.node)
+        return Refusal("it is created in a function that the loop calls", loop.node)
     statement = model.statement_of(call)
     assigned = statement.value if isinstance(statement, cst.Assign | cst.AnnAssign) else None
     whole = assigned is not None and not any(model.sessions.is_run(below) for below in calls_below(assigned))
@@ -135,21 +135,21 @@ def _make_once(call: cst.Call, loop: Loop | None, edit: Editor) -> Repair | Refu
     if isinstance(hoisted, Refusal):
         return hoisted
     return Repair(
-        "Make it once, above the loop", hoisted.edits, safe=False, may_change=_may_change(model, moved)
+        "Create it once, above the loop", hoisted.edits, safe=False, may_change=_may_change(model, moved)
     )
 
 
 def _may_change(model: Model, moved: cst.BaseExpression) -> str:
     """What is another thing with one op than with a new one in each iteration."""
     if model.invariance.draws_random_numbers(moved):
-        return "the random numbers, and the names of ops that are made later"
+        return "the random numbers, and the names of ops that are created later"
     if any(
         ops.trains(model.infer, call) or has(model.qualified(call.func), "of-collections")
         for call in calls_below(moved)
     ):
-        return "what the op takes in of the graph, and the names of ops that are made later"
+        return "what the op takes in from the graph, and the names of ops that are created later"
     # A seed for the whole graph gives each random op a number of its own, by how many ops there are before it.
-    return "the names of ops that are made later and, where the graph has a seed, their random numbers"
+    return "the names of ops that are created later and, where the graph has a seed, their random numbers"
 
 
 def _stays(model: Model, call: cst.Call, statement: cst.CSTNode, loop: Loop) -> Refusal | None:
@@ -157,7 +157,7 @@ def _stays(model: Model, call: cst.Call, statement: cst.CSTNode, loop: Loop) -> 
     if ops.makes_state(model.infer, call):
         return Refusal("it makes variables, which would keep their values from step to step", call)
     if ops.makes_iterator(call):
-        return Refusal("the iterator would go on where it now begins anew", call)
+        return Refusal("the iterator would continue where it now starts again", call)
     if has(model.qualified(call.func), "of-collections"):
         for other, other_loop in model.sessions.ops_in_loops():
             if (
@@ -166,7 +166,7 @@ def _stays(model: Model, call: cst.Call, statement: cst.CSTNode, loop: Loop) -> 
                 and model.statement_of(other) is not statement
                 and ops.adds_to_collections(model.infer, other)
             ):
-                return Refusal("it takes in what else the loop adds to the graph", other)
+                return Refusal("it also takes in what else the loop adds to the graph", other)
     if not model.sessions.is_pure(call):
-        return Refusal(f"`{callee_name(call)}()` may do more than make ops", call)
+        return Refusal(f"`{callee_name(call)}()` may do more than create ops", call)
     return None

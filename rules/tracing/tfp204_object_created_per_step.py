@@ -19,30 +19,28 @@ from .making import Made, Making
 from .other_uses import OtherUses
 
 _WHAT = {
-    "variable": "a new `{name}` is made on each {time}; make it once and `assign` to it",
-    "layer": "a new `{name}` is made on each {time}, with new weights; make it once, above the loop",
-    "optimizer": "a new `{name}` is made on each {time}, and has forgotten the ones before; make it once, above the loop",
-    "metric": "a new `{name}` is made on each {time}; make it once, and call `reset_state()`",
+    "variable": "a new `{name}` is created on each {time}; create it once and `assign` to it",
+    "layer": "a new `{name}` is created on each {time}, with new weights; create it once, above the loop",
+    "optimizer": "a new `{name}` is created on each {time}, and knows nothing of earlier ones; create it once, above the loop",
+    "metric": "a new `{name}` is created on each {time}; create it once, and call `reset_state()`",
 }
-_STATELESS = "a new `{name}` is made on each {time}; make it once, above the loop"
-_TRACED = (
-    "`{name}` is made in compiled code that runs on each step, where no variable can be; make it outside"
-)
+_STATELESS = "a new `{name}` is created on each {time}; create it once, above the loop"
+_TRACED = "`{name}` is created in compiled code that runs on each step, where no variable can be created; create it outside"
 
 
 class ObjectCreatedPerStep(Rule):
-    """A variable, layer, optimizer or metric that is made anew on each training step.
+    """A variable, layer, optimizer or metric that is created again on each training step.
 
     ## What it does
 
-    Reports such objects where they are made per step, or in compiled code that runs per step. Of what is made once
-    an epoch, variables, layers and optimizers.
+    Reports such objects where they are created per step, or in compiled code that runs per step. Of objects created
+    once an epoch, variables, layers and optimizers.
 
     ## Why is this bad?
 
-    An optimizer's or layer's constructor makes variables, and names and registers each: that takes as long as a
-    small step. What the object before had learned is gone: momentum and moments, weights, counts. In compiled code
-    no variable can be made after the first call, and TensorFlow raises an error.
+    An optimizer's or layer's constructor creates variables, and names and registers each: that takes as long as
+    a small step. What the previous object had learned is gone: momentum and moments, weights, counts. In compiled code
+    no variable can be created after the first call, and TensorFlow raises an error.
 
     ## Example
 
@@ -64,11 +62,11 @@ class ObjectCreatedPerStep(Rule):
 
     ## What is left alone
 
-    What a first call makes and keeps (`if self.v is None:`), parts of a model or object that is itself made there,
-    what is given to `compile`, and, once an epoch, whatever depends on the epoch, but for variables to which the
-    epoch's steps assign: these can take another value. The fix is given where the object holds no state between
-    steps: layers without weights, and `SGD` without momentum; it is unsafe, for their names are numbered as they are made.
-    Loss objects, which are made in microseconds, and layers without weights, the file's own too, in compiled code, where they are made once a trace.
+    What a first call creates and keeps (`if self.v is None:`), parts of a model or object that is itself created
+    there, what is passed to `compile`, and, once an epoch, whatever depends on the epoch, except variables to which
+    the epoch's steps assign: these can take another value. There is a fix where the object holds no state between
+    steps: layers without weights, and `SGD` without momentum. It is unsafe, since their names are numbered as they are created.
+    Loss objects, which are created in microseconds, and layers without weights, the file's own too, in compiled code, where they are created once per trace.
 
     ## Sources
 
@@ -108,7 +106,7 @@ def _make_once(made: Made, edit: Editor) -> Repair | Refusal:
     model = edit.model
     loop = model.loops.innermost_loop(made.call)
     if loop is None:
-        return Refusal("it is made in a function that the loop calls", made.call)
+        return Refusal("it is created in a function that the loop calls", made.call)
     statement = model.statement_of(made.call)
     whole = isinstance(statement, cst.Assign | cst.AnnAssign) and statement.value is made.call
     if whole:
@@ -118,8 +116,8 @@ def _make_once(made: Made, edit: Editor) -> Repair | Refusal:
         moved = hoist_expression(edit, made.call, _name_for(made), loop)
     if isinstance(moved, Refusal):
         return moved
-    numbered = Doubt("names that are numbered, such as those of layers", made.call)
-    return judged("Make it once, above the loop", moved.edits, moved.doubt or numbered)
+    numbered = Doubt("numbered names, such as those of layers", made.call)
+    return judged("Create it once, above the loop", moved.edits, moved.doubt or numbered)
 
 
 def _name_for(made: Made) -> str:

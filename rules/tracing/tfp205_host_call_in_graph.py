@@ -21,7 +21,7 @@ _MESSAGES = {
     "number": "`{name}` of a tensor fails in compiled code; use TensorFlow's own op",
     "print": "`print` runs when the function is traced, not on each call; use `tf.print`",
     "numpy": "`{name}` of a tensor fails in compiled code; use TensorFlow's own op",
-    "random": "`{name}` runs when the function is traced, and every call gets the same draw; use `tf.random`",
+    "random": "`{name}` runs when the function is traced, and every call gets the same random numbers; use `tf.random`",
     "time": "`{name}` runs when the function is traced, not on each call; take the time where the function is called",
     "append": "`{name}` runs when the function is traced, and keeps a tensor that has no value; return it instead",
 }
@@ -33,8 +33,8 @@ class HostCallInGraph(Rule):
     ## What it does
 
     Reports, in compiled code: `.numpy()`, `.item()`, `.tolist()` and NumPy functions of a tensor; `print` of one;
-    the time, Python's and NumPy's random numbers; and `append` of a tensor to a list from outside. One finding a
-    statement.
+    the time, Python's and NumPy's random numbers; and `append` of a tensor to a list from outside. One finding
+    per statement.
 
     ## Why is this bad?
 
@@ -65,8 +65,8 @@ class HostCallInGraph(Rule):
     ## What is left alone
 
     `tf.print`, bodies of `tf.py_function` and `tf.numpy_function`, arithmetic on static shapes, `print` of what
-    Python knows (`print("Tracing", x.shape)`), `float()` and `int()` where AutoGraph makes `tf.cast` of them, code
-    that asks in which mode it runs, and functions that may run in eager mode as well, such as `Model.call`
+    Python knows (`print("Tracing", x.shape)`), `float()` and `int()` where AutoGraph turns them into `tf.cast`, code
+    that checks in which mode it runs, and functions that may run in eager mode as well, such as `Model.call`
     in a file that does not fit the model.
 
     ## Sources

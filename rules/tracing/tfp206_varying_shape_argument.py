@@ -17,14 +17,14 @@ from .varying import Retracing, Variation, Varying, serves_all_shapes
 
 _HOW = {
     "padded": "is padded to the longest of each batch",
-    "grown": "has another length at each call",
-    "list": "is a list of another length at each call",
-    "sliced": "is cut at another place at each call",
+    "grown": "has a different length on each call",
+    "list": "is a list of a different length on each call",
+    "sliced": "is cut at a different place on each call",
 }
 
 
 class VaryingShapeArgument(Rule):
-    """A compiled function that gets tensors of another shape from step to step.
+    """A compiled function that gets tensors of a different shape from step to step.
 
     ## What it does
 
@@ -33,8 +33,8 @@ class VaryingShapeArgument(Rule):
 
     ## Why is this bad?
 
-    A `tf.function` is traced anew for each shape that it has not seen. A trace takes as long as hundreds of steps,
-    every one is kept, and the search for the right one gets longer with their number. With
+    A `tf.function` is traced again for each new shape. A trace takes as long as hundreds of steps, every
+    trace is kept, and finding the right one takes longer the more there are. With
     `reduce_retracing=True`, the second trace leaves open what differs, and serves all shapes.
 
     ## Example
@@ -62,8 +62,8 @@ class VaryingShapeArgument(Rule):
     ## What is left alone
 
     Fixed shapes, one short last batch, `padded_shapes` without `None`, functions with an `input_signature` or
-    `reduce_retracing`, and ragged tensors, whose lengths are no part of what is traced. The fix is refused for
-    Python lists, each length of which is a structure of its own; with `jit_compile=True`, since XLA compiles each
+    `reduce_retracing`, and ragged tensors, whose lengths are not part of the trace. The fix is refused for
+    Python lists, since each length is a structure of its own; with `jit_compile=True`, since XLA compiles each
     shape for itself; and where the function reads the static shape. It is unsafe, since Python code in the function sees None
     where it saw a size.
 
@@ -93,7 +93,7 @@ class VaryingShapeArgument(Rule):
                 if how is not None and (model.is_per_step(call) or how in ("grown", "list")):
                     yield Report(
                         arg.value,
-                        f"`{model.module.code_for_node(arg.value)}` {_HOW[how]}, and each shape is traced anew; "
+                        f"`{model.module.code_for_node(arg.value)}` {_HOW[how]}, and each new shape retraces the function; "
                         + ("pass a tensor" if how == "list" else "set `reduce_retracing=True`"),
                         partial(_reduce_retracing, makers=makers, function=function, how=how),
                     )
@@ -104,9 +104,9 @@ def _reduce_retracing(
     edit: Editor, makers: list[cst.BaseExpression], function: Function | None, how: Variation
 ) -> Repair | Refusal:
     if how == "list":
-        return Refusal("a list of another length is another structure")
+        return Refusal("a list of a different length is a different structure")
     if function is None or len(makers) != 1:
-        return Refusal("the function is made in several places")
+        return Refusal("the function is created in several places")
     (maker,) = makers
     if isinstance(maker, cst.Call) and is_name(keyword_argument(maker, "jit_compile"), "True"):
         return Refusal("XLA compiles each shape for itself", maker)
@@ -120,7 +120,7 @@ def _reduce_retracing(
         return _relaxed(edit.edit(end, end, "reduce_retracing=True"))
     last = maker.args[-1].value
     if last.lpar:
-        return Refusal("its last argument stands in parentheses", last)
+        return Refusal("its last argument is in parentheses", last)
     return _relaxed(edit.edit(edit.end(last), edit.end(last), ", reduce_retracing=True"))
 
 
@@ -129,5 +129,5 @@ def _relaxed(added: Edit) -> Repair:
         "Reduce retracing",
         [added],
         safe=False,
-        may_change="what Python code in the function sees: sizes that vary become None",
+        may_change="what Python code in the function sees: varying sizes become None",
     )

@@ -195,7 +195,7 @@ class Varying:
         return any(is_name(part, binding.name) for part in given)
 
     def _is_growing_list(self, name: cst.Name, loop: Loop) -> bool:
-        """Whether a list has another length at each call: it grows in the loop, or is as long as an episode."""
+        """Whether a list has a different length on each call: it grows in the loop, or is as long as an episode."""
         found = self._infer.names.lookup(name.value, self._infer.names.scope_of(name))
         if found is None or not all(is_empty_list(self._infer, binding) for binding in found[1]):
             return False

@@ -9,52 +9,52 @@ import pytest
 from tests.analysis.support import function, model_of
 
 AGAINST = {
-    "raise ValueError": ("if tf.math.is_nan(loss):\n    raise ValueError()", "`raise` behind a condition"),
+    "raise ValueError": ("if tf.math.is_nan(loss):\n    raise ValueError()", "`raise` under a condition"),
     "a return of nothing": (
         "if loss > 3.0:\n    return None",
         "a condition on a tensor decides whether anything is returned",
     ),
-    "a type by the branch": ("status = 0\nif loss > 0.5:\n    status = 1.5", "of what type `status` is"),
+    "a type by the branch": ("status = 0\nif loss > 0.5:\n    status = 1.5", "decides the type of `status`"),
     "None by the branch": (
         "if loss > 0.5:\n    more = loss\nelse:\n    more = None",
-        "of what type `more` is",
+        "decides the type of `more`",
     ),
     "the greatest of several": ("scale = max(1.0, tf.norm(loss))", "`max()` compares tensors"),
     "all of them": ("good = all(tf.reduce_all(v > 0) for v in [loss])", "`all()` compares tensors"),
-    "a list of tensors asked": ("found = 0.0 in [loss, loss]", "a tensor is looked for"),
-    "rows by `zip`": ("for a, b in zip(tf.square(x), tf.abs(x)):\n    loss += a * b", "gone over by `zip`"),
-    "a tensor taken apart": ("a, b = tf.transpose(x)", "taken apart on the host"),
+    "a list of tensors asked": ("found = 0.0 in [loss, loss]", "a tensor is searched for"),
+    "rows by `zip`": ("for a, b in zip(tf.square(x), tf.abs(x)):\n    loss += a * b", "`zip` iterates over"),
+    "a tensor taken apart": ("a, b = tf.transpose(x)", "unpacked on the host"),
     "a gradient that is turned round and zipped": (
         "with tf.GradientTape() as tape:\n    loss = tf.reduce_mean(x * w)\ngrads = tape.gradient(loss, w)\n"
         "for g, v in zip(grads * -1, [w]):\n    v.assign(g)",
-        "a tensor is gone over by `zip`",
+        "`zip` iterates over a tensor",
     ),
     "one gradient that is zipped": (
         "with tf.GradientTape() as tape:\n    loss = tf.reduce_mean(x * w)\n"
         "for g, v in zip(tape.gradient(loss, w), [w]):\n    v.assign(g)",
-        "a tensor is gone over by `zip`",
+        "`zip` iterates over a tensor",
     ),
-    "a sum over a tensor": ("loss = sum(tf.square(x))", "a tensor is gone over by `sum`"),
+    "a sum over a tensor": ("loss = sum(tf.square(x))", "`sum` iterates over a tensor"),
     "a counter over a tensor": (
         "for i, row in enumerate(tf.square(x)):\n    loss += row",
-        "a tensor is gone over by `enumerate`",
+        "`enumerate` iterates over a tensor",
     ),
-    "rows as arguments": ("loss = tf.stack([*tf.square(x)])", "a tensor is taken apart by `*`"),
+    "rows as arguments": ("loss = tf.stack([*tf.square(x)])", "a tensor is unpacked by `*`"),
     "rows as arguments of a call": (
         "loss = tf.add_n(tf.nest.flatten(*tf.square(x)))",
-        "a tensor is taken apart by `*`",
+        "a tensor is unpacked by `*`",
     ),
     "a comprehension over a tensor": (
         "loss = tf.add_n([row * 2.0 for row in tf.square(x)])",
-        "a tensor is gone over by a comprehension",
+        "a comprehension iterates over a tensor",
     ),
     "a function that is mapped": (
         "loss = tf.add_n(list(map(tf.abs, tf.square(x))))",
-        "a tensor is gone over by `map`",
+        "`map` iterates over a tensor",
     ),
     "a target of several names": (
         "for a, b in tf.stack([x, x]):\n    loss += a * b",
-        "a tensor is taken apart on the host",
+        "a tensor is unpacked on the host",
     ),
     "a string": ("return 'fine', loss", "it returns a string"),
     "a size": ("size = x.shape[0]\nreturn loss, size", "it returns a size"),

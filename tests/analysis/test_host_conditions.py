@@ -31,11 +31,14 @@ DECIDED = {
         "if other is not None:\n    bias = tf.Variable(1.0)\nreturn x",
         "a variable is created on each call",
     ),
-    "a value": ("if other > 3:\n    x = x * 2.0\nreturn x", "a condition on `other` decides on the host"),
-    "a counter": ("if other % 3 == 0:\n    x = x * 2.0\nreturn x", "a Python counter decides on the host"),
+    "a value": ("if other > 3:\n    x = x * 2.0\nreturn x", "a condition on `other` is decided on the host"),
+    "a counter": (
+        "if other % 3 == 0:\n    x = x * 2.0\nreturn x",
+        "a Python counter is compared on the host",
+    ),
     "a length": (
         "if len(other) > 3:\n    return x\nreturn x * 2.0",
-        "a condition decides on the host what is returned",
+        "a condition on the host decides what is returned",
     ),
 }
 

@@ -44,8 +44,8 @@ def test_nothing_stands_against(before: str, body: str) -> None:
         ("x = tf.zeros((4, 8))", "x = tf.concat([x, x], 0)", "the shape of `x` may change"),
         ("x = tf.zeros((4, 8))", "x = x[1:]", "the shape of `x` may change"),
         ("x = tf.zeros((4, 8))", "x = tf.cast(x, tf.int32)", "the shape of `x` may change"),
-        ("x = given", "x = x * 2.0", "`x` is no tensor before the loop"),
-        ("x = 0", "x += tf.reduce_sum(given)", "`x` is no tensor before the loop"),
+        ("x = given", "x = x * 2.0", "`x` is not a tensor before the loop"),
+        ("x = 0", "x += tf.reduce_sum(given)", "`x` is not a tensor before the loop"),
         ("", "x = tf.square(given)", "`x` has no value before the loop"),
         ("x = []", "x.append(given)", "adds to a Python container"),
         ("x = tf.constant(1.0)", "x = x * i", "`i` is used as a Python number"),
@@ -59,7 +59,7 @@ def test_what_stands_against(before: str, body: str, reason: str) -> None:
 
 @pytest.mark.parametrize("iterable", ["reversed(range(100))", "enumerate(range(100))", "[1, 2]", "range(*n)"])
 def test_only_a_plain_range_becomes_tf_range(iterable: str) -> None:
-    assert "does not run over `range`" in obstacle("x = tf.constant(1.0)", "x = x * 2.0", iterable)
+    assert "does not loop over `range`" in obstacle("x = tf.constant(1.0)", "x = x * 2.0", iterable)
 
 
 @pytest.mark.parametrize(

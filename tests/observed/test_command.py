@@ -154,7 +154,7 @@ def test_the_row_of_a_step_is_one_of_the_program_s(tflint_perf: CommandLine, wat
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["run"], "which program? tflint-perf run train.py"),
+        (["run"], "name a program: tflint-perf run train.py"),
         (
             ["run", "--step", "train.py", "train.py"],
             "--step: not of the form FILE:ROW, or NOTEBOOK:cell N:ROW: train.py",

@@ -72,7 +72,7 @@ def test_the_head_says_which_program_how_its_steps_were_found_and_what_one_takes
     assert head == [
         "train.py",
         "TensorFlow 9.8.7, Keras 6.5.4, Python 3.21.0 on CPU (synthetic)",
-        "200 steps, each a round of the loop at train.py:24, with gradients applied at train.py:16; the program was stopped",
+        "200 steps, each an iteration of the loop at train.py:24, with gradients applied at train.py:16; the program was stopped",
         "there, 12 s after its start.",
         "A step takes 8.00 ms (7.90 to 8.20); the first took 2.0 s.",
     ]
@@ -87,14 +87,14 @@ def test_the_parts_stand_with_bars_the_largest_first_and_sum_to_the_step(run: Re
 
 
 def test_the_lines_stand_by_their_time_with_their_code_and_what_happens_there(run: Record) -> None:
-    rows = part(text(run, 130), "The lines that hold it")
+    rows = part(text(run, 130), "The lines where it goes")
     assert rows[0].split()[:4] == ["train.py:13", "2.00", "ms", "25%"]
     assert rows[0].endswith("predictions = model(x)                          20 eager ops")
     assert "1 conversion (ndarray), 4.1 kB" in rows[-1]
 
 
 def test_findings_stand_by_what_mending_would_save(run: Record) -> None:
-    rows = part(text(run), "What mending would save a step, at most")
+    rows = part(text(run), "What fixing would save per step, at most")
     assert rows[0] == "  4.50 ms  56%  train.py:12  TFP101 tfp101 (confirmed)"
     assert rows[1].strip() == "the step runs op by op; compile it (110 eager ops)"
     assert "TFP406" in rows[2]
@@ -104,7 +104,7 @@ def test_cheap_findings_and_those_that_nothing_is_said_of_stand_below(run: Recor
     report = text(run)
     (cheap,) = part(report, "Findings that cost this program little")
     assert cheap.startswith("  train.py:25  TFP301 tfp301: seen, but 0.10 of 8.0 ms a step: 1 conversion")
-    rest = part(report, "Findings of which this run says nothing")
+    rest = part(report, "Findings this run says nothing about")
     assert rest == [
         "  their rows were not reached: train.py:99 TFP302",
         "  a run cannot tell: train.py:1 TFP404",

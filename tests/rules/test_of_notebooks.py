@@ -190,7 +190,7 @@ def test_a_condition_on_a_rank_is_not_compiled() -> None:
             act(image)
         """)
     assert notes("TFP107", source) == [
-        f"no fix: a condition on the rank leaves it open what is traced (line {ROWS + 3})"
+        f"no fix: a condition on the rank decides what is traced (line {ROWS + 3})"
     ]
     assert notes("TFP107", source.replace("tf.rank(image)", "len(image.shape)")) == []
 

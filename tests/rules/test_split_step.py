@@ -232,7 +232,7 @@ def test_other_functions_are_not(body: str) -> None:
 REFUSED = {
     "what the step computes comes back from the host": (
         "value = self.model(x)\nvalue = float(value)\nloss = self.model(x) * value",
-        "the step goes on with what this computes",
+        "the rest of the step uses what this computes",
     ),
     "an expression that runs now and then": (
         "loss = tf.reduce_mean(self.model(x) * (float(y) if y else 1.0))\nself.count = count(loss)",

@@ -336,7 +336,7 @@ def test_a_decorator_in_a_comment_is_taken_out_of_it(switched_off: str) -> None:
 def test_a_decorator_in_a_comment_with_arguments_is_left_to_its_author() -> None:
     source = f"import tensorflow as tf\n\n# @tf.function(jit_compile=True)\n{_STEP_BELOW}"
     assert notes("TFP101", source) == [
-        "no fix: a comment above it says `@tf.function(jit_compile=True)`, which is not known to be the same (line 3)"
+        "no fix: a comment above it says `@tf.function(jit_compile=True)`, which may not mean the same (line 3)"
     ]
 
 
@@ -402,12 +402,12 @@ DECORATE_REFUSED = {
     "it writes to `state.count`": "state.count = 1",
     "it writes to a container outside the step": "history[0] = x",
     "`.append()` writes to a container outside the step": "history.append(x)",
-    "it writes to a name of another scope": "global counter\n    counter = counter + 1",
+    "it writes to a name in another scope": "global counter\n    counter = counter + 1",
     "`try` does not work across traced code": "try:\n        f(x)\n    except ValueError:\n        pass",
     "a variable is created on each call": "v = tf.Variable(1.0)",
     "a layer is created on each call": "h = tf.keras.layers.Dense(1)(x)",
     "`name=` is not a string": "z = tf.identity(x, name=x)",
-    "a Python counter decides on the host": "if counter % 10 == 0:\n        f(x)",
+    "a Python counter is compared on the host": "if counter % 10 == 0:\n        f(x)",
     "`step` calls itself": "step(x, y)",
 }
 
@@ -819,7 +819,7 @@ LEFT = {
     "an array that meets tensors": (
         "for x in loader:\n    y = np.load(x)\n    z = np.zeros(3)\n"
         + inline(4).replace("loss_fn(y, model(x))", "model(x) - z"),
-        "`z` is a NumPy array that meets tensors, maybe of another type (line 10)",
+        "`z` is a NumPy array used with tensors, perhaps of another type (line 10)",
     ),
     "a layer that is frozen half-way": (
         "for epoch in range(9):\n    if epoch == 5:\n        model.trainable = True\n    for x, y in dataset:\n" + inline(8),
@@ -836,11 +836,11 @@ LEFT = {
     ),
     "a tape that is deleted later": (
         "for x, y in dataset:\n" + inline(4) + "    print(1)\n    del tape\n",
-        "`tape` is deleted apart from the step (line 12)",
+        "`tape` is deleted outside the step (line 12)",
     ),
     "a text of the step that is read later": (
         "for x, y in dataset:\n" + inline(4).replace("gradients =", "text = 'a'\n    gradients =", 1) + "    print(text)\n",
-        "`text` is read after the step and is no tensor (line 12)",
+        "`text` is read after the step and is not a tensor (line 12)",
     ),
     "a step that shares its last line": (
         "for x, y in dataset:\n" + inline(4).rstrip("\n") + "; n = 1\n",
@@ -848,11 +848,11 @@ LEFT = {
     ),
     "shapes that vary and are asked for": (
         "for x, y in dataset.padded_batch(8):\n" + inline(4).replace("model(x)", "model(x) * x.shape[1]"),
-        "the shape is asked for, and a trace for shapes that vary does not know it (line 8)",
+        "the code reads the static shape, which a trace for varying shapes does not know (line 8)",
     ),
     "the body of a class": (
         "class Trained:\n    loss_fn = model.loss\n    for x, y in dataset:\n" + inline(8),
-        "it stands in the body of a class, whose names a function does not see (line 9)",
+        "it is in the body of a class, whose names a function does not see (line 9)",
     ),
     "a memory that draws a batch": (
         "for i in range(100):\n" + inline(4).replace("model(x)", "model(memory.sample(32))"),
@@ -880,7 +880,7 @@ METHODS_LEFT = {
     "a count of an object in another file": (
         "",
         "if self.memory.count < self.size:\n            return",
-        "a condition on what an object counts decides on the host",
+        "a condition on a counter of an object is decided on the host",
     ),
 }
 
@@ -939,7 +939,7 @@ def test_a_step_that_reads_what_its_method_makes_stays_where_a_loop_calls_that()
         + "t = T()\nfor episode in range(999):\n    t.replay(memory)\n"
     )
     (note,) = notes("TFP101", source)
-    assert note.startswith("no fix: a loop calls `replay`, and each call would trace it anew (line ")
+    assert note.startswith("no fix: a loop calls `replay`, and each call would retrace it (line ")
 
 
 def test_no_function_is_made_in_one_that_runs_on_each_batch() -> None:
@@ -950,7 +950,7 @@ def test_no_function_is_made_in_one_that_runs_on_each_batch() -> None:
         + "for model in models:\n    for x, y in dataset:\n        learn(model, x, y)\n        model(x)\n"
     )
     (note,) = notes("TFP101", source)
-    assert note.startswith("no fix: a loop calls `update`, and each call would trace it anew (line ")
+    assert note.startswith("no fix: a loop calls `update`, and each call would retrace it (line ")
 
 
 STALE = {
@@ -1016,11 +1016,11 @@ BETWEEN_CALLS = {
             batch = Batch(x, y)
             step(batch)
         """,
-        "an object is made for each call, and each would be traced anew",
+        "an object is created for each call, and each would be retraced",
     ),
     "a sample is unpacked": (
         STEP_OF_A_BATCH + "for i in range(1000):\n    step(*memory.sample(32))\n",
-        "`*` hands over what may be arrays of another type than tensors",
+        "`*` passes what may be arrays of another type than the tensors",
     ),
     "a step is defined in what each step calls": (
         """
@@ -1034,7 +1034,7 @@ BETWEEN_CALLS = {
         for x, y in dataset:
             train(x, y)
         """,
-        "it is defined anew on each step, and would be traced anew",
+        "it is redefined on each step, and would be retraced each time",
     ),
     "what is trained is decided anew": (
         RUN + "model.trainable = False\nrun()\nmodel.trainable = True\nrun()\n",
@@ -1058,7 +1058,7 @@ BETWEEN_CALLS = {
         for fold in range(5):
             train(fold)
         """,
-        "another model or optimizer is given later, and a trace for it can make no variables",
+        "another model or optimizer is given later, and a trace for it can create no variables",
     ),
     "a switch brings in another optimizer": (
         """
@@ -1074,7 +1074,7 @@ BETWEEN_CALLS = {
             for x, y in dataset:
                 step(x, y, late=epoch >= 2)
         """,
-        "`late` switches on an optimizer, which can make no variables in a later trace",
+        "`late` enables an optimizer, which can create no variables in a later trace",
     ),
 }
 

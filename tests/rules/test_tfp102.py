@@ -456,7 +456,7 @@ REFUSED = {
     "a list that grows": ("kept.append(x)", "Python container"),
     "a shape that grows": ("x = tf.concat([x, x], 0)", "the shape of `x` may change"),
     "a product with a vector": ("x = x * tf.ones((3,))", "the shape of `x` may change"),
-    "a Python counter": ("count = count + 1", "`count` is no tensor before the loop"),
+    "a Python counter": ("count = count + 1", "`count` is not a tensor before the loop"),
     "the counter in arithmetic": ("x = tf.multiply(x, i)", "`i` is used as a Python number"),
     "a way out": ("if i == 50: break", "`break` leaves"),
     "a condition on the counter": ("if i == 50: x = tf.abs(x)", "a condition in it changes"),
@@ -482,4 +482,4 @@ def test_it_refuses_to_fix(line: str, reason: str) -> None:
 
 def test_it_refuses_to_fix_a_loop_that_is_no_function_of_its_own() -> None:
     (note,) = notes(CODE, module("x = tf.constant(1.0)\nfor _ in range(100):\n    x = x * 2.0\n"))
-    assert "no function of its own" in note
+    assert "not in a function of its own" in note

@@ -524,7 +524,7 @@ REFUSED = {
     "a list that grows": ("states.append(x)", "Python container"),
     "a shape that grows": ("x = tf.concat([x, x], 0)", "the shape of `x` may change"),
     "a shape that is not known": ("x = dense(x)", "the shape of `x` may change"),
-    "a Python counter": ("count += 1", "`count` is no tensor before the loop"),
+    "a Python counter": ("count += 1", "`count` is not a tensor before the loop"),
     "the counter in arithmetic": ("x = tf.multiply(x, t)", "`t` is used as a Python number"),
     "the counter in a condition": ("if t > 3: x = tf.abs(x)", "a condition in it changes"),
     "the counter as a bound": ("x = x + tf.reduce_sum(w[t:])", "`t` is used as a Python number"),
@@ -559,7 +559,7 @@ def test_it_refuses_to_fix(line: str, reason: str) -> None:
 def test_it_refuses_to_fix_what_autograph_does_not_convert(head: str) -> None:
     source = f"import tensorflow as tf\n{head}\n    y = tf.zeros((4, 8))\n    for _ in range(99):\n        y = y * 2.0\n    return y\n"
     (note,) = notes(CODE, source)
-    assert "AutoGraph is not known to convert" in note
+    assert "AutoGraph may not convert" in note
 
 
 def test_the_counter_may_not_be_read_after_the_loop() -> None:

@@ -747,7 +747,7 @@ REFUSED = {
     "losses": ("l.append(model.fit(row[None], t).history)", "no fix: the history that `fit` returns is used"),
     "callbacks": ("model.fit(row[None], t, callbacks=[c])", "no fix: `train_on_batch` has no `callbacks`"),
     "positions": ("model.predict(row[None], 32)", "no fix: `32` is passed by position"),
-    "stars": ("model.predict(row[None], **options)", "no fix: its arguments are not all in sight"),
+    "stars": ("model.predict(row[None], **options)", "no fix: not all of its arguments can be seen here"),
 }
 
 

@@ -1053,7 +1053,7 @@ def test_an_input_that_gets_longer_would_be_traced_for_each_length() -> None:
         + "def predict(x):\n    return model(x)\nfor i in range(50):\n    text = tf.concat([text, predict(text)], 1)\n"
     )
     assert notes("TFP107", source) == [
-        f"no fix: an input gets longer with each call, and each length would be traced (line {ROWS + 2})"
+        f"no fix: an input gets longer with each call, and each length would be retraced (line {ROWS + 2})"
     ]
 
 

@@ -480,23 +480,23 @@ REFUSED = {
                 return tf.Variable(x)
             step(x)
         """,
-    "it stands under a condition or in a block of the loop (line 7)": """
+    "it is under a condition or in a block of the loop (line 7)": """
         for x in dataset:
             if training:
                 step = tf.function(double)
                 step(x)
         """,
-    "it is made in a function that the loop calls": """
+    "it is created in a function that the loop calls": """
         def train(x):
             return tf.function(double)(x)
         for x in dataset:
             train(x)
         """,
-    "it is used where it is made (line 7)": """
+    "it is used where it is created (line 7)": """
         for x in dataset:
             y = tf.function(double)(x)
         """,
-    "`step` is bound in another place, too (line 9)": """
+    "`step` is also bound elsewhere (line 9)": """
         for x in dataset:
             step = tf.function(double)
             step(x)
@@ -521,7 +521,7 @@ REFUSED = {
                 return x
             step(x)
         """,
-    "only what is given a plain name can be moved (line 9)": """
+    "only what is assigned to a plain name can be moved (line 9)": """
         class Trainer:
             def train(self):
                 for x in dataset:

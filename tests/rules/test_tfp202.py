@@ -172,15 +172,15 @@ REFUSED = {
     ),
     "an index": ("return layers[value](x)", "step", "it is an index"),
     "a shape": ("return tf.reshape(x, [value, -1])", "step", "it is part of a shape or a list"),
-    "text": ("print(f'trace {value}')\n    return x", "step", "it is made a string"),
+    "text": ("print(f'trace {value}')\n    return x", "step", "it is turned into a string"),
     "an integer with a tensor of any type": (
         "return x * value",
         "step",
-        "the type that it is computed with can't be told",
+        "the type that it is computed with is not known",
     ),
     "a function elsewhere": ("return model(x, value)", "step", "it is passed on to `model`"),
-    "a string": ("return x", "str(step)", "a string selects what is traced"),
-    "a number of unknown type": ("return x * value", "x.item()", "its type can't be told"),
+    "a string": ("return x", "str(step)", "a string decides what is traced"),
+    "a number of unknown type": ("return x * value", "x.item()", "its type is not known"),
     "another value": ("value = value + 1\n    return x", "step", "the type that it is computed with"),
 }
 

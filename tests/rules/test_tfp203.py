@@ -591,14 +591,14 @@ def test_makes_it_once_above_the_loop(before: str, after: str) -> None:
     assert fixed(CODE, module(before)) == module(after)
 
 
-_NAMES = "the names of ops that are made later"
+_NAMES = "the names of ops that are created later"
 MAY_CHANGE = {
     "tf.reduce_mean(x)": f"{_NAMES} and, where the graph has a seed, their random numbers",
     "w.assign(w * 2)": f"{_NAMES} and, where the graph has a seed, their random numbers",
     "tf.random_normal([3])": f"the random numbers, and {_NAMES}",  # one op goes on in its sequence
-    "optimizer.minimize(loss)": f"what the op takes in of the graph, and {_NAMES}",  # it may have variables
-    "tf.train.Saver()": f"what the op takes in of the graph, and {_NAMES}",  # it deletes what it saved before
-    "tf.summary.merge_all()": f"what the op takes in of the graph, and {_NAMES}",  # others may add summaries
+    "optimizer.minimize(loss)": f"what the op takes in from the graph, and {_NAMES}",  # it may have variables
+    "tf.train.Saver()": f"what the op takes in from the graph, and {_NAMES}",  # it deletes what it saved before
+    "tf.summary.merge_all()": f"what the op takes in from the graph, and {_NAMES}",  # others may add summaries
 }
 
 
@@ -609,7 +609,7 @@ def test_is_never_safe_because_ops_made_later_have_other_names(made: str, what: 
     )
     assert finding.fix is not None
     assert not finding.fix.safe
-    assert finding.fix.message == f"Make it once, above the loop; may change {what}"
+    assert finding.fix.message == f"Create it once, above the loop; may change {what}"
 
 
 REFUSED = {
@@ -617,7 +617,7 @@ REFUSED = {
         for batch in batches:
             sess.run(tf.assign(w, batch))
         """,
-    "it is made in a function that the loop calls (line 11)": """
+    "it is created in a function that the loop calls (line 11)": """
         def evaluate():
             sess.run(tf.reduce_mean(x))
         for step in range(1000):
@@ -628,19 +628,19 @@ REFUSED = {
             op = tf.metrics.mean(x)[1]
             sess.run(op)
         """,
-    "the iterator would go on where it now begins anew (line 11)": """
+    "the iterator would continue where it now starts again (line 11)": """
         dataset = make()
         for step in range(1000):
             batch = tf.data.Dataset.range(3).make_one_shot_iterator().get_next()
             sess.run(batch)
         """,
-    "`scale()` may do more than make ops (line 11)": """
+    "`scale()` may do more than create ops (line 11)": """
         from helpers import scale
         for step in range(1000):
             op = tf.reduce_mean(scale(x))
             sess.run(op)
         """,
-    "it stands under a condition or in a block of the loop (line 10)": """
+    "it is under a condition or in a block of the loop (line 10)": """
         for step in range(1000):
             with tf.control_dependencies([train_op]):
                 op = tf.identity(loss)
@@ -662,5 +662,6 @@ def test_leaves_what_takes_in_the_graph_below_what_adds_to_it() -> None:
             sess.run(init)
         """
     assert (
-        notes(CODE, module(source))[1] == "no fix: it takes in what else the loop adds to the graph (line 10)"
+        notes(CODE, module(source))[1]
+        == "no fix: it also takes in what else the loop adds to the graph (line 10)"
     )

@@ -706,7 +706,7 @@ REFUSED = {
             optimizer.apply_gradients(gradients(x))
         print(optimizer.iterations)
         """,
-    "it is made in a function that the loop calls": """
+    "it is created in a function that the loop calls": """
         def train(x):
             return keras.layers.Flatten()(step(x))
         for x in dataset:
@@ -723,7 +723,7 @@ REFUSED = {
             optimizer.learning_rate.assign(0.01)
             step(x)
         """,
-    "it stands under a condition or in a block of the loop": """
+    "it is under a condition or in a block of the loop": """
         for x in dataset:
             if flag(x):
                 flatten = keras.layers.Flatten()
@@ -764,7 +764,7 @@ def test_of_a_layer_without_weights_no_weights_are_spoken_of() -> None:
             y = keras.layers.Lambda(double)(x)
         """)
     assert [found.message for found in findings(CODE, source)] == [
-        "a new `Lambda` is made on each step; make it once, above the loop"
+        "a new `Lambda` is created on each step; create it once, above the loop"
     ]
 
 

@@ -672,8 +672,8 @@ REFUSED = {
     "return np.concatenate([y, y])": "no fix: TensorFlow has no op that takes the same arguments (line 13)",
     "return np.mean(y, dtype=np.float64)": "no fix: TensorFlow has no op that takes the same arguments (line 13)",
     "return np.argmax(y)": "no fix: TensorFlow has no op that takes the same arguments (line 13)",
-    'print(f"{y:.3f}")': "no fix: `tf.print` knows no formats (line 13)",
-    'print(f"loss {y}", 1)': "no fix: an f-string stands among other arguments (line 13)",
+    'print(f"{y:.3f}")': "no fix: `tf.print` has no format specifiers (line 13)",
+    'print(f"loss {y}", 1)': "no fix: an f-string is among other arguments (line 13)",
     'print("%s" % y)': "no fix: its text is put together while the function is traced (line 13)",
     "print(y, flush=True)": "no fix: `tf.print` does not take the same arguments (line 13)",
 }

@@ -252,7 +252,7 @@ REFUSED = {
     "it reads the static shape ": "@tf.function\ndef f(x):\n    return g(x)\ndef g(x):\n    return tf.unstack(x)\n"
     + LOOP,
     "XLA compiles each shape for itself": "@tf.function(jit_compile=True)\ndef f(x):\n    return x\n" + LOOP,
-    "a list of another length is another structure": (
+    "a list of a different length is a different structure": (
         "history = []\nfor x in source:\n    history.append(x)\n    step(history)\n"
     ),
 }

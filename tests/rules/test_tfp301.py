@@ -595,7 +595,7 @@ REFUSED = {
             model(x)
             print(i)
         """,
-        "`i` is used for more than cutting",
+        "`i` is used for more than slicing",
     ),
     "half the arrays": (
         """
@@ -603,7 +603,7 @@ REFUSED = {
             x = tf.convert_to_tensor(images[i : i + 32])
             model(x)
         """,
-        "whether the loop goes through the whole arrays can't be told",
+        "the loop may not go through the whole arrays",
     ),
     "overlapping slices": (
         """
@@ -611,7 +611,7 @@ REFUSED = {
             x = tf.convert_to_tensor(images[i : i + 32])
             model(x)
         """,
-        "the slices are not of one size",
+        "the slices differ in size",
     ),
     "another type": (
         """
@@ -619,7 +619,7 @@ REFUSED = {
             x = tf.convert_to_tensor(images[i : i + 32], dtype=tf.float32)
             model(x)
         """,
-        "the loop does not cut whole arrays into batches",
+        "the loop does not slice whole arrays into batches",
     ),
     "arrays that the loop changes": (
         """
@@ -635,7 +635,7 @@ REFUSED = {
         for x in tf.data.Dataset.from_tensor_slices(images).batch(32):
             model(tf.cast(x, tf.float32))
         """,
-        "it may change the type; a `map` of the pipeline can do that",
+        "it may change the type; do that in a `map` of the pipeline",
     ),
 }
 

@@ -403,7 +403,7 @@ REFUSALS = {
     ),
     "a read that a setting turns on": (
         'weights = x * np.load("weights.npy") if args.weighted else x',
-        "it is read under a condition",
+        "it is read conditionally",
     ),
     "a part that is written to": (
         "weights = np.load(path)\n    weights[0] = 1",

@@ -511,7 +511,7 @@ REFUSED = {
         "mean = sum(losses) / len(losses)\nprint(mean.numpy())",
         "no fix: what is kept is used as a tensor",
     ),
-    "batches": ("losses.append(model(x))", "", "no fix: what is kept is not known to be a scalar"),
+    "batches": ("losses.append(model(x))", "", "no fix: what is kept may not be a scalar"),
     "stacked": (
         "losses.append(loss)",
         "total = tf.add_n(losses)",

@@ -266,8 +266,8 @@ def test_says_how_many_gradients_are_asked() -> None:
     source = "with tf.GradientTape(persistent=True) as t:\n    y = model(x)\n"
     (none,) = findings(CODE, module(source))
     (one,) = findings(CODE, module(source + "g = t.gradient(y, x)\n"))
-    assert "no gradient is asked of it" in none.message
-    assert "one gradient is asked of it" in one.message
+    assert "is asked for no gradient;" in none.message
+    assert "is asked for only one gradient;" in one.message
 
 
 FIXES = {

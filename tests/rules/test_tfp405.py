@@ -252,7 +252,7 @@ def test_names_what_has_run_before() -> None:
     (finding,) = findings(
         CODE, module("x = tf.Variable(1)\ntf.config.experimental.set_memory_growth(gpu, True)\n")
     )
-    assert finding.message.startswith("`tf.Variable` has run before")
+    assert finding.message.startswith("`tf.Variable` has already run")
 
 
 FIXES = {
@@ -349,31 +349,31 @@ def test_the_fix_is_unsafe() -> None:
 
 
 REFUSED = {
-    "they stand in different functions (line 2)": """
+    "they are in different functions (line 2)": """
         EPSILON = tf.constant(1e-7)
         def main():
             tf.config.experimental.set_memory_growth(gpu, True)
         """,
-    "it needs what that statement makes (line 2)": """
+    "it needs what that statement computes (line 2)": """
         gpus = tf.config.list_logical_devices("GPU")
         tf.config.experimental.set_memory_growth(gpus[0], True)
         """,
     "it shares its line with other statements (line 2)": """
         x = tf.constant(1); tf.config.experimental.set_memory_growth(gpu, True)
         """,
-    "what stands between depends on it (line 3)": """
+    "the code in between depends on it (line 3)": """
         x = tf.constant(1)
         print(gpu)
         gpu = tf.config.list_physical_devices("GPU")[0]
         tf.config.experimental.set_memory_growth(gpu, True)
         """,
-    "it stands among other things (line 5)": """
+    "its statement does other things, too (line 5)": """
         x = tf.constant(1)
         if __name__ == "__main__":
             tf.config.experimental.set_memory_growth(gpu, True)
             train()
         """,
-    "it stands among other things (line 3)": """
+    "its statement does other things, too (line 3)": """
         x = tf.constant(1)
         gpu = choose_gpu()
         tf.config.experimental.set_memory_growth(gpu, True)

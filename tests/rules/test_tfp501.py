@@ -228,18 +228,18 @@ def test_the_size_goes_by_the_name_that_the_file_gives_it(before: str, name: str
 
 
 REFUSED = {
-    "no name": ("model.fit({})\n", "no fix: the file names no batch size in reach of it (line 3)"),
+    "no name": ("model.fit({})\n", "no fix: the file has no name for a batch size in scope (line 3)"),
     "a name of another function": (
         "def other(batch_size):\n    pass\nmodel.fit({})\n",
-        "no fix: the file names no batch size in reach of it (line 5)",
+        "no fix: the file has no name for a batch size in scope (line 5)",
     ),
     "a name that gets its value later": (
         "model.fit({})\nbatch_size = 64\n",
-        "no fix: the file names no batch size in reach of it (line 3)",
+        "no fix: the file has no name for a batch size in scope (line 3)",
     ),
     "a size of one": (
         "batch_size = 1\nmodel.fit({})\n",
-        "no fix: the file names no batch size in reach of it (line 4)",
+        "no fix: the file has no name for a batch size in scope (line 4)",
     ),
     "a distributed dataset": (
         "batch_size = 64\nstrategy = tf.distribute.MirroredStrategy()\n"

@@ -383,4 +383,4 @@ def test_an_iterator_of_which_nobody_knows_how_it_was_built_is_not_fixed() -> No
         "ds = tf.data.Dataset.range(9)\nit = iter(ds.batch(3) if small else ds.batch(9))\n"
         "for x in it:\n    model.train_on_batch(x)\n"
     )
-    assert notes(CODE, source) == ["no fix: it is an iterator already (line 5)"]
+    assert notes(CODE, source) == ["no fix: it is already an iterator (line 5)"]

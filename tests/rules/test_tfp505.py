@@ -231,30 +231,30 @@ def test_the_map_moves_directly_behind_the_batch(before: str, after: str) -> Non
 def test_of_several_maps_the_last_moves_first_and_their_order_stays() -> None:
     source = HEAD + "ds = tf.data.Dataset.range(9).map(lambda x: x * 2).map(lambda x: x - 1).batch(3)\n"
     twice = HEAD + "ds = tf.data.Dataset.range(9).batch(3).map(lambda x: x * 2).map(lambda x: x - 1)\n"
-    assert notes("TFP505", source) == ["no fix: the `map` behind it moves first (line 2)"]
+    assert notes("TFP505", source) == ["no fix: the `map` after it has to move first (line 2)"]
     assert fixed("TFP505", source) == twice
 
 
 REFUSED = {
     "a dataset that is batched twice": (
         "ds = tf.data.Dataset.range(9).map(lambda x: x * 2)\na = ds.batch(3)\nb = ds.batch(4)\n",
-        "no fix: the mapped dataset goes on in several ways",
+        "no fix: the mapped dataset is used in several places",
     ),
     "a dataset of another name": (
         "a = tf.data.Dataset.range(9).map(lambda x: x * 2)\nb = a.batch(3)\n",
-        "no fix: the two stand too far apart",
+        "no fix: the two are too far apart",
     ),
     "a condition between": (
         "ds = tf.data.Dataset.range(9).map(lambda x: x * 2)\nif mix:\n    ds = ds.shuffle(9)\nds = ds.batch(3)\n",
-        "no fix: the mapped dataset goes on in several ways",
+        "no fix: the mapped dataset is used in several places",
     ),
     "a use between": (
         "ds = tf.data.Dataset.range(9).map(lambda x: x * 2)\nprint(ds)\nds = ds.batch(3)\n",
-        "no fix: the two stand too far apart",
+        "no fix: the two are too far apart",
     ),
     "a comment that would move to another link": (
         "ds = (tf.data.Dataset.range(9)  # source\n      .map(lambda x: x * 2)  # twice\n      .batch(3))\n",
-        "no fix: a comment stands behind it (line 2)",
+        "no fix: there is a comment after it (line 2)",
     ),
 }
 

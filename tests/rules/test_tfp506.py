@@ -618,7 +618,7 @@ REFUSED = {
                 for x in Dataset.from_tensor_slices(images).batch(32):
                     step(x)
         """,
-        "no fix: it stands under a condition or in a block of the loop (line 12)",
+        "no fix: it is under a condition or in a block of the loop (line 12)",
     ),
     "a name with another meaning": (
         """
@@ -629,7 +629,7 @@ REFUSED = {
             ds = Dataset.from_tensor_slices(images)
             ds = ds.batch(32)
         """,
-        "no fix: `ds` is bound in another place, too (line 11)",
+        "no fix: `ds` is also bound elsewhere (line 11)",
     ),
 }
 

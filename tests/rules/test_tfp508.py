@@ -378,16 +378,16 @@ def test_flags(source: str) -> None:
 
 MESSAGES = {
     "def f(x):\n    return np.flip(x - np.mean(x), 1) / np.std(x)": (
-        "`tf.numpy_function` runs Python for each element, one after the other; "
+        "`tf.numpy_function` runs Python for each element, one at a time; "
         "use `tf.reverse`, `tf.reduce_mean`, `tf.math.reduce_std`"
     ),
     "def f(x):\n    return x / 255.0": (
-        "`tf.numpy_function` runs Python for each element, one after the other; "
+        "`tf.numpy_function` runs Python for each element, one at a time; "
         "TensorFlow's ops can do what it does"
     ),
     "def f(x):\n    return tokenizer.encode(x)": (
-        "`tf.numpy_function` runs Python for each element, one after the other; "
-        "leave to it what TensorFlow has no op for, or do it once, before training"
+        "`tf.numpy_function` runs Python for each element, one at a time; "
+        "use it only where TensorFlow has no op, or do the work once, before training"
     ),
 }
 

@@ -547,7 +547,7 @@ def test_flags_the_shuffle_of(source: str) -> None:
 def test_says_what_the_map_does() -> None:
     (finding,) = findings(CODE, module("files.map(load).shuffle(1000)"))
     assert finding.message.startswith(
-        "the `map` in front of `shuffle` reads and decodes files, and the buffer holds what comes of it; shuffle first"
+        "the `map` before `shuffle` reads and decodes files, so the buffer holds the results; shuffle first"
     )
 
 
@@ -664,18 +664,18 @@ def test_never_calls_the_fix_safe_because_another_order_comes_of_it() -> None:
 
 
 REFUSED = {
-    "`take` stands between them": "files.map(load).map(to_float).take(100).shuffle(100)",
-    "`cache` stands between them": "files.map(load).cache('file').shuffle(100)",
-    "it comes like this from the source": """
+    "`take` is between them": "files.map(load).map(to_float).take(100).shuffle(100)",
+    "`cache` is between them": "files.map(load).cache('file').shuffle(100)",
+    "the source itself gives such elements": """
         model = tf.keras.Sequential()
         model.fit(tf.keras.utils.image_dataset_from_directory("images").shuffle(100))
         """,
-    "what `map` gives goes on in several ways": """
+    "what `map` is used in several places": """
         images = files.map(load)
         ds = images.shuffle(100)
         few = images.take(10)
         """,
-    "the two stand too far apart": """
+    "the two are too far apart": """
         ds = files.map(load)
         print(ds)
         ds = ds.shuffle(100)

@@ -264,12 +264,12 @@ def test_never_calls_the_fix_safe_because_other_elements_come_of_it() -> None:
 REFUSED = {
     "the cache would not keep what `map` does": "ds.shuffle(99).map(load).cache()",
     "the cache would not keep what `take` does": "ds.map(flip).take(100).cache()",
-    "what `map` gives goes on in several ways": """
+    "what `map` is used in several places": """
         ds = ds.map(flip)
         first = ds.take(3)
         train = ds.cache()
         """,
-    "the two stand too far apart": """
+    "the two are too far apart": """
         if augment:
             ds = ds.map(flip)
         ds = ds.cache()

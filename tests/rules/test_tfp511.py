@@ -269,12 +269,12 @@ def test_has_a_fix_for_the_length_alone() -> None:
 
 
 REFUSED = {
-    "`filter` leaves the number of elements open": "n = len(list(train_ds.filter(load)))",
-    "`tf.data.TFRecordDataset` leaves the number of elements open": "n = len(list(records))",
-    "`repeat` leaves the number of elements open": "n = len(list(train_ds.repeat(times)))",
-    "`zip` leaves the number of elements open": "n = len(list(tf.data.Dataset.zip((train_ds, records))))",
+    "`filter` leaves the number of elements unknown": "n = len(list(train_ds.filter(load)))",
+    "`tf.data.TFRecordDataset` leaves the number of elements unknown": "n = len(list(records))",
+    "`repeat` leaves the number of elements unknown": "n = len(list(train_ds.repeat(times)))",
+    "`zip` leaves the number of elements unknown": "n = len(list(tf.data.Dataset.zip((train_ds, records))))",
     "the dataset has this name elsewhere": "steps = enumerate(train_ds)\nn = len(list(steps))",
-    "a comment stands in it": "n = len(  # batches\n    list(train_ds)\n)",
+    "there is a comment in it": "n = len(  # batches\n    list(train_ds)\n)",
 }
 
 

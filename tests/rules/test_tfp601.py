@@ -216,7 +216,7 @@ FIXED = {
 }
 
 REFUSED = {
-    "a comment stands in it": step(
+    "there is a comment in it": step(
         between="loss = tf.debugging.check_numerics(\n        loss,  # the sum\n        'l')"
     ),
     "the error that it raises is caught": step(between="loss = tf.debugging.check_numerics(loss, 'l')")
@@ -224,8 +224,8 @@ REFUSED = {
     "the check is one of a list": step(
         between='with tf.control_dependencies([tf.debugging.check_numerics(loss, "l")]):\n        pass'
     ),
-    "what it checks is not in sight": step(between="tf.debugging.check_numerics(*arguments)"),
-    "something is made of its result": "x = tf.debugging.enable_check_numerics()",
+    "what it checks can't be seen here": step(between="tf.debugging.check_numerics(*arguments)"),
+    "its result is used": "x = tf.debugging.enable_check_numerics()",
 }
 
 

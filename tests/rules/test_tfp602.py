@@ -272,17 +272,17 @@ FIXED = {
 }
 
 REFUSED = {
-    "its loss scale is said in another way today": """
+    "its loss scale is now given in another way": """
         import tensorflow as tf
         tf.keras.mixed_precision.experimental.LossScaleOptimizer(opt, 128)
         """,
-    "`get_scaled_loss` is gone as well": """
+    "`get_scaled_loss` is gone, too": """
         import tensorflow as tf
         opt = tf.keras.mixed_precision.experimental.LossScaleOptimizer(opt, "dynamic")
         def step(loss):
             return opt.get_scaled_loss(loss)
         """,
-    "`loss_scale` is gone as well": """
+    "`loss_scale` is gone, too": """
         import tensorflow as tf
         policy = tf.keras.mixed_precision.experimental.Policy("mixed_float16")
         print(policy.loss_scale)
@@ -295,7 +295,7 @@ REFUSED = {
         from tensorflow.keras.mixed_precision.experimental import *
         set_policy("mixed_float16")
         """,
-    "its arguments are not in sight": """
+    "its arguments can't be seen here": """
         import tensorflow as tf
         tf.keras.mixed_precision.experimental.Policy(*arguments)
         """,
@@ -328,7 +328,7 @@ def test_it_refuses_to_drop_a_policys_loss_scale() -> None:
         tf.keras.mixed_precision.experimental.Policy("mixed_float16", loss_scale=128)
         """
     (note,) = notes(CODE, source)
-    assert note == "no fix: its loss scale is said in another way today (line 3)"
+    assert note == "no fix: its loss scale is now given in another way (line 3)"
 
 
 @pytest.mark.parametrize(("reason", "source"), REFUSED.items())

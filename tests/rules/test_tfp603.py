@@ -426,12 +426,12 @@ FIXED = {
 }
 
 REFUSED = {
-    "the loop runs 50 times alone": """
+    "the loop runs only 50 times": """
         for step in range(50):
             train_step(x)
             model.save_weights("last.weights.h5")
         """,
-    "something is made of its result": """
+    "its result is used": """
         for step, x in enumerate(dataset):
             train_step(x)
             path = manager.save()
@@ -447,7 +447,7 @@ REFUSED = {
         for step, x in enumerate(dataset):
             train_step(x); model.save_weights("w")
         """,
-    "no counter of the steps is in reach": """
+    "no step counter is in scope": """
         while training:
             train_step(x)
             model.save_weights("w")

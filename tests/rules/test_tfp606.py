@@ -219,5 +219,5 @@ def test_flags(source: str) -> None:
 def test_says_what_is_thrown_away() -> None:
     (finding,) = findings(CODE, module("def f(x):\n    tf.math.log(x)\n"))
     assert (
-        finding.message == "`tf.math.log` changes nothing, and what it gives is thrown away; use its result"
+        finding.message == "`tf.math.log` changes nothing, and what it returns is thrown away; use its result"
     )

@@ -201,7 +201,7 @@ def test_a_run_stops_in_time_and_says_what_is_left(tflint_perf: CommandLine) -> 
     assert ran.code == 0, ran.err
     assert "confirmed: 1" in ran.out
     assert ran.err.splitlines()[-1] == (
-        "tflint-perf: the time given is over: 1 not measured; with --record, --resume would go on"
+        "tflint-perf: time is up: 1 not measured; with --record, --resume would continue"
     )
 
 
@@ -355,9 +355,9 @@ def test_on_a_gpu_losses_are_compared_apart_where_all_is_computed_the_same_each_
         (["--device", "tpu"], "tpu"),
         (["--pair", "before.py"], "--pair"),
         (["--pair", "before.py", "after.py"], "no such file"),
-        (["--pair", "before.py", "after.py", "TFP101"], "--pair stands alone"),
-        (["--pair", "before.py", "after.py", "--record"], "--pair stands alone"),
-        (["--least", "2"], "go with --pair"),
+        (["--pair", "before.py", "after.py", "TFP101"], "--pair can't be combined with codes"),
+        (["--pair", "before.py", "after.py", "--record"], "--pair can't be combined with codes"),
+        (["--least", "2"], "need --pair"),
         (["--beliefs", "no-such-belief"], "unknown belief `no-such-belief`"),
         (["--quick", "--record"], "--quick measures nothing"),
         (["--quick", "--plot", "plot.png"], "--quick measures nothing"),

@@ -123,7 +123,7 @@ def test_what_goes_wrong_is_one_line(tmp_path: Path, each: str, reason: str) -> 
         ("", "there is no function `train`"),
         (
             "def train(steps): return [1.0] * steps",
-            "`train` is no generator: it must yield the loss of each step",
+            "`train` is not a generator: it must yield the loss of each step",
         ),
         ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
         ("def train(:", "SyntaxError: invalid syntax (slow.py, line 1)"),

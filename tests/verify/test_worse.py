@@ -42,7 +42,7 @@ def test_steps_that_take_longer_eat_up_what_the_first_one_saves() -> None:
 
 def test_a_first_step_that_takes_longer_is_made_good_by_the_others() -> None:
     assert said(STEP, replace(RUN, step=0.02), SLOW_START) == [
-        "first step 6.00× (6.00 to 6.00): 3.0 s instead of 500 ms, which the other steps make good from step 250 on"
+        "first step 6.00× (6.00 to 6.00): 3.0 s instead of 500 ms, which the other steps make up for from step 250 on"
     ]
 
 

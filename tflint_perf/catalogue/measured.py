@@ -57,7 +57,7 @@ def _made_good(one: Mapping[str, Any]) -> str:
         return ""
     steps = f"{max(round(one['steps']), 1):,}"
     if one["metric"] == "first step":
-        return f", which the other steps make good from step {steps} on"
+        return f", which the other steps make up for from step {steps} on"
     return f", which eats up what the first step saves from step {steps} on"
 
 

@@ -38,7 +38,7 @@ total = loss.numpy()
 
 ## What is left alone
 
-A bare `# noqa`, the codes of other tools, and codes that are not enabled in this run. When other codes stand beside
+A bare `# noqa`, the codes of other tools, and codes that are not enabled in this run. When there are other codes beside
 the unused one, only the unused one is removed.
 """
 
@@ -49,7 +49,7 @@ Reports a code of this tool's form (`TFP` and digits) in a suppression that belo
 
 ## Why is this bad?
 
-It is a typing error, or a code that is gone: the suppression does nothing.
+It is a typo, or a code that no longer exists: the suppression does nothing.
 
 ## Example
 
@@ -70,5 +70,7 @@ The codes of other tools.
 
 OWN_RULES: dict[str, OwnRule] = {
     "TFP001": OwnRule("unused-suppression", "A suppression that suppresses nothing", _UNUSED, "safe"),
-    "TFP002": OwnRule("unknown-code-in-suppression", "A suppression names an unknown code", _UNKNOWN, "none"),
+    "TFP002": OwnRule(
+        "unknown-code-in-suppression", "A suppression that names an unknown code", _UNKNOWN, "none"
+    ),
 }

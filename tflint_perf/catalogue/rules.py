@@ -132,11 +132,9 @@ def _fault(info: RuleInfo, known: Mapping[str, RuleInfo]) -> str:
     if info.code in known:
         return f"{info.code}: there is another rule with this code; the rule is left out"
     if not isinstance(info.name, str) or _NAME.fullmatch(info.name) is None or info.name in names:
-        return f"{info.code}: the name {info.name!r} is taken or no name; the rule is left out"
+        return f"{info.code}: the name {info.name!r} is taken or not valid; the rule is left out"
     if not _has_its_types(info):
-        return (
-            f"{info.code}: `triggers`, `needs`, `fixes` or `claim` is not as it must be; the rule is left out"
-        )
+        return f"{info.code}: `triggers`, `needs`, `fixes` or `claim` is not valid; the rule is left out"
     return ""
 
 

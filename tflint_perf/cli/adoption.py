@@ -80,7 +80,7 @@ def adopted(results: _Results, request: Request, stdin: bytes | None) -> Adopted
         gone += _gone(result, settings)
     if request.add_noqa:
         return _suppressed(left)
-    note = f"{counted(gone, 'finding')} of the baseline no longer there; --write-baseline takes note of it"
+    note = f"{counted(gone, 'finding')} in the baseline no longer found; --write-baseline updates it"
     return Adopted(left, (note,) if gone else ())
 
 

@@ -75,7 +75,7 @@ def settings_of(values: Mapping[str, Any]) -> Settings:
     check(values, {}, lambda row: where)
     for key in _OF_FILES:
         if key in values:
-            raise ConfigError(f"`{key}` has a meaning only where there are files", where)
+            raise ConfigError(f"`{key}` only has a meaning for files", where)
     return configure([Values(_ROOT, values, option=where)], _ROOT, catalogue()).settings
 
 

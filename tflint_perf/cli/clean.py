@@ -32,9 +32,7 @@ def remove_cache(here: Path, named: str | None = None) -> str:
         return f"No cache at {folder}"
     # A variable that names the wrong folder must not cost anyone their files.
     if not is_all_ours(folder):
-        raise ConfigError(
-            f"not removed, for it is not called {NAME} and has no file of that name", str(folder)
-        )
+        raise ConfigError(f"not removed: it is not called {NAME} and has no file of that name", str(folder))
     try:
         if folder.name == NAME:
             from shutil import rmtree  # which takes a while to import, and every run asks where the cache is

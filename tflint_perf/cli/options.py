@@ -43,10 +43,10 @@ _RULE_LISTS: tuple[Callable[[Any], Any], ...] = (
     comma_list(
         "--select",
         "RULES",
-        "Use these rules only: codes, their beginnings, names, ALL. Comma lists and repeats.",
+        "Use only these rules: codes, code prefixes, names or ALL; commas or repeats.",
     ),
-    comma_list("--ignore", "RULES", "Leave these rules out."),
-    comma_list("--extend-select", "RULES", "Use these rules besides the others."),
+    comma_list("--ignore", "RULES", "Leave out these rules."),
+    comma_list("--extend-select", "RULES", "Use these rules, too."),
 )
 
 _PATHS = click.argument("paths", nargs=-1, type=click.Path(path_type=str, readable=False))
@@ -61,52 +61,48 @@ _GROUPS: dict[str, tuple[Callable[[Any], Any], ...]] = {
     ),
     "Fixes": (
         _switch("fix", "Apply safe fixes."),
-        _switch("unsafe-fixes", "Apply the other fixes too; without --fix, mark them as applicable."),
-        _switch(
-            "bold-fixes", "Show in a --diff also the fixes that only a run can judge; `prove` tries them."
-        ),
-        comma_list("--fixable", "RULES", "Apply fixes of these rules only."),
+        _switch("unsafe-fixes", "Apply unsafe fixes, too; without --fix, show them as fixable."),
+        _switch("bold-fixes", "Also show in --diff the fixes that only a run can judge; `prove` tries them."),
+        comma_list("--fixable", "RULES", "Apply only the fixes of these rules."),
         comma_list("--unfixable", "RULES", "Apply no fixes of these rules."),
         click.option(
             "--diff", is_flag=True, help="Print what --fix would change as a diff, and write nothing."
         ),
-        _switch("fix-only", "Apply fixes, and say nothing of what remains."),
+        _switch("fix-only", "Apply fixes, and don't report what remains."),
         _switch("show-fixes", "List the fixes that were applied."),
     ),
     "Files": (
-        comma_list(
-            "--exclude", "PATTERNS", "Leave out these files and folders, instead of the default ones."
-        ),
-        comma_list("--extend-exclude", "PATTERNS", "Leave out these files and folders besides the others."),
-        _switch("force-exclude", "Leave out excluded files also when they are named."),
+        comma_list("--exclude", "PATTERNS", "Leave out these files and folders instead of the default ones."),
+        comma_list("--extend-exclude", "PATTERNS", "Leave out these files and folders, too."),
+        _switch("force-exclude", "Leave out excluded files even when they are named."),
         _switch("respect-gitignore", "Leave out what git ignores.  [default: yes]"),
         _switch("include-tests", "Lint test files too."),
         click.option(
-            "--stdin-filename", metavar="PATH", help="What to call the code from standard input (path `-`)."
+            "--stdin-filename", metavar="PATH", help="The file name for code from standard input (path `-`)."
         ),
         click.option("--show-files", is_flag=True, help="List the files that would be linted."),
     ),
-    "Findings that are there already": (
+    "Existing findings": (
         click.option(
             "--baseline",
             metavar="FILE",
-            help="Show and fix only what this file of --write-baseline does not hold.",
+            help="Show and fix only findings that are not in this file, which --write-baseline wrote.",
         ),
         click.option(
             "--write-baseline",
             type=click.Path(path_type=Path, dir_okay=False),
-            help="Write all present findings to this file, for --baseline.",
+            help="Write all current findings to this file, for --baseline.",
         ),
         click.option(
             "--diff-base",
             metavar="REV",
-            help="Show and fix only what is on lines changed since this revision of git; `main...` is where the branch "
+            help="Show and fix only findings on lines changed since this git revision; `main...` is where the branch "
             "left main.",
         ),
         click.option(
-            "--add-noqa", is_flag=True, help="Suppress all present findings with `# noqa` comments."
+            "--add-noqa", is_flag=True, help="Suppress all current findings with `# noqa` comments."
         ),
-        click.option("--ignore-noqa", is_flag=True, help="Show findings also where they are suppressed."),
+        click.option("--ignore-noqa", is_flag=True, help="Show suppressed findings, too."),
     ),
     "Output": (
         click.option(
@@ -126,41 +122,41 @@ _GROUPS: dict[str, tuple[Callable[[Any], Any], ...]] = {
             "--sort",
             type=click.Choice(("place", "cost")),
             default="place",
-            help="Show findings by their place, or first those that cost most.  [default: place]",
+            help="Order findings by place, or the most costly first.  [default: place]",
         ),
         click.option(
             "--max-findings",
             type=click.IntRange(min=1),
             metavar="N",
-            help="Show no more than so many; all count for the exit code.",
+            help="Show at most this many findings; all count for the exit code.",
         ),
         click.option("--statistics", is_flag=True, help="Count findings by rule instead of showing them."),
         click.option(
             "--measured",
             metavar="FILE",
-            help="Say what findings cost in the run of the program that `tflint-perf run -o FILE` has recorded.",
+            help="Show what findings cost in the program run that `tflint-perf run -o FILE` recorded.",
         ),
         click.option(
             "--why",
             metavar="CODE:FILE:ROW",
-            help="Say what the rule's finding at this row rests on, or why there is none.",
+            help="Show the evidence for the rule's finding at this row, or why there is none.",
         ),
-        click.option("-q", "--quiet", is_flag=True, help="Print findings and failures only."),
+        click.option("-q", "--quiet", is_flag=True, help="Print only findings and failures."),
         click.option(
             "-v",
             "--verbose",
             is_flag=True,
-            help="Say which configuration is used, and how long it took; with --why, every question.",
+            help="Show which configuration is used and how long the run took; with --why, every question.",
         ),
     ),
     "Exit code": (
         click.option(
             "--fail-on",
             type=click.Choice(SEVERITIES),
-            help="The least severity of a finding that makes the exit code 1.  [default: info]",
+            help="The lowest severity that makes the exit code 1.  [default: info]",
         ),
-        click.option("-e", "--exit-zero", is_flag=True, help="Exit with 0 also when there are findings."),
-        click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 when something was fixed."),
+        click.option("-e", "--exit-zero", is_flag=True, help="Exit with 0 even when there are findings."),
+        click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 if anything was fixed."),
     ),
     "Configuration": (
         click.option(
@@ -182,13 +178,16 @@ _GROUPS: dict[str, tuple[Callable[[Any], Any], ...]] = {
     ),
     "Engine": (
         click.option(
-            "-j", "--jobs", type=click.IntRange(min=1), help="Processes.  [default: as many as cores]"
+            "-j",
+            "--jobs",
+            type=click.IntRange(min=1),
+            help="How many processes to use.  [default: one for each core]",
         ),
         click.option(
             "--engine",
             type=click.Choice(["local", "dask"]),
             default="local",
-            help="Lint by processes here, or on a Dask cluster.  [default: local]",
+            help="Lint in local processes, or on a Dask cluster.  [default: local]",
         ),
         click.option(
             "--scheduler",
@@ -199,10 +198,10 @@ _GROUPS: dict[str, tuple[Callable[[Any], Any], ...]] = {
         click.option(
             "--cache-dir",
             metavar="DIR",
-            help="Where to keep what was found.  [env var: TFLINT_PERF_CACHE_DIR; default: .tflint-perf-cache beside "
+            help="Where to cache results.  [env var: TFLINT_PERF_CACHE_DIR; default: .tflint-perf-cache beside "
             "the configuration file, or here]",
         ),
-        click.option("-n", "--no-cache", is_flag=True, help="Use nothing that was kept, and keep nothing."),
+        click.option("-n", "--no-cache", is_flag=True, help="Neither read nor write the cache."),
     ),
 }
 
@@ -276,7 +275,7 @@ def configs_of(given: Sequence[str], isolated: bool, keys: dict[str, Any]) -> Co
     if len(files) > 1:
         raise click.UsageError(f"--config: more than one file: {', '.join(files)}")
     if files and isolated:
-        raise click.UsageError("--config with a file and --isolated exclude each other")
+        raise click.UsageError("--config with a file and --isolated can't be combined")
     file = (folder / files[0]).resolve() if files else None
     return Configs(folder, [*inline, Values(folder, keys)], file, isolated)
 

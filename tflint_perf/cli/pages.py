@@ -133,7 +133,7 @@ def _what_is_seen(rule: RuleInfo) -> Iterator[str]:
     """The symptoms that lead to the rule, which are the words that people know it by."""
     titles = [symptom.title for symptom in symptoms_of(rule.code, {**catalogue(), rule.code: rule})]
     if titles:
-        yield f"What one sees: {'; '.join([titles[0], *(title[0].lower() + title[1:] for title in titles[1:])])}."
+        yield f"What you see: {'; '.join([titles[0], *(title[0].lower() + title[1:] for title in titles[1:])])}."
 
 
 def _evidence_table(evidence: Sequence[Evidence]) -> Iterator[str]:

@@ -92,7 +92,7 @@ def check(request: Request, configs: Configs) -> Ran:
     """
     config = for_run(configs.of(folder_of_run(request, configs)), request)
     if request.statistics and config.output_format not in (*FOR_PEOPLE, "json"):
-        raise ConfigError(f"not there in the format {config.output_format}", "--statistics")
+        raise ConfigError(f"not available in the format {config.output_format}", "--statistics")
     if request.from_stdin:
         groups = [Group(config.settings, config.path, (Path(request.stdin_filename or "-"),))]
         troubles: list[str] = []
@@ -321,7 +321,7 @@ def _report(outcome: Outcome, config: Config, request: Request, style: Style) ->
         if request.statistics or found < 2:
             return
         if request.sort == "cost":
-            yield "Worst first, by what was measured: the figures of small scripts do not multiply."
+            yield "Most costly first, as measured on small scripts; their figures cannot be multiplied."
         if most is not None and most < found:
             yield f"{found - most} more with a larger --max-findings."
 

@@ -161,9 +161,7 @@ def _round(request: Request, configs: Callable[[], Configs], watched: _Watched |
     return watched
 
 
-_FIX = (
-    "--fix, which rewrites files that are being edited; --diff shows what it would do, --no-fix goes without"
-)
+_FIX = "--fix, which rewrites files that are being edited; use --diff to see what it would do, or --no-fix"
 
 
 def _refuse(request: Request) -> None:

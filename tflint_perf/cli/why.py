@@ -100,7 +100,7 @@ def _refuse(request: Request, config: Config) -> None:
         },
     )
     if config.output_format not in (*FOR_PEOPLE, "json"):
-        raise ConfigError(f"not there in the format {config.output_format}", OPTION)
+        raise ConfigError(f"not available in the format {config.output_format}", OPTION)
 
 
 def _rule(code: str) -> RuleInfo:
@@ -110,7 +110,7 @@ def _rule(code: str) -> RuleInfo:
     if found is None:
         if several := [one for one in known if one.startswith(code.upper())]:
             raise ConfigError(
-                f"`{code}` stands for several rules: {', '.join(several)}; give one of them", OPTION
+                f"`{code}` matches several rules: {', '.join(several)}; name one of them", OPTION
             )
         names = [*known, *(rule.name for rule in known.values())]
         raise ConfigError(f"unknown rule `{code}`{nearest(code, names)}", OPTION)
@@ -142,7 +142,7 @@ def _settings(path: str, configs: Configs, config: Config) -> tuple[Settings, li
     if find_files([path], replace(settings, force_exclude=True)).files:
         return settings, []
     unless = "" if settings.force_exclude else ", unless it is named"
-    return settings, [f"a run leaves this file out{unless}: it is excluded, or a test"]
+    return settings, [f"a run leaves out this file{unless}: it is excluded, or a test"]
 
 
 def _with_project(settings: Settings, path: Path) -> Settings:
@@ -164,7 +164,7 @@ def _text_row(source: Source, cell: int | None, row: int) -> int:
         _refuse_row(row, rows, source.path)
         return row
     if not source.is_notebook:
-        raise ConfigError(f"no notebook, so it has no cells: {source.path}", OPTION)
+        raise ConfigError(f"not a notebook, so it has no cells: {source.path}", OPTION)
     written = dict(source.cells())
     if cell not in written:
         cells = ", ".join(map(str, written)) or "none"

@@ -50,7 +50,7 @@ def reason(error: OSError) -> str:
         case errno.ENOENT:
             return "no such file or folder"
         case errno.ELOOP:
-            return "symbolic links that lead in a circle"
+            return "symbolic links that form a loop"
         case _:
             return (error.strerror or str(error) or type(error).__name__).lower()
 
@@ -175,7 +175,7 @@ class _Search:
                 if stat.S_ISREG(entry.stat().st_mode):
                     self.links.append((os.path.realpath(entry.path), shown))
             except OSError as error:
-                dangling = "a symbolic link that leads nowhere"
+                dangling = "a broken symbolic link"
                 why = dangling if error.errno == errno.ENOENT else reason(error)
                 self.failures.append(f"{shown}: {why}")
 

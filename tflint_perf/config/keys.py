@@ -22,7 +22,7 @@ FORMATS = (
 Format = Literal[
     "full", "concise", "grouped", "json", "json-lines", "sarif", "github", "gitlab", "junit", "rdjson"
 ]
-# From the gravest to the least.
+# From the most severe to the least.
 SEVERITIES = ("error", "warning", "info")
 Severity = Literal["error", "warning", "info"]
 
@@ -101,16 +101,16 @@ _KEYS = (
         "select",
         "list[rule]",
         None,
-        "The rules to use, instead of the default set: codes, beginnings of codes, names, or ALL. The longest "
-        "one that fits a rule decides.",
+        "The rules to use instead of the default set: codes, code prefixes, names, or ALL. The longest match "
+        "decides.",
         'select = ["TFP1", "unused-suppression"]',
     ),
-    Key("extend-select", "list[rule]", "[]", "Rules to use besides the others.", 'extend-select = ["TFP5"]'),
+    Key("extend-select", "list[rule]", "[]", "More rules to use.", 'extend-select = ["TFP5"]'),
     Key(
         "ignore",
         "list[rule]",
         "[]",
-        "Rules to leave out; wins over an equally long one in `select`.",
+        "Rules to leave out; wins over an equally long match in `select`.",
         'ignore = ["TFP5"]',
     ),
     Key(
@@ -124,29 +124,29 @@ _KEYS = (
         "severity",
         "dict[rule, severity]",
         "{}",
-        "How grave the findings of a rule are, in every report and for `fail-on`; those of other rules are "
-        "warnings. The longest one that fits a rule decides.",
+        "The severity of a rule's findings, in every report and for `fail-on`; those of other rules are "
+        "warnings. The longest match decides.",
         'severity = { "TFP4" = "error", "unused-suppression" = "info" }',
     ),
     Key(
         "fail-on",
         "severity",
         '"info"',
-        "The least severity that makes the exit code 1; findings below it are only shown.",
+        "The lowest severity that makes the exit code 1; findings below it are only shown.",
         'fail-on = "error"',
     ),
     Key(
         "baseline",
         "str",
         None,
-        "A file that --write-baseline has written: the findings in it are neither shown nor fixed.",
+        "A file written by --write-baseline: the findings in it are neither shown nor fixed.",
         'baseline = "tflint-perf-baseline.json"',
     ),
     Key(
         "measured",
         "str",
         None,
-        "A file that `tflint-perf run -o run.json` has written: findings say what they cost in that run of the program.",
+        "A file written by `tflint-perf run -o run.json`: findings show what they cost in that run of the program.",
         'measured = "run.json"',
     ),
     Key("fixable", "list[rule]", '["ALL"]', "Rules whose fixes may be applied.", 'fixable = ["TFP4"]'),
@@ -154,21 +154,21 @@ _KEYS = (
         "unfixable",
         "list[rule]",
         "[]",
-        "Rules whose fixes are never applied, nor shown.",
+        "Rules whose fixes are neither applied nor shown.",
         'unfixable = ["TFP5"]',
     ),
     Key(
         "extend-safe-fixes",
         "list[rule]",
         "[]",
-        "Rules whose unsafe fixes are taken for safe ones.",
+        "Rules whose unsafe fixes count as safe.",
         'extend-safe-fixes = ["TFP5"]',
     ),
     Key(
         "extend-unsafe-fixes",
         "list[rule]",
         "[]",
-        "Rules whose safe fixes are taken for unsafe ones; wins over `extend-safe-fixes`.",
+        "Rules whose safe fixes count as unsafe; wins over `extend-safe-fixes`.",
         'extend-unsafe-fixes = ["TFP001"]',
     ),
     Key("fix", "bool", "false", "Apply fixes.", "fix = true"),
@@ -176,21 +176,21 @@ _KEYS = (
         "fix-only",
         "bool",
         "false",
-        "Apply fixes and say nothing of what remains; implies `fix`.",
+        "Apply fixes, and don't report what remains; implies `fix`.",
         "fix-only = true",
     ),
     Key(
         "unsafe-fixes",
         "bool",
         "false",
-        "Apply, or mark as applicable, also the fixes that may change what the program computes.",
+        "Also apply, or show as fixable, the fixes that may change what the program computes.",
         "unsafe-fixes = true",
     ),
     Key(
         "bold-fixes",
         "bool",
         "false",
-        "Look for bold fixes too, which `--diff` shows and `prove` tries; `--fix` makes none of them.",
+        "Also look for bold fixes, which `--diff` shows and `prove` tries; `--fix` never applies them.",
         "bold-fixes = true",
     ),
     Key("show-fixes", "bool", "false", "List the fixes that were applied.", "show-fixes = true"),
@@ -198,7 +198,7 @@ _KEYS = (
         "output-format",
         "format",
         '"full"',
-        "The format of the report; the environment variable TFLINT_PERF_OUTPUT_FORMAT goes before it.",
+        "The format of the report; the environment variable TFLINT_PERF_OUTPUT_FORMAT overrides it.",
         'output-format = "concise"',
     ),
     Key(
@@ -213,7 +213,7 @@ _KEYS = (
         "extend-exclude",
         "list[str]",
         "[]",
-        "Files and folders to leave out besides the others.",
+        "More files and folders to leave out.",
         'extend-exclude = ["generated/"]',
     ),
     Key(
@@ -234,7 +234,7 @@ _KEYS = (
         "force-exclude",
         "bool",
         "false",
-        "Leave out excluded files also when they are named on the command line.",
+        "Leave out excluded files even when they are named on the command line.",
         "force-exclude = true",
     ),
     Key("respect-gitignore", "bool", "true", "Leave out what git ignores.", "respect-gitignore = false"),
@@ -250,14 +250,14 @@ _KEYS = (
         "extend",
         "str",
         None,
-        "Another configuration file to start from; what stands here goes before what stands there.",
+        "Another configuration file to start from; settings here override settings there.",
         'extend = "../tflint-perf.toml"',
     ),
     Key(
         "required-version",
         "str",
         None,
-        "The versions of tflint-perf that may run with this configuration.",
+        "The versions of tflint-perf that may use this configuration.",
         'required-version = ">=0.1,<1"',
     ),
 )

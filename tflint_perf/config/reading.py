@@ -95,7 +95,7 @@ def parse_inline(text: str, folder: Path) -> Values:
         raise ConfigError(f"{hint}: {text}", where) from None
     for key in ("extend", "required-version"):
         if key in table:
-            raise ConfigError(f"`{key}` has a meaning only in a file", where)
+            raise ConfigError(f"`{key}` only has a meaning in a file", where)
     check(table, {}, lambda row: where)
     return Values(folder, table, option=where)
 

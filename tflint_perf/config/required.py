@@ -33,7 +33,7 @@ def check_version(required: str, present: str, where: str) -> None:
         parsed = _CLAUSE.fullmatch(clause)
         if parsed is None:
             raise ConfigError(
-                f'`required-version` is no list of versions such as ">=0.1,<1": {required!r}', where
+                f'`required-version` is not a list of versions such as ">=0.1,<1": {required!r}', where
             )
         wanted, running = _numbers(parsed[2]), _numbers(release[0] if release else "0")
         if not _COMPARE[parsed[1] or "=="](running, wanted):

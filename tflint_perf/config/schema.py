@@ -28,10 +28,10 @@ def config_schema(rules: Mapping[str, RuleInfo]) -> dict[str, Any]:
         "properties": {name: _property(key) for name, key in KEYS.items()},
         "definitions": {
             "rule": {
-                "description": "A rule's code or its beginning, a rule's name, or ALL.",
+                "description": "A rule's code or a prefix of it, a rule's name, or ALL.",
                 "enum": _selectors(rules),
             },
-            "severity": {"description": "From the gravest to the least.", "enum": list(SEVERITIES)},
+            "severity": {"description": "From the most severe to the least.", "enum": list(SEVERITIES)},
         },
     }
 

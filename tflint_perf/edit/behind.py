@@ -25,10 +25,10 @@ def behind_counter(
         return refusal
     runs = edit.model.iterations.at_most(loop)
     if runs is not None and runs <= every:
-        return Refusal(f"the loop runs {runs} times alone", loop.node)
+        return Refusal(f"the loop runs only {runs} times", loop.node)
     name, edits = _counter(edit, loop)
     if not name:
-        return Refusal("no counter of the steps is in reach", loop.node)
+        return Refusal("no step counter is in scope", loop.node)
     first, last = statements[0], statements[-1]
     start, end = edit.lines_start(first), edit.lines_end(last)
     indent = edit.indent(first)
@@ -52,7 +52,7 @@ def _stays(edit: Editor, statements: list[cst.CSTNode]) -> Refusal | None:
                 return Refusal("it shares its line with other statements", statement)
             holder = edit.model.parent(holder)
         if not isinstance(holder, cst.IndentedBlock):
-            return Refusal("it stands on the line of the loop", statement)
+            return Refusal("it is on the same line as the loop", statement)
         for part in descendants(statement):
             if isinstance(part, cst.SimpleString | cst.FormattedString) and "\n" in edit.text(part):
                 return Refusal("a string of several lines can't be indented", part)

@@ -40,7 +40,7 @@ def hoist(edit: Editor, statement: cst.CSTNode, objection: Objection | None = No
     model = edit.model
     loop = model.loops.innermost_loop(statement)
     if loop is None:
-        return Refusal("it stands in no loop of its function")
+        return Refusal("it is in no loop of its function")
     refusal = _stays(edit, statement, loop) or _obstacle(model, statement, loop, objection)
     if refusal is not None:
         return refusal
@@ -67,7 +67,7 @@ def hoist_chain(edit: Editor, statements: Sequence[cst.Assign], loop: Loop) -> H
     ours = {below for statement in statements for below in descendants(statement)}
     for binding in block.scope.bindings.get(name.value, []):
         if binding.node not in ours:
-            return Refusal(f"`{name.value}` is bound in another place, too", binding.node)
+            return Refusal(f"`{name.value}` is also bound elsewhere", binding.node)
     moved = _move(edit, statements[0], statements[-1], loop)
     return Hoisted(moved, loop, model.rewriting.doubt_of_moving(statements, loop))
 
@@ -107,7 +107,7 @@ def _stays(edit: Editor, statement: cst.CSTNode, loop: Loop) -> Refusal | None:
             return Refusal("it shares its line with other statements", statement)
         line = model.parent(line)
     if not isinstance(line, cst.IndentedBlock):
-        return Refusal("it stands on the line of the loop", statement)
+        return Refusal("it is on the same line as the loop", statement)
     if len(line.body) == 1:
         return Refusal("nothing would be left in the loop", loop.node)
     return _long_string(edit, statement)
@@ -117,7 +117,7 @@ def _in_block(model: Model, statement: cst.CSTNode, loop: Loop) -> Refusal | Non
     """Why a statement does not run in each iteration, in the context of the loop itself."""
     if isinstance(loop.node, cst.CompFor) or not _is_direct(model, statement, loop):
         owner = model.walk.at[statement].block.owner
-        return Refusal("it stands under a condition or in a block of the loop", owner)
+        return Refusal("it is under a condition or in a block of the loop", owner)
     return None
 
 
@@ -149,14 +149,14 @@ def _obstacle(
 ) -> Refusal | None:
     names = bound_names(statement)
     if names is None:
-        return Refusal("only what is given a plain name can be moved", statement)
+        return Refusal("only what is assigned to a plain name can be moved", statement)
     changed = change(model, statement, loop)
     if changed is not None:
         return changed
     for name in names:
         other = _other_binding(model, statement, name, loop)
         if other is not None:
-            return Refusal(f"`{name.value}` is bound in another place, too", other.node)
+            return Refusal(f"`{name.value}` is also bound elsewhere", other.node)
     return objection(loop) if objection is not None else None
 
 

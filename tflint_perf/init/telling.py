@@ -59,11 +59,11 @@ def found(project: Project, linted: Linted, style: Style) -> Iterator[str]:
             "Python", _asked(project.python) + ("; tflint-perf runs with 3.10 and later" if own else "")
         )
     if project.graphs:
-        yield _fact("graphs", f"{_some(project.graphs)}, in the ways of TensorFlow 1")
+        yield _fact("graphs", f"{_some(project.graphs)}, in TensorFlow 1 style")
     if project.has_hooks:
         yield _fact("pre-commit", f"{HOOKS} {'with' if project.has_our_hook else 'without'} tflint-perf")
     if linted.unread:
-        yield _fact("not parsed", f"{_some(linted.unread)}: what else there may be is not known")
+        yield _fact("not parsed", f"{_some(linted.unread)}: what they contain is not known")
     yield _fact("findings", _findings(linted.findings))
 
 
@@ -110,7 +110,7 @@ def next_steps(project: Project, linted: Linted, target: Target, style: Style) -
     for command, what in steps:
         yield f"  {command:<{width}}  # {what}"
     if linted.unread:
-        yield f"  Mend what does not parse, or leave it out: extend-exclude = [{json.dumps(linted.unread[0])}]"
+        yield f"  Fix what does not parse, or leave it out: extend-exclude = [{json.dumps(linted.unread[0])}]"
     if project.has_hooks and not project.has_our_hook:
         yield f"  Add the hook to {HOOKS}, below `repos:`"
         yield ""
@@ -119,9 +119,9 @@ def next_steps(project: Project, linted: Linted, target: Target, style: Style) -
 
 def _steps(linted: Linted, many: bool, target: Target) -> Iterator[tuple[str, str]]:
     if many:
-        yield "tflint-perf --statistics", "how often each rule found something"
+        yield "tflint-perf --statistics", "how many findings each rule has"
     else:
-        yield "tflint-perf", "the findings" if linted.findings else "lint again, when something has changed"
+        yield "tflint-perf", "the findings" if linted.findings else "lint again when something has changed"
     if linted.findings:
         code = _ordered(Counter(finding.code for finding in linted.findings))[0][0]
         yield f"tflint-perf rule {code}", "what a rule finds, why it matters, what it costs"
@@ -135,5 +135,5 @@ def _steps(linted: Linted, many: bool, target: Target) -> Iterator[tuple[str, st
     if many:
         yield (
             f"tflint-perf --write-baseline {BASELINE}",
-            (f"take note of all that is there; then take the # from `baseline` in {target.path.name}"),
+            (f"record all current findings; then remove the # from `baseline` in {target.path.name}"),
         )

@@ -95,9 +95,9 @@ def settings_of(project: Project, findings: int, above: str | None = None) -> st
 
 def _settings(project: Project, findings: int, above: str | None) -> Iterator[str]:
     if above is not None:
-        yield "# What the configuration above says, to begin with."
+        yield "# Start from the configuration above this folder."
         yield f"extend = {_toml(above)}"
-    yield "# Rules besides those that are on by default, and rules to leave out: codes, their beginnings, names."
+    yield "# Rules in addition to the default ones, and rules to leave out: codes, code prefixes, names."
     yield "# `tflint-perf rule --all` explains them."
     yield "extend-select = []"
     yield "ignore = []"
@@ -108,10 +108,10 @@ def _settings(project: Project, findings: int, above: str | None) -> Iterator[st
         yield "# Notebooks are linted like scripts; without their pattern they are not."
         yield 'include = ["*.py", "*.ipynb"]'
     if project.tests.using:
-        yield "# Test files use TensorFlow here, and are left out: a test is no training."
+        yield "# Test files use TensorFlow here, and are left out: a test is not training."
         yield "include-tests = false"
     if not project.is_marked:
-        yield "# Where a single file is linted, as in an editor, the others below this folder count as its callers."
+        yield "# When a single file is linted, as in an editor, the others below this folder count as its callers."
         yield 'project-root = "."'
     if old := [named for named in project.tensorflow if named.is_older_than(FIXES_ARE_FOR)]:
         release = ".".join(map(str, FIXES_ARE_FOR))
@@ -119,7 +119,7 @@ def _settings(project: Project, findings: int, above: str | None) -> Iterator[st
         yield "# show them, and apply none unless --unsafe-fixes is given."
         yield 'extend-unsafe-fixes = ["ALL"]'
     if project.has_baseline:
-        yield "# The findings that were there when --write-baseline was run; only new ones are shown."
+        yield "# The findings of the time when --write-baseline was run; only new ones are shown."
         yield f"baseline = {_toml(BASELINE)}"
     elif findings > MANY:
         yield "# Once --write-baseline has written this file, only new findings are shown."

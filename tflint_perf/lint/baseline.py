@@ -65,7 +65,9 @@ def read(path: Path) -> Baseline:
     try:
         status = path.stat()
     except FileNotFoundError:
-        raise ConfigError(f"no such file: {_shown(path)}; --write-baseline makes one", "--baseline") from None
+        raise ConfigError(
+            f"no such file: {_shown(path)}; --write-baseline creates one", "--baseline"
+        ) from None
     except OSError as error:
         raise ConfigError(f"{_shown(path)}: {reason(error)}", "--baseline") from None
     return _read(path, status.st_mtime_ns, status.st_size)
@@ -78,13 +80,15 @@ def _read(path: Path, changed: int, size: int) -> Baseline:
     except OSError as error:
         raise ConfigError(f"{_shown(path)}: {reason(error)}", "--baseline") from None
     except ValueError as error:
-        raise ConfigError(f"{_shown(path)}: no baseline: not JSON: {error}", "--baseline") from None
+        raise ConfigError(f"{_shown(path)}: not a baseline: not JSON: {error}", "--baseline") from None
     if isinstance(document, dict) and document.get("version", _VERSION) != _VERSION:
-        raise ConfigError(f"{_shown(path)}: of another version of tflint-perf; write it anew", "--baseline")
+        raise ConfigError(
+            f"{_shown(path)}: from another version of tflint-perf; write it again", "--baseline"
+        )
     try:
         return Baseline(path, {file: _counts(entries) for file, entries in document["findings"].items()})
     except (KeyError, TypeError, AttributeError):
-        raise ConfigError(f"{_shown(path)}: no baseline of tflint-perf", "--baseline") from None
+        raise ConfigError(f"{_shown(path)}: not a baseline of tflint-perf", "--baseline") from None
 
 
 def _counts(entries: Any) -> _Counts:

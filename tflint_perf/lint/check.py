@@ -168,7 +168,7 @@ def _check(
         place = error.raw_line, error.raw_column + 1
         if is_for_this_python(source.text):
             row = source.place(source.offset(*place)).row
-            problem = f"{source.path}:{row}: not linted: Python takes this layout, but the parser does not ({error.message})"
+            problem = f"{source.path}:{row}: not linted: Python accepts this layout, but the parser does not ({error.message})"
             return Checked((), problems=(problem,))
         return Checked((invalid_syntax(source, *place, error.message),))
     except RecursionError:
@@ -293,7 +293,7 @@ def _unwritable(source: Source, parsed: bool) -> str:
         return ""
     running = ".".join(map(str, sys.version_info[:2]))
     place = source.place(source.offset(new.row, 1))
-    return f"no fix: the file is not for Python {running}, which runs this, and can't tell whether a fix breaks it (line {place.row})"
+    return f"no fix: the file needs a newer Python than the {running} that runs tflint-perf, so a fix can't be checked (line {place.row})"
 
 
 def _finding(

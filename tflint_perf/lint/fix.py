@@ -153,7 +153,7 @@ class Work:
         if harm.startswith("would"):  # else it is the file that stands in the way, not our fix
             self.problems.append(
                 f"{self.source.path}: the fix of {finding.code} at {_shown(finding.start)} {harm}; "
-                "it was not made; please report it"
+                "it was not applied; please report it"
             )
 
     def without_barred_fix(self, finding: Finding) -> Finding:

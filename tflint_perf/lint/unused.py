@@ -101,7 +101,7 @@ def _unknown(source: Source, directive: Directive, known: Mapping[str, str]) -> 
         guess = nearest(directive.verb, VERBS)
         if not guess and not directive.bracket:  # a comment about this tool
             return []
-        message = f"`{directive.verb}` is no suppression{guess}; it does nothing"
+        message = f"`{directive.verb}` is not a suppression{guess}; it does nothing"
         return [_finding(source, _UNKNOWN, message, directive.start, directive.end)]
     names = {name.lower() for name in known.values()}
     return [

@@ -15,7 +15,7 @@ _BY_ENDING = {".json": "json", ".md": "markdown", ".sarif": "sarif"}
 
 
 @click.command(
-    short_help="Run a program, and say where its training's time goes.",
+    short_help="Run a program, and show where its training time goes.",
     # What stands behind the program is the program's.
     context_settings={"allow_interspersed_args": False},
 )
@@ -26,22 +26,22 @@ _BY_ENDING = {".json": "json", ".md": "markdown", ".sarif": "sarif"}
     type=click.IntRange(min=0),
     default=STEPS,
     show_default=True,
-    help="Stop the program after so many training steps; 0 lets it run to its end.",
+    help="Stop the program after this many training steps; 0 lets it run to its end.",
 )
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0),
     default=SECONDS,
     show_default=True,
-    help="Stop it so long after its first step; 0 for no such end.",
+    help="Stop it this long after its first step; 0 for no limit.",
 )
 @click.option(
     "--step",
     metavar="FILE:ROW",
-    help="The row that is reached once a step, where steps are not found by themselves.",
+    help="The row that runs once per step, if steps are not found automatically.",
 )
 @click.option(
-    "--python", default=sys.executable, metavar="FILE", help="The Python to run it.  [default: this one]"
+    "--python", default=sys.executable, metavar="FILE", help="The Python to run it with.  [default: this one]"
 )
 @rule_lists
 @click.option(
@@ -53,24 +53,24 @@ _BY_ENDING = {".json": "json", ".md": "markdown", ".sarif": "sarif"}
     "-o",
     "--output-file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the report to this file, in the format that its ending says: .json, .md, .sarif.",
+    help="Write the report to this file, in the format of its extension: .json, .md, .sarif.",
 )
 @click.option(
     "--report",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Write a page with all lines and plots into this folder, too.",
+    help="Also write a page with all lines and plots into this folder.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Print the report only, not what the program prints.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only the report, not the program's output.")
 def run(**options: Any) -> int:
-    """Run a program as it is, watch its training, and say where the time of its steps goes.
+    """Run a program as it is, watch its training, and show where the time of its steps goes.
 
     PROGRAM is a script or a notebook. What it prints is shown as it runs; the report follows. The exit code is the
-    program's own, 0 where it was stopped.
+    program's own, or 0 if it was stopped.
     """
     program, by_name = options.pop("program"), options.pop("by_name")
     if not program:
-        raise click.UsageError("which program? tflint-perf run train.py")
+        raise click.UsageError("name a program: tflint-perf run train.py")
     from tflint_perf.observed.session import Asked
     from tflint_perf.observed.session import run as run_now
 

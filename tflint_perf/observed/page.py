@@ -18,7 +18,7 @@ from tflint_perf.verify.series import Chart
 from tflint_perf.verify.series import Line as Curve
 
 FILE = "index.html"
-_TITLE = "Where the training's time goes"
+_TITLE = "Where the training time goes"
 _PLOTS: Mapping[str, str] = MappingProxyType(
     {
         "step time": "Step time",
@@ -137,10 +137,10 @@ def _findings(record: Record) -> Element | None:
     table = _table("Findings, settled", ("at most", "", "where", "finding"), rows, range(2))
     return element(
         "section",
-        element("h2", "What mending would save a step"),
+        element("h2", "What fixing would save per step"),
         element(
             "p",
-            "Each figure is the most that mending this one finding could save; figures of findings about the same lines do not add up.",
+            "Each figure is the most that fixing this one finding could save; figures of findings about the same lines do not add up.",
             class_="facts",
         ),
         table,
@@ -174,7 +174,7 @@ def _lines(record: Record) -> Element | None:
     rows = [_line(line, record.step.value, longest) for line in lines]
     columns = ("line", "a step", "", "", "source", "what happens there")
     table = _table("Lines", columns, rows, range(1, 3), {4: "source", 5: "events"})
-    return element("section", element("h2", "The lines that hold it"), table, class_="card wide", id="lines")
+    return element("section", element("h2", "The lines where it goes"), table, class_="card wide", id="lines")
 
 
 def _line(line: Line, step: float, longest: float) -> Sequence[Content]:

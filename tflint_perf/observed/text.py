@@ -26,12 +26,12 @@ def render(record: Record, style: Style, width: int) -> Iterator[str]:
     yield from _header(record, style, width)
     for title, rows in (
         ("Where a step's time goes", _parts(record, style, width)),
-        ("The lines that hold it", _lines(record, style, width)),
+        ("The lines where it goes", _lines(record, style, width)),
         ("Traced", _traces(record, style, width)),
         ("What grows", _growth(record, style, width)),
-        ("What mending would save a step, at most", _costly(record, style, width)),
+        ("What fixing would save per step, at most", _costly(record, style, width)),
         ("Findings that cost this program little", _cheap(record, style, width)),
-        ("Findings of which this run says nothing", _rest(record, width)),
+        ("Findings this run says nothing about", _rest(record, width)),
     ):
         own = list(rows)
         if own:

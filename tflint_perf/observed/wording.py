@@ -45,11 +45,11 @@ _ENDINGS: Mapping[Ending, str] = MappingProxyType(
 )
 _FOUND: Mapping[str, str] = MappingProxyType(
     {
-        "optimizer": "a round of the loop",
-        "gradient": "a round of the loop",
-        "session": "a round of the loop",
+        "optimizer": "an iteration of the loop",
+        "gradient": "an iteration of the loop",
+        "session": "an iteration of the loop",
         "keras": "a batch of the call",
-        "told": "a round of the loop",
+        "told": "an iteration of the loop",
     }
 )
 # A share of a step that is not worth a row.
@@ -102,7 +102,11 @@ def ending(record: Record) -> str:
 def step_time(record: Record) -> str:
     """`A step takes 8.2 ms (8.1 to 8.4); the first took 2.3 s.`"""
     if record.step is None:
-        return "What a step takes could not be measured: there were too few." if record.steps.count else ""
+        return (
+            "The time of a step could not be measured: there were too few steps."
+            if record.steps.count
+            else ""
+        )
     first = f"; the first took {seconds(record.first_step)}" if record.first_step is not None else ""
     return f"A step takes {between(record.step)}{first}."
 
@@ -162,7 +166,7 @@ def growing(record: Record) -> Iterator[tuple[str, str]]:
 def observer(record: Record) -> str:
     """What the observer cost."""
     if record.observer is None:
-        return "What observing cost was not measured: there were too few steps."
+        return "The cost of observing was not measured: there were too few steps."
     low, high = (number(each, 3) for each in (record.observer.low, record.observer.high))
     value = number(record.observer.value, 3)
     interval = f" ({low} to {high})" if low != high else ""

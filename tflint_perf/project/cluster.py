@@ -147,9 +147,7 @@ class Dask:
         while (done := self._answer(sent.future)) is not None and done.differs is not None:
             file = neighbours.at(sent.jobs[done.differs].path)
             if _digest(file) == sent.digests[done.differs]:
-                where = (
-                    f"{file} is not there as it is here; workers must see the same files at the same place"
-                )
+                where = f"{file} is not the same there; workers must see the same files in the same place"
                 raise ConfigError(f"worker {done.worker}: {where}", _OPTION)
             sent = self._send(sent.jobs, settings, neighbours)
         return done
@@ -186,7 +184,7 @@ class Dask:
                 answer = future.result(timeout=_SECONDS_WITHOUT_WORKERS)
             except NoAnswerError:
                 if not self._client.nthreads():
-                    raise ConfigError("the cluster has no worker", _OPTION) from None
+                    raise ConfigError("the cluster has no workers", _OPTION) from None
             except KilledWorker:
                 return None
             except (ImportError, AttributeError, RuntimeError) as error:
@@ -294,7 +292,7 @@ def _tools(client: Client) -> Iterator[tuple[str, object]]:
 
 
 def _other_tool(who: str, theirs: object, ours: str) -> str:
-    has = f"has no tflint-perf as here: {_line(theirs)}" if isinstance(theirs, Exception) else f"has {theirs}"
+    has = f"can't load tflint-perf: {_line(theirs)}" if isinstance(theirs, Exception) else f"has {theirs}"
     return f"{who} {has}; this machine has {ours}, and all must have the same"
 
 

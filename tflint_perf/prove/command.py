@@ -21,48 +21,52 @@ _KEYS = ("select", "ignore", "extend-select", "fixable", "unfixable")
 )
 @click.argument("program", nargs=-1, metavar="PROGRAM [ARGUMENTS]...", type=click.UNPROCESSED)
 @click.option("-m", "module", is_flag=True, help="PROGRAM is a module, as for `python -m`.")
-@click.option("--unsafe-fixes/--no-unsafe-fixes", default=None, help="Try the fixes that are not safe, too.")
+@click.option("--unsafe-fixes/--no-unsafe-fixes", default=None, help="Try unsafe fixes, too.")
 @click.option(
     "--bold-fixes/--no-bold-fixes",
     default=None,
-    help="Try also the fixes that only a run can judge, and with them all that are not safe.",
+    help="Also try fixes that only a run can judge; includes the unsafe ones.",
 )
 @comma_list(
-    "--select", "RULES", "Use these rules only: codes, their beginnings, names, ALL. Comma lists and repeats."
+    "--select", "RULES", "Use only these rules: codes, code prefixes, names or ALL; commas or repeats."
 )
-@comma_list("--ignore", "RULES", "Leave these rules out.")
-@comma_list("--extend-select", "RULES", "Use these rules besides the others.")
-@comma_list("--fixable", "RULES", "Try fixes of these rules only.")
+@comma_list("--ignore", "RULES", "Leave out these rules.")
+@comma_list("--extend-select", "RULES", "Use these rules, too.")
+@comma_list("--fixable", "RULES", "Try only the fixes of these rules.")
 @comma_list("--unfixable", "RULES", "Try no fixes of these rules.")
 @click.option(
     "--pairs",
     type=click.IntRange(min=_LEAST_PAIRS),
     default=_LEAST_PAIRS,
     show_default=True,
-    help="How often each version is run, in turn with the original.",
+    help="How many times to run each version, alternating with the original.",
 )
 @click.option(
     "--steps",
     type=click.IntRange(min=2),
     default=STEPS,
     show_default=True,
-    help="Training steps after which a run is stopped.",
+    help="Stop each run after this many training steps.",
 )
 @click.option(
     "--seconds",
     type=click.FloatRange(min=1),
     default=SECONDS,
     show_default=True,
-    help="Stop the first run so long after its first step, if that is sooner; the others do as many steps.",
+    help="Stop the first run this long after its first step, if that is sooner; the others run as many steps.",
 )
-@click.option("--timeout", type=click.FloatRange(min=1), help="Seconds after which a run is given up.")
+@click.option("--timeout", type=click.FloatRange(min=1), help="Give up a run after this many seconds.")
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seeds all random numbers."
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="The seed for all random numbers.",
 )
 @click.option(
-    "--python", default=sys.executable, metavar="FILE", help="The Python to run it.  [default: this one]"
+    "--python", default=sys.executable, metavar="FILE", help="The Python to run it with.  [default: this one]"
 )
-@click.option("--together", is_flag=True, help="Prove all fixes at once, without trying each by itself.")
+@click.option("--together", is_flag=True, help="Prove all fixes together, without trying each alone.")
 @click.option("--apply", is_flag=True, help="Write the proved fixes to your files.")
 @click.option(
     "--report",
@@ -85,11 +89,11 @@ _KEYS = ("select", "ignore", "extend-select", "fixable", "unfixable")
     help="Use this configuration file instead of the nearest one, or set one key.",
 )
 @click.option("--isolated", is_flag=True, help="Use no configuration file.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing of what is being run.")
+@click.option("-q", "--quiet", is_flag=True, help="Don't show what is being run.")
 def prove(**options: Any) -> int:
     """Run a program with and without the fixes that the linter would make, in copies, and keep those that pay.
 
-    PROGRAM is a script or a notebook, with its arguments behind it; options of `prove` stand in front of it. A fix is left
+    PROGRAM is a script or a notebook, with its arguments after it; options of `prove` go before it. A fix is left
     out that slows the program, changes what it learns, breaks it or makes no difference. Nothing of yours is written unless
     --apply says so. Exits with 0 if fixes are proved, or there is nothing to fix, 1 if none pays, 2 if it could not be found
     out.
@@ -98,7 +102,7 @@ def prove(**options: Any) -> int:
 
     program = (*(["-m"] if options.pop("module") else []), *options.pop("program"))
     if program in ((), ("-m",)):
-        raise click.UsageError("which program? `tflint-perf prove train.py`")
+        raise click.UsageError("name a program: `tflint-perf prove train.py`")
     keys = {key: options.pop(key.replace("-", "_")) for key in _KEYS}
     keys["bold-fixes"] = options.pop("bold_fixes")
     keys["unsafe-fixes"] = options.pop("unsafe_fixes") or keys["bold-fixes"]

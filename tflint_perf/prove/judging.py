@@ -111,7 +111,7 @@ def _status(times: Times | None, held: Held, learned: Sameness, printed: Printed
     if printed.verdict == "different":
         return "different", f"it prints something else: {printed.why}"
     if learned.verdict == "unknown":
-        return "unknown", f"whether it learns the same cannot be told: {learned.why}"
+        return "unknown", f"it is unclear whether it learns the same: {learned.why}"
     if times is None:
         return "unknown", "there are too few steps to time"
     verdict, more = judge_times(times)
@@ -120,7 +120,7 @@ def _status(times: Times | None, held: Held, learned: Sameness, printed: Printed
         kept = f", though {' and '.join(held_gains(held))}" if held_gains(held) else ""
         return "slower", f"it slows the program{f': {more}' if more else ''}{kept}"
     if verdict == "unknown":
-        return "unknown", f"whether it is faster cannot be told: {more}"
+        return "unknown", f"it is unclear whether it is faster: {more}"
     if gains:
         return "pays", "; ".join([*gains[:1], *([more] if more else []), *gains[1:]])
     low, high = times.stretch.effect.low, times.stretch.effect.high

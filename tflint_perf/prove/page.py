@@ -27,8 +27,7 @@ _BADGES = {
     "unknown": "inconclusive",
     "not reached": "not-measurable",
 }
-_SAID = {"unknown": "cannot be told"}
-_LEARNED = {"same": "the same", "different": "something else", "unknown": "cannot be told"}
+_LEARNED = {"same": "the same", "different": "something else", "unknown": "unknown"}
 _RESULTS = {
     "proved": "confirmed",
     "nothing to fix": "not-measurable",
@@ -143,4 +142,4 @@ def _name(fix: Mapping[str, Any]) -> Sequence[Content]:
 
 
 def _badge(status: str) -> Element:
-    return element("span", _SAID.get(status, status), class_=f"verdict {_BADGES[status]}")
+    return element("span", status, class_=f"verdict {_BADGES[status]}")

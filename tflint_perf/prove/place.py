@@ -127,7 +127,9 @@ def project_of(program: Sequence[str], folder: Path, home: Path | None = None) -
     if root is None or _is_home(root, home):
         root = folder if base.is_relative_to(folder) and not _is_home(folder, home) else base
     if _is_home(root, home):
-        raise ConfigError(f"{root} is no project's folder: put the program into one of its own", "prove")
+        raise ConfigError(
+            f"{root} is not a project folder: put the program into a folder of its own", "prove"
+        )
     return Project(root, folder, tuple(program))
 
 

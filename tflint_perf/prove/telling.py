@@ -104,7 +104,7 @@ def _growth(memory: Mapping[str, Any], side: str, grows: str) -> str:
 
 
 def _verdict(verdict: str) -> str:
-    return {"same": "the same", "different": "different", "unknown": "cannot be told"}[verdict]
+    return {"same": "the same", "different": "different", "unknown": "unknown"}[verdict]
 
 
 def effect_of(timed: Mapping[str, Any]) -> str:

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 # How each kind of beginning is told, where what it leads to runs each time, and where a condition stands before that.
 _BEGINNINGS = {
-    "loop": ("on each step of the loop", "in the loop of steps"),
+    "loop": ("on each step of the loop", "in the step loop"),
     "fit": ("on each step of `{}`", "in the steps of `{}`"),
     "callback": ("on each step, when Keras calls `{}`", "when Keras calls `{}`"),
-    "call": ("on each step, by `{}`", "in steps, by `{}`"),
+    "call": ("on each step, via `{}`", "in some steps, via `{}`"),
 }
 _PARTS = {
-    "loop": "the loop of steps",
+    "loop": "the step loop",
     "fit": "`{}` runs the steps",
     "callback": "Keras calls `{}` on each step",
     "call": "`{}` is called here",
@@ -32,24 +32,26 @@ def path_of(path: str, via: Via) -> str:
 
 
 def said(path: str, finding: Finding) -> str:
-    """`runs on each step of the loop at dqn.py:41, by `agent.act` (line 42)`; "" where no way is known."""
+    """`runs on each step of the loop at dqn.py:41, via `agent.act` (line 42)`; "" where no way is known."""
     if not finding.each_step:
         return ""
     first, *calls = finding.each_step
     always = all(via.always for via in finding.each_step)
     beginning = _BEGINNINGS[first.kind][0 if always else 1].format(first.name)
-    at = f"at {_place(path, first)}" if first.file else f"in {_row(first, finding.start.cell)}"
+    in_same_cell = first.cell == finding.start.cell
+    row = f"{'on' if in_same_cell else 'in'} {_row(first, finding.start.cell)}"
+    at = f"at {_place(path, first)}" if first.file else row
     text = f"runs {beginning} {at}"
     before = first
     for number, via in enumerate(calls):
         where = _row(via, before.cell) if via.file == before.file else _place(path, via)
-        text += f", {'then' if number else 'by'} `{via.name}` ({where})"
+        text += f", {'then' if number else 'via'} `{via.name}` ({where})"
         before = via
-    return text if always else f"{text}, behind a condition"
+    return text if always else f"{text}, under a condition"
 
 
 def part_said(via: Via) -> str:
-    """What a part of the way is, for who shows its place: `the loop of steps`, `agent.act is called here`."""
+    """What a part of the way is, for who shows its place: `the step loop`, `agent.act is called here`."""
     return _PARTS[via.kind].format(via.name)
 
 

@@ -66,7 +66,7 @@ def offers(
     yield from (offer for offer in _many_fixes(linted, at) if _is_wanted(offer.kind, only))
     prefix = _NOTEBOOK if any(kind.startswith(_NOTEBOOK) for kind in only or ()) else ""
     if _is_wanted(prefix + FIX_ALL, only) and linted.has_fixes:
-        yield Offer("all", "Make all safe fixes of tflint-perf", prefix + FIX_ALL)
+        yield Offer("all", "Apply all safe fixes of tflint-perf", prefix + FIX_ALL)
 
 
 def _quick_fixes(linted: Linted, at: Sequence[tuple[int, Finding]]) -> Iterator[Offer]:
@@ -87,7 +87,7 @@ def _refused(linted: Linted, at: Sequence[tuple[int, Finding]]) -> Iterator[Offe
         if finding.fix is None and (finding.note or "").startswith(_REFUSED):
             refusal = (finding.note or "").removeprefix(_REFUSED)
         elif finding.fix is not None and applicability(finding, linted.settings) is None:
-            refusal = "by the configuration, the fixes of this rule are not made"
+            refusal = "the configuration turns off the fixes of this rule"
         if refusal:
             yield Offer("nothing", f"Fix {finding.code}", KINDS[0], index, refusal=refusal)
 
@@ -103,12 +103,12 @@ def _many_fixes(linted: Linted, at: Sequence[tuple[int, Finding]]) -> Iterator[O
     for code, index in first.items():
         safe, unsafe = known.count((code, "safe")), known.count((code, "unsafe"))
         if safe > 1:
-            yield Offer("rule", f"Make all safe fixes of {code} ({safe})", ALL_OF_RULE, index)
+            yield Offer("rule", f"Apply all safe fixes of {code} ({safe})", ALL_OF_RULE, index)
         if unsafe and safe + unsafe > 1:
-            title = f"Make all fixes of {code}, unsafe ones too ({safe + unsafe})"
+            title = f"Apply all fixes of {code}, unsafe ones too ({safe + unsafe})"
             yield Offer("rule, unsafe too", title, ALL_OF_RULE, index)
     if any(known[index][1] is not None for index, _ in at) and any(how == "unsafe" for _, how in known):
-        yield Offer("unsafe too", "Make all fixes of tflint-perf, unsafe ones too", ALL_UNSAFE)
+        yield Offer("unsafe too", "Apply all fixes of tflint-perf, unsafe ones too", ALL_UNSAFE)
 
 
 def action(linted: Linted, offer: Offer) -> types.CodeAction:

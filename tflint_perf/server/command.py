@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import click
 
 
-@click.command(short_help="Serve an editor: findings and fixes while one types.")
+@click.command(short_help="Serve an editor: findings and fixes as you type.")
 @click.option(
     "--config",
     "configs",
@@ -17,9 +17,9 @@ import click
     help="Use this configuration file instead of the nearest one, or set one key.",
 )
 @click.option("--isolated", is_flag=True, help="Use no configuration file.")
-@click.option("--stdio", is_flag=True, hidden=True, help="As always: some editors say so.")
+@click.option("--stdio", is_flag=True, hidden=True, help="Ignored: always so, but some editors pass it.")
 def server(configs: Sequence[str], isolated: bool, stdio: bool) -> int:
-    """Serve an editor through standard input and output, by the Language Server Protocol.
+    """Serve an editor over standard input and output, with the Language Server Protocol.
 
     Editors start it themselves; docs/editors.md says how to set them up.
     """

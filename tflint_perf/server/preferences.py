@@ -61,7 +61,7 @@ def preferences(given: object) -> Preferences:
     }
     for key in _OF_FILES:
         if key in configuration:
-            raise ConfigError(f"`{key}` has a meaning only in a file", _WHERE)
+            raise ConfigError(f"`{key}` only has a meaning in a file", _WHERE)
     check(configuration, {}, lambda row: _WHERE)
     errors = settings.get("syntaxErrors", True)
     if not isinstance(errors, bool):

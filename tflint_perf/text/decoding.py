@@ -100,7 +100,9 @@ def _declared(data: bytes, path: str) -> str:
         encoding, _ = detect_encoding(io.BytesIO(ascii_head).readline)
     except SyntaxError as error:
         if data.startswith(_BOM):
-            raise SourceError(f"{path}:1: declares an encoding, but begins with UTF-8's mark") from None
+            raise SourceError(
+                f"{path}:1: declares an encoding, but begins with the UTF-8 byte order mark"
+            ) from None
         raise SourceError(f"{path}:1: {error.msg}") from None
     return "utf-8" if encoding == "utf-8-sig" else encoding
 

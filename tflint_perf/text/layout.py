@@ -22,9 +22,9 @@ _TAB = re.compile(rf"{_LINE}[ \t\f]* \t[ \t]*(?=[^\s#])")
 def odd_line(text: str) -> tuple[int, str] | None:
     """The offset of the first such line, and what is odd about it."""
     for pattern, what in (
-        (_FEED, "a form feed stands in front of code"),
-        (_JOINED, "a line is a backslash alone"),
-        (_TAB, "a tab stands behind spaces in front of code"),
+        (_FEED, "a form feed is before code"),
+        (_JOINED, "a line is only a backslash"),
+        (_TAB, "a tab follows spaces before code"),
     ):
         found = pattern.search(text)
         if found is not None:

@@ -88,7 +88,7 @@ class Notebook:
     def _in_one_cell(self, piece: Piece) -> tuple[int, Piece]:
         """The index of the cell that a piece is about, and the piece without what stands between cells."""
         if not self.cells:
-            raise EditError("the fix reaches over more than one cell")
+            raise EditError("the fix spans more than one cell")
         start, end, content = piece
         index = self._index(start)
         following = self.cells[index + 1].start if index + 1 < len(self.cells) else len(self.text)
@@ -96,7 +96,7 @@ class Notebook:
             index, start = index + 1, following
             following = self.cells[index + 1].start if index + 1 < len(self.cells) else len(self.text)
         if end > following:
-            raise EditError("the fix reaches over more than one cell")
+            raise EditError("the fix spans more than one cell")
         last = self.cells[index].end
         return index, (min(start, last), min(end, last), content)
 

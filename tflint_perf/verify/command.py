@@ -29,23 +29,25 @@ def _claim(metric: str | None, least: float | None, tolerance: float | None) -> 
 
 @click.command(short_help="Run the experiments behind the rules on this machine.")
 @click.argument("selectors", nargs=-1, metavar="[CODES]...", shell_complete=completion.experiments)
-@click.option("--device", type=click.Choice(["cpu", "gpu"]), help="Where to run.  [default: the GPU, if any]")
+@click.option(
+    "--device", type=click.Choice(["cpu", "gpu"]), help="The device to run on.  [default: the GPU, if any]"
+)
 @click.option(
     "--pairs",
     type=click.IntRange(min=_LEAST_PAIRS),
     default=_LEAST_PAIRS,
     show_default=True,
-    help="How often each of the two scripts is run, in turn with the other.",
+    help="How many times to run each of the two scripts, alternating.",
 )
 @click.option(
-    "--steps", type=click.IntRange(min=10), help="Training steps a run.  [default: as the experiment needs]"
+    "--steps", type=click.IntRange(min=10), help="Training steps per run.  [default: as the experiment needs]"
 )
 @click.option(
     "--timeout",
     type=click.FloatRange(min=1),
     default=300,
     show_default=True,
-    help="Seconds after which a run is given up.",
+    help="Give up a run after this many seconds.",
 )
 @click.option(
     "--quick", is_flag=True, help="One pair, a few steps: do the scripts run, and do the losses agree?"
@@ -58,25 +60,27 @@ def _claim(metric: str | None, least: float | None, tolerance: float | None) -> 
     help="Measure two scripts of your own, each with a generator `train(steps)` that yields the losses.",
 )
 @click.option(
-    "--metric", type=click.Choice(_METRICS), help="What is to be better in AFTER.  [default: step time]"
+    "--metric",
+    type=click.Choice(_METRICS),
+    help="The metric that AFTER should improve.  [default: step time]",
 )
 @click.option(
     "--least",
     type=click.FloatRange(min=0, min_open=True),
-    help="How many times better, at least.  [default: 1]",
+    help="The factor by which it should improve, at least.  [default: 1]",
 )
 @click.option(
     "--tolerance",
     type=click.FloatRange(min=0),
-    help="By how much the losses of --pair may differ, relative to their size.  [default: 1e-05]",
+    help="How far the losses of --pair may differ, relative to their size.  [default: 1e-05]",
 )
-@click.option("--beliefs", is_flag=True, help="Measure what is widely believed; CODES are names of beliefs.")
+@click.option("--beliefs", is_flag=True, help="Measure common beliefs; CODES are names of beliefs.")
 @click.option(
     "--check", is_flag=True, help="Compare with the evidence on file; exit with 1 if a verdict changed."
 )
-@click.option("--record", is_flag=True, help="Keep the results as evidence, beside the experiments.")
+@click.option("--record", is_flag=True, help="Save the results as evidence, next to the experiments.")
 @click.option(
-    "--resume", is_flag=True, help="Go on: leave out what is on file from this device and these versions."
+    "--resume", is_flag=True, help="Continue: skip what is on file from this device and these versions."
 )
 @click.option(
     "--for",
@@ -99,19 +103,19 @@ def _claim(metric: str | None, least: float | None, tolerance: float | None) -> 
 )
 @click.option("--output-format", type=click.Choice(["text", "json", "markdown"]), default="text")
 def verify(**options: Any) -> int:
-    """Run the experiments behind the rules, and say whether what the rules claim holds on this machine.
+    """Run the experiments behind the rules, and show whether the claims hold on this machine.
 
-    CODES are codes of rules, their beginnings, or names; all rules if none is given. Exits with 0 if all is as
-    claimed or cannot be measured here, 1 if not, 2 if it could not be found out.
+    CODES are rule codes, code prefixes or names; all rules if none is given. Exits with 0 if every claim holds or
+    cannot be measured here, 1 if not, 2 if something failed.
     """
     own = {name: options.pop(name) for name in ("metric", "least", "tolerance")}
     if options["pair"] is None and any(value is not None for value in own.values()):
-        raise click.UsageError("--metric, --least and --tolerance go with --pair")
+        raise click.UsageError("--metric, --least and --tolerance need --pair")
     if options["pair"] and any(
         options[name] for name in ("selectors", "beliefs", "check", "record", "resume", "minutes")
     ):
         raise click.UsageError(
-            "--pair stands alone: no codes, no --beliefs, --check, --record, --resume or --for"
+            "--pair can't be combined with codes, --beliefs, --check, --record, --resume or --for"
         )
     if options["quick"] and (options["check"] or options["record"] or options["report"] or options["plot"]):
         raise click.UsageError("--quick measures nothing that could be compared, kept or drawn")

@@ -64,7 +64,7 @@ def drive(
     driver = _Driver(plan, gpus, traces, learned)
     steps = train(plan.steps)
     if not hasattr(steps, "__next__"):
-        raise ScriptError("`train` is no generator: it must yield the loss of each step")
+        raise ScriptError("`train` is not a generator: it must yield the loss of each step")
     if driver.warm_up(steps):
         driver.time_windows(steps)
     measured = driver.finish(steps)

@@ -69,7 +69,7 @@ def verify(request: Request) -> int:
     for line in missing:
         say(line)
     if not experiments:
-        raise ConfigError("there is nothing to run: no rule that is selected makes a claim", "verify")
+        raise ConfigError("nothing to run: no selected rule makes a claim", "verify")
     with loading():
         place = find_place(request.device)
     record = Record(place.device, place.versions, datetime.date.today().isoformat(), {})
@@ -136,8 +136,10 @@ def _run(experiments: Sequence[Experiment], request: Request, record: Record) ->
             for experiment in left:
                 if not clock.has_time_for_one():
                     left_over = len(experiments) - len(results)
-                    goes_on = "--resume goes on" if request.record else "with --record, --resume would go on"
-                    say(f"the time given is over: {left_over} not measured; {goes_on}")
+                    goes_on = (
+                        "--resume continues" if request.record else "with --record, --resume would continue"
+                    )
+                    say(f"time is up: {left_over} not measured; {goes_on}")
                     break
                 running = partial(run_experiment, experiment, options, nursery=nursery)
                 results[experiment.name] = run(experiment, running)

@@ -76,7 +76,7 @@ def _held_against(found: Losses, distance: Apart, slow: Values, nudged: Values) 
             found, agree=True, why=f"the same {same.why}" if same.why.startswith("in ") else same.why
         )
     if same.verdict == "unknown":
-        return replace(found, agree=False, why=f"whether they compute the same cannot be told: {same.why}")
+        return replace(found, agree=False, why=f"it is unclear whether they compute the same: {same.why}")
     return replace(found, agree=False, why=same.why if found.agree else "")
 
 

@@ -275,7 +275,7 @@ def _unseen(asking: Asking) -> str:
     if through_imports(code, codes):
         if asking.neighbours.bring_framework(path, code):
             return ""
-        return "Neither this file nor what it imports of its project says `tensorflow` or `keras`."
+        return "Neither this file nor what it imports from its project says `tensorflow` or `keras`."
     return "The rule looks only at files that say `tensorflow` or `keras`, and this one does not."
 
 

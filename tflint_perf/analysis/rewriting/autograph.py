@@ -43,16 +43,16 @@ class AutoGraph:
             case cst.Call():
                 return self._of_call(node) or self._iteration.reason(node)
             case cst.Comparison(comparisons=[cst.ComparisonTarget(cst.In() | cst.NotIn(), among)]):
-                return "a tensor is looked for on the host" if self._holds_tensors(among) else ""
+                return "a tensor is searched for on the host" if self._holds_tensors(among) else ""
         return self._iteration.reason(node)
 
     def of_return(self, statement: cst.Return) -> Obstacle | None:
         """A result that a graph gives as a tensor, or can't give: a string, a size."""
         for part in _parts(statement.value):
             if isinstance(part, cst.SimpleString | cst.FormattedString | cst.ConcatenatedString):
-                return Obstacle(part, "it returns a string, which a graph makes a tensor of")
+                return Obstacle(part, "it returns a string, which a graph turns into a tensor")
             if is_size(part) or (isinstance(part, cst.Name) and self._is_bound_to_size(part)):
-                return Obstacle(part, "it returns a size, which a graph makes a tensor of")
+                return Obstacle(part, "it returns a size, which a graph turns into a tensor")
             kind = self._infer.value(part).kind
             if kind in ("variable", "instance"):
                 return Obstacle(part, "it returns an object, which a graph can't")
@@ -93,7 +93,7 @@ class AutoGraph:
         """What a tensor's condition can't decide about: AutoGraph runs both branches when it traces."""
         within = list(descendants_here(node))
         if any(isinstance(part, cst.Raise) for part in within):
-            return "`raise` behind a condition on a tensor runs when it is traced"
+            return "`raise` under a condition on a tensor runs when it is traced"
         returns = [part for part in within if isinstance(part, cst.Return)]
         if returns and function is not None and isinstance(function.node, cst.FunctionDef):
             last = last_statement(function.node.body)
@@ -107,7 +107,7 @@ class AutoGraph:
             for name in target_names(part.target)
         }:
             if self._has_several_types(name, node):
-                return f"a condition on a tensor decides of what type `{name}` is"
+                return f"a condition on a tensor decides the type of `{name}`"
         return ""
 
     def _has_several_types(self, name: str, node: cst.If) -> bool:
@@ -184,18 +184,18 @@ class TensorIteration:
             case cst.CompFor():
                 return self._of_comprehension(node)
             case cst.StarredElement() if self._structures.is_tensor(node.value):
-                return "a tensor is taken apart by `*`"
+                return "a tensor is unpacked by `*`"
             case (
                 cst.Assign(targets=[cst.AssignTarget(cst.Tuple() | cst.List())])
                 | cst.For(target=cst.Tuple() | cst.List())
             ):
                 taken = node.iter if isinstance(node, cst.For) else node.value
-                return "a tensor is taken apart on the host" if self._structures.is_tensor(taken) else ""
+                return "a tensor is unpacked on the host" if self._structures.is_tensor(taken) else ""
         return ""
 
     def _of_call(self, call: cst.Call) -> str:
         if any(arg.star == "*" and self._structures.is_tensor(arg.value) for arg in call.args):
-            return "a tensor is taken apart by `*`"
+            return "a tensor is unpacked by `*`"
         name = builtin_or_qualified(self._infer, call.func)
         given = [arg.value for arg in call.args if not arg.star and arg.keyword is None]
         if name in _FIRST:
@@ -205,9 +205,9 @@ class TensorIteration:
         for position, value in enumerate(over):
             structure = self._structures.of(value)
             if structure == "tensor" or (structure == "gradient" and self._is_of_one(value, over)):
-                return f"a tensor is gone over by `{name}`"
+                return f"`{name}` iterates over a tensor"
             if structure in ("open", "element") and not self._is_of_objects(call, position, name):
-                return f"what may be a tensor is gone over by `{name}`"
+                return f"`{name}` iterates over what may be a tensor"
         return ""
 
     def _is_of_one(self, gradient: cst.BaseExpression, zipped: list[cst.BaseExpression]) -> bool:
@@ -228,14 +228,14 @@ class TensorIteration:
         if isinstance(given, cst.Call):
             name = builtin_or_qualified(self._infer, given.func)
             if name == "range" and any(self._structures.is_tensor(arg.value) for arg in given.args):
-                return "a tensor says how often a comprehension runs"
+                return "a tensor decides how often a comprehension runs"
             if name in _FIRST or has(name, "calls-on-each") or name == "zip":
                 return ""
         structure = self._structures.of(given)
         if structure == "tensor":
-            return "a tensor is gone over by a comprehension"
+            return "a comprehension iterates over a tensor"
         if structure in ("open", "element") and not self._is_used_as_object(node.target):
-            return "what may be a tensor is gone over by a comprehension"
+            return "a comprehension iterates over what may be a tensor"
         return ""
 
     def _is_of_objects(self, call: cst.Call, position: int, name: str) -> bool:

@@ -18,7 +18,7 @@ class Doubt:
 
 def if_it_changes(node: cst.CSTNode, shown: str) -> Doubt:
     """The doubt about a value that is not known to stay the same."""
-    return Doubt(f"what it gives: nothing shows that {shown} stays the same", node)
+    return Doubt(f"its result: nothing shows that {shown} stays the same", node)
 
 
 @dataclass(frozen=True, slots=True)

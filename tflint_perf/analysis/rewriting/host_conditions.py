@@ -39,25 +39,23 @@ class HostConditions:
         """A condition on what a caller passes or an object counts, when it is no tensor and no switch."""
         for part in descendants(node.test):
             if self._asks_rank(part):
-                return "a condition on the rank leaves it open what is traced"
+                return "a condition on the rank decides what is traced"
             if isinstance(part, cst.BinaryOperation) and isinstance(part.operator, cst.Modulo):
                 if self._infer.value(part).kind not in ("tensor", "variable"):
-                    return "a Python counter decides on the host"
+                    return "a Python counter is compared on the host"
             if isinstance(part, cst.Comparison) and self._compares_count(part):
-                return "a condition on what an object counts decides on the host"
+                return "a condition on a counter of an object is decided on the host"
         for name in names_read(node.test):
             found = self._infer.names.lookup(name.value, self._infer.names.scope_of(name))
             if found is None or found[0].function is not function or self._is_static(name):
                 continue
             if self._between_calls.switches_on_optimizer(node, function):
-                return (
-                    f"`{name.value}` switches on an optimizer, which can make no variables in a later trace"
-                )
+                return f"`{name.value}` enables an optimizer, which can create no variables in a later trace"
             if any(b.kind == "param" and b.value is None for b in found[1]) and not self._is_switch(
                 node.test, name
             ):
                 if not (function is not None and function.positional[:1] == [name.value] and function.owner):
-                    return f"a condition on `{name.value}` decides on the host"
+                    return f"a condition on `{name.value}` is decided on the host"
         return ""
 
     def _asks_rank(self, node: cst.CSTNode) -> bool:

@@ -51,11 +51,14 @@ def first_onlooker(infer: Inference) -> Doubt | None:
             Doubt(what, node)
             for what, nodes in (
                 ("what the program sees of itself", _onlookers(infer)),
-                ("names and random numbers of ops that a graph gets later", _graphs(infer)),
-                ("what names stand for, of which any may be imported", _imported_whole(infer)),
-                ("what ops give, which settings change on the way", _settings_in_passing(infer)),
+                ("names and random numbers of ops that are added to a graph later", _graphs(infer)),
+                ("what names mean, any of which may be imported", _imported_whole(infer)),
                 (
-                    "what a pipeline reads of a variable, which depends on how far ahead it runs",
+                    "the results of ops, which depend on settings changed on the way",
+                    _settings_in_passing(infer),
+                ),
+                (
+                    "what a pipeline reads from a variable, which depends on how far ahead it runs",
                     _races(infer),
                 ),
             )

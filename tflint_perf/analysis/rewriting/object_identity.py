@@ -32,7 +32,7 @@ class ObjectIdentity:
             for mention in self._names.mentions(name.value, self._names.home(name)):
                 if mention is not name and self._is_seen(mention):
                     return Doubt(
-                        f"what the program sees of `{name.value}`, which is one object then", mention
+                        f"what the program sees of `{name.value}`, which is then one object", mention
                     )
         return None
 

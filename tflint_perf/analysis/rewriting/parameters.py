@@ -18,8 +18,8 @@ _WANT_PYTHON = {
     "range": "it counts a Python loop",
     "int": "`int()` needs a Python number",
     "float": "`float()` needs a Python number",
-    "str": "it is made a string",
-    "format": "it is made a string",
+    "str": "it is turned into a string",
+    "format": "it is turned into a string",
     "print": "it is printed",
     "isinstance": "its Python type is asked for",
     "min": "`min()` compares Python numbers",
@@ -75,7 +75,7 @@ class Parameters:
             case cst.Element():
                 yield Need(use, reason="it is part of a shape or a list")
             case cst.FormattedStringExpression():
-                yield Need(use, reason="it is made a string")
+                yield Need(use, reason="it is turned into a string")
             case cst.AugAssign() if parent.target is use:
                 yield Need(use, reason="it is changed")
             case cst.AugAssign():
@@ -85,7 +85,7 @@ class Parameters:
             case cst.AssignTarget():
                 yield Need(use, reason="it is given another value")
             case _:
-                yield Need(use, reason="what becomes of it can't be seen")
+                yield Need(use, reason="what happens to it can't be seen")
 
     def _chooses(self, use: cst.Name) -> bool:
         """Whether a name is in the test of an `if` that gives names numbers: a graph needs both of one type."""
@@ -107,7 +107,7 @@ class Parameters:
             if (wanted := _WANT_PYTHON.get(callee_name(call))) is not None:
                 return Need(use, reason=wanted)
         if isinstance(node.operator, cst.Modulo) and self._infer.value(node.left).kind == "string":
-            return Need(use, reason="it is made a string")
+            return Need(use, reason="it is turned into a string")
         divides = isinstance(node.operator, cst.Divide)
         if given == "int" and isinstance(other, cst.Integer) and not divides:
             # What an integer gives with integers is an integer, to be looked at in its own place.
@@ -118,7 +118,7 @@ class Parameters:
         parent = self._walk.parents.get(node)
         if isinstance(parent, cst.Comparison | cst.ComparisonTarget | cst.If):
             return Need(use)
-        return Need(use, reason="the type that it is computed with can't be told")
+        return Need(use, reason="the type that it is computed with is not known")
 
     def _with(self, use: cst.Name, other: cst.BaseExpression, given: NumberType, *, divides: bool) -> Need:
         """What arithmetic with another value asks for."""
@@ -128,11 +128,11 @@ class Parameters:
         if value.kind in ("tensor", "variable", "array") and value.dtype:
             is_float = value.dtype.startswith(("float", "bfloat", "half"))
             if given == "float" and not is_float:
-                return Need(use, reason=f"it meets a tensor of type {value.dtype}")
+                return Need(use, reason=f"it is used with a tensor of type {value.dtype}")
             return Need(use, value.dtype)
         if given == "float":
             return Need(use, "float32")
-        return Need(use, reason="the type that it is computed with can't be told")
+        return Need(use, reason="the type that it is computed with is not known")
 
     def _passed(
         self, use: cst.Name, arg: cst.Arg, call: cst.Call, given: NumberType, depth: int
@@ -170,7 +170,7 @@ class Parameters:
             if given == "float":
                 yield Need(use, "float32")
             else:
-                yield Need(use, reason=f"the type that `{callee_name(call)}` computes with can't be told")
+                yield Need(use, reason=f"the type that `{callee_name(call)}` computes with is not known")
         for tensor in tensors:
             yield self._with(use, tensor, given, divides=False)
 

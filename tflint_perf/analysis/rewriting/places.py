@@ -168,7 +168,7 @@ class Places:
             for binding in home.bindings.get(name.value, ()):
                 if binding.node not in move.names or binding.name in binding.at.block.scope.elsewhere:
                     if binding.node is not statement:
-                        return Doubt(f"what `{name.value}` stands for elsewhere", binding.node)
+                        return Doubt(f"what `{name.value}` means elsewhere", binding.node)
             for mention in self._names.mentions(name.value, home):
                 if mention in move.names:
                     continue

@@ -22,7 +22,7 @@ class ReadAhead:
     def doubt(self, dataset: Value) -> Doubt | None:
         """The first stage that may read or do something meanwhile."""
         if not dataset.pipelines:
-            return Doubt("what it reads: not all of the pipeline is in sight")
+            return Doubt("what it reads: not all of the pipeline can be seen here")
         for pipeline in dataset.pipelines:
             names = [stage.name for stage in pipeline]
             if "shuffle" in names and "repeat" in names[names.index("shuffle") :]:
@@ -38,7 +38,7 @@ class ReadAhead:
 
     def _of_stage(self, stage: Stage) -> Doubt | None:
         if stage.origin is not None:
-            return Doubt("what it reads: not all of the pipeline is in sight")
+            return Doubt("what it reads: not all of the pipeline can be seen here")
         for given in stage.inputs:
             doubt = self.doubt(given)
             if doubt is not None:

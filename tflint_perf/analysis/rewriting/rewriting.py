@@ -63,7 +63,7 @@ class Rewriting:
         """What may change where `node` is no longer converted to a tensor, which it is already."""
         if self._natures.is_tensor(node):
             return None
-        return Doubt("what it gives, if that is a structure of tensors, a variable or no dense tensor", node)
+        return Doubt("its result, if that is a structure of tensors, a variable or not a dense tensor", node)
 
     @cached_property
     def doubt_of_the_file(self) -> Doubt | None:

@@ -57,7 +57,7 @@ class SideEffects:
                 )
                 if written and self._calls.function_at(target) is function:
                     if not self._is_made_by_first_call(target, name):
-                        return "it writes to a name of another scope"
+                        return "it writes to a name in another scope"
         return ""
 
     def _is_made_by_first_call(self, node: cst.CSTNode, name: str) -> bool:

@@ -61,7 +61,8 @@ class Tracing:
         another = self._between_calls.object_given_anew(function)
         if another is not None:
             return Obstacle(
-                another, "another model or optimizer is given later, and a trace for it can make no variables"
+                another,
+                "another model or optimizer is given later, and a trace for it can create no variables",
             )
         return (
             self._setting_changed(_first(function.node.body))
@@ -79,7 +80,7 @@ class Tracing:
         place = self._between_calls.setting_changed(code)
         if place is None:
             return None
-        return Obstacle(place, f"`.{place.attr.value}` is set between calls, and a trace keeps what it was")
+        return Obstacle(place, f"`.{place.attr.value}` is set between calls, and a trace keeps the old value")
 
     def obstacle_in_call(self, call: cst.Call) -> Obstacle | None:
         """The first obstacle to compiling what a call runs in this file."""
@@ -121,7 +122,7 @@ class Tracing:
         """The first obstacle in a function, and in what it calls; without a `path` to it, in itself alone."""
         node = function.node
         for test in self._host_conditions.of_returns(function):
-            return Obstacle(test, "a condition decides on the host what is returned")
+            return Obstacle(test, "a condition on the host decides what is returned")
         return self._in_code(node.body, function, path, inline=False)
 
     def _in_code(
@@ -150,7 +151,7 @@ class Tracing:
         for target in self._calls.targets(call):
             if path is None:
                 if target.name == "__init__":
-                    return Obstacle(call, "an object is made on each step")
+                    return Obstacle(call, "an object is created on each step")
                 continue
             if target in path:
                 if not inline or target is not function:
@@ -159,7 +160,7 @@ class Tracing:
             if self._compiled.is_traced(target) and target.name != "call":
                 continue
             if target.name == "__init__":
-                return Obstacle(call, "an object is made on each step")
+                return Obstacle(call, "an object is created on each step")
             found = self._in_body(target, [*path, target])
             if found is not None:
                 return found
@@ -206,7 +207,7 @@ class Tracing:
             for arg in call.args:
                 if arg.star == "*" and self._hands_over_arrays(arg.value):
                     return Obstacle(
-                        arg.value, "`*` hands over what may be arrays of another type than tensors"
+                        arg.value, "`*` passes what may be arrays of another type than the tensors"
                     )
                 if is_constant(arg.value) or self._is_fixed(arg.value):
                     continue
@@ -214,15 +215,15 @@ class Tracing:
                 kind = self._infer.value(arg.value).kind
                 if kind == "instance" and self._is_made_in_loop(arg.value):
                     return Obstacle(
-                        arg.value, "an object is made for each call, and each would be traced anew"
+                        arg.value, "an object is created for each call, and each would be retraced"
                     )
                 if python and kind not in ("object", "instance", "string"):
-                    return Obstacle(arg.value, f"{python} is passed, and each would be traced anew")
+                    return Obstacle(arg.value, f"{python} is passed, and each would be retraced")
         for parameter in function.parameters:
             name = parameter.name.value
             if self._passing.meets_tensors(self._passing.uses(function, name)):
                 return Obstacle(
-                    parameter, f"`{name}` is a NumPy array that meets tensors, maybe of another type"
+                    parameter, f"`{name}` is a NumPy array used with tensors, perhaps of another type"
                 )
         return None
 
