@@ -111,3 +111,27 @@ def test_each_of_several_agents_acts_on_each_step(project: Path, kept: str, aske
     )
     found = lint(paths, rules=frozenset({"TFP105"}))
     assert ["TFP105" in found.get(name, []) for name in ("one.py", "two.py")] == [True, True]
+
+
+COLLECTING = """
+import gc
+class Gan:
+    def train(self, batches, count=1):
+        for k in range(count):
+            for rep in range(training_ratio):
+                self.critic.train_on_batch(next(batches), 1)
+            self.generator.train_on_batch(next(batches), 1)
+            gc.collect()
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "found"), [("batches, 1000", True), ("batches, count=n", True), ("", False)]
+)
+def test_who_calls_from_another_file_may_give_more_than_the_default(
+    project: Path, given: str, found: bool
+) -> None:
+    start = "import keras\nfrom gan import Gan\n"
+    train = f"Gan().train({given})" if given else "print(Gan)"
+    paths = write(project, gan="import keras\n" + COLLECTING, train=start + train)
+    assert ("TFP406" in lint(paths).get("gan.py", [])) is found

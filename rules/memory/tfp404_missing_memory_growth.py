@@ -53,7 +53,7 @@ class MissingMemoryGrowth(Rule):
 
     Library modules, excerpts whose model is defined nowhere, and programs that set memory growth, a limit or
     `TF_FORCE_GPU_ALLOW_GROWTH`, pass `gpu_options` to a session, leave the devices to a helper in another file, hide
-    the GPUs, run only on a TPU, or are written for any backend of Keras 3 and name TensorFlow nowhere. The fix
+    the GPUs, run only on a TPU, or use Keras and name TensorFlow nowhere, since Keras runs on other frameworks as well. The fix
     is withheld in TensorFlow 1 graph code.
 
     ## Sources
@@ -91,7 +91,7 @@ class MissingMemoryGrowth(Rule):
         if not model.programs.trains() or model.own(GpuMemory).is_settled or model.devices.uses_no_gpu():
             return
         first = model.programs.first_import()
-        if first is not None and not model.programs.is_for_any_backend():
+        if first is not None and model.programs.names_tensorflow():
             yield Report(
                 first,
                 "the program trains without memory growth, so TensorFlow takes nearly all memory of every GPU; "

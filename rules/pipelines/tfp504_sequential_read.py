@@ -7,9 +7,12 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.facts import methods
 from tflint_perf.analysis.model import Model
-from tflint_perf.analysis.python.syntax import argument, descendants, has_stars
+from tflint_perf.analysis.pipelines.elementwise import mapped_function
+from tflint_perf.analysis.python.syntax import argument, descendants, has_stars, integer, keyword_argument
 from tflint_perf.analysis.rewriting import Doubt
+from tflint_perf.analysis.values.values import Stage
 from tflint_perf.edit import Editor
 from tflint_perf.edit.judged import judged
 from tflint_perf.rule import Claim, Repair, Report, Rule
@@ -47,7 +50,7 @@ class SequentialRead(Rule):
 
     ## What is left alone
 
-    One file; file names that can't be seen; `cycle_length=1`; functions that read with Python code; datasets
+    One file; file names that can't be seen; `cycle_length=1`; functions that read with Python code, or whose own parallel stages read ahead; datasets
     of which the script only looks at a few elements. The fix keeps the order of the records only for `interleave` with a `cycle_length`, and is safe there if no file is read, since
     another program may write it meanwhile.
 
@@ -81,6 +84,8 @@ def _interleaves(model: Model) -> Iterator[Report]:
         ) == 1 or not model.pipelines.stages_before(call):
             continue
         if model.is_compiled(call) or _runs_python(model, given) or model.successors.is_only_looked_at(call):
+            continue
+        if _reads_ahead(model, given):
             continue
         yield Report(
             _place(call, given),
@@ -133,6 +138,22 @@ def _runs_python(model: Model, given: cst.BaseExpression) -> bool:
     ):
         return True
     return model.statefulness.nature(given) == "python"
+
+
+def _reads_ahead(model: Model, given: cst.BaseExpression) -> bool:
+    """Whether each input has threads of its own, by a parallel stage or a `prefetch` of the function that opens it."""
+    opens = mapped_function(model.infer, given)
+    ways = model.infer.returned(opens).pipelines if opens is not None else ()
+    return bool(ways) and all(any(map(_has_threads, way)) for way in ways)
+
+
+def _has_threads(stage: Stage) -> bool:
+    asked = keyword_argument(stage.call, "num_parallel_calls") or keyword_argument(
+        stage.call, "num_parallel_reads"
+    )
+    if stage.name == "map" and asked is None:
+        asked = argument(stage.call, 1)
+    return stage.name in methods("Dataset", "ahead") or (asked is not None and integer(asked) != 1)
 
 
 def _doubt(model: Model, call: cst.Call, given: cst.BaseExpression | None) -> Doubt | None:

@@ -103,7 +103,7 @@ GOES_BY = {
     "names_much": {"n_samples": "sample", "seqLen": "seq", "T": "t", "tokens": "token", "tall": "", "context": ""},
     "names_layers": {"num_layers": "layers", "layer": "", "layers_of": ""},
     "names_agents": {"agents": "agents", "agent": "", "reagents": ""},
-    "names_a_critic": {"n_critic": "critic", "disc_steps": "disc", "d_steps": "d_step", "n_d": "n_d", "discount": "", "critical": ""},
+    "names_a_critic": {"n_critic": "critic", "TRAINING_RATIO": "training_ratio", "ratio": "", "disc_steps": "disc", "d_steps": "d_step", "n_d": "n_d", "discount": "", "critical": ""},
     "names_an_environment": {"env": "env", "train_envs": "env", "CartPoleEnv": "env", "environ": "", "envelope": ""},
     "names_a_memory": {"memory": "memor", "replay_buffer": "replay", "self.history": "history", "moment": "", "episodic": ""},
     "names_experience": {"memory": "memor", "env": "env", "images": ""},

@@ -39,6 +39,7 @@ VALUES = [
     ("def f(): return tf.constant(1)\nx = f()\nx", "tensor"),
     ("def f(): return tf.constant(1), 3\n_, x = f()\nx", "number"),
     ("class M(keras.Model): pass\nx = M()\nx", "model"),
+    ("from tensorflow.keras import Model\nclass Model(Model): pass\nx = Model()\nx", "model"),
     ("class M(keras.Model): pass\nm = M()\nx = m(y)\nx", "tensor"),
     (
         "class A:\n  def __init__(self): self.m = keras.Sequential()\n  def f(self):\n    x = self.m\n    x",

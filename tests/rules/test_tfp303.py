@@ -29,6 +29,12 @@ def train_step(x, *rest):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "parts of an array, each where it lies": """
+        class Rows(tf.keras.utils.Sequence):
+            def __getitem__(self, at):
+                return np.array([self.x[i] for i in range(at * 32, (at + 1) * 32)]), self.y[at]
+        model.fit(Rows(), epochs=10)
+        """,
     "what is made of a model's answers": """
         def train(gen):
             for x, y in gen:
@@ -446,6 +452,28 @@ SILENT = {
 }
 
 FLAGGED = {
+    "windows that a sequence cuts one by one": (
+        """
+        class Windows(tf.keras.utils.Sequence):
+            def __getitem__(self, at):
+                return np.array([self.x[i : i + self.size] for i in range(at * 32, (at + 1) * 32)]), self.y[at]
+        model.fit(Windows(), epochs=10)
+        """,
+        [4],
+    ),
+    "a list of draws that NumPy makes an array of": (
+        """
+        def noise(batch_size, size):
+            drawn = list()
+            for i in range(batch_size):
+                drawn.append(np.random.uniform(0.0, 1, [20, size]))
+            return np.reshape(drawn, (batch_size, 20, size))
+        for x in dataset:
+            z = noise(32, 8)
+            train_step(x, z)
+        """,
+        [7],
+    ),
     "one object for several fits, once; threads wait for each other": (
         """
         class Images(tf.keras.utils.Sequence):

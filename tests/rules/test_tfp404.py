@@ -58,6 +58,9 @@ SILENT = {
     "a train of something else": TF + "tracker = Tracker()\ntracker.train(feed, steps=9)\n",
     "a fit of another library": TF + "from sklearn.svm import SVC\nSVC().fit(x, y)\n",
     "an excerpt whose model is defined nowhere": TF + STEP + "train_step(1, 2)\n",
+    "Keras, on what nothing says": "import keras\n"
+    "model = keras.Sequential([keras.layers.Dense(1)])\nmodel.compile('sgd', 'mse')\nmodel.fit(x, y)\n",
+    "Keras of any time, on what nothing says": "from keras.models import Sequential\nmodel = Sequential()\nmodel.fit([1], [2])\n",
     "an excerpt that fits": TF + "model.fit(data, epochs=3)\n",
     "an excerpt with a loop": TF + "for x, y in dataset:\n    model.train_on_batch(x, y)\n",
     "memory growth": TF + "for g in tf.config.list_physical_devices('GPU'):\n"
@@ -104,8 +107,8 @@ def test_what_is_no_program_or_settles_the_memory_is_left_alone(source: str) -> 
 
 
 FLAGGED = {
-    "Keras of any time": ("import keras\n"
-        "model = keras.Sequential([keras.layers.Dense(1)])\nmodel.compile('sgd', 'mse')\nmodel.fit(x, y)\n", [1]),
+    "Keras, by what says that it runs on TensorFlow": ("import keras\n"
+        "model = keras.Sequential([keras.layers.Dense(1)])  # on tensorflow\nmodel.compile('sgd', 'mse')\nmodel.fit(x, y)\n", [1]),
     "Keras on TensorFlow": ("import os\nos.environ['KERAS_BACKEND'] = 'tensorflow'\nimport keras\nx = y = keras.ops.ones((9, 1))\n"
         "model = keras.Sequential([keras.layers.Dense(1)])\nmodel.compile('sgd', 'mse')\nmodel.fit(x, y)\n", [3]),
     "an op that contributed code makes": ("import tensorflow as tf\nfrom tensorflow.contrib import layers\n"
@@ -188,7 +191,7 @@ FLAGGED = {
     "an estimator and its evaluation": (TF + "e = make()\ntf.estimator.train_and_evaluate(e, train_spec, eval_spec)\n", [1]),
     "an estimator that gets its input by place": (TF + "e = tf.estimator.LinearClassifier(columns)\ne.train(feed, steps=9)\n", [1]),
     "a search of scikit-learn over models": (
-        "from keras.wrappers.scikit_learn import KerasClassifier\nfrom sklearn.model_selection import GridSearchCV\n"
+        "from tensorflow.keras.wrappers.scikit_learn import KerasClassifier\nfrom sklearn.model_selection import GridSearchCV\n"
         "grid = GridSearchCV(estimator=KerasClassifier(build_fn=build), param_grid=sizes)\ngrid.fit(x, y)\n".replace("build)", "print)"), [1],
     ),
     "a cross-validation of models": (
@@ -230,7 +233,11 @@ FLAGGED = {
         "trainer = A() if fast else B()\ntrainer.train()\n", [1],
     ),
     "the first of several imports": ("import os\nfrom tensorflow import keras\n" + TF + FIT, [2]),
-    "Keras alone": ("from keras.models import Sequential\nmodel = Sequential()\nmodel.fit([1], [2])\n", [1]),
+    "a session that runs a list": (SESSION + "sess = tf.Session()\nfetches = [loss, train_op]\nsess.run(fetches)\n", [1]),
+    "a session that runs an attribute of a list": ("import tensorflow.compat.v1 as tf\nclass Net:\n    def __init__(self):\n"
+        "        self.loss = tf.reduce_mean(tf.get_variable('w', (3,)))\n        self.update = tf.train.AdamOptimizer().minimize(self.loss)\n"
+        "        self.sess = tf.Session()\n    def step(self):\n        wanted = [self.update, self.loss]\n        return self.sess.run(wanted)\n"
+        "net = Net()\nnet.step()\n", [1]),
     "an import behind a try": ("try:\n    import tensorflow as tf\nexcept ImportError:\n    raise\n" + FIT, [2]),
     "a growth that is only in a comment": (TF + "# tf.config.experimental.set_memory_growth(gpu, True)\n" + FIT, [1]),
 }  # fmt: skip

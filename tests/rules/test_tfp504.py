@@ -38,6 +38,11 @@ SILENT = {
     "generators, of which one runs at a time": (
         "files.interleave(lambda f: tf.data.Dataset.from_generator(read, args=(f,), output_types=tf.string))"
     ),
+    "inputs that a parallel map of their own works on": (
+        "def opened(f):\n    return tf.data.TFRecordDataset(f).map(parse, num_parallel_calls=4).batch(8)\n"
+        "files.interleave(opened)"
+    ),
+    "inputs that are read ahead": "files.interleave(lambda f: tf.data.TFRecordDataset(f).prefetch(4))",
     "Python code": (
         "def read(f):\n    x = tf.numpy_function(find, [f], tf.float32)\n    return tf.data.Dataset.from_tensors(x)\n"
         "files.interleave(read)"
@@ -106,6 +111,9 @@ FLAGGED = {
     "interleave": ("files.interleave(tf.data.TFRecordDataset)", [1]),
     "interleave by keyword": ("files.interleave(map_func=tf.data.TFRecordDataset, cycle_length=4)", [1]),
     "interleave with other arguments": ("files.interleave(tf.data.TFRecordDataset, 4, 16)", [1]),
+    "interleave of a function that works in one thread": (
+        "def opened(f):\n    return tf.data.TFRecordDataset(f).map(parse).batch(8)\nfiles.interleave(opened)", [3]
+    ),
     "interleave of a function": ("files.shuffle(9).interleave(lambda f: tf.data.TextLineDataset(f).skip(1)).batch(3)", [1]),
     "interleave of a function from elsewhere": ("files.interleave(find)", [1]),
     "a list": ("tf.data.TFRecordDataset(['a', 'b'])", [1]),

@@ -532,7 +532,8 @@ _MUCH = Notion(
 _LAYERS = Notion("layers", "layers$ blocks$")
 _AGENTS = Notion("agents", "agents$")
 _CRITIC = Notion(
-    "a critic", "*critic disc dis discrim discriminator* d_step$ d_iter$ d_iteration$ d_update$ ^n_d$ ^nd$"
+    "a critic",
+    "*critic disc dis discrim discriminator* d_step$ d_iter$ d_iteration$ d_update$ ^n_d$ ^nd$ training_ratio$",
 )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has
+from tflint_perf.analysis.apis.facts import has, library
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -63,8 +63,14 @@ class FilledArrays:
     def _is_filled(self, call: cst.Call, function: Function) -> bool:
         """Whether an array is made of a list that a loop fills, or is itself filled by a loop that computes."""
         name = self._infer.names.qualified(call.func)
-        if has(name, "makes-array", "joins-arrays"):
-            given = argument(call, 0)
+        given = argument(call, 0)
+        # Any function of NumPy makes an array of a list.
+        of_list = (
+            library(name) == "numpy"
+            and isinstance(given, cst.Name)
+            and self._infer.value(given).kind == "list"
+        )
+        if of_list or has(name, "makes-array", "joins-arrays"):
             if isinstance(given, cst.ListComp):
                 return _picks_parts(given) and self._is_in_own_loop(call, function)
             if not isinstance(given, cst.Name):
@@ -73,7 +79,6 @@ class FilledArrays:
                 return True
             return any(next(self.added(holder, function), None) is not None for holder in self.holders(given))
         if has(name, "makes-tensor", "joins-tensors"):
-            given = argument(call, 0)
             return isinstance(given, cst.Name) and any(
                 self._is_host_sample(sample, function) for sample in self.added(given.value, function)
             )

@@ -272,9 +272,11 @@ class HostBatches:
             given = self._comprehension(given, call)
         if has(name, "makes-array", "joins-arrays") and _maps_samples(given):
             return "stacked"
-        if not isinstance(given, cst.ListComp) or isinstance(
-            given.elt, cst.Name | cst.Attribute | cst.Subscript
-        ):
+        if not isinstance(given, cst.ListComp):
+            return None
+        if _cuts_windows(given) and has(name, "makes-array", "joins-arrays"):
+            return "stacked"
+        if isinstance(given.elt, cst.Name | cst.Attribute | cst.Subscript):
             return None
         if is_constant(given.elt) or not any(isinstance(part, cst.Call) for part in descendants(given.elt)):
             return None
@@ -377,6 +379,15 @@ class HostBatches:
         if callee.kind != "function" or not callee.outside or names_experience(callee.outside):
             return None
         return self._infer.outside.makes_batches(callee.outside)
+
+
+def _cuts_windows(comprehension: cst.ListComp) -> bool:
+    """`[signal[at : at + size] for at in starts]`: one window of an array after the other."""
+    picked = comprehension.elt
+    at = {name.value for name in target_names(comprehension.for_in.target)}
+    return isinstance(picked, cst.Subscript) and any(
+        isinstance(part.slice, cst.Slice) and mentions(part, at) for part in picked.slice
+    )
 
 
 def _maps_samples(node: cst.BaseExpression | None) -> bool:

@@ -178,7 +178,14 @@ class Names:
             if self.stars and node.value not in _BUILTINS:
                 return _star_target(self.stars, node.value)
             return None
-        return self._of_bindings(found[1])
+        return self._of_bindings(
+            [b for b in found[1] if b.kind != "class" or not self._is_base(node, b.node)]
+        )
+
+    def _is_base(self, node: cst.Name, klass: cst.CSTNode) -> bool:
+        """Whether a name is a base of a class, which has no name yet then: `class Model(Model)`."""
+        argument = self._walk.parents.get(node)
+        return argument is not None and self._walk.parents.get(argument) is klass
 
     def _of_bindings(self, bindings: list[Binding]) -> str | None:
         imports = [binding.imported for binding in bindings if binding.kind == "import"]

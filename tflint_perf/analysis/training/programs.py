@@ -27,10 +27,6 @@ _BUILTINS = frozenset((*dir(builtins), "__file__"))
 # Modules whose functions run no op of TensorFlow.
 _PLAIN_MODULES = sys.stdlib_module_names | {"numpy", "matplotlib", "pandas", "seaborn", "dotenv", "absl"}
 _IMPORTS_TENSORFLOW = re.compile(rb"(?m)^[ \t]*(?:from|import)\b[^#\n]*\b(?:tensorflow|keras)\b")
-# What Keras has since it runs on several backends.
-_OF_KERAS_3 = re.compile(
-    rb"(?m)\bkeras\.(?:ops|random)\b|^[ \t]*from[ \t]+keras[ \t]+import\b[^#\n]*\b(?:ops|random)\b"
-)
 _TRAINS = re.compile(rb"\bapply_gradients\(|\bGradientTape\(|\btrain_on_batch\(")
 # Other libraries have methods of these names, too.
 _MAY_TRAIN = re.compile(rb"\.minimize\(|\.fit(?:_generator)?\(")
@@ -262,12 +258,13 @@ class Programs:
             (node for node in imports if any("keras" in n or "tf" in n for n in imported_modules(node))), None
         )
 
-    def is_for_any_backend(self) -> bool:
-        """Whether the program is written for the Keras that runs on several backends, and names TensorFlow nowhere."""
+    def names_tensorflow(self) -> bool:
+        """Whether the program says that it runs on TensorFlow: itself, or a module of the project that it imports. Keras runs
+        on other frameworks as well."""
         imports = [node for node in self._walk.at if isinstance(node, cst.Import | cst.ImportFrom)]
         names = [name for node in imports for name in imported_names(node)]
         texts = [self._model.text.encode(), *self._infer.outside.module_texts(*names)]
-        return any(map(_OF_KERAS_3.search, texts)) and not any(b"tensorflow" in text for text in texts)
+        return any(b"tensorflow" in text for text in texts)
 
     def _brings_tensorflow(self, imported: str) -> bool:
         """Whether a module of the project imports TensorFlow."""

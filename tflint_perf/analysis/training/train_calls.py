@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 import libcst as cst
@@ -203,10 +204,18 @@ class TrainCalls:
         if fetched is not call.func.value and not names_a_session(last_name(call.func.value)):
             return False
         return any(
-            names_a_train_op(last_name(node)) or self._is_train_op(node)
-            for node in descendants(fetched)
-            if isinstance(node, cst.Name | cst.Attribute)
+            names_a_train_op(last_name(node)) or self._is_train_op(node) for node in self._named_in(fetched)
         )
+
+    def _named_in(self, fetched: cst.BaseExpression) -> Iterator[cst.Name | cst.Attribute]:
+        """What is fetched by name, also in a list that a name stands for: `fetches = [loss, train_op]`."""
+        found = self._infer.bindings_reaching(fetched) if isinstance(fetched, cst.Name) else None
+        lists = (
+            [binding.value for binding in found[1] if binding.kind == "assign"] if found is not None else []
+        )
+        for part in (fetched, *lists):
+            if part is fetched or isinstance(part, cst.List | cst.Tuple | cst.Dict):
+                yield from (node for node in descendants(part) if isinstance(node, cst.Name | cst.Attribute))
 
     def runs_own_update(self, call: cst.Call) -> bool:
         """Whether a session runs, by a call, what by its name trains and is made by no optimizer here: assignments to

@@ -5,7 +5,7 @@
     infer.integers.length(node)  # 3 for `[a, b, c]` and for `range(3)`
 
 Followed are names and attributes of this file's objects through all that they may be bound to, parameters to what callers in
-the file pass, or else to their defaults, arithmetic, `int`, `len`, `min`, `max` and conditional expressions. What a loop
+the file pass, or where nobody is known to call, to their defaults, arithmetic, `int`, `len`, `min`, `max` and conditional expressions. What a loop
 changes, what is read from the command line or a file, and more than eight alternatives are unknown.
 """
 
@@ -24,6 +24,7 @@ from tflint_perf.analysis.python.syntax import argument, callee_name, integer, p
 from tflint_perf.analysis.values.command_line_options import defaults
 from tflint_perf.analysis.values.iterables import Wrapper, counting, counts_to, wrapper
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
+from tflint_perf.analysis.values.outside import name_given
 from tflint_perf.analysis.values.values import Pipeline
 from tflint_perf.analysis.values.written import bindings_of, written_out
 
@@ -216,8 +217,10 @@ class Integers:
         function = self._infer.names.function_with.get(binding.node) if binding.kind == "param" else None
         if function is None or binding.path != () or self._infer.arguments_of is None:
             return []
-        default = [binding.value] if binding.value is not None else []
-        return self._infer.arguments_of(function, binding.name) or default
+        given = self._infer.arguments_of(function, binding.name)
+        if given or binding.value is None or self._infer.outside.callers(name_given(function)):
+            return given  # who calls it from another file may give anything
+        return [binding.value]
 
     # Lengths
 
