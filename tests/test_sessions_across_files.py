@@ -123,3 +123,24 @@ def test_says_why_it_does_not_move_what_a_loop_of_another_file_repeats(project: 
     settings = Settings(root=Path(), rules=RULES, fixable=RULES)
     notes = [finding.note or "" for result in lint_files(paths, settings, 1) for finding in result.findings]
     assert len(notes) == 1 and "a loop in another file" in notes[0]
+
+
+EVALUATING = """
+import train
+import tensorflow as tf
+model = tf.keras.models.load_model("model")
+for image in images:
+    print(model.predict(image[None]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("turned_off", "found"),
+    [
+        ("tf.compat.v1.disable_eager_execution()", []),
+        ("def main():\n    tf.compat.v1.disable_eager_execution()", ["TFP105"]),
+    ],
+)
+def test_a_module_may_turn_eager_mode_off(project: Path, turned_off: str, found: list[str]) -> None:
+    paths = write(project, train=f"import tensorflow as tf\n{turned_off}\n", show=EVALUATING)
+    assert lint(paths, rules=frozenset({"TFP105"})).get("show.py", []) == found

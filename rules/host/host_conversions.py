@@ -71,8 +71,9 @@ class HostConversions:
                 of = value.element
                 on_host = of is None or of.kind not in ("tensor", "variable") or of.host
             case "tensor":
-                # An element of a dataset. A function that gets it, a loss for instance, may get any tensor.
-                on_host = value.host and model.loops.step_loop(call) is not None
+                # An element of a dataset. A function that gets it, a loss for instance, may get any tensor. To cast it
+                # behind the copy to the device is as good as before: eight bits are fewer bytes than the floats of them.
+                on_host = value.host and not is_cast and model.loops.step_loop(call) is not None
             case "unknown":
                 # A batch that is made a tensor was none.
                 on_host = not is_cast and not model.loops.batches.is_length(node)

@@ -50,7 +50,8 @@ class ConvertPerBatch(Rule):
 
     ## What is left alone
 
-    Scalars, single samples, an environment's observation, compiled code, and what no step uses. What a loop does
+    Scalars, single samples, an environment's observation, compiled code, and what no step uses; a cast of a
+    dataset's elements, since the copy to the device is smaller before it. What a loop does
     not change is moved above it; a conversion of what is already a tensor is dropped; these fixes are
     safe where nothing else can write to the array, and where the value is known to be one tensor.
 

@@ -70,7 +70,7 @@ class HostSyncPerStep(Rule):
 
     What runs under a guard or another condition, unless that holds on most steps (`if len(memory) > 1000`), once an
     epoch, or in a loop of up to ten steps; values that decide what the program does, reach an environment, or are
-    kept in a list or an attribute; elements of a dataset, shapes and strings, which are already on the host; and what comes
+    kept in a list or an attribute; code in `with tf.device("/cpu:0")`; elements of a dataset, shapes and strings, which are already on the host; and what comes
     after `train_on_batch` and the like, which have waited for the device. The fix
     moves only statements that do nothing but show values.
 
@@ -110,7 +110,7 @@ class HostSyncPerStep(Rule):
 
 def _flagged(model: Model, statement: cst.CSTNode) -> Sync | None:
     """The first copy of a statement, where each step makes it and the program needs none of them."""
-    if not model.is_eager(statement):
+    if not model.is_eager(statement) or model.devices.is_on_cpu(statement):
         return None
     syncs = [
         sync

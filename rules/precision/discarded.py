@@ -79,6 +79,8 @@ class Discarded:
             return True
         if self._is_shown(statement):
             return True
+        if not model.qualified(call.func):
+            return self._is_tried(statement)  # a stage of a dataset takes no time
         function = model.function_at(call)
         calls = function.calls if function is not None else model.walk.module_calls
         return any(

@@ -9,6 +9,7 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.conventions import names_solving
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.syntax import argument, string
 from tflint_perf.edit import Editor
@@ -55,7 +56,8 @@ class DoublePrecision(Rule):
     ## What is left alone
 
     A line with a comment, which may say why; arrays that are given to `fit`, which casts them once, or that a `map`
-    of the pipeline may cast; arrays of unknown type; files that mention float64 elsewhere. A policy has no fix.
+    of the pipeline may cast; arrays of unknown type; files that mention float64 elsewhere. A policy in files that, by
+    their names, solve differential equations or use L-BFGS. A policy has no fix.
 
     ## Sources
 
@@ -73,7 +75,7 @@ class DoublePrecision(Rule):
     def check(self, model: Model) -> Iterator[Report]:
         for call in model.calls_that("sets-precision"):
             given = argument(call, 0) or (call.args[0].value if call.args else None)
-            if string(given) == "float64" and not _has_comment(model, call):
+            if string(given) == "float64" and not _has_comment(model, call) and not _solves(model):
                 yield Report(
                     call, "all layers compute in double precision; use float32, or say why in a comment"
                 )
@@ -85,6 +87,15 @@ class DoublePrecision(Rule):
                     f"`{name}` is float64, and the model casts each batch of it; make it float32 where it is made",
                     partial(_cast_once, feed),
                 )
+
+
+def _solves(model: Model) -> bool:
+    """Whether what the file imports or defines is, by its names, for differential equations and their like."""
+    walk = model.walk
+    imported = (b.imported for bindings in walk.top.bindings.values() for b in bindings if b.imported)
+    functions, classes = walk.functions.values(), walk.classes.values()
+    names = (*imported, *(each.name for each in functions), *(each.name for each in classes))
+    return any(map(names_solving, names))
 
 
 def _has_comment(model: Model, node: cst.CSTNode) -> bool:

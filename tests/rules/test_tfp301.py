@@ -197,9 +197,22 @@ SILENT = {
             noise = tf.convert_to_tensor(np.random.normal(size=(batch_size, 100)))
             model(noise)
         """,
+    "elements of a dataset, cast on the device": """
+        for x, y in tf.data.Dataset.from_tensor_slices((images, labels)).batch(32):
+            x, y = tf.cast(x, tf.float32), tf.dtypes.cast(y, tf.int64)
+            train_step(x, y)
+        """,
 }
 
 FLAGGED = {
+    "elements of a dataset": (
+        """
+        for x, y in tf.data.Dataset.from_tensor_slices((images, labels)).batch(32):
+            x = tf.convert_to_tensor(x)
+            train_step(x, y)
+        """,
+        [3],
+    ),
     "arrays of remembered rewards, cast": (
         """
         def learn():
@@ -424,22 +437,6 @@ FLAGGED = {
         """,
         [5],
     ),
-    "elements of a dataset": (
-        """
-        for x, y in tf.data.Dataset.from_tensor_slices((images, labels)).batch(32):
-            x = tf.cast(x, tf.float32)
-            train_step(x, y)
-        """,
-        [3],
-    ),
-    "elements of a dataset, by the longer name": (
-        """
-        for x, y in tf.data.Dataset.from_tensor_slices((images, labels)).batch(32):
-            x = tf.dtypes.cast(x, tf.float32)
-            train_step(x, y)
-        """,
-        [3],
-    ),
     "under a tape": (
         """
         for x, y in tf.data.Dataset.from_tensor_slices((images, labels)).batch(32).as_numpy_iterator():
@@ -630,10 +627,10 @@ REFUSED = {
         """,
         "an array changes in the loop",
     ),
-    "a cast of an element": (
+    "an element that may get another type": (
         """
         for x in tf.data.Dataset.from_tensor_slices(images).batch(32):
-            model(tf.cast(x, tf.float32))
+            model(tf.constant(x, tf.float32))
         """,
         "it may change the type; do that in a `map` of the pipeline",
     ),

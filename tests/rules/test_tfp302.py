@@ -32,6 +32,12 @@ def train_step(x, y):
 _ROWS = _HEAD.count("\n")
 
 SILENT = {
+    "on the host's own device": """
+        device = "/cpu:0"
+        with tf.device(device):
+            for x, y in dataset:
+                print(train_step(x, y).numpy())
+        """,
     "behind what has waited already": """
         for x, y in dataset:
             losses = model.train_on_batch(x, y)

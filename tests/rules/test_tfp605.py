@@ -49,6 +49,8 @@ SILENT = {
         """,
     "a policy with a reason behind it": 'tf.keras.backend.set_floatx("float64")  # the solver needs it',
     "a policy with a reason above it": '# the solver needs it\ntf.keras.backend.set_floatx("float64")',
+    "a policy for differential equations": 'from scipy.integrate import odeint\ntf.keras.backend.set_floatx("float64")',
+    "a policy for an optimizer of second order": 'tf.keras.backend.set_floatx("float64")\ndef lbfgs(step):\n    return step()',
     "a policy from a setting": "tf.keras.backend.set_floatx(config.dtype)",
     "another function of that name": 'other.set_floatx("float64")',
     "an array that is cast": fitted('rng.normal(size=(9, 28)).astype("float32")'),

@@ -562,6 +562,20 @@ def names_a_critic(identifier: str) -> str:
     return _CRITIC.in_name(identifier)
 
 
+# Numerical work.
+
+_SOLVING = Notion(
+    "solving equations",
+    "ode odeint pde pinn *solver integrator lbfgs bfgs runge dopri* hamiltonian* burgers* "
+    "schrodinger* navier* helmholtz* poisson!",
+)
+
+
+def names_solving(identifier: str) -> str:
+    """The solution of differential equations, or an optimizer of second order, which need double precision: `odeint`."""
+    return _SOLVING.in_name(identifier)
+
+
 # Reinforcement learning.
 
 _ENVIRONMENT = Notion("an environment", "env environment")

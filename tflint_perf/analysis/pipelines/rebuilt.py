@@ -79,6 +79,8 @@ class Rebuilt:
         for source in filter(self._is_source, [*named, *stages] if self._walk.loops else ()):
             whole = self._whole(source)
             for node, loop, entered in self._places(whole):
+                if node is whole and isinstance(self._walk.parents.get(node), cst.Expr):
+                    continue  # nobody gets it
                 if source in stages and not self._adds_to_same(source, loop):
                     continue
                 inputs = Inputs(self._model, loop, entered, self._touched.by(loop))

@@ -343,3 +343,21 @@ def part_at(value: cst.BaseExpression, path: tuple[int, ...] | None) -> cst.Base
             return None
         value = element.value
     return value if path is not None else None
+
+
+def imported_modules(node: cst.Import | cst.ImportFrom) -> list[str]:
+    """The modules that an import statement runs, dotted; "" for the package of the file itself."""
+    if isinstance(node, cst.ImportFrom):
+        return [dotted_name(node.module)] if not node.relative else [f".{dotted_name(node.module)}"]
+    return [dotted_name(alias.name) for alias in node.names]
+
+
+def imported_names(node: cst.Import | cst.ImportFrom) -> list[str]:
+    """The dotted names that an import statement binds, with the dots in front of those of the same package."""
+    if isinstance(node, cst.Import):
+        return imported_modules(node)
+    module = "." * len(node.relative) + (dotted_name(node.module) if node.module is not None else "")
+    if isinstance(node.names, cst.ImportStar):
+        return [module]
+    separator = "" if module.endswith(".") else "."
+    return [f"{module}{separator}{dotted_name(alias.name)}" for alias in node.names]

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.facts import library
 from tflint_perf.analysis.execution.keras_backends import imports_another_backend
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.syntax import (
     argument,
+    callee_name,
     descendants,
     last_statement,
     mentions,
@@ -55,6 +57,25 @@ class Devices:
         hidden = chain(self._hidden_by_variable(), self._hidden_by_call())
         never_runs = self._model.decided.never_runs
         return any(not never_runs(node) for node in hidden) or self._uses_tpu_alone()
+
+    def is_on_cpu(self, node: cst.CSTNode) -> bool:
+        """Whether code stands in `with tf.device("/cpu:0"):`, also by a name that stands for this device alone."""
+        current: cst.CSTNode | None = node
+        while current is not None and not isinstance(current, cst.FunctionDef | cst.Lambda):
+            if isinstance(current, cst.With) and any(self._is_cpu(item.item) for item in current.items):
+                return True
+            current = self._walk.parents.get(current)
+        return False
+
+    def _is_cpu(self, scope: cst.BaseExpression) -> bool:
+        if not isinstance(scope, cst.Call) or callee_name(scope) != "device" or not scope.args:
+            return False
+        if library(self._infer.names.qualified(scope.func)) != "tensorflow":
+            return False
+        given = scope.args[0].value
+        found = self._infer.bindings_reaching(given) if isinstance(given, cst.Name) else None
+        devices = [binding.value for binding in found[1]] if found is not None else [given]
+        return bool(devices) and all("cpu" in (string(device) or "").lower() for device in devices)
 
     def runs_keras_elsewhere(self) -> bool:
         """Whether the file lets Keras run on another backend: `os.environ["KERAS_BACKEND"] = "jax"`, or it imports JAX or

@@ -16,7 +16,13 @@ from tflint_perf.analysis.execution.steps import GradientStep
 from tflint_perf.analysis.python.names import canonical
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Function
-from tflint_perf.analysis.python.syntax import callee_name, descendants, dotted_name, names_read
+from tflint_perf.analysis.python.syntax import (
+    callee_name,
+    descendants,
+    imported_modules,
+    imported_names,
+    names_read,
+)
 from tflint_perf.analysis.training.train_calls import TrainCalls
 from tflint_perf.analysis.values.values import Value
 
@@ -315,24 +321,6 @@ class Programs:
         return isinstance(function, cst.SimpleString) or (
             isinstance(function, cst.Name) and function.value in _BUILTINS
         )
-
-
-def imported_modules(node: cst.Import | cst.ImportFrom) -> list[str]:
-    """The modules that an import statement runs, dotted; "" for the package of the file itself."""
-    if isinstance(node, cst.ImportFrom):
-        return [dotted_name(node.module)] if not node.relative else [f".{dotted_name(node.module)}"]
-    return [dotted_name(alias.name) for alias in node.names]
-
-
-def imported_names(node: cst.Import | cst.ImportFrom) -> list[str]:
-    """The dotted names that an import statement binds, with the dots in front of those of the same package."""
-    if isinstance(node, cst.Import):
-        return imported_modules(node)
-    module = "." * len(node.relative) + (dotted_name(node.module) if node.module is not None else "")
-    if isinstance(node.names, cst.ImportStar):
-        return [module]
-    separator = "" if module.endswith(".") else "."
-    return [f"{module}{separator}{dotted_name(alias.name)}" for alias in node.names]
 
 
 def imports_tensorflow(module: str) -> bool:

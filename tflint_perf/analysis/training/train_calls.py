@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cache, cached_property
 
 import libcst as cst
 
-from tflint_perf.analysis.apis.facts import has, named
+from tflint_perf.analysis.apis.facts import has, last_names, named
 from tflint_perf.analysis.conventions import (
     names_a_session,
     names_a_train_op,
@@ -16,7 +17,14 @@ from tflint_perf.analysis.conventions import (
 )
 from tflint_perf.analysis.execution.trains import trains_by
 from tflint_perf.analysis.python.scopes import Function
-from tflint_perf.analysis.python.syntax import argument, callee_name, descendants, keyword_argument, last_name
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    callee_name,
+    descendants,
+    imported_names,
+    keyword_argument,
+    last_name,
+)
 from tflint_perf.analysis.training.graph_ops import assigned
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.frameworks import imports_another
@@ -252,11 +260,18 @@ class TrainCalls:
 
     def is_graph_code(self) -> bool:
         """Whether the file is written for the graphs and sessions of TensorFlow 1."""
-        return any(
+        return self._has_no_eager_mode or any(
             self._infer.names.qualified(call.func) == name and not self._only_sets_options(call)
             for name in sorted(named("session-code"))
             for call in self._walk.calls.get(name.rsplit(".", 1)[1], ())
         )
+
+    @cached_property
+    def _has_no_eager_mode(self) -> bool:
+        """Whether a module of the project that the file imports turns eager mode off at once."""
+        imports = [node for node in self._walk.at if isinstance(node, cst.Import | cst.ImportFrom)]
+        names = [name for node in imports for name in imported_names(node)]
+        return any(map(_turns_eager_off().search, self._infer.outside.module_texts(*names)))
 
     def _only_sets_options(self, call: cst.Call) -> bool:
         """Whether a session is made for the sake of its options alone, as code for version 2 does to set memory growth:
@@ -319,3 +334,9 @@ def _listed(node: cst.BaseExpression) -> list[cst.BaseExpression]:
         case cst.Call() if callee_name(node) == "group":
             return [arg.value for arg in node.args]
     return [node]
+
+
+@cache
+def _turns_eager_off() -> re.Pattern[bytes]:
+    """At the top level of a module, in its text."""
+    return re.compile(rf"(?m)^[\w.]*\b(?:{'|'.join(sorted(last_names('graph-mode')))})\(".encode())
