@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tflint_perf.verify.experiment import Experiment
+from tflint_perf.verify.machine import Machine
 from tflint_perf.verify.metrics import COUNTED, run_of
 from tflint_perf.verify.nursery import Nursery, NurseryError
 from tflint_perf.verify.plan import Plan
@@ -46,7 +47,10 @@ _STEPS_BEFORE = 20
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How experiments are run. `timeout` is in seconds a run; `cores` processes are made ready at a time."""
+    """How experiments are run. `timeout` is in seconds a run; `cores` processes are made ready at a time.
+
+    Without a `machine`, it is not looked at whether that is calm.
+    """
 
     device: DeviceKind = "cpu"
     pairs: int = LEAST_PAIRS
@@ -54,6 +58,7 @@ class Options:
     timeout: float = SECONDS_A_RUN
     quick: bool = False
     cores: int = 2
+    machine: Machine | None = None
 
     @property
     def runs(self) -> int:
@@ -64,7 +69,8 @@ class Options:
 def plan_of(experiment: Experiment, options: Options) -> Plan:
     """How many steps, and for how long."""
     claim = experiment.claim
-    steps = options.steps or claim.steps
+    own = experiment.size.steps if experiment.size else None
+    steps = options.steps or own or claim.steps
     if options.quick:
         return Plan(min(options.steps or QUICK_STEPS, steps or QUICK_STEPS))
     if claim.kind == "growth":
@@ -105,6 +111,7 @@ def run_experiment(
         reason=judgement.reason,
         effect=judgement.effect,
         worse=worse(experiment.claim, running.pairs),
+        noise=running.noise if options.machine is not None else None,
     )
 
 
@@ -120,6 +127,13 @@ class _Running:
         self._experiment, self._options, self._on_run = experiment, options, on_run
         self._runs = Runs(experiment, options, nursery)
         self._steps = 0
+        self._looks = len(options.machine.looks) if options.machine is not None else 0
+
+    @property
+    def noise(self) -> float:
+        """How many times slower the machine was at times than at best."""
+        machine = self._options.machine
+        return machine.noise(self._looks) if machine is not None else 1.0
 
     def compare(self, plan: Plan) -> Losses:
         """Whether both scripts compute the same, over as many steps.
@@ -172,7 +186,7 @@ class _Running:
                 # On a GPU, runs that are timed are not made to compute the same each time.
                 if self._options.device == "cpu" and not self._as_before(slow, fast, losses):
                     return None
-            judgement = judge(self._experiment.claim, self.pairs, confidence)
+            judgement = judge(self._experiment.claim, self.pairs, confidence, self.noise)
             if judgement.verdict != "inconclusive":
                 break
         return judgement
@@ -250,7 +264,14 @@ class Runs:
                     for run in runs:
                         run.begin()
                 for run in runs:
-                    yield run.ran()
+                    self._look_at_machine()
+                    ran = run.ran()
+                    self._look_at_machine()
+                    yield ran
+
+    def _look_at_machine(self) -> None:
+        if self.options.machine is not None and not self.options.quick:
+            self.options.machine.look()
 
     def _started(self, turn: Turn, scratch: Path, number: int, preload: bool) -> _Run:
         gpu = self.options.device == "gpu"
@@ -261,6 +282,7 @@ class Runs:
             "preload": preload,
             "gpu": gpu,
             "exact": gpu and bool(turn.sees),
+            "constants": dict(self.experiment.size.constants) if self.experiment.size else {},
             "learned": {"out": str(out), "nudge": turn.sees == "nudged"} if turn.sees else None,
         }
         folder = Path.cwd() if self.experiment.own else scratch
