@@ -83,6 +83,36 @@ def test_what_five_pairs_leave_open_gets_five_more(tmp_path: Path) -> None:
     assert result.verdict == "confirmed"
 
 
+def test_both_scripts_are_compared_over_as_many_steps_however_long_those_of_the_fast_one_take(
+    tmp_path: Path,
+) -> None:
+    result = run(
+        experiment(tmp_path, "takes(100)", "takes(90)", replace(STEP_TIME, least=5.0, steps=None)), OPTIONS
+    )
+    assert result.losses is not None
+    assert result.losses.steps == 1 + 3 + 50  # five seconds of them, and those before that are not timed
+
+
+def test_short_steps_are_compared_for_less_time(tmp_path: Path) -> None:
+    result = run(
+        experiment(tmp_path, "takes(10)", "takes(9)", replace(STEP_TIME, least=5.0, steps=None)), OPTIONS
+    )
+    assert result.losses is not None
+    assert 2.0 <= (result.losses.steps or 0) * 0.010 < 2.4
+
+
+def test_a_run_ends_sooner_where_its_windows_are_alike(tmp_path: Path) -> None:
+    claim = replace(STEP_TIME, least=5.0, steps=None)
+    alike = run(experiment(tmp_path, "takes(2)", "takes(1)", claim), OPTIONS)
+    # Each window of some steps takes as long as any other, or half of that.
+    unlike = run(experiment(tmp_path, "takes(2 if step // 13 % 2 else 1)", "takes(1)", claim), OPTIONS)
+    spent, longer = (
+        sum(seconds for _, _, seconds in result.pairs[0].slow.windows) for result in (alike, unlike)
+    )
+    assert 0.4 <= spent < 0.5
+    assert longer > 0.6
+
+
 def test_a_quick_run_says_that_the_scripts_agree(tmp_path: Path) -> None:
     result = run(experiment(tmp_path, "takes(1)"))
     assert (result.verdict, len(result.pairs), result.effect) == ("agrees", 1, None)
@@ -253,6 +283,14 @@ def test_a_growth_is_measured_over_all_steps_and_other_claims_within_a_time(tmp_
     assert ratio.seconds is not None
     assert growth.seconds is None
     assert growth.samples > 2
+
+
+def test_nothing_is_counted_that_the_claim_is_not_about(tmp_path: Path) -> None:
+    result = run(experiment(tmp_path, claim=OUT_OF_REACH), OPTIONS)
+    for one in result.pairs[0].slow, result.pairs[0].fast:
+        assert (one.counts, one.graph_ops, one.live_tensors_per_step, one.traces) == ((), None, None, 0)
+    result = run(experiment(tmp_path, claim=Claim("live tensors", 1_000.0, steps=20)), OPTIONS)
+    assert [len(pair.slow.counts) for pair in result.pairs] == [2] * len(result.pairs)
 
 
 def test_steps_given_go_before_those_of_the_claim(tmp_path: Path) -> None:

@@ -40,7 +40,8 @@ def run_sizes(
         results.append((experiment.size, result))
     size, decides = next((found for found in results if found[0].name == DECIDES), results[0])
     measured = tuple(_sized(*found) for found in results if found[1].effect is not None)
-    return replace(decides, size=size.name, sizes=measured)
+    noise = max((result.noise for _, result in results if result.noise is not None), default=None)
+    return replace(decides, size=size.name, sizes=measured, noise=noise)
 
 
 def _sized(size: Size, result: Result) -> Sized:

@@ -176,6 +176,7 @@ def _run_rows(result: Mapping[str, Any]) -> Iterator[Sequence[Content]]:
     for number, pair in enumerate(result["pairs"], 1):
         for side in SIDES:
             run = pair[side]
+            tensors = run["live_tensors_per_step"]
             yield (
                 str(number),
                 side,
@@ -183,9 +184,9 @@ def _run_rows(result: Mapping[str, Any]) -> Iterator[Sequence[Content]]:
                 seconds(run["step"]),
                 _NOTHING if run["growth"] is None else ratio(run["growth"]),
                 f"{change(size(run['host_bytes_per_step']))} a step",
-                f"{change(count(run['live_tensors_per_step']))} a step",
+                _NOTHING if tensors is None else f"{change(count(tensors))} a step",
                 f"{run['traces']:,}",
-                f"{run['graph_ops']:,}",
+                _NOTHING if run["graph_ops"] is None else f"{run['graph_ops']:,}",
             )
 
 

@@ -40,7 +40,8 @@ class Run:
     """One script, run once in a process of its own. Times are in seconds, memory is in bytes.
 
     `windows` are (first step, steps, seconds). `memory` is (step, resident bytes); its first entry is from
-    before the first step. `counts` is (step, live tensors, traces, ops in all graphs). `growth` is how much
+    before the first step. `counts` is (step, live tensors, traces, ops in all graphs), where the claim is about one of them;
+    what was not counted is None. `growth` is how much
     slower the last quarter of the steps is than the first. `samples_per_step` is None where the script does
     not say; then a step of both scripts takes the same samples.
     """
@@ -54,10 +55,10 @@ class Run:
     growth_low: float
     growth_high: float
     host_bytes_per_step: float
-    live_tensors_per_step: float
+    live_tensors_per_step: float | None
     device_memory: DeviceMemory | None
     traces: int
-    graph_ops: int
+    graph_ops: int | None
     wall: float
     samples_per_step: int | None = None
 

@@ -33,12 +33,12 @@ QUICK_STEPS = 20
 # What runs longer hangs, also on a machine that is several times slower than one where the longest run takes a minute.
 SECONDS_A_RUN = 300.0
 # What a run is asked for unless the claim says otherwise. It ends sooner, once the steps that it has timed took
-# so long; where growth is claimed, it does not.
-_STEPS, _SECONDS = 500, 1.0
+# so long, or less where they are much alike; where growth is claimed, it does not.
+_STEPS, _SECONDS, _TOLD_AFTER = 500, 1.0, 0.4
 _STEPS_FOR_GROWTH = 600
 _SAMPLES_FOR_GROWTH = 7
-# Values are compared over so much of what the slow script does, and the rest is not timed.
-_SECONDS_COMPARED = 5.0
+# Values are compared over so much of what the slow script does, and the rest is not timed: less where its steps are short.
+_SECONDS_COMPARED, _SOONER = 5.0, (100, 2.0)
 # On a GPU a fused kernel rounds in another way than single ones do, and training multiplies that from step to step.
 _TOLERANCE_ON_GPU = 1e-4
 # First uses of kernels that are to be there before a first step is timed.
@@ -73,9 +73,13 @@ def plan_of(experiment: Experiment, options: Options) -> Plan:
     steps = options.steps or own or claim.steps
     if options.quick:
         return Plan(min(options.steps or QUICK_STEPS, steps or QUICK_STEPS))
+    counted = claim.metric in COUNTED
     if claim.kind == "growth":
-        return Plan(steps or _STEPS_FOR_GROWTH, samples=_SAMPLES_FOR_GROWTH if claim.metric in COUNTED else 2)
-    return Plan(steps) if steps else Plan(_STEPS, _SECONDS)
+        return Plan(steps or _STEPS_FOR_GROWTH, samples=_SAMPLES_FOR_GROWTH if counted else 0)
+    samples = 2 if counted else 0
+    if steps:
+        return Plan(steps, samples=samples)
+    return Plan(_STEPS, _SECONDS, told_after=_TOLD_AFTER, samples=samples)
 
 
 def run_experiment(
@@ -144,8 +148,10 @@ class _Running:
             Failure: a script did not run as it must.
         """
         quick, on_gpu = self._options.quick, self._options.device == "gpu"
-        whole = replace(plan, all_losses=True, samples=2)
-        slow_plan = whole if plan.seconds is None else replace(whole, seconds=_SECONDS_COMPARED)
+        whole = replace(plan, all_losses=True, samples=0, told_after=None)
+        slow_plan = whole
+        if plan.seconds is not None:
+            slow_plan = replace(whole, seconds=_SECONDS_COMPARED, sooner=_SOONER)
         if quick:  # nothing is timed, so they may run at the same time
             slow, fast = self._runs.of([Turn(side, whole, "values") for side in ("slow", "fast")])
             self.pairs.append(Pair(run_of(slow.measured), run_of(fast.measured)))
@@ -154,7 +160,7 @@ class _Running:
         else:
             (slow,) = self._runs.of([Turn("slow", slow_plan, "values")])
         self._steps = slow.values.steps
-        as_many = replace(whole, until=self._steps)
+        as_many = replace(whole, until=self._steps, seconds=None)
         if not quick:
             (fast,) = self._runs.of([Turn("fast", as_many, "values")])
         self.hidden = slow.measured["hides_gpu"] or fast.measured["hides_gpu"]
@@ -167,7 +173,7 @@ class _Running:
         found = compare_values(slow.values, fast.values, tolerance, control)
         if on_gpu and self._experiment.claim.metric == "first step" and not self.hidden:
             # Kernels that compute the same each time are others than those whose first use is timed next.
-            before = replace(plan, seconds=None, until=min(self._steps, _STEPS_BEFORE))
+            before = replace(plan, seconds=None, samples=0, until=min(self._steps, _STEPS_BEFORE))
             list(self._runs.of([Turn(side, before) for side in ("slow", "fast")]))
         return found
 
