@@ -10,6 +10,7 @@ import pytest
 
 from tests.verify.support import RUN, STEP_TIME
 from tflint_perf.problems import ConfigError
+from tflint_perf.rule import Claim
 from tflint_perf.verify.keep import changes, file_of, keep, keep_as_it_comes, measured_before, read_kept
 from tflint_perf.verify.records import (
     Device,
@@ -36,7 +37,19 @@ RESULT = Result(
     "confirmed", "so it is", STEP_TIME, 20, Effect(2.5, 2.25, 3.0), Losses(True, 0.0), (Pair(RUN, FAST),) * 5
 )
 SIZES = tuple(
-    Sized(name, "so many units", "model", verdict, "", 20, RESULT.effect, (2.0, 2.1), (1.0, 1.1), WORSE)
+    Sized(
+        name,
+        "so many units",
+        "model",
+        "a step",
+        verdict,
+        "",
+        20,
+        RESULT.effect,
+        (2.0, 2.1),
+        (1.0, 1.1),
+        WORSE,
+    )
     for name, verdict in (("small", "confirmed"), ("medium", "confirmed"), ("large", "refuted"))
 )
 RECORD = Record(CPU, {"tensorflow": "9.8.7"}, "2026-11-20", {"TFP101": RESULT})
@@ -127,10 +140,23 @@ def test_a_system_that_has_a_little_more_memory_than_last_time_is_the_same_machi
     assert kept.results == {"TFP406": RESULT, "TFP101": replace(RESULT, date="2026-11-20")}
 
 
-def test_what_a_busy_machine_left_open_stays_as_it_is_on_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("busy", "is_kept"),
+    [
+        (replace(RESULT, steps=21, verdict="too noisy"), False),
+        (replace(RESULT, steps=21, noise=2.0), False),
+        (replace(RESULT, steps=21, noise=1.3), True),
+        (replace(RESULT, steps=21, noise=2.0, claim=Claim("traces", 2.0)), True),
+    ],
+)
+def test_what_a_busy_machine_measured_of_time_stays_as_it_is_on_file(
+    tmp_path: Path, busy: Result, is_kept: bool
+) -> None:
     keep(tmp_path, RECORD)
-    keep(tmp_path, replace(RECORD, results={"TFP101": replace(RESULT, verdict="too noisy")}))
-    assert read_kept(tmp_path, RECORD) == RECORD
+    measured = replace(RECORD, results={"TFP101": busy})
+    keep_as_it_comes(tmp_path, measured)
+    keep(tmp_path, measured)
+    assert read_kept(tmp_path, RECORD) == (measured if is_kept else RECORD)
 
 
 def test_results_from_elsewhere_replace_a_record_as_a_whole(tmp_path: Path) -> None:

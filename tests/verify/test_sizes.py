@@ -75,9 +75,11 @@ def test_an_experiment_without_the_file_has_no_sizes(tmp_path: Path) -> None:
 def test_sizes_are_read_from_small_to_large(tmp_path: Path) -> None:
     assert read_sizes(written(tmp_path)) == (
         Size("small", "8 pixels", "image"),
-        Size("medium", "64 pixels", "image", {"SIDE": 64}),
-        Size("large", "512 pixels", "image", {"SIDE": 512, "SHAPE": [512, 512]}, steps=12),
+        Size("medium", "64 pixels", "image", "a step", {"SIDE": 64}),
+        Size("large", "512 pixels", "image", "a step", {"SIDE": 512, "SHAPE": [512, 512]}, steps=12),
     )
+    with_epochs = written(tmp_path, SIZES.replace("of =", 'step = "an epoch"\nof ='))
+    assert {size.step for size in read_sizes(with_epochs)} == {"an epoch"}
 
 
 @pytest.mark.parametrize(

@@ -23,12 +23,8 @@ _ONE: Final = 1.2
 _HARDLY: Final = 0.1
 _TIMES = ("step time", "time per sample", "first step")
 SIZES_HEADER: Final = ("size", "what it is", "slow", "fast", "slow over fast", "verdict")
-_MORE: Final[Mapping[str, str]] = {
-    "step time": "a step",
-    "time per sample": "a sample",
-    "first step": "in the first step",
-}
-_TIMES_OF: Final[Mapping[str, str]] = {"step time": "a step", "time per sample": "a sample"}
+_MORE: Final[Mapping[str, str]] = {"time per sample": "a sample", "first step": "in the first step"}
+_TIMES_OF: Final[Mapping[str, str]] = {"time per sample": "a sample"}
 _TIMES_SIGN: Final = "\N{MULTIPLICATION SIGN}"
 
 Behaviour = Literal["constant", "share", "depends"]
@@ -90,7 +86,7 @@ def cost_over_sizes(record: Mapping[str, Any]) -> str | None:
     kind, costs = behaviour(record), sized_costs(record)
     if kind is None:
         return None
-    metric = record["claim"]["metric"]
+    metric, step = record["claim"]["metric"], record["sizes"][0]["step"]
     if record["claim"]["kind"] == "growth":
         say, around = _growth(record)
         if kind == "constant":
@@ -100,8 +96,8 @@ def cost_over_sizes(record: Mapping[str, Any]) -> str | None:
         more = sorted(cost.more for cost in costs)
         about = "about " if more[-1] <= _ONE * more[0] else ""
         figure = _range(more, seconds if metric in _TIMES else size)
-        return f"{about}{figure} more {_MORE.get(metric, f'of {metric}')}, {_whatever(record)}"
-    around = f"{{}} {_TIMES_OF.get(metric, f'the {metric}')}"
+        return f"{about}{figure} more {step if metric == 'step time' else _MORE.get(metric, f'of {metric}')}, {_whatever(record)}"
+    around = f"{{}} {step if metric == 'step time' else _TIMES_OF.get(metric, f'the {metric}')}"
     return _by_size(record, [(cost.times, cost.size) for cost in costs], ratio, around)
 
 

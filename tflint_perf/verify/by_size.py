@@ -50,6 +50,7 @@ def _sized(size: Size, result: Result) -> Sized:
         name=size.name,
         what=size.what,
         of=size.of,
+        step=size.step,
         verdict=result.verdict,
         reason=result.reason,
         steps=result.steps,

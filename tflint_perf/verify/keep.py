@@ -8,7 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from tflint_perf.problems import ConfigError
+from tflint_perf.verify.machine import NOISE_ON_FILE
 from tflint_perf.verify.records import Record, Result, read_record, to_json
+from tflint_perf.verify.verdict import TIMES
 
 _SAME_MEMORY = 0.01
 
@@ -31,12 +33,12 @@ def read_kept(folder: Path, record: Record) -> Record | None:
 def keep(folder: Path, record: Record) -> Path:
     """Write the results to the device's file, in place of those of the same name; the path of the file.
 
-    What a busy machine left open stays as it is on file.
+    What was measured on a busy machine is left out: what is on file of it stays.
 
     Raises:
         ConfigError: the file is from other versions, and has results that were not measured again.
     """
-    results = {name: result for name, result in record.results.items() if result.verdict != "too noisy"}
+    results = {name: result for name, result in record.results.items() if is_of_a_calm_machine(result)}
     path, kept = file_of(folder, record), read_kept(folder, record)
     others = {name: result for name, result in kept.results.items() if name not in results} if kept else {}
     if kept and others and not _alike(kept, record):
@@ -58,8 +60,16 @@ def keep_as_it_comes(folder: Path, record: Record) -> None:
     """
     path = _unfinished(folder, record)
     before = _results_like(path, record)
+    results = {name: result for name, result in record.results.items() if is_of_a_calm_machine(result)}
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(to_json(replace(record, results={**before, **record.results})), encoding="utf-8")
+    path.write_text(to_json(replace(record, results={**before, **results})), encoding="utf-8")
+
+
+def is_of_a_calm_machine(result: Result) -> bool:
+    """Whether the figures may stand as evidence: they are said in findings, and a busy machine makes each time too long."""
+    if result.verdict == "too noisy":
+        return False
+    return result.noise is None or result.noise <= NOISE_ON_FILE or result.claim.metric not in TIMES
 
 
 def measured_before(folder: Path, record: Record) -> Mapping[str, Result]:

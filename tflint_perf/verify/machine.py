@@ -24,6 +24,8 @@ _BYTES: Final = bytes(1 << 20)
 _MOST_THREADS: Final = 8
 # What a machine at rest comes to.
 CALM: Final = 1.25
+# Times that were measured on a machine which is busier than that may give a verdict, but are no evidence to be kept.
+NOISE_ON_FILE: Final = 1.5
 
 
 def pieces_of_work() -> int:

@@ -25,7 +25,14 @@ from tflint_perf.verify.experiment import (
     own_experiment,
     rule_experiments,
 )
-from tflint_perf.verify.keep import changes, keep, keep_as_it_comes, measured_before, read_kept
+from tflint_perf.verify.keep import (
+    changes,
+    is_of_a_calm_machine,
+    keep,
+    keep_as_it_comes,
+    measured_before,
+    read_kept,
+)
 from tflint_perf.verify.machine import Machine
 from tflint_perf.verify.process import new_nursery
 from tflint_perf.verify.progress import loading, progress
@@ -247,6 +254,9 @@ def _kept(experiments: Sequence[Experiment], record: Record) -> Record | None:
 def _keep(experiments: Sequence[Experiment], record: Record) -> None:
     for folder in dict.fromkeys(experiment.evidence for experiment in experiments):
         names = [experiment.name for experiment in experiments if experiment.evidence == folder]
+        for name in names:
+            if not is_of_a_calm_machine(record.results[name]):
+                say(f"{name}: not kept: the machine was too busy")
         say(
             f"kept in {keep(folder, replace(record, results={name: record.results[name] for name in names}))}"
         )

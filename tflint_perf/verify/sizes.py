@@ -46,12 +46,14 @@ DECIDES: Final[Name] = "medium"
 class Size:
     """One size: `what` it is in words, the constants of both scripts that differ, and how many steps a run takes.
 
-    `of` says what grows with it, in a word: a model, an image. `steps` is None where the claim says how many.
+    `of` says what grows with it, in a word: a model, an image; `step` what a step of the scripts is, where it is an epoch, say.
+    `steps` is None where the claim says how many.
     """
 
     name: Name
     what: str
     of: str = "model"
+    step: str = "a step"
     constants: Mapping[str, Any] = field(default_factory=dict)
     steps: int | None = None
 
@@ -67,17 +69,17 @@ def read_sizes(folder: Path) -> tuple[Size, ...]:
         return ()
     try:
         document = tomllib.loads(file.read_text(encoding="utf-8"))
-        of = str(document.pop("of", "model"))
+        of, step = str(document.pop("of", "model")), str(document.pop("step", "a step"))
         if set(document) != set(NAMES):
             raise ValueError(f"a table for each of {', '.join(NAMES)} is needed, and no other")
-        return tuple(_size(name, of, document[name]) for name in NAMES)
+        return tuple(_size(name, of, step, document[name]) for name in NAMES)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigError(f"not sizes of an experiment: {error}", str(file)) from error
 
 
-def _size(name: Name, of: str, table: Mapping[str, Any]) -> Size:
+def _size(name: Name, of: str, step: str, table: Mapping[str, Any]) -> Size:
     constants = {key: value for key, value in table.items() if key.isupper()}
     if unknown := sorted(set(table) - set(constants) - {"what", "steps"}):
         raise ValueError(f"unknown key `{unknown[0]}` in [{name}]; constants are in capitals")
     steps = table.get("steps")
-    return Size(name, str(table["what"]), of, constants, None if steps is None else int(steps))
+    return Size(name, str(table["what"]), of, step, constants, None if steps is None else int(steps))

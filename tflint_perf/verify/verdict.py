@@ -27,7 +27,7 @@ from tflint_perf.verify.records import Effect, Pair, Run, Verdict
 from tflint_perf.verify.statistics import CONFIDENCE, growth, lasting, over_pairs
 
 # What another program on the same cores moves.
-_TIMES = frozenset({"step time", "time per sample", "first step"})
+TIMES = frozenset({"step time", "time per sample", "first step"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def judge(
 
     `noise` is how many times slower the machine was at times than at best.
     """
-    noise = noise if claim.metric in _TIMES else 1.0
+    noise = noise if claim.metric in TIMES else 1.0
     if claim.kind == "growth":
         return _judge_growth(claim, pairs, confidence, noise)
     ratios = [_ratio(claim, pair) for pair in pairs]
