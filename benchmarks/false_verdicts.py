@@ -24,8 +24,9 @@ from typing import Final
 from tflint_perf.prove.times import Timed, Way
 from tflint_perf.rule import Claim
 from tflint_perf.verify.records import Effect
+from tflint_perf.verify.runner import PAIRS_TO_SETTLE
 from tflint_perf.verify.statistics import LEAST_PAIRS, LOOKS, growth, over_pairs
-from tflint_perf.verify.verdict import judge_effect
+from tflint_perf.verify.verdict import judge_effect, without_doubt
 
 PROMISED: Final = 0.05
 _HAIR: Final = 1e-6
@@ -140,9 +141,12 @@ def verdict(kind: Kind, rng: random.Random, true: float) -> str:
     effects = kind.effects(rng, true)
     pairs: list[float] = []
     found = "inconclusive"
-    for confidence in LOOKS:
-        pairs += [next(effects) for _ in range(len(pairs) or LEAST_PAIRS)]
-        flat = Effect(1.0, 1.0, 1.0) if kind.growth else None
+    flat = Effect(1.0, 1.0, 1.0) if kind.growth else None
+    pairs += [next(effects) for _ in range(PAIRS_TO_SETTLE)]
+    if (early := without_doubt(claim, over_pairs(pairs), flat)) is not None:
+        return early.verdict
+    for look, confidence in enumerate(LOOKS):
+        pairs += [next(effects) for _ in range(LEAST_PAIRS * 2**look - len(pairs))]
         found = judge_effect(claim, over_pairs(pairs, confidence), flat).verdict
         if found != "inconclusive":
             break

@@ -170,7 +170,7 @@ def test_a_rules_page_has_a_row_for_each_size() -> None:
         "At 3 sizes on CPU: about 180 ms more a step, whatever the model. The verdict is that of the medium one."
     )
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[at + 2 : at + 7]]
-    assert rows[0] == ["size", "what it is", "slow", "fast", "slow over fast", "verdict"]
+    assert rows[0] == ["size", "what it is", "slow", "fast", "effect", "verdict"]
     assert rows[2] == ["small", "small enough", "180 ms", "1.0 ms", "180×", "confirmed"]
     assert rows[4] == ["large", "large enough", "670 ms", "500 ms", "1.3×", "refuted"]
 

@@ -135,7 +135,8 @@ def test_json_is_a_record_of_evidence(tflint_perf: CommandLine) -> None:
     assert ran.code == 0, ran.err
     record = from_json(ran.out)
     assert record.results["TFP406"].verdict == "confirmed"
-    assert len(record.results["TFP406"].pairs) == 5
+    # The cost is far beyond what is claimed.
+    assert len(record.results["TFP406"].pairs) == 3
     assert {"tensorflow", "keras", "python", "tflint-perf"} == record.versions.keys()
 
 

@@ -1,4 +1,4 @@
-"""Whether the machine is calm enough to judge by: the same piece of work, timed before and between the runs.
+"""Whether the machine is calm enough to judge by: the same piece of work, timed before each run.
 
 Statistics tell what disturbs single runs. What lasts for a whole experiment, another program on the same cores say, moves all
 of its pairs alike, and no interval shows it. But it shows in work that is the same each time. Where that takes so many times
@@ -17,9 +17,9 @@ from typing import Final
 
 from tflint_perf.cli.options import cores
 
-# A look takes some 100 ms on a machine at rest: on each core, at the same time, so many pieces of so many bytes are hashed. A
+# A look takes some 50 ms on a machine at rest: on each core, at the same time, so many pieces of so many bytes are hashed. A
 # piece is short enough to be left alone at times on a busy machine, and all of them long enough not to be.
-_PIECES: Final = 120
+_PIECES: Final = 60
 _BYTES: Final = bytes(1 << 20)
 _MOST_THREADS: Final = 8
 # What a machine at rest comes to.

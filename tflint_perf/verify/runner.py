@@ -25,7 +25,7 @@ from tflint_perf.verify.values import (
     disagreement,
     values_of,
 )
-from tflint_perf.verify.verdict import Judgement, judge
+from tflint_perf.verify.verdict import Judgement, judge, settled
 from tflint_perf.verify.worse import worse
 
 Side = Literal["slow", "fast"]
@@ -35,10 +35,11 @@ SECONDS_A_RUN = 300.0
 # What a run is asked for unless the claim says otherwise. It ends sooner, once the steps that it has timed took
 # so long, or less where they are much alike; where growth is claimed, it does not.
 _STEPS, _SECONDS, _TOLD_AFTER = 500, 1.0, 0.4
+_SECONDS_TO_SETTLE, PAIRS_TO_SETTLE = 0.6, 3
 _STEPS_FOR_GROWTH = 600
 _SAMPLES_FOR_GROWTH = 7
 # Values are compared over so much of what the slow script does, and the rest is not timed: less where its steps are short.
-_SECONDS_COMPARED, _SOONER = 5.0, (100, 2.0)
+_SECONDS_COMPARED, _SOONER = 5.0, (60, 1.5)
 # On a GPU a fused kernel rounds in another way than single ones do, and training multiplies that from step to step.
 _TOLERANCE_ON_GPU = 1e-4
 # First uses of kernels that are to be there before a first step is timed.
@@ -49,7 +50,8 @@ _STEPS_BEFORE = 20
 class Options:
     """How experiments are run. `timeout` is in seconds a run; `cores` processes are made ready at a time.
 
-    Without a `machine`, it is not looked at whether that is calm.
+    Without a `machine`, it is not looked at whether that is calm. With `settle`, a verdict is all that is asked for: three pairs
+    do where these leave no doubt, and runs are timed for a shorter time.
     """
 
     device: DeviceKind = "cpu"
@@ -59,6 +61,7 @@ class Options:
     quick: bool = False
     cores: int = 2
     machine: Machine | None = None
+    settle: bool = False
 
     @property
     def runs(self) -> int:
@@ -79,7 +82,8 @@ def plan_of(experiment: Experiment, options: Options) -> Plan:
     samples = 2 if counted else 0
     if steps:
         return Plan(steps, samples=samples)
-    return Plan(_STEPS, _SECONDS, told_after=_TOLD_AFTER, samples=samples)
+    seconds = _SECONDS_TO_SETTLE if options.settle else _SECONDS
+    return Plan(_STEPS, seconds, told_after=_TOLD_AFTER, samples=samples)
 
 
 def run_experiment(
@@ -186,16 +190,28 @@ class _Running:
         judgement: Judgement | None = None
         # No step is timed that was not compared.
         plan = replace(plan, until=self._steps)
-        for confidence in LOOKS:
-            for slow, fast in self._more_pairs(plan, len(self.pairs) or self._options.pairs):
-                self.pairs.append(Pair(run_of(slow.measured), run_of(fast.measured)))
-                # On a GPU, runs that are timed are not made to compute the same each time.
-                if self._options.device == "cpu" and not self._as_before(slow, fast, losses):
-                    return None
+        if self._options.settle:
+            if not self._run_pairs(plan, losses, PAIRS_TO_SETTLE):
+                return None
+            judgement = settled(self._experiment.claim, self.pairs, self.noise)
+            if judgement is not None:
+                return judgement
+        for look, confidence in enumerate(LOOKS):
+            if not self._run_pairs(plan, losses, self._options.pairs * 2**look):
+                return None
             judgement = judge(self._experiment.claim, self.pairs, confidence, self.noise)
             if judgement.verdict != "inconclusive":
                 break
         return judgement
+
+    def _run_pairs(self, plan: Plan, losses: Losses, count: int) -> bool:
+        """Run as many pairs as it takes to have so many; False as soon as their losses part, as `worst` says then."""
+        for slow, fast in self._more_pairs(plan, count - len(self.pairs)):
+            self.pairs.append(Pair(run_of(slow.measured), run_of(fast.measured)))
+            # On a GPU, runs that are timed are not made to compute the same each time.
+            if self._options.device == "cpu" and not self._as_before(slow, fast, losses):
+                return False
+        return True
 
     def _as_before(self, slow: Ran, fast: Ran, losses: Losses) -> bool:
         """Whether the losses of runs that are timed agree as well as those that were compared before."""
@@ -207,7 +223,7 @@ class _Running:
 
     def _more_pairs(self, plan: Plan, how_many: int) -> Iterator[tuple[Ran, Ran]]:
         pair: dict[Side, Ran] = {}
-        sides = order(how_many)
+        sides = order(how_many, len(self.pairs))
         for side, ran in zip(sides, self._runs.of([Turn(side, plan) for side in sides]), strict=True):
             pair[side] = ran
             self._on_run()
@@ -216,10 +232,12 @@ class _Running:
                 pair = {}
 
 
-def order(pairs: int) -> list[Side]:
-    """A B B A A B B A …: whatever drifts with time hits both sides alike."""
+def order(pairs: int, before: int = 0) -> list[Side]:
+    """A B B A A B B A …: whatever drifts with time hits both sides alike; `before` is how many pairs there are already."""
     sides: tuple[Side, Side] = ("slow", "fast")
-    return [side for pair in range(pairs) for side in (sides if pair % 2 == 0 else sides[::-1])]
+    return [
+        side for pair in range(before, before + pairs) for side in (sides if pair % 2 == 0 else sides[::-1])
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,9 +289,7 @@ class Runs:
                         run.begin()
                 for run in runs:
                     self._look_at_machine()
-                    ran = run.ran()
-                    self._look_at_machine()
-                    yield ran
+                    yield run.ran()
 
     def _look_at_machine(self) -> None:
         if self.options.machine is not None and not self.options.quick:

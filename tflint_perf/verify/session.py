@@ -39,6 +39,7 @@ from tflint_perf.verify.progress import loading, progress
 from tflint_perf.verify.records import Record, Result, as_document, as_text
 from tflint_perf.verify.runner import Options
 from tflint_perf.verify.sizes import DECIDES, NAMES, Name
+from tflint_perf.verify.statistics import LEAST_PAIRS
 
 AS_CLAIMED, NOT_AS_CLAIMED, FAILURE = 0, 1, 2
 _FINE = frozenset({"confirmed", "agrees", "not measurable"})
@@ -145,6 +146,9 @@ def _run(experiments: Sequence[Experiment], request: Request, record: Record) ->
         quick=request.quick,
         cores=request.cores,
         machine=None if request.quick else Machine(),
+        # Of a user's pair, and of what is kept, figures are asked for.
+        settle=not (request.quick or request.pair or request.record or request.plot or request.report)
+        and request.pairs == LEAST_PAIRS,
     )
     results = _resumed(experiments, record, request.sizes) if request.resume else {}
     left = [experiment for experiment in experiments if experiment.name not in results]
