@@ -20,7 +20,7 @@ from tflint_perf.records import dataclass
 _STAYS: Final = 2.0
 # Figures that differ by less than that are one.
 _ONE: Final = 1.2
-_HARDLY: Final = 0.1
+_HARDLY: Final = 0.15
 _TIMES = ("step time", "time per sample", "first step")
 SIZES_HEADER: Final = ("size", "what it is", "slow", "fast", "effect", "verdict")
 _MORE: Final[Mapping[str, str]] = {"time per sample": "a sample", "first step": "in the first step"}
