@@ -6,6 +6,9 @@ Each row is one kind of claim under one kind of noise. `short` is the share of e
 by a hair, the worst case, and `true` that which refutes one that is true by a hair; both are promised to be 5% at most. The
 others say what such noise leaves of the power to tell: how many experiments confirm an effect that is twice what is claimed
 (`clear`), and refute one that is not there (`nothing`). Noise is that of one run, in shares of the figure.
+
+A second table is of `prove`: how many fixes that change nothing it calls faster (`nothing`), and how many that save a
+third of the time it calls faster (`third`).
 """
 
 from __future__ import annotations
@@ -18,10 +21,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from tflint_perf.prove.times import Timed, Way
 from tflint_perf.rule import Claim
 from tflint_perf.verify.records import Effect
+from tflint_perf.verify.runner import PAIRS_TO_SETTLE
 from tflint_perf.verify.statistics import LEAST_PAIRS, LOOKS, growth, over_pairs
-from tflint_perf.verify.verdict import judge_effect
+from tflint_perf.verify.verdict import judge_effect, without_doubt
 
 PROMISED: Final = 0.05
 _HAIR: Final = 1e-6
@@ -121,15 +126,27 @@ KINDS: Final = (
 )
 
 
+NOISES: Final = {
+    "2% noise": ratios(0.02, gaussian),
+    "10% noise": ratios(0.1, gaussian),
+    "10% noise that lasts (0.5)": ratios(0.1, lasting(0.5)),
+    "5% noise, 1 of 6 runs disturbed": ratios(0.05, disturbed),
+    "disturbances that last (0.5)": ratios(0.05, lasting(0.5, disturbed)),
+}
+
+
 def verdict(kind: Kind, rng: random.Random, true: float) -> str:
     """What an experiment comes to: as many looks as it takes. The fast script of a growth is flat."""
     claim = Claim("step time", kind.least, "growth" if kind.growth else "ratio")
     effects = kind.effects(rng, true)
     pairs: list[float] = []
     found = "inconclusive"
-    for confidence in LOOKS:
-        pairs += [next(effects) for _ in range(len(pairs) or LEAST_PAIRS)]
-        flat = Effect(1.0, 1.0, 1.0) if kind.growth else None
+    flat = Effect(1.0, 1.0, 1.0) if kind.growth else None
+    pairs += [next(effects) for _ in range(PAIRS_TO_SETTLE)]
+    if (early := without_doubt(claim, over_pairs(pairs), flat)) is not None:
+        return early.verdict
+    for look, confidence in enumerate(LOOKS):
+        pairs += [next(effects) for _ in range(LEAST_PAIRS * 2**look - len(pairs))]
         found = judge_effect(claim, over_pairs(pairs, confidence), flat).verdict
         if found != "inconclusive":
             break
@@ -159,13 +176,41 @@ def lines(draws: int, seed: int = 1) -> Iterator[str]:
         yield f"| {kind.name} | {' | '.join(f'{share:.1%}' for share in shares(kind, draws, seed).values())} |"
 
 
+def called(kind: Kind, rng: random.Random, true: float) -> Way:
+    """What `prove` says of the time of a fix that is so many times as fast: as many looks as it takes."""
+    effects = kind.effects(rng, true)
+    pairs: list[float] = []
+    found: Way = "flat"
+    for confidence in LOOKS:
+        pairs += [next(effects) for _ in range(len(pairs) or LEAST_PAIRS)]
+        found = Timed(1.0, 1.0, over_pairs(pairs, confidence)).way
+        if found != "flat":
+            break
+    return found
+
+
+def lines_of_prove(draws: int, seed: int = 1) -> Iterator[str]:
+    """The second table, row by row."""
+    yield "| noise | nothing | third |"
+    yield "|---|---|---|"
+    rng = random.Random(seed)
+    for name, effects in NOISES.items():
+        kind = Kind(name, 1.0, effects)
+        nothing = sum(called(kind, rng, 1.0) == "up" for _ in range(draws)) / draws
+        third = sum(called(kind, rng, 1.5) == "up" for _ in range(draws)) / draws
+        yield f"| {name} | {nothing:.1%} | {third:.1%} |"
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description="How often noise decides a verdict.")
     parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
     for line in lines(asked.draws, asked.seed):
+        print(line, flush=True)
+    print()
+    for line in lines_of_prove(asked.draws, asked.seed):
         print(line, flush=True)
 
 

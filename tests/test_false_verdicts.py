@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 pytest.importorskip("scipy")
 
-from benchmarks.false_verdicts import KINDS, PROMISED, Kind, lines, shares
+from benchmarks.false_verdicts import KINDS, NOISES, PROMISED, Kind, called, lines, shares
 
 # Growth takes a hundred times as long to draw; `tests/verify/test_verdict.py` draws that with less.
 RATIOS = [kind for kind in KINDS if not kind.growth]
@@ -27,6 +29,14 @@ def test_a_claim_that_is_wrong_by_a_hair_is_taken_for_right_in_5_of_100_experime
 def test_growth_keeps_the_promise_as_well() -> None:
     lasting = next(kind for kind in KINDS if kind.growth and "last" in kind.name)
     assert shares(lasting, 30)["short"] <= PROMISED
+
+
+@pytest.mark.parametrize("name", NOISES)
+def test_prove_calls_a_fix_that_changes_nothing_faster_as_seldom(name: str) -> None:
+    kind = Kind(name, 1.0, NOISES[name])
+    rng = random.Random(1)
+    assert sum(called(kind, rng, 1.0) == "up" for _ in range(300)) / 300 <= PROMISED
+    assert sum(called(kind, rng, 1.5) == "up" for _ in range(300)) / 300 > 0.95
 
 
 def test_the_table_has_a_row_for_each_kind() -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ import pytest
 
 from tests.commandline import CommandLine
 from tests.verify.support import FAKE_TENSORFLOW, fake_tensorflow, script
-from tflint_perf.verify import session
+from tflint_perf.verify import by_size, session
 from tflint_perf.verify.experiment import Experiment
+from tflint_perf.verify.machine import Machine, pieces_of_work
 from tflint_perf.verify.own_script import refuse_no_experiment
 from tflint_perf.verify.records import Result, from_json, to_json
 
@@ -53,6 +55,13 @@ def tensorflow(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
     monkeypatch.syspath_prepend(folder)
     monkeypatch.setenv("PYTHONPATH", str(folder))
     return folder
+
+
+@pytest.fixture(autouse=True)
+def calm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the machine does, the verifier finds it calm."""
+    work = (pieces_of_work() * 0.001, 0.001)
+    monkeypatch.setattr(session, "Machine", partial(Machine, lambda: work))
 
 
 @pytest.fixture
@@ -126,7 +135,8 @@ def test_json_is_a_record_of_evidence(tflint_perf: CommandLine) -> None:
     assert ran.code == 0, ran.err
     record = from_json(ran.out)
     assert record.results["TFP406"].verdict == "confirmed"
-    assert len(record.results["TFP406"].pairs) == 5
+    # The cost is far beyond what is claimed.
+    assert len(record.results["TFP406"].pairs) == 3
     assert {"tensorflow", "keras", "python", "tflint-perf"} == record.versions.keys()
 
 
@@ -168,7 +178,7 @@ def test_evidence_that_is_kept_is_compared_with(tflint_perf: CommandLine, fixtur
 def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the experiments that are run, in their order; after the first, somebody presses Ctrl-C."""
     names: list[str] = []
-    run = session.run_experiment
+    run = by_size.run_experiment
 
     def interrupted(experiment: Experiment, *rest: Any, **named: Any) -> Result:
         names.append(experiment.name)
@@ -176,7 +186,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             raise KeyboardInterrupt
         return run(experiment, *rest, **named)
 
-    monkeypatch.setattr(session, "run_experiment", interrupted)
+    monkeypatch.setattr(by_size, "run_experiment", interrupted)
     return names
 
 
@@ -193,6 +203,82 @@ def test_a_run_that_was_cut_off_is_gone_on_with(
     assert "confirmed: 2" in ran.out
     kept = from_json((fixtures / "evidence" / "cpu.json").read_text(encoding="utf-8"))
     assert kept.results.keys() == {"TFP105", "TFP406"}
+
+
+SIZES = """
+[small]
+what = "4 ms"
+[medium]
+what = "20 ms"
+MORE = 20
+[large]
+what = "64 ms"
+MORE = 64
+"""
+
+
+@pytest.fixture
+def sized(fixtures: Path) -> Path:
+    """TFP406 takes 12 ms more a step than its fast script, at any of three sizes."""
+    folder = fixtures / "TFP406"
+    for side, each in (("slow", "takes(MORE + 12)"), ("fast", "takes(MORE)")):
+        text = script(folder, side, each).read_text(encoding="utf-8")
+        (folder / f"{side}.py").write_text(f"MORE = 4\n{text}", encoding="utf-8")
+    (folder / "sizes.toml").write_text(SIZES, encoding="utf-8")
+    return folder
+
+
+def sizes_of(document: dict[str, Any]) -> list[str]:
+    return [one["name"] for one in document["results"]["TFP406"]["sizes"]]
+
+
+@pytest.mark.usefixtures("sized")
+def test_the_small_size_is_measured_unless_all_are_asked_for(tflint_perf: CommandLine) -> None:
+    ran = tflint_perf("verify", "TFP406", *FEW, "--output-format", "json")
+    assert ran.code == 0, ran.err
+    assert sizes_of(json.loads(ran.out)) == ["small"]
+
+
+@pytest.mark.usefixtures("sized")
+def test_all_sizes_are_told(tflint_perf: CommandLine) -> None:
+    ran = tflint_perf("verify", "TFP406", *FEW, "--full")
+    assert ran.code == 1, ran.err  # at the medium size, 32 ms are not twice 20
+    said = [line for line in ran.out.splitlines() if line.startswith("TFP406")]
+    assert said[0].split()[:3] == ["TFP406", "gc-in-loop,", "medium"]
+    assert said[1:5] == [
+        "TFP406, small (4 ms): slow 16 ms, fast 4.0 ms, 4.0×: confirmed",
+        "TFP406, medium (20 ms): slow 32 ms, fast 20 ms, 1.6×: refuted",
+        "TFP406, large (64 ms): slow 76 ms, fast 64 ms, 1.2×: refuted",
+        "TFP406: about 12 ms more a step, whatever the model",
+    ]
+
+
+def test_what_is_kept_is_of_the_size_that_decides(
+    tflint_perf: CommandLine, fixtures: Path, sized: Path
+) -> None:
+    def kept() -> Result:
+        text = (fixtures / "evidence" / "cpu.json").read_text(encoding="utf-8")
+        return from_json(text).results["TFP406"]
+
+    tflint_perf("verify", "TFP406", *FEW, "--record")
+    assert (kept().size, kept().verdict) == ("medium", "refuted")
+    # What is on file is not all that is asked for.
+    tflint_perf("verify", "TFP406", *FEW, "--record", "--resume", "--full")
+    assert [one.name for one in kept().sizes] == ["small", "medium", "large"]
+    # The small size is as it was, whatever the verdict on the medium one.
+    assert tflint_perf("verify", "TFP406", *FEW, "--check").code == 0
+
+
+@pytest.mark.usefixtures("fixtures")
+def test_a_machine_that_is_too_noisy_ends_with_2_and_says_what_was_seen(
+    tflint_perf: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy = (pieces_of_work() * 0.009, 0.001)
+    monkeypatch.setattr(session, "Machine", partial(Machine, lambda: busy))
+    ran = tflint_perf("verify", "TFP406", *FEW)
+    assert ran.code == 2
+    seen = "for a quarter of the time, the same work took 9.0 times as long as at best"
+    assert f"TFP406: too noisy: machine too noisy to judge: {seen}" in ran.err
 
 
 @pytest.mark.usefixtures("fixtures")

@@ -10,6 +10,7 @@ import pytest
 
 from tests.verify.support import RUN, STEP_TIME
 from tflint_perf.problems import ConfigError
+from tflint_perf.rule import Claim
 from tflint_perf.verify.keep import changes, file_of, keep, keep_as_it_comes, measured_before, read_kept
 from tflint_perf.verify.records import (
     Device,
@@ -19,6 +20,8 @@ from tflint_perf.verify.records import (
     Pair,
     Record,
     Result,
+    Sized,
+    Worse,
     as_document,
     from_json,
     to_json,
@@ -29,8 +32,25 @@ pytestmark = pytest.mark.slow
 CPU = Device("cpu", "CPU (2 cores)", None, 8_000_000_000)
 H200 = Device("gpu", "NVIDIA H200", "580.65", 150_000_000_000)
 FAST = replace(RUN, device_memory=DeviceMemory(1, 2, None))
+WORSE = (Worse("first step", 0.5, 1.0, Effect(2.0, 1.9, 2.1, 0.9375), 12.0),)
 RESULT = Result(
     "confirmed", "so it is", STEP_TIME, 20, Effect(2.5, 2.25, 3.0), Losses(True, 0.0), (Pair(RUN, FAST),) * 5
+)
+SIZES = tuple(
+    Sized(
+        name,
+        "so many units",
+        "model",
+        "a step",
+        verdict,
+        "",
+        20,
+        RESULT.effect,
+        (2.0, 2.1),
+        (1.0, 1.1),
+        WORSE,
+    )
+    for name, verdict in (("small", "confirmed"), ("medium", "confirmed"), ("large", "refuted"))
 )
 RECORD = Record(CPU, {"tensorflow": "9.8.7"}, "2026-11-20", {"TFP101": RESULT})
 
@@ -39,6 +59,7 @@ RECORD = Record(CPU, {"tensorflow": "9.8.7"}, "2026-11-20", {"TFP101": RESULT})
     "result",
     [
         RESULT,
+        replace(RESULT, size="medium", sizes=SIZES, date="2026-11-19", noise=1.0),
         Result("failed", "slow.py: killed by SIGKILL", STEP_TIME, 20, output="at step 3"),
         Result("not measurable", "needs a GPU", STEP_TIME, 20),
     ],
@@ -110,6 +131,34 @@ def test_results_from_elsewhere_are_not_mixed(tmp_path: Path, other: Record) -> 
     assert read_kept(tmp_path, RECORD) == RECORD
 
 
+def test_a_system_that_has_a_little_more_memory_than_last_time_is_the_same_machine(tmp_path: Path) -> None:
+    keep(tmp_path, RECORD)
+    booted = replace(RECORD, device=replace(CPU, memory=CPU.memory - 50_000_000), date="2026-11-26")
+    keep(tmp_path, replace(booted, results={"TFP406": RESULT}))
+    kept = read_kept(tmp_path, RECORD)
+    assert kept is not None
+    assert kept.results == {"TFP406": RESULT, "TFP101": replace(RESULT, date="2026-11-20")}
+
+
+@pytest.mark.parametrize(
+    ("busy", "is_kept"),
+    [
+        (replace(RESULT, steps=21, verdict="too noisy"), False),
+        (replace(RESULT, steps=21, noise=2.0), False),
+        (replace(RESULT, steps=21, noise=1.3), True),
+        (replace(RESULT, steps=21, noise=2.0, claim=Claim("traces", 2.0)), True),
+    ],
+)
+def test_what_a_busy_machine_measured_of_time_stays_as_it_is_on_file(
+    tmp_path: Path, busy: Result, is_kept: bool
+) -> None:
+    keep(tmp_path, RECORD)
+    measured = replace(RECORD, results={"TFP101": busy})
+    keep_as_it_comes(tmp_path, measured)
+    keep(tmp_path, measured)
+    assert read_kept(tmp_path, RECORD) == (measured if is_kept else RECORD)
+
+
 def test_results_from_elsewhere_replace_a_record_as_a_whole(tmp_path: Path) -> None:
     keep(tmp_path, RECORD)
     other = replace(RECORD, versions={"tensorflow": "9.9.0"})
@@ -157,3 +206,18 @@ def test_only_another_verdict_is_a_change() -> None:
     }
     assert list(changes(RECORD, new)) == ["TFP101: was confirmed, is refuted: 1.1×"]
     assert list(changes(RECORD, {"TFP101": replace(RESULT, effect=None)})) == []
+    assert list(changes(RECORD, {"TFP101": replace(RESULT, verdict="too noisy")})) == []
+
+
+def test_experiments_are_compared_with_what_they_showed_at_the_same_size() -> None:
+    kept = replace(RECORD, results={"TFP101": replace(RESULT, size="medium", sizes=SIZES)})
+    for size, verdict, changed in (
+        ("small", "confirmed", False),
+        ("small", "refuted", True),
+        ("medium", "confirmed", False),
+        ("large", "refuted", False),
+        ("large", "confirmed", True),
+    ):
+        assert bool(list(changes(kept, {"TFP101": replace(RESULT, size=size, verdict=verdict)}))) is changed
+    # What was measured before there were sizes is compared with none of them.
+    assert list(changes(RECORD, {"TFP101": replace(RESULT, size="small", verdict="refuted")})) == []

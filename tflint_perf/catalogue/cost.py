@@ -8,6 +8,7 @@ from functools import cache
 from tflint_perf.catalogue.evidence import Evidence, all_evidence
 from tflint_perf.catalogue.figures import count, ratio, size
 from tflint_perf.catalogue.measured import value_of
+from tflint_perf.catalogue.sizes import Behaviour, SizedCost, behaviour, cost_over_sizes, sized_costs
 from tflint_perf.records import dataclass
 
 # A price of the fast form that a message tells, and how: the first step is over soon.
@@ -51,10 +52,13 @@ def cost_on_record(code: str) -> str | None:
 def cost_of(evidence: Sequence[Evidence]) -> str | None:
     """The cost in a few words for each kind of device that has measured it: `17× a step on CPU`.
 
+    Where it was measured at three sizes, they say what it is (`sizes`), and that no step of the user's was measured.
+
     The newest record of a kind of device speaks for it. A claim that did not hold there says so beside its
     figure, for people may select a rule that is off. None where no device has a figure.
     """
-    return ", ".join(map(_cost, _newest(evidence))) or None
+    said = list(map(_cost, _newest(evidence)))
+    return ("; " if any(";" in one for one in said) else ", ").join(said) or None
 
 
 def _newest(evidence: Sequence[Evidence]) -> list[Evidence]:
@@ -69,7 +73,10 @@ def _newest(evidence: Sequence[Evidence]) -> list[Evidence]:
 @dataclass(frozen=True, slots=True)
 class Cost:
     """What the experiment of a rule measured on one device, as data: `value` is how many times as much of the metric the slow
-    script takes as the fast one, or where `kind` is "growth", its last steps as its first; with its 95% interval."""
+    script takes as the fast one, or where `kind` is "growth", its last steps as its first; with its interval.
+
+    `over_sizes` says what the cost does from a small to a large size, and `sizes` what was measured at each; it is None,
+    and there are none, where a single size was."""
 
     metric: str
     kind: str
@@ -79,6 +86,8 @@ class Cost:
     device: str
     verdict: str
     date: str
+    over_sizes: Behaviour | None = None
+    sizes: tuple[SizedCost, ...] = ()
 
 
 def costs_said(code: str, message: str) -> list[Cost]:
@@ -101,15 +110,24 @@ def _figure(evidence: Evidence) -> Cost:
         evidence.device,
         evidence.verdict,
         evidence.date,
+        behaviour(evidence.record),
+        sized_costs(evidence.record),
     )
 
 
 def _cost(evidence: Evidence) -> str:
     claim = evidence.record["claim"]
-    say = _WORDS.get((claim["metric"], claim["kind"]), _other)
-    if evidence.verdict == "confirmed":
-        return f"{say(evidence)} on {evidence.where}{_price(evidence)}"
-    return f"{evidence.verdict} on {evidence.where}: {say(evidence)}"
+    key = claim["metric"], claim["kind"]
+    over_sizes = cost_over_sizes(evidence.record)
+    said = over_sizes or _WORDS.get(key, _other)(evidence)
+    where = f"this rule's own script on {evidence.where}" if over_sizes else evidence.where
+    if evidence.verdict != "confirmed":
+        return f"{evidence.verdict} on {where}: {said}"
+    return (
+        f"{said}{_price(evidence)}; measured on {where}"
+        if over_sizes
+        else f"{said} on {where}{_price(evidence)}"
+    )
 
 
 def _price(evidence: Evidence) -> str:

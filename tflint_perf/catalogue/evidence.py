@@ -81,7 +81,7 @@ def evidence_of(document: Mapping[str, Any]) -> Mapping[str, Evidence]:
             record["verdict"],
             record,
             device["kind"],
-            document["date"],
+            record.get("date") or document["date"],
             document["versions"],
         )
         for code, record in document["results"].items()

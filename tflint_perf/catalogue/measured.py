@@ -24,15 +24,25 @@ def value_of(result: Result, side: Side) -> float | None:
     Step time and time per sample in seconds, memory in bytes (a step, where its growth is claimed), live
     tensors a step, traces a step. A growth of step time is the ratio of its last quarter to its first.
     """
-    measure = _MEASURES[_key(result)][0]
-    values = [value for run in runs_of(result, side) if (value := measure(run)) is not None]
+    values = values_of(result, side)
     return median(values) if values else None
+
+
+def values_of(result: Result, side: Side) -> Sequence[float]:
+    """The same run by run."""
+    measure = _MEASURES[_key(result)][0]
+    return [float(value) for run in runs_of(result, side) if (value := measure(run)) is not None]
 
 
 def figure_of(result: Result, side: Side) -> str | None:
     """The same in words, with its unit."""
     value = value_of(result, side)
-    return None if value is None else _MEASURES[_key(result)][1](value)
+    return None if value is None else in_words(result, value)
+
+
+def in_words(result: Result, value: float) -> str:
+    """A figure of what the claim is about, with its unit."""
+    return _MEASURES[_key(result)][1](value)
 
 
 def effect_of(result: Result) -> str | None:

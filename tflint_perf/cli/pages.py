@@ -12,6 +12,7 @@ from typing import Any
 from tflint_perf.catalogue.evidence import Evidence
 from tflint_perf.catalogue.measured import effect_of, figure_of, worse_of
 from tflint_perf.catalogue.rules import RuleInfo, catalogue
+from tflint_perf.catalogue.sizes import SIZES_HEADER, cost_over_sizes, rows_of_sizes
 from tflint_perf.catalogue.symptoms import symptoms_of
 from tflint_perf.config.keys import Key
 from tflint_perf.config.selection import default_rules
@@ -137,21 +138,35 @@ def _what_is_seen(rule: RuleInfo) -> Iterator[str]:
 
 
 def _evidence_table(evidence: Sequence[Evidence]) -> Iterator[str]:
-    """A Markdown table whose columns also stand below each other on a terminal."""
-    rows = [_EVIDENCE, *map(_evidence_row, evidence)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        f"| {' | '.join(map(str.ljust, row, widths))} |"
-        for row in (rows[0], ["-" * w for w in widths], *rows[1:])
-    ]
-    yield from lines
+    yield from _table([_EVIDENCE, *map(_evidence_row, evidence)])
     for record in evidence:
+        yield from _sizes(record)
         if record.verdict in ("not measurable", "failed") and (reason := record.record.get("reason")):
             yield ""
             yield f"{record.verdict.capitalize()} on {record.where}: {reason.rstrip('.')}."
         for worse in worse_of(record.record):
             yield ""
             yield f"The fast form does worse on {record.where}: {worse}."
+
+
+def _sizes(evidence: Evidence) -> Iterator[str]:
+    """What was measured at each size, where there are several, and what that says of the cost."""
+    rows = list(rows_of_sizes(evidence.record))
+    if len(rows) < 2:
+        return
+    said = cost_over_sizes(evidence.record)
+    decides = evidence.record["size"]
+    yield ""
+    yield f"At {len(rows)} sizes on {evidence.where}{f': {said}' if said else ''}. The verdict is that of the {decides} one."
+    yield ""
+    yield from _table([SIZES_HEADER, *rows])
+
+
+def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """A Markdown table whose columns also stand below each other on a terminal; the first row heads it."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in (rows[0], ["-" * width for width in widths], *rows[1:]):
+        yield f"| {' | '.join(map(str.ljust, row, widths))} |"
 
 
 def _evidence_row(evidence: Evidence) -> Sequence[str]:

@@ -14,7 +14,7 @@ from tflint_perf.prove.trial import Trial
 from tflint_perf.report.summary import counted
 from tflint_perf.verify.learning import Sameness, sameness
 from tflint_perf.verify.records import Effect
-from tflint_perf.verify.statistics import CONFIDENCE, over_pairs
+from tflint_perf.verify.statistics import CONFIDENCE, lasting, over_pairs
 
 Status = Literal[
     "pays",
@@ -124,7 +124,8 @@ def _status(times: Times | None, held: Held, learned: Sameness, printed: Printed
     if gains:
         return "pays", "; ".join([*gains[:1], *([more] if more else []), *gains[1:]])
     low, high = times.stretch.effect.low, times.stretch.effect.high
-    if min(low, 1 / high) > _EVEN:
+    sure = lasting(times.stretch.effect)
+    if min(sure.low, 1 / sure.high) > _EVEN:
         return "no difference", "it makes no difference here"
     return "no difference", f"no difference was seen between runs that differ: {low:.2f}× to {high:.2f}×"
 

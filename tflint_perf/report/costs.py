@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from tflint_perf.catalogue.cost import costs_said
+from tflint_perf.catalogue.cost import Cost, costs_said
 from tflint_perf.finding import Finding
 
 if TYPE_CHECKING:
@@ -18,11 +18,17 @@ _OF_TIME = ("step time", "time per sample")
 
 def as_objects(finding: Finding) -> list[dict[str, Any]]:
     """A figure a device, each with where it was measured: in the rule's "experiment", or in a "run" of the program."""
-    found = [{"measured": "experiment", **asdict(cost)} for cost in costs_said(finding.code, finding.message)]
+    found = [_as_object(cost) for cost in costs_said(finding.code, finding.message)]
     own = finding.own_cost
     if own is not None:
         found.append({"measured": "run", "metric": "step time", **asdict(own)})
     return found
+
+
+def _as_object(cost: Cost) -> dict[str, Any]:
+    told = {"measured": "experiment", **asdict(cost)}
+    # Where a single size was measured, nothing is known of others.
+    return told if cost.over_sizes else {key: told[key] for key in told if key not in ("over_sizes", "sizes")}
 
 
 def worst_first(entries: Iterable[Entry]) -> tuple[Entry, ...]:

@@ -6,24 +6,27 @@ It answers with lines of JSON: `{"ready": true}` once all that is slow to import
 
 from __future__ import annotations
 
+import ast
 import faulthandler
 import json
 import os
 import sys
 import tempfile
 import traceback
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from importlib import import_module, metadata
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType, TracebackType
+from types import CodeType, ModuleType, TracebackType
 from typing import Any, TextIO
 
 from tflint_perf.observe.learned import Learned
 from tflint_perf.observe.patching import hook_now_and_later
 from tflint_perf.observe.training_hooks import TrainedHooks
+from tflint_perf.verify.constants import with_constants
 from tflint_perf.verify.drive import ScriptError, drive
 from tflint_perf.verify.nursery import serve
 from tflint_perf.verify.plan import Plan
@@ -37,6 +40,8 @@ _EXACT = {"TF_DETERMINISTIC_OPS": "1", "NVIDIA_TF32_OVERRIDE": "0"}
 
 def main() -> None:
     """Answer one request: `{"describe": true}`, or `{"script": …, "plan": …, "preload": …, "gpu": …, "exact": …}`.
+
+    With `"constants": {name: value}`, those at the top of the script have these values.
 
     What is `exact` computes the same each time, also on a GPU; how long it takes says nothing then. With
     `"learned": {"out": path, "nudge": …}`, what the script trains is written there; a nudge moves it a little first.
@@ -103,7 +108,7 @@ def _measure(request: dict[str, Any], answers: TextIO) -> dict[str, Any]:
     _say(answers, {"ready": True})
     if not sys.stdin.readline():
         raise SystemExit("nobody waits for an answer")
-    script = _module_of(Path(request["script"]))
+    script = _module_of(Path(request["script"]), request.get("constants") or {})
     traces.hook()
     if not callable(getattr(script, "train", None)):
         raise ScriptError("there is no function `train`")
@@ -124,11 +129,27 @@ def _sees_what_is_learned(asked: dict[str, Any] | None) -> Learned | None:
     return learned
 
 
-def _module_of(path: Path) -> ModuleType:
+class _Loader(SourceFileLoader):
+    """Loads a script with other values for its constants."""
+
+    def __init__(self, path: Path, constants: Mapping[str, Any]) -> None:
+        super().__init__("tflint_perf_script", str(path))
+        self._constants = constants
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Nothing else changes: AutoGraph, which reads the file, finds each function where it stands."""
+        try:
+            tree = with_constants(ast.parse(self.get_data(self.path), self.path), self._constants)
+        except ValueError as error:
+            raise ScriptError(str(error)) from None
+        return compile(tree, self.path, "exec", dont_inherit=True)
+
+
+def _module_of(path: Path, constants: Mapping[str, Any]) -> ModuleType:
     """Run the script as a module of its own; what lies beside it can be imported, as when Python runs it."""
     sys.path.insert(0, str(path.parent))
     sys.argv = [str(path)]
-    loader = SourceFileLoader("tflint_perf_script", str(path))
+    loader = _Loader(path, constants) if constants else SourceFileLoader("tflint_perf_script", str(path))
     spec = spec_from_file_location(loader.name, path, loader=loader)
     assert spec is not None
     module = module_from_spec(spec)

@@ -74,6 +74,11 @@ def _claim(metric: str | None, least: float | None, tolerance: float | None) -> 
     type=click.FloatRange(min=0),
     help="How far the losses of --pair may differ, relative to their size.  [default: 1e-05]",
 )
+@click.option(
+    "--full",
+    is_flag=True,
+    help="Measure at three sizes, small, medium and large.  [default: small; with --record, medium]",
+)
 @click.option("--beliefs", is_flag=True, help="Measure common beliefs; CODES are names of beliefs.")
 @click.option(
     "--check", is_flag=True, help="Compare with the evidence on file; exit with 1 if a verdict changed."
@@ -112,10 +117,10 @@ def verify(**options: Any) -> int:
     if options["pair"] is None and any(value is not None for value in own.values()):
         raise click.UsageError("--metric, --least and --tolerance need --pair")
     if options["pair"] and any(
-        options[name] for name in ("selectors", "beliefs", "check", "record", "resume", "minutes")
+        options[name] for name in ("selectors", "beliefs", "check", "record", "resume", "minutes", "full")
     ):
         raise click.UsageError(
-            "--pair can't be combined with codes, --beliefs, --check, --record, --resume or --for"
+            "--pair can't be combined with codes, --beliefs, --check, --record, --resume, --for or --full"
         )
     if options["quick"] and (options["check"] or options["record"] or options["report"] or options["plot"]):
         raise click.UsageError("--quick measures nothing that could be compared, kept or drawn")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from statistics import quantiles
 from time import perf_counter_ns
 from typing import Any
 
@@ -19,6 +20,8 @@ _WARM_UP, _WARM_UP_LEAST, _WARM_UP_NS = 10, 3, 300_000_000
 _WINDOWS = 40
 # However slow the steps are, a median needs some windows.
 _LEAST_WINDOWS = 5
+# A median is known to so much of itself, from so many windows on. The notch of a box plot: McGill, Tukey and Larsen, 1978.
+_TOLD, _WINDOWS_TO_TELL, _NOTCH = 0.02, 12, 1.57
 # On a GPU the wait at a window's edge must not be what is measured.
 _LEAST_STEPS_ON_GPU = 10
 # Losses are looked at in all of the first steps, and then here and there.
@@ -42,6 +45,7 @@ class Measured:
     memory: list[tuple[int, int]] = field(default_factory=list)
     counts: list[tuple[int, int, int, int]] = field(default_factory=list)
     losses: list[tuple[int, float]] = field(default_factory=list)
+    traces: int = 0
     device_memory: dict[str, int | None] | None = None
     yields: int = 0
     ended: bool = False
@@ -84,6 +88,14 @@ def number(loss: Any) -> float:
         return float(np.mean(np.asarray(loss, dtype=np.float64)))
     except (TypeError, ValueError, NotImplementedError):
         raise ScriptError(f"`train` yields {type(loss).__name__}, not a loss") from None
+
+
+def is_told(times: Sequence[float]) -> bool:
+    """Whether the median of a run's windows is known: to `_TOLD`, 95 times in 100, by how far their middle half spreads."""
+    if len(times) < _WINDOWS_TO_TELL:
+        return False
+    low, middle, high = quantiles(times, n=4)
+    return _NOTCH * (high - low) / math.sqrt(len(times)) <= _TOLD * middle
 
 
 class _Driver:
@@ -138,7 +150,7 @@ class _Driver:
                 self._count()
                 due = [step for step in due if step > measured.yields]
             spent += seconds
-            if plan.seconds is not None and spent >= plan.seconds and len(measured.windows) >= _LEAST_WINDOWS:
+            if self._long_enough(spent):
                 return
 
     def finish(self, steps: Iterator[Any]) -> Measured:
@@ -147,6 +159,7 @@ class _Driver:
         self._synchronize()
         self._look_at_losses()
         self._count()
+        measured.traces = self._traces.count
         measured.device_memory = self._gpus.memory()
         self._last = None
         if self._learned is not None:
@@ -180,8 +193,22 @@ class _Driver:
         self._kept.clear()
 
     def _count(self) -> None:
+        if not self._plan.samples:
+            return
         tensors, ops = live_tensors_and_graph_ops()
         self.measured.counts.append((self.measured.yields, tensors, self._traces.count, ops))
+
+    def _long_enough(self, spent: float) -> bool:
+        """Whether no more steps are needed, after so many seconds in windows."""
+        plan, windows = self._plan, self.measured.windows
+        if plan.seconds is None or len(windows) < _LEAST_WINDOWS:
+            return False
+        if plan.sooner is not None:
+            steps, seconds = plan.sooner
+            if spent >= seconds and self.measured.yields >= steps:
+                return True
+        told = plan.told_after is not None and spent >= plan.told_after
+        return spent >= plan.seconds or (told and is_told([seconds / count for _, count, seconds in windows]))
 
     def _window_size(self) -> int:
         left = self._plan.last - self.measured.yields

@@ -15,6 +15,7 @@ from tflint_perf.config.selection import codes_of
 from tflint_perf.problems import ConfigError
 from tflint_perf.rule import Claim, Metric
 from tflint_perf.verify.own_script import refuse_no_experiment
+from tflint_perf.verify.sizes import Size, read_sizes
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -27,7 +28,10 @@ _SETS_ENVIRONMENT = re.compile(r"\benviron\b|\bputenv\b")
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """Two scripts and what is claimed of them. `title` is a few words for people; `own` marks a user's pair."""
+    """Two scripts and what is claimed of them. `title` is a few words for people; `own` marks a user's pair.
+
+    `sizes` are those that it can be run at, none where the scripts are all there is; `size` is the one to be run.
+    """
 
     name: str
     title: str
@@ -35,6 +39,8 @@ class Experiment:
     fast: Path
     claim: Claim
     own: bool = False
+    sizes: tuple[Size, ...] = ()
+    size: Size | None = None
 
     @property
     def evidence(self) -> Path:
@@ -70,7 +76,7 @@ def rule_experiments(selectors: Iterable[str], folder: Path) -> tuple[list[Exper
         own = rule.plugin.fixtures if rule.plugin is not None else folder
         slow, fast = (own / code / name for name in ("slow.py", "fast.py"))
         if claim is not None and slow.is_file() and fast.is_file():
-            found.append(Experiment(code, rule.name, slow, fast, claim))
+            found.append(Experiment(code, rule.name, slow, fast, claim, sizes=read_sizes(own / code)))
         elif claim is not None:
             missing.append(f"{code}: no experiment: {own / code} lacks slow.py or fast.py")
     return found, missing

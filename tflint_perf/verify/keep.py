@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from tflint_perf.problems import ConfigError
+from tflint_perf.verify.machine import NOISE_ON_FILE
 from tflint_perf.verify.records import Record, Result, read_record, to_json
+from tflint_perf.verify.verdict import TIMES
+
+_SAME_MEMORY = 0.01
 
 
 def read_kept(folder: Path, record: Record) -> Record | None:
@@ -28,19 +33,22 @@ def read_kept(folder: Path, record: Record) -> Record | None:
 def keep(folder: Path, record: Record) -> Path:
     """Write the results to the device's file, in place of those of the same name; the path of the file.
 
+    What was measured on a busy machine is left out: what is on file of it stays.
+
     Raises:
         ConfigError: the file is from other versions, and has results that were not measured again.
     """
+    results = {name: result for name, result in record.results.items() if is_of_a_calm_machine(result)}
     path, kept = file_of(folder, record), read_kept(folder, record)
-    others = (
-        {name: result for name, result in kept.results.items() if name not in record.results} if kept else {}
-    )
-    if kept and others and (kept.versions, kept.device) != (dict(record.versions), record.device):
+    others = {name: result for name, result in kept.results.items() if name not in results} if kept else {}
+    if kept and others and not _alike(kept, record):
         raise ConfigError(
             f"measured with other versions or on another machine; measure {', '.join(others)} too", str(path)
         )
+    if kept and kept.date != record.date:
+        others = {name: replace(result, date=result.date or kept.date) for name, result in others.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(to_json(replace(record, results={**others, **record.results})), encoding="utf-8")
+    path.write_text(to_json(replace(record, results={**others, **results})), encoding="utf-8")
     _unfinished(folder, record).unlink(missing_ok=True)
     return path
 
@@ -52,8 +60,16 @@ def keep_as_it_comes(folder: Path, record: Record) -> None:
     """
     path = _unfinished(folder, record)
     before = _results_like(path, record)
+    results = {name: result for name, result in record.results.items() if is_of_a_calm_machine(result)}
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(to_json(replace(record, results={**before, **record.results})), encoding="utf-8")
+    path.write_text(to_json(replace(record, results={**before, **results})), encoding="utf-8")
+
+
+def is_of_a_calm_machine(result: Result) -> bool:
+    """Whether the figures may stand as evidence: they are said in findings, and a busy machine makes each time too long."""
+    if result.verdict == "too noisy":
+        return False
+    return result.noise is None or result.noise <= NOISE_ON_FILE or result.claim.metric not in TIMES
 
 
 def measured_before(folder: Path, record: Record) -> Mapping[str, Result]:
@@ -71,8 +87,15 @@ def _results_like(path: Path, record: Record) -> Mapping[str, Result]:
         found = read_record(path)
     except (OSError, ValueError):  # cut off while it was written
         return {}
-    same = (found.versions, found.device) == (dict(record.versions), record.device)
-    return found.results if same else {}
+    return found.results if _alike(found, record) else {}
+
+
+def _alike(one: Record, other: Record) -> bool:
+    """Whether both are of the same versions on the same device; of memory a system takes a little more or less each time."""
+    same = dict(one.versions) == dict(other.versions) and replace(one.device, memory=0) == replace(
+        other.device, memory=0
+    )
+    return same and math.isclose(one.device.memory, other.device.memory, rel_tol=_SAME_MEMORY)
 
 
 def _unfinished(folder: Path, record: Record) -> Path:
@@ -86,8 +109,15 @@ def file_of(folder: Path, record: Record) -> Path:
 
 
 def changes(kept: Record, results: Mapping[str, Result]) -> Iterator[str]:
-    """Each verdict that is not what it was, in a line. A result that was not on file before is no change."""
+    """Each verdict that is not what it was, in a line. A result that was not on file before is no change.
+
+    Of experiments with sizes, those at the same size are compared. Of a machine that is too noisy to judge, nothing is said.
+    """
     for name, result in results.items():
         before = kept.results.get(name)
-        if before is not None and before.verdict != result.verdict:
-            yield f"{name}: was {before.verdict}, is {result.verdict}: {result.reason}"
+        if before is None:
+            continue
+        verdicts = {sized.name: sized.verdict for sized in before.sizes} | {before.size: before.verdict}
+        was = verdicts.get(result.size)
+        if was is not None and result.verdict not in (was, "too noisy"):
+            yield f"{name}: was {was}, is {result.verdict}: {result.reason}"

@@ -11,6 +11,7 @@ from xml.etree.ElementTree import Element
 
 from tflint_perf.catalogue.figures import change, count, ratio, seconds, size
 from tflint_perf.catalogue.measured import effect_of, figure_of, worse_of
+from tflint_perf.catalogue.sizes import SIZES_HEADER, cost_over_sizes, rows_of_sizes
 from tflint_perf.verify.about import About, about
 from tflint_perf.verify.chart import draw, draw_effect, heading_of
 from tflint_perf.verify.experiment import claim_of
@@ -21,7 +22,7 @@ from tflint_perf.verify.words import claimed
 
 FILE = "index.html"
 _TITLE = "What the experiments say"
-_VERDICTS = ("confirmed", "refuted", "inconclusive", "agrees", "not measurable", "failed")
+_VERDICTS = ("confirmed", "refuted", "inconclusive", "too noisy", "agrees", "not measurable", "failed")
 _JUDGED = frozenset({"confirmed", "refuted", "inconclusive"})
 _NOTHING = "\N{EN DASH}"
 _OVERVIEW = ("experiment", "verdict", "claim", "slow", "fast", "effect (interval)", "beside the claim")
@@ -108,6 +109,7 @@ def _section(subject: About, result: Mapping[str, Any]) -> Element:
         ),
         *([element("p", *prose(f"{subject.summary.rstrip('.')}."))] if subject.summary else []),
         element("p", " ".join(_sentences(result)), class_="facts"),
+        *_over_sizes(subject, result),
         *_figures(subject, result),
         *_details(subject, result),
         class_="card",
@@ -141,6 +143,16 @@ def _weights(losses: Mapping[str, Any]) -> str:
     return f"{compared} differ by {share(losses['weights'])} of what training moved them"
 
 
+def _over_sizes(subject: About, result: Mapping[str, Any]) -> Iterator[Element]:
+    """What was measured at each size, where there are several, and what that says of the cost."""
+    rows = list(rows_of_sizes(result))
+    if len(rows) < 2:
+        return
+    said = cost_over_sizes(result)
+    yield element("p", f"At {len(rows)} sizes{f': {said}' if said else ''}.", class_="facts")
+    yield table(f"Sizes of {subject.name}", SIZES_HEADER, rows, figures=range(2, 5))
+
+
 def _figures(subject: About, result: Mapping[str, Any]) -> Iterator[Element]:
     charts = [
         element("figure", element("h3", heading_of(chart)), draw(chart, subject.name))
@@ -164,6 +176,7 @@ def _run_rows(result: Mapping[str, Any]) -> Iterator[Sequence[Content]]:
     for number, pair in enumerate(result["pairs"], 1):
         for side in SIDES:
             run = pair[side]
+            tensors = run["live_tensors_per_step"]
             yield (
                 str(number),
                 side,
@@ -171,9 +184,9 @@ def _run_rows(result: Mapping[str, Any]) -> Iterator[Sequence[Content]]:
                 seconds(run["step"]),
                 _NOTHING if run["growth"] is None else ratio(run["growth"]),
                 f"{change(size(run['host_bytes_per_step']))} a step",
-                f"{change(count(run['live_tensors_per_step']))} a step",
+                _NOTHING if tensors is None else f"{change(count(tensors))} a step",
                 f"{run['traces']:,}",
-                f"{run['graph_ops']:,}",
+                _NOTHING if run["graph_ops"] is None else f"{run['graph_ops']:,}",
             )
 
 

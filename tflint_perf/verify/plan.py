@@ -9,14 +9,17 @@ from dataclasses import dataclass
 class Plan:
     """How long to run: `steps` is what `train` is asked for, and `until` how many of them are taken, all if None.
 
-    With `seconds`, the run ends once so much time was spent in timed windows. `samples` is how often live
-    tensors and graphs are counted, with the start and the end. With `all_losses`, the loss of each step is looked
-    at, and not only of some.
+    With `seconds`, the run ends once so much time was spent in timed windows; sooner, once so many steps were taken in so many
+    seconds, or so many seconds have told the median step well enough. `samples` is how often live tensors and graphs are
+    counted, with the start and the end; it takes longer than many a step, so 0 where nobody asks. With `all_losses`, the
+    loss of each step is looked at, and not only of some.
     """
 
     steps: int
     seconds: float | None = None
-    samples: int = 2
+    sooner: tuple[int, float] | None = None
+    told_after: float | None = None
+    samples: int = 0
     until: int | None = None
     all_losses: bool = False
 

@@ -21,9 +21,9 @@ _Running = Callable[[Callable[[], None]], Result]
 
 @contextmanager
 def progress(
-    experiments: Sequence[Experiment], runs: int, *, quick: bool
+    experiments: Sequence[Experiment], runs: Sequence[int], *, quick: bool
 ) -> Iterator[Callable[[Experiment, _Running], Result]]:
-    """Gives a function that runs an experiment while it is shown.
+    """Gives a function that runs an experiment while it is shown; `runs` is how many each of them takes.
 
     A single experiment, and quick ones, are soon over: off a terminal nothing is said of them.
     """
@@ -75,15 +75,19 @@ def bar() -> Progress:
 
 
 @contextmanager
-def _bar(experiments: Sequence[Experiment], runs: int) -> Iterator[Callable[[Experiment, _Running], Result]]:
+def _bar(
+    experiments: Sequence[Experiment], runs: Sequence[int]
+) -> Iterator[Callable[[Experiment, _Running], Result]]:
     with bar() as shown:
-        task = shown.add_task("", total=runs * len(experiments))
+        task = shown.add_task("", total=sum(runs))
         begun = 0
 
         def run(experiment: Experiment, running: _Running) -> Result:
             nonlocal begun
             # What the one before did not use, because it failed or could not be measured, is done too.
-            shown.update(task, description=f"{experiment.name} {experiment.title}", completed=begun * runs)
+            shown.update(
+                task, description=f"{experiment.name} {experiment.title}", completed=sum(runs[:begun])
+            )
             begun += 1
             start = time.monotonic()
             result = running(lambda: shown.advance(task))

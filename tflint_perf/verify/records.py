@@ -14,11 +14,13 @@ from tflint_perf.rule import Claim
 
 SCHEMA = 1
 _DIGITS = 4
+_LEFT_OUT_IF_EMPTY = ("output", "size", "sizes", "date", "noise")
 # A list of numbers, and a list of such lists: one line each.
 _FLAT_LISTS = (re.compile(r"\[\s+([^\[\]{}\"]*?)\s+\]"), re.compile(r"\[\s+(\[[^{}\"]*?\])\s+\](?=[,\s])"))
 
 # "agrees" is the best that a quick run can say: both scripts ran, and their losses are the same.
-Verdict = Literal["confirmed", "refuted", "inconclusive", "not measurable", "failed", "agrees"]
+# "too noisy" is none: the machine was busy, and what was measured is not kept.
+Verdict = Literal["confirmed", "refuted", "inconclusive", "too noisy", "not measurable", "failed", "agrees"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,8 @@ class Run:
     """One script, run once in a process of its own. Times are in seconds, memory is in bytes.
 
     `windows` are (first step, steps, seconds). `memory` is (step, resident bytes); its first entry is from
-    before the first step. `counts` is (step, live tensors, traces, ops in all graphs). `growth` is how much
+    before the first step. `counts` is (step, live tensors, traces, ops in all graphs), where the claim is about one of them;
+    what was not counted is None. `growth` is how much
     slower the last quarter of the steps is than the first. `samples_per_step` is None where the script does
     not say; then a step of both scripts takes the same samples.
     """
@@ -52,10 +55,10 @@ class Run:
     growth_low: float
     growth_high: float
     host_bytes_per_step: float
-    live_tensors_per_step: float
+    live_tensors_per_step: float | None
     device_memory: DeviceMemory | None
     traces: int
-    graph_ops: int
+    graph_ops: int | None
     wall: float
     samples_per_step: int | None = None
 
@@ -114,8 +117,32 @@ class Worse:
 
 
 @dataclass(frozen=True, slots=True)
+class Sized:
+    """What came of an experiment at one size; `what` that is in words, `of` what grows with it, `step` what a step is.
+
+    `slow` and `fast` are what the claim is about, pair by pair: seconds, bytes or numbers (a step, where growth is claimed).
+    """
+
+    name: str
+    what: str
+    of: str
+    step: str
+    verdict: Verdict
+    reason: str
+    steps: int
+    effect: Effect | None
+    slow: tuple[float, ...]
+    fast: tuple[float, ...]
+    worse: tuple[Worse, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
-    """What came of one experiment; `output` is the end of what a script wrote that failed."""
+    """What came of one experiment; `output` is the end of what a script wrote that failed.
+
+    Where it has sizes, `size` is that of the verdict and the pairs, and `sizes` has all that were measured. `date` is when,
+    where that is another day than the record's. `noise` is how many times as long the same work took at a time as at best.
+    """
 
     verdict: Verdict
     reason: str
@@ -126,6 +153,10 @@ class Result:
     pairs: tuple[Pair, ...] = ()
     output: str = ""
     worse: tuple[Worse, ...] = ()
+    size: str = ""
+    sizes: tuple[Sized, ...] = ()
+    date: str = ""
+    noise: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +194,9 @@ def as_document(record: Record) -> dict[str, Any]:
     """The record as JSON knows it."""
     document: dict[str, Any] = plain(asdict(record), _DIGITS)
     for result in document["results"].values():
-        if not result["output"]:
-            del result["output"]
+        for name in _LEFT_OUT_IF_EMPTY:
+            if not result[name]:
+                del result[name]
     return document
 
 
@@ -204,12 +236,28 @@ def _result(item: Mapping[str, Any]) -> Result:
             "claim": Claim(**item["claim"]),
             "effect": Effect(**item["effect"]) if item["effect"] else None,
             "losses": Losses(**item["losses"]) if item["losses"] else None,
-            "worse": tuple(
-                Worse(**{**one, "effect": Effect(**one["effect"])}) for one in item.get("worse", ())
-            ),
+            "worse": _worse(item),
+            "sizes": tuple(map(_sized, item.get("sizes", ()))),
             "pairs": tuple(Pair(_run(pair["slow"]), _run(pair["fast"])) for pair in item["pairs"]),
         }
     )
+
+
+def _sized(item: Mapping[str, Any]) -> Sized:
+    effect = item["effect"]
+    return Sized(
+        **{
+            **item,
+            "effect": Effect(**effect) if effect else None,
+            "slow": tuple(item["slow"]),
+            "fast": tuple(item["fast"]),
+            "worse": _worse(item),
+        }
+    )
+
+
+def _worse(item: Mapping[str, Any]) -> tuple[Worse, ...]:
+    return tuple(Worse(**{**one, "effect": Effect(**one["effect"])}) for one in item.get("worse", ()))
 
 
 def _run(item: Mapping[str, Any]) -> Run:

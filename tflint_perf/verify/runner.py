@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tflint_perf.verify.experiment import Experiment
+from tflint_perf.verify.machine import Machine
 from tflint_perf.verify.metrics import COUNTED, run_of
 from tflint_perf.verify.nursery import Nursery, NurseryError
 from tflint_perf.verify.plan import Plan
@@ -24,7 +25,7 @@ from tflint_perf.verify.values import (
     disagreement,
     values_of,
 )
-from tflint_perf.verify.verdict import Judgement, judge
+from tflint_perf.verify.verdict import Judgement, judge, settled
 from tflint_perf.verify.worse import worse
 
 Side = Literal["slow", "fast"]
@@ -32,12 +33,13 @@ QUICK_STEPS = 20
 # What runs longer hangs, also on a machine that is several times slower than one where the longest run takes a minute.
 SECONDS_A_RUN = 300.0
 # What a run is asked for unless the claim says otherwise. It ends sooner, once the steps that it has timed took
-# so long; where growth is claimed, it does not.
-_STEPS, _SECONDS = 500, 1.0
+# so long, or less where they are much alike; where growth is claimed, it does not.
+_STEPS, _SECONDS, _TOLD_AFTER = 500, 1.0, 0.4
+_SECONDS_TO_SETTLE, PAIRS_TO_SETTLE = 0.6, 3
 _STEPS_FOR_GROWTH = 600
 _SAMPLES_FOR_GROWTH = 7
-# Values are compared over so much of what the slow script does, and the rest is not timed.
-_SECONDS_COMPARED = 5.0
+# Values are compared over so much of what the slow script does, and the rest is not timed: less where its steps are short.
+_SECONDS_COMPARED, _SOONER = 5.0, (60, 1.5)
 # On a GPU a fused kernel rounds in another way than single ones do, and training multiplies that from step to step.
 _TOLERANCE_ON_GPU = 1e-4
 # First uses of kernels that are to be there before a first step is timed.
@@ -46,7 +48,11 @@ _STEPS_BEFORE = 20
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How experiments are run. `timeout` is in seconds a run; `cores` processes are made ready at a time."""
+    """How experiments are run. `timeout` is in seconds a run; `cores` processes are made ready at a time.
+
+    Without a `machine`, it is not looked at whether that is calm. With `settle`, a verdict is all that is asked for: three pairs
+    do where these leave no doubt, and runs are timed for a shorter time.
+    """
 
     device: DeviceKind = "cpu"
     pairs: int = LEAST_PAIRS
@@ -54,6 +60,8 @@ class Options:
     timeout: float = SECONDS_A_RUN
     quick: bool = False
     cores: int = 2
+    machine: Machine | None = None
+    settle: bool = False
 
     @property
     def runs(self) -> int:
@@ -64,12 +72,18 @@ class Options:
 def plan_of(experiment: Experiment, options: Options) -> Plan:
     """How many steps, and for how long."""
     claim = experiment.claim
-    steps = options.steps or claim.steps
+    own = experiment.size.steps if experiment.size else None
+    steps = options.steps or own or claim.steps
     if options.quick:
         return Plan(min(options.steps or QUICK_STEPS, steps or QUICK_STEPS))
+    counted = claim.metric in COUNTED
     if claim.kind == "growth":
-        return Plan(steps or _STEPS_FOR_GROWTH, samples=_SAMPLES_FOR_GROWTH if claim.metric in COUNTED else 2)
-    return Plan(steps) if steps else Plan(_STEPS, _SECONDS)
+        return Plan(steps or _STEPS_FOR_GROWTH, samples=_SAMPLES_FOR_GROWTH if counted else 0)
+    samples = 2 if counted else 0
+    if steps:
+        return Plan(steps, samples=samples)
+    seconds = _SECONDS_TO_SETTLE if options.settle else _SECONDS
+    return Plan(_STEPS, seconds, told_after=_TOLD_AFTER, samples=samples)
 
 
 def run_experiment(
@@ -105,6 +119,7 @@ def run_experiment(
         reason=judgement.reason,
         effect=judgement.effect,
         worse=worse(experiment.claim, running.pairs),
+        noise=running.noise if options.machine is not None else None,
     )
 
 
@@ -120,6 +135,13 @@ class _Running:
         self._experiment, self._options, self._on_run = experiment, options, on_run
         self._runs = Runs(experiment, options, nursery)
         self._steps = 0
+        self._looks = len(options.machine.looks) if options.machine is not None else 0
+
+    @property
+    def noise(self) -> float:
+        """How many times slower the machine was at times than at best."""
+        machine = self._options.machine
+        return machine.noise(self._looks) if machine is not None else 1.0
 
     def compare(self, plan: Plan) -> Losses:
         """Whether both scripts compute the same, over as many steps.
@@ -130,8 +152,10 @@ class _Running:
             Failure: a script did not run as it must.
         """
         quick, on_gpu = self._options.quick, self._options.device == "gpu"
-        whole = replace(plan, all_losses=True, samples=2)
-        slow_plan = whole if plan.seconds is None else replace(whole, seconds=_SECONDS_COMPARED)
+        whole = replace(plan, all_losses=True, samples=0, told_after=None)
+        slow_plan = whole
+        if plan.seconds is not None:
+            slow_plan = replace(whole, seconds=_SECONDS_COMPARED, sooner=_SOONER)
         if quick:  # nothing is timed, so they may run at the same time
             slow, fast = self._runs.of([Turn(side, whole, "values") for side in ("slow", "fast")])
             self.pairs.append(Pair(run_of(slow.measured), run_of(fast.measured)))
@@ -140,7 +164,7 @@ class _Running:
         else:
             (slow,) = self._runs.of([Turn("slow", slow_plan, "values")])
         self._steps = slow.values.steps
-        as_many = replace(whole, until=self._steps)
+        as_many = replace(whole, until=self._steps, seconds=None)
         if not quick:
             (fast,) = self._runs.of([Turn("fast", as_many, "values")])
         self.hidden = slow.measured["hides_gpu"] or fast.measured["hides_gpu"]
@@ -153,7 +177,7 @@ class _Running:
         found = compare_values(slow.values, fast.values, tolerance, control)
         if on_gpu and self._experiment.claim.metric == "first step" and not self.hidden:
             # Kernels that compute the same each time are others than those whose first use is timed next.
-            before = replace(plan, seconds=None, until=min(self._steps, _STEPS_BEFORE))
+            before = replace(plan, seconds=None, samples=0, until=min(self._steps, _STEPS_BEFORE))
             list(self._runs.of([Turn(side, before) for side in ("slow", "fast")]))
         return found
 
@@ -166,16 +190,28 @@ class _Running:
         judgement: Judgement | None = None
         # No step is timed that was not compared.
         plan = replace(plan, until=self._steps)
-        for confidence in LOOKS:
-            for slow, fast in self._more_pairs(plan, len(self.pairs) or self._options.pairs):
-                self.pairs.append(Pair(run_of(slow.measured), run_of(fast.measured)))
-                # On a GPU, runs that are timed are not made to compute the same each time.
-                if self._options.device == "cpu" and not self._as_before(slow, fast, losses):
-                    return None
-            judgement = judge(self._experiment.claim, self.pairs, confidence)
+        if self._options.settle:
+            if not self._run_pairs(plan, losses, PAIRS_TO_SETTLE):
+                return None
+            judgement = settled(self._experiment.claim, self.pairs, self.noise)
+            if judgement is not None:
+                return judgement
+        for look, confidence in enumerate(LOOKS):
+            if not self._run_pairs(plan, losses, self._options.pairs * 2**look):
+                return None
+            judgement = judge(self._experiment.claim, self.pairs, confidence, self.noise)
             if judgement.verdict != "inconclusive":
                 break
         return judgement
+
+    def _run_pairs(self, plan: Plan, losses: Losses, count: int) -> bool:
+        """Run as many pairs as it takes to have so many; False as soon as their losses part, as `worst` says then."""
+        for slow, fast in self._more_pairs(plan, count - len(self.pairs)):
+            self.pairs.append(Pair(run_of(slow.measured), run_of(fast.measured)))
+            # On a GPU, runs that are timed are not made to compute the same each time.
+            if self._options.device == "cpu" and not self._as_before(slow, fast, losses):
+                return False
+        return True
 
     def _as_before(self, slow: Ran, fast: Ran, losses: Losses) -> bool:
         """Whether the losses of runs that are timed agree as well as those that were compared before."""
@@ -187,7 +223,7 @@ class _Running:
 
     def _more_pairs(self, plan: Plan, how_many: int) -> Iterator[tuple[Ran, Ran]]:
         pair: dict[Side, Ran] = {}
-        sides = order(how_many)
+        sides = order(how_many, len(self.pairs))
         for side, ran in zip(sides, self._runs.of([Turn(side, plan) for side in sides]), strict=True):
             pair[side] = ran
             self._on_run()
@@ -196,10 +232,12 @@ class _Running:
                 pair = {}
 
 
-def order(pairs: int) -> list[Side]:
-    """A B B A A B B A …: whatever drifts with time hits both sides alike."""
+def order(pairs: int, before: int = 0) -> list[Side]:
+    """A B B A A B B A …: whatever drifts with time hits both sides alike; `before` is how many pairs there are already."""
     sides: tuple[Side, Side] = ("slow", "fast")
-    return [side for pair in range(pairs) for side in (sides if pair % 2 == 0 else sides[::-1])]
+    return [
+        side for pair in range(before, before + pairs) for side in (sides if pair % 2 == 0 else sides[::-1])
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +288,12 @@ class Runs:
                     for run in runs:
                         run.begin()
                 for run in runs:
+                    self._look_at_machine()
                     yield run.ran()
+
+    def _look_at_machine(self) -> None:
+        if self.options.machine is not None and not self.options.quick:
+            self.options.machine.look()
 
     def _started(self, turn: Turn, scratch: Path, number: int, preload: bool) -> _Run:
         gpu = self.options.device == "gpu"
@@ -261,6 +304,7 @@ class Runs:
             "preload": preload,
             "gpu": gpu,
             "exact": gpu and bool(turn.sees),
+            "constants": dict(self.experiment.size.constants) if self.experiment.size else {},
             "learned": {"out": str(out), "nudge": turn.sees == "nudged"} if turn.sees else None,
         }
         folder = Path.cwd() if self.experiment.own else scratch

@@ -16,6 +16,7 @@ from tflint_perf.cli.run import say
 from tflint_perf.problems import ConfigError
 from tflint_perf.rule import Claim
 from tflint_perf.verify import table
+from tflint_perf.verify.by_size import at_sizes, run_sizes
 from tflint_perf.verify.device import find_place
 from tflint_perf.verify.experiment import (
     Experiment,
@@ -24,11 +25,21 @@ from tflint_perf.verify.experiment import (
     own_experiment,
     rule_experiments,
 )
-from tflint_perf.verify.keep import changes, keep, keep_as_it_comes, measured_before, read_kept
+from tflint_perf.verify.keep import (
+    changes,
+    is_of_a_calm_machine,
+    keep,
+    keep_as_it_comes,
+    measured_before,
+    read_kept,
+)
+from tflint_perf.verify.machine import Machine
 from tflint_perf.verify.process import new_nursery
 from tflint_perf.verify.progress import loading, progress
 from tflint_perf.verify.records import Record, Result, as_document, as_text
-from tflint_perf.verify.runner import Options, run_experiment
+from tflint_perf.verify.runner import Options
+from tflint_perf.verify.sizes import DECIDES, NAMES, Name
+from tflint_perf.verify.statistics import LEAST_PAIRS
 
 AS_CLAIMED, NOT_AS_CLAIMED, FAILURE = 0, 1, 2
 _FINE = frozenset({"confirmed", "agrees", "not measurable"})
@@ -56,6 +67,14 @@ class Request:
     cores: int
     resume: bool = False
     minutes: float | None = None
+    full: bool = False
+
+    @property
+    def sizes(self) -> frozenset[Name]:
+        """Those that experiments are measured at: the small one is soon measured, and what is kept decides."""
+        if self.full:
+            return frozenset(NAMES)
+        return frozenset({DECIDES if self.record else "small"})
 
 
 def verify(request: Request) -> int:
@@ -126,13 +145,19 @@ def _run(experiments: Sequence[Experiment], request: Request, record: Record) ->
         timeout=request.timeout,
         quick=request.quick,
         cores=request.cores,
+        machine=None if request.quick else Machine(),
+        # Of a user's pair, and of what is kept, figures are asked for.
+        settle=not (request.quick or request.pair or request.record or request.plot or request.report)
+        and request.pairs == LEAST_PAIRS,
     )
-    results = _resumed(experiments, record) if request.resume else {}
+    results = _resumed(experiments, record, request.sizes) if request.resume else {}
     left = [experiment for experiment in experiments if experiment.name not in results]
     nursery = new_nursery() if record.device.kind == "cpu" and request.pair is None else None
     clock = _Clock(request.minutes)
     try:
-        with progress(left, options.runs, quick=options.quick) as run:
+        at = {experiment.name: at_sizes(experiment, request.sizes) for experiment in left}
+        runs = [options.runs * len(at[experiment.name]) for experiment in left]
+        with progress(left, runs, quick=options.quick) as run:
             for experiment in left:
                 if not clock.has_time_for_one():
                     left_over = len(experiments) - len(results)
@@ -141,7 +166,7 @@ def _run(experiments: Sequence[Experiment], request: Request, record: Record) ->
                     )
                     say(f"time is up: {left_over} not measured; {goes_on}")
                     break
-                running = partial(run_experiment, experiment, options, nursery=nursery)
+                running = partial(run_sizes, at[experiment.name], options, nursery=nursery)
                 results[experiment.name] = run(experiment, running)
                 if request.record:
                     one = {experiment.name: results[experiment.name]}
@@ -152,12 +177,15 @@ def _run(experiments: Sequence[Experiment], request: Request, record: Record) ->
             nursery.close()
 
 
-def _resumed(experiments: Sequence[Experiment], record: Record) -> dict[str, Result]:
-    """What need not be measured again: it is on file, with these versions, of the claim as it is now."""
+def _resumed(experiments: Sequence[Experiment], record: Record, sizes: frozenset[Name]) -> dict[str, Result]:
+    """What need not be measured again: it is on file, with these versions, of the claim as it is now, at these sizes."""
     found = {}
     for experiment in experiments:
         result = measured_before(experiment.evidence, record).get(experiment.name)
-        if result is not None and result.claim == experiment.claim and result.verdict != "failed":
+        if result is None or result.claim != experiment.claim or result.verdict in ("failed", "too noisy"):
+            continue
+        measured = {sized.name for sized in result.sizes} | {result.size}
+        if not experiment.sizes or result.effect is None or measured >= sizes:
             found[experiment.name] = result
     return found
 
@@ -205,11 +233,12 @@ def _show_table(document: Mapping[str, Any], titles: Mapping[str, str], with_cur
         *cells, verdict = row
         shown.add_row(*map(Text, cells), Text(verdict, style=table.COLOURS.get(verdict, "")))
     console.print(shown)
-    for line in (*table.worse(document["results"]), *table.not_compared(document["results"])):
-        console.print(Text(line))
+    for lines in (table.over_sizes, table.worse, table.not_compared):
+        for line in lines(document["results"]):
+            console.print(Text(line))
     if with_curves:
-        lines = [line for result in document["results"].values() for line in table.curves(result)]
-        console.print(Text("\n".join(["", *lines])))
+        drawn = [line for result in document["results"].values() for line in table.curves(result)]
+        console.print(Text("\n".join(["", *drawn])))
     versions = document["versions"]
     where = f"{document['device']['name']}, TensorFlow {versions['tensorflow']}, Python {versions['python']}"
     console.print(Text(f"\n{_counted(document['results'].values())}; {where}"))
@@ -231,6 +260,9 @@ def _kept(experiments: Sequence[Experiment], record: Record) -> Record | None:
 def _keep(experiments: Sequence[Experiment], record: Record) -> None:
     for folder in dict.fromkeys(experiment.evidence for experiment in experiments):
         names = [experiment.name for experiment in experiments if experiment.evidence == folder]
+        for name in names:
+            if not is_of_a_calm_machine(record.results[name]):
+                say(f"{name}: not kept: the machine was too busy")
         say(
             f"kept in {keep(folder, replace(record, results={name: record.results[name] for name in names}))}"
         )
@@ -254,7 +286,7 @@ def _write(record: Record, experiments: Sequence[Experiment], request: Request) 
 
 
 def _exit_code(record: Record, request: Request, changed: bool, missing: bool) -> int:
-    """0 all as claimed, 1 not so, 2 something was not there to be run.
+    """0 all as claimed, 1 not so, 2 something was not there to be run, or the machine too noisy to tell.
 
     With --check, a claim that was refuted before and is again is no news; a belief that is refuted is none
     that this project holds.
@@ -262,8 +294,12 @@ def _exit_code(record: Record, request: Request, changed: bool, missing: bool) -
     if missing:
         return FAILURE
     verdicts = {result.verdict for result in record.results.values()}
+    noisy = "too noisy" in verdicts
+    verdicts -= {"too noisy"}
     if request.check:
         fine = "failed" not in verdicts
     else:
         fine = verdicts <= (_FINE | {"refuted"} if request.beliefs else _FINE)
-    return AS_CLAIMED if fine and not changed else NOT_AS_CLAIMED
+    if fine and not changed:
+        return FAILURE if noisy else AS_CLAIMED
+    return NOT_AS_CLAIMED

@@ -8,6 +8,7 @@ from typing import Any
 
 from tflint_perf.catalogue.figures import seconds
 from tflint_perf.catalogue.measured import effect_of, figure_of, runs_of, worse_of
+from tflint_perf.catalogue.sizes import cost_over_sizes, rows_of_sizes
 
 HEADER = ("experiment", "claim", "slow", "fast", "effect", "verdict")
 COLOURS: Mapping[str, str] = {
@@ -15,6 +16,7 @@ COLOURS: Mapping[str, str] = {
     "agrees": "green",
     "refuted": "yellow",
     "inconclusive": "yellow",
+    "too noisy": "yellow",
     "failed": "red",
 }
 _BARS = "▁▂▃▄▅▆▇█"
@@ -27,7 +29,8 @@ def rows(results: Mapping[str, Mapping[str, Any]], titles: Mapping[str, str]) ->
         # In a quick run both scripts ran at once, so its figures mean nothing.
         judged = result["verdict"] != "agrees"
         slow, fast = ((judged and figure_of(result, side)) or "" for side in ("slow", "fast"))
-        title = f"{name} {titles.get(name, '')}".strip()
+        at = f", {result['size']}" if result.get("size") else ""
+        title = f"{name} {titles.get(name, '')}{at}".strip()
         yield title, claim_text(result["claim"]), slow, fast, effect_of(result) or "", result["verdict"]
 
 
@@ -36,6 +39,18 @@ def worse(results: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     for name, result in results.items():
         for line in worse_of(result):
             yield f"{name}: the fast script does worse: {line}"
+
+
+def over_sizes(results: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """What was measured at several sizes: a line each, and one that says what the cost does over them."""
+    for name, result in results.items():
+        rows = list(rows_of_sizes(result))
+        if len(rows) < 2:
+            continue
+        for size, what, slow, fast, times, verdict in rows:
+            yield f"{name}, {size} ({what}): slow {slow}, fast {fast}, {times}: {verdict}"
+        if said := cost_over_sizes(result):
+            yield f"{name}: {said}"
 
 
 def not_compared(results: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
@@ -58,7 +73,7 @@ def markdown(results: Mapping[str, Mapping[str, Any]], titles: Mapping[str, str]
     yield f"|{'---|' * len(HEADER)}"
     for row in rows(results, titles):
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
-    for line in worse(results):
+    for line in (*over_sizes(results), *worse(results)):
         yield ""
         yield line
 

@@ -9,6 +9,9 @@ verdict needs an interval with bounds twice as far from the median (`statistics.
 - refuted when it lies short of it,
 - inconclusive when `least` is inside.
 
+Where the machine itself was slower at times than at others (`machine`), figures of time may be wrong by as much. A verdict
+that would not hold then is none: the machine is too noisy to judge.
+
 A claim of growth is also that the fast script does not grow so: it is refuted when that one grows as much, and
 inconclusive when that cannot be told.
 """
@@ -16,12 +19,17 @@ inconclusive when that cannot be told.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tflint_perf.rule import Claim
 from tflint_perf.verify.metrics import SERIES, VALUES
 from tflint_perf.verify.records import Effect, Pair, Run, Verdict
 from tflint_perf.verify.statistics import CONFIDENCE, growth, lasting, over_pairs
+
+# An effect so many times beyond what is claimed is beyond doubt.
+_NO_DOUBT = 1.5
+# What another program on the same cores moves.
+TIMES = frozenset({"step time", "time per sample", "first step"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,28 +39,67 @@ class Judgement:
     effect: Effect | None = None
 
 
-def judge(claim: Claim, pairs: Sequence[Pair], confidence: float = CONFIDENCE) -> Judgement:
-    """What the pairs say of the claim, by intervals of so much confidence."""
+def judge(
+    claim: Claim, pairs: Sequence[Pair], confidence: float = CONFIDENCE, noise: float = 1.0
+) -> Judgement:
+    """What the pairs say of the claim, by intervals of so much confidence.
+
+    `noise` is how many times slower the machine was at times than at best.
+    """
+    noise = noise if claim.metric in TIMES else 1.0
     if claim.kind == "growth":
-        return _judge_growth(claim, pairs, confidence)
+        return _judge_growth(claim, pairs, confidence, noise)
     ratios = [_ratio(claim, pair) for pair in pairs]
     known = [ratio for ratio in ratios if ratio is not None]
     if len(known) < len(ratios):
         return Judgement("not measurable", f"{claim.metric} could not be measured here")
-    return judge_effect(claim, over_pairs(known, confidence))
+    return judge_effect(claim, over_pairs(known, confidence), noise=noise)
 
 
-def judge_effect(claim: Claim, effect: Effect, control: Effect | None = None) -> Judgement:
+def settled(claim: Claim, pairs: Sequence[Pair], noise: float = 1.0) -> Judgement | None:
+    """The verdict on fewer pairs than it takes, where these leave no doubt; None where they do.
+
+    It must hold if all figures were half as large again, or two thirds: three pairs are then wrong less often than five are
+    without that.
+    """
+    found = judge(claim, pairs)
+    if found.effect is None:
+        return None
+    times = noise if claim.metric in TIMES else 1.0
+    return without_doubt(claim, found.effect, judge_control(claim, pairs), times)
+
+
+def without_doubt(
+    claim: Claim, effect: Effect, control: Effect | None = None, noise: float = 1.0
+) -> Judgement | None:
+    """The same of an interval."""
+    found = judge_effect(claim, effect, control)
+    verdict, _ = _against(claim.least, effect, control, noise * _NO_DOUBT)
+    return found if verdict == found.verdict != "inconclusive" else None
+
+
+def judge_effect(
+    claim: Claim, effect: Effect, control: Effect | None = None, noise: float = 1.0
+) -> Judgement:
     """What an interval says of the claim; `control` is the growth of the fast script."""
     verdict, reason = _against(claim.least, effect, control)
+    if noise > 1:
+        if verdict == "inconclusive" or _against(claim.least, effect, control, noise)[0] != verdict:
+            seen = f"for a quarter of the time, the same work took {noise:.1f} times as long as at best"
+            return Judgement("too noisy", f"machine too noisy to judge: {seen}; {reason}", effect)
     return Judgement(verdict, reason, effect)
 
 
-def _against(least: float, effect: Effect, control: Effect | None) -> tuple[Verdict, str]:
+def _moved(effect: Effect, noise: float) -> Effect:
+    """The interval where its figures may be so many times too large, or too small."""
+    return replace(effect, low=effect.low / noise, high=effect.high * noise)
+
+
+def _against(least: float, effect: Effect, control: Effect | None, noise: float = 1.0) -> tuple[Verdict, str]:
     claimed = f"the claim is {least:g}×"
     interval = f"{effect.value:.3g}× ({effect.low:.3g} to {effect.high:.3g})"
-    sure = lasting(effect)
-    other = lasting(control) if control is not None else None
+    sure = _moved(lasting(effect), noise)
+    other = _moved(lasting(control), noise) if control is not None else None
     if sure.high < least:
         return "refuted", f"{interval}; {claimed} at least"
     if other is not None and other.low >= least:
@@ -65,7 +112,14 @@ def _against(least: float, effect: Effect, control: Effect | None) -> tuple[Verd
     return "confirmed", f"{interval}; {claimed} at least"
 
 
-def _judge_growth(claim: Claim, pairs: Sequence[Pair], confidence: float) -> Judgement:
+def judge_control(claim: Claim, pairs: Sequence[Pair], confidence: float = CONFIDENCE) -> Effect | None:
+    """How much the fast script grows, where a growth is claimed."""
+    if claim.kind != "growth":
+        return None
+    return over_pairs([growth(SERIES[claim.metric](pair.fast)).value for pair in pairs], confidence)
+
+
+def _judge_growth(claim: Claim, pairs: Sequence[Pair], confidence: float, noise: float) -> Judgement:
     series = SERIES.get(claim.metric)
     if series is None:
         return Judgement(
@@ -73,10 +127,8 @@ def _judge_growth(claim: Claim, pairs: Sequence[Pair], confidence: float) -> Jud
         )
     if any(len(series(run)) < 2 for pair in pairs for run in (pair.slow, pair.fast)):
         return Judgement("inconclusive", "too few steps to tell growth")
-    slow, fast = (
-        [growth(series(run)).value for run in runs] for runs in zip(*map(_runs, pairs), strict=True)
-    )
-    return judge_effect(claim, over_pairs(slow, confidence), over_pairs(fast, confidence))
+    slow = [growth(series(pair.slow)).value for pair in pairs]
+    return judge_effect(claim, over_pairs(slow, confidence), judge_control(claim, pairs, confidence), noise)
 
 
 def _runs(pair: Pair) -> tuple[Run, Run]:

@@ -1,0 +1,156 @@
+"""What a cost is, by what it does from a small to a large size: the same each step, a share of the step, or neither.
+
+A ratio that was measured on a small step reads as if any step took so many times as long. So an experiment is measured at
+three sizes. Where the *difference* of slow and fast stays within a factor of two, the cost is so many milliseconds, and the
+ratio says nothing of another step; where the *ratio* does, the cost is a share of it; and where neither does, it lies between
+the smallest and the largest ratio that was seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from statistics import median
+from typing import Any, Final, Literal
+
+from tflint_perf.catalogue.figures import count, ratio, seconds, size
+from tflint_perf.catalogue.measured import in_words
+from tflint_perf.records import dataclass
+
+# Over sizes whose steps differ by more than that, what stays within it is said to stay.
+_STAYS: Final = 2.0
+# Figures that differ by less than that are one.
+_ONE: Final = 1.2
+_HARDLY: Final = 0.15
+_TIMES = ("step time", "time per sample", "first step")
+SIZES_HEADER: Final = ("size", "what it is", "slow", "fast", "effect", "verdict")
+_MORE: Final[Mapping[str, str]] = {"time per sample": "a sample", "first step": "in the first step"}
+_TIMES_OF: Final[Mapping[str, str]] = {"time per sample": "a sample"}
+_TIMES_SIGN: Final = "\N{MULTIPLICATION SIGN}"
+
+Behaviour = Literal["constant", "share", "depends"]
+
+
+@dataclass(frozen=True, slots=True)
+class SizedCost:
+    """What an experiment showed at one size, medians over its pairs: seconds, bytes, or numbers; `times` slow over fast."""
+
+    size: str
+    what: str
+    slow: float
+    fast: float
+    times: float
+    verdict: str
+
+    @property
+    def more(self) -> float:
+        """What the slow script takes more."""
+        return self.slow - self.fast
+
+
+def sized_costs(record: Mapping[str, Any]) -> tuple[SizedCost, ...]:
+    """What was measured at each size, from small to large; nothing on files from before there were sizes."""
+    return tuple(
+        SizedCost(
+            one["name"],
+            one["what"],
+            median(one["slow"]),
+            median(one["fast"]),
+            float(one["effect"]["value"]),
+            one["verdict"],
+        )
+        for one in record.get("sizes") or ()
+        if one["slow"] and one["fast"] and one["effect"]
+    )
+
+
+def behaviour(record: Mapping[str, Any]) -> Behaviour | None:
+    """What the cost does over sizes; None where fewer than three were measured."""
+    costs = sized_costs(record)
+    if len(costs) < 3:
+        return None
+    if record["claim"]["kind"] == "growth":
+        # How much slower a step becomes is what is beyond once.
+        since = 1.0 if record["claim"]["metric"] == "step time" else 0.0
+        return "constant" if _spread([cost.slow - since for cost in costs]) <= _STAYS else "depends"
+    more, times = _spread([cost.more for cost in costs]), _spread([cost.times for cost in costs])
+    if more <= _STAYS and more <= times:
+        return "constant"
+    return "share" if times <= _STAYS else "depends"
+
+
+def cost_over_sizes(record: Mapping[str, Any]) -> str | None:
+    """A cost in words that nobody takes for a measurement of his own step: `about 180 ms more a step, whatever the model`.
+
+    None where it was not measured at three sizes.
+    """
+    kind, costs = behaviour(record), sized_costs(record)
+    if kind is None:
+        return None
+    metric, step = record["claim"]["metric"], record["sizes"][0]["step"]
+    if record["claim"]["kind"] == "growth":
+        say, around = _growth(record)
+        if kind == "constant":
+            return f"{around.format(_range(sorted(cost.slow for cost in costs), say))}, {_whatever(record)}"
+        return _by_size(record, [(cost.slow, cost.size) for cost in costs], say, around)
+    if kind == "constant":
+        more = sorted(cost.more for cost in costs)
+        about = "about " if more[-1] <= _ONE * more[0] else ""
+        figure = _range(more, seconds if metric in _TIMES else size)
+        return f"{about}{figure} more {step if metric == 'step time' else _MORE.get(metric, f'of {metric}')}, {_whatever(record)}"
+    around = f"{{}} {step if metric == 'step time' else _TIMES_OF.get(metric, f'the {metric}')}"
+    return _by_size(record, [(cost.times, cost.size) for cost in costs], ratio, around)
+
+
+def rows_of_sizes(record: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """What was measured at each size, as `SIZES_HEADER` heads it."""
+    for cost in sized_costs(record):
+        figures = (in_words(record, value) for value in (cost.slow, cost.fast))
+        yield cost.size, cost.what, *figures, ratio(cost.times), cost.verdict
+
+
+def _growth(record: Mapping[str, Any]) -> tuple[Callable[[float], str], str]:
+    """How a growth is said: its figure, and the words around that."""
+    metric = record["claim"]["metric"]
+    if metric == "step time":
+        return ratio, f"step {{}} slower after {record['steps']:,} steps"
+    if metric == "host memory":
+        return size, "+{} a step"
+    ones = all(_whole(cost.slow) == "1" for cost in sized_costs(record))
+    return _whole, f"+{{}} {metric.removeprefix('live ').removesuffix('s')}{'' if ones else 's'} a step"
+
+
+def _whole(value: float) -> str:
+    """How many each step; the first steps of a run may be the only ones without."""
+    return count(round(value)) if abs(value - round(value)) < _HARDLY * value else count(value)
+
+
+def _by_size(
+    record: Mapping[str, Any], figures: Sequence[tuple[float, str]], say: Callable[[float], str], around: str
+) -> str:
+    (low, at_low), (high, at_high) = min(figures), max(figures)
+    if high <= _ONE * low:
+        return f"{around.format(_range([value for value, _ in sorted(figures)], say))}, {_whatever(record)}"
+    of = record["sizes"][0]["of"]
+    return f"{around.format(_from_to(say(low), say(high)))}, from a {at_low} to a {at_high} {of}"
+
+
+def _range(values: Sequence[float], say: Callable[[float], str]) -> str:
+    """The middle of values that hardly differ, or from the least to the largest."""
+    alike = values[-1] <= _ONE * values[0]
+    return say(median(values)) if alike else _from_to(say(values[0]), say(values[-1]))
+
+
+def _from_to(low: str, high: str) -> str:
+    """Both with their unit, unless it is the same: `1.4 to 9.7×`, `130 to 220 ms`, `900 µs to 1.1 ms`."""
+    figure, _, unit = low.rstrip(_TIMES_SIGN).partition(" ")
+    same = high.endswith(f" {unit}") if unit else low.endswith(_TIMES_SIGN) == high.endswith(_TIMES_SIGN)
+    return f"{figure if same else low} to {high}"
+
+
+def _whatever(record: Mapping[str, Any]) -> str:
+    return f"whatever the {record['sizes'][0]['of']}"
+
+
+def _spread(values: Sequence[float]) -> float:
+    """How many times the smallest the largest is; beyond measure where one is nothing, or less."""
+    return max(values) / min(values) if min(values) > 0 else float("inf")
