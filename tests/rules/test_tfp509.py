@@ -670,7 +670,7 @@ REFUSED = {
         model = tf.keras.Sequential()
         model.fit(tf.keras.utils.image_dataset_from_directory("images").shuffle(100))
         """,
-    "what `map` is used in several places": """
+    "the result of `map` is used in several places": """
         images = files.map(load)
         ds = images.shuffle(100)
         few = images.take(10)
