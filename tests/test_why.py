@@ -132,7 +132,7 @@ def test_a_rule_that_finds_nothing_in_a_row_tells_what_it_asked(tflint_perf: Com
             "losses.append(loss)",
             [
                 "`loss`: a tensor\n      from `train_step(users, items, ratings)` (row 40), ",
-                "- `losses.append(loss)` surely runs in eager mode? yes\n",
+                "- `losses.append(loss)` certainly runs in eager mode? yes\n",
                 "- The kind of `for users, items, ratings in dataset.take(steps)` (row 39): step\n",
                 "- How long the container lives, `losses.append(loss)`: run\n",
             ],
@@ -184,7 +184,7 @@ def test_values_loops_names_and_apis_are_told(
 @pytest.mark.parametrize(
     ("code", "script", "row", "last", "answer"),
     [
-        ("TFP101", "TFP101", "with tf.GradientTape() as tape:", "surely runs in eager mode?", "no"),
+        ("TFP101", "TFP101", "with tf.GradientTape() as tape:", "certainly runs in eager mode?", "no"),
         (
             "TFP401",
             "TFP401",

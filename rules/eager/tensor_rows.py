@@ -62,7 +62,7 @@ class Rows:
         self._found: list[RowLoop] | None = None
 
     def all(self) -> list[RowLoop]:
-        """Every loop over rows that surely runs in eager mode, in the order of the text."""
+        """Every loop over rows that certainly runs in eager mode, in the order of the text."""
         if self._found is None:
             self._found = [row for loop in self._walk.loops.values() for row in self._of_loop(loop)]
         return self._found

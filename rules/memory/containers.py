@@ -171,7 +171,7 @@ class Containers:
                 yield use
 
     def is_bounded(self, addition: Addition) -> bool:
-        """Whether the loop looks at a number of elements that stands in the code: `dataset.take(50)`, `if n > 16: break`."""
+        """Whether the loop looks at a number of elements that is written in the code: `dataset.take(50)`, `if n > 16: break`."""
         loop = self._loops.innermost_loop(addition.node)
         if loop is not None and self._loops.is_per_step(loop.node):
             return False  # a few elements on each step

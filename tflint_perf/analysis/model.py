@@ -359,7 +359,7 @@ class Model(Parts):
         return self.compiled.is_compiled(node)
 
     def is_eager(self, node: cst.CSTNode) -> bool:
-        """Whether `node` surely runs in eager mode."""
+        """Whether `node` certainly runs in eager mode."""
         return self.compiled.is_eager(node)
 
     def is_per_step(self, node: cst.CSTNode) -> bool:

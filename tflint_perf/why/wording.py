@@ -197,7 +197,7 @@ class Words:
                 "compiled": any(each.state == "compiled" for each in answer),
                 "in eager mode": any(each.state == "eager" for each in answer),
                 "per step": any(each.per_step for each in answer),
-                "behind a guard": any(each.guarded for each in answer),
+                "under a guard": any(each.guarded for each in answer),
             }.items()
             if is_so
         ]

@@ -40,7 +40,7 @@ class SleepPerStep(Rule):
 
     ## What is left alone
 
-    A pause once an epoch, or behind `step % n`.
+    A pause once an epoch, or under `step % n`.
 
     ## Sources
 

@@ -54,7 +54,7 @@ class Compiled:
         return self._states.get(function, "unknown")
 
     def is_eager(self, node: cst.CSTNode) -> bool:
-        """Whether `node` surely runs in eager mode."""
+        """Whether `node` certainly runs in eager mode."""
         return self.state(self._calls.function_at(node)) == "eager"
 
     def is_compiled(self, node: cst.CSTNode) -> bool:

@@ -54,7 +54,7 @@ def first_onlooker(infer: Inference) -> Doubt | None:
                 ("names and random numbers of ops that are added to a graph later", _graphs(infer)),
                 ("what names mean, any of which may be imported", _imported_whole(infer)),
                 (
-                    "the results of ops, which depend on settings changed on the way",
+                    "the results of ops, since settings change in between",
                     _settings_in_passing(infer),
                 ),
                 (
