@@ -145,6 +145,24 @@ def test_a_fix_that_prints_something_else_is_left_out(proving: Proving) -> None:
     assert statuses(ran)["TFP101"] == "different"
 
 
+def test_bars_of_keras_that_a_fix_makes_needless_do_not_count(proving: Proving) -> None:
+    bars = "\n".join(["1/1 ━━━━━━━━━━━━━━━━━━━━ 0s 54ms/step"] * 40)
+    ran = proving(Watcher({COLLECTS: 3.0}, prints={COLLECTS: bars}), "--output-format=json")
+    assert statuses(ran)["TFP406"] == "pays"
+
+
+def test_what_is_not_confirmed_is_not_said_to_pay_and_is_not_written(proving: Proving) -> None:
+    ran = proving(Watcher({COLLECTS: 3.0}, prints={COLLECTS: "collected"}), "--together")
+    assert ran[0] == 1
+    assert (
+        "3 fixes are not confirmed together: it prints something else: 3 lines instead of 4; line 1: `step 1 "
+        in ran[1]
+    )
+    assert "\nNot confirmed\n" in ran[1]
+    assert "Pays" not in ran[1]
+    assert ran[1].endswith("Nothing was written.\n")
+
+
 def test_rows_that_are_not_reached_are_not_run(proving: Proving) -> None:
     watcher = Watcher(rows=frozenset({13}), factors={COLLECTS: 2.0})
     ran = proving(watcher, "--output-format=json")

@@ -114,13 +114,14 @@ def effect_of(timed: Mapping[str, Any]) -> str:
 
 
 def _tables(document: Document) -> Iterator[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
-    """The fixes that pay, and those that were left out: a title, a header and rows."""
+    """The fixes that pay, or were not confirmed, and those that were left out: a title, a header and rows."""
     alone = {_key(fix): fix for fix in document["fixes"]}
     together = {_key(fix) for fix in document["together"]}
     inside = [_row(alone.get(_key(fix), fix), fix["fix"]) for fix in document["together"]]
     outside = [_row(fix, fix["why"]) for fix in document["fixes"] if _key(fix) not in together]
     if inside:
-        yield ("Changed" if document["applied"] else "Pays"), _FIXES, inside
+        confirmed = document["result"] == "proved"
+        yield ("Changed" if document["applied"] else "Pays" if confirmed else "Not confirmed"), _FIXES, inside
     if outside:
         yield "Left out", _LEFT_OUT, outside
 
@@ -164,6 +165,8 @@ def notes(document: Document) -> Iterator[str]:
         yield f"Written: {', '.join(document['applied'])}."
     elif document["result"] == "proved":
         yield "Nothing was written; the --apply option makes exactly these changes."
+    elif document["result"] != "nothing to fix":
+        yield "Nothing was written."
 
 
 def _outputs(document: Document) -> Iterator[str]:
