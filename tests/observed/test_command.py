@@ -49,6 +49,7 @@ class Watcher:
 def watcher(monkeypatch: pytest.MonkeyPatch, tflint_perf: CommandLine) -> Watcher:
     made = Watcher()
     monkeypatch.setattr(session, "watch", made)
+    monkeypatch.setattr(session, "refuse_what_is_missing", lambda *needed: None)
     tflint_perf.write("train.py", PROGRAM)
     tflint_perf.write("parts.py", "import tensorflow as tf\n\nlosses = []\n")
     tflint_perf.write("other.py", SLOW)

@@ -50,7 +50,7 @@ def proving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     (tmp_path / "home").mkdir()
     Path("train.py").write_text(PROGRAM)
-    monkeypatch.setattr(session, "_refuse_what_is_missing", lambda: None)
+    monkeypatch.setattr(session, "refuse_what_is_missing", lambda *needed: None)
 
     def run(watcher: Watcher, *arguments: str, program: Sequence[str] = ("train.py",)) -> Ran:
         real = session.run
@@ -267,6 +267,12 @@ def test_arguments_of_the_program_are_its_own(proving: Proving) -> None:
     watcher = Watcher()
     proving(watcher, program=["train.py", "--steps", "3", "-v"])
     assert {request.program for request in watcher.seen} == {("train.py", "--steps", "3", "-v")}
+
+
+def test_a_python_that_is_named_from_here_is_found_from_the_copies_too(proving: Proving) -> None:
+    watcher = Watcher()
+    proving(watcher, "--python=.venv/bin/python")
+    assert {request.python for request in watcher.seen} == {str(Path(".venv/bin/python").absolute())}
 
 
 def test_all_runs_after_the_first_do_as_many_steps_as_it_did(proving: Proving) -> None:

@@ -22,6 +22,7 @@ from tflint_perf.errors import SourceError
 from tflint_perf.measured.record import Line, Record, Spot
 from tflint_perf.observed.blocks import Blocks
 from tflint_perf.observed.formats import FOR_PROGRAMS, Format, render
+from tflint_perf.observed.needs import FOR_FIGURES, refuse_what_is_missing
 from tflint_perf.observed.process import NotWatchedError, watch
 from tflint_perf.observed.request import Request
 from tflint_perf.observed.seen import seen_in_a_run
@@ -62,6 +63,7 @@ def run(asked: Asked) -> int:
         ConfigError: it cannot be done as it was asked for.
     """
     step = _step(asked.step)
+    refuse_what_is_missing("run", asked.python, FOR_FIGURES)
     with _output_of(asked.output_file) as output:
         found, rules = findings(asked)
         request = Request(

@@ -10,13 +10,13 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, TextIO
 
 from tflint_perf.cli.run import say
 from tflint_perf.config.files import reason, replace_file
 from tflint_perf.config.resolve import Configs
+from tflint_perf.observed.needs import FOR_FIGURES, from_anywhere, refuse_what_is_missing
 from tflint_perf.observed.process import Seen, watch
 from tflint_perf.observed.request import Request as Watching
 from tflint_perf.problems import ConfigError
@@ -30,7 +30,6 @@ from tflint_perf.report.style import Style, style_for
 from tflint_perf.verify.records import as_text
 
 PROVED, NOTHING_PAYS = 0, 1
-_INSTALL = "`pip install 'tflint-perf[verify]'` brings all that is needed"
 _OF_RESULT = {
     "proved": PROVED,
     "nothing to fix": PROVED,
@@ -66,7 +65,7 @@ def run(request: Request, configs: Configs, watch: Callable[[Watching], Seen] = 
         ConfigError: it cannot be done.
     """
     project = project_of(request.program, Path.cwd())
-    _refuse_what_is_missing()
+    refuse_what_is_missing("prove", request.python, (*FOR_FIGURES, "rich"))
     with _output(request) as output, _leaving_nothing():
         proof, about, found = _proved(request, project, configs, watch)
         applied = apply(found, proof) if request.apply and proof.proved else []
@@ -94,18 +93,13 @@ def _leaving_nothing() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _refuse_what_is_missing() -> None:
-    if absent := [name for name in ("tensorflow", "numpy", "scipy", "rich") if find_spec(name) is None]:
-        raise ConfigError(f"not installed: {', '.join(absent)}; {_INSTALL}", "prove")
-
-
 def _proved(
     request: Request, project: Project, configs: Configs, watch: Callable[[Watching], Seen]
 ) -> tuple[Proof, About, Fixes]:
     from tflint_perf.prove.progress import progress
 
-    config = configs.of(configs.folder)
-    with scratch_of(project, request.python, os.environ) as scratch:
+    config, python = configs.of(configs.folder), from_anywhere(request.python)
+    with scratch_of(project, python, os.environ) as scratch:
         found = find_fixes(project.root, project.script, configs, config, scratch.read, request.jobs)
         for trouble in found.troubles:
             say(trouble)
@@ -115,7 +109,7 @@ def _proved(
                 scratch,
                 found.made,
                 watch,
-                request.python,
+                python,
                 request.steps,
                 request.seconds,
                 request.timeout,
