@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,11 +27,36 @@ from tests.observed.made_up import (
     traced,
     write,
 )
-from tflint_perf.measured.record import Growth, Interval, Record, Spot, Steps
+from tflint_perf.measured.record import Ending, Growth, Interval, Look, Record, Spot, Steps
 from tflint_perf.observed.figures import beside, events_in_words, in_unit_of
 from tflint_perf.observed.settle import in_order
 from tflint_perf.observed.text import render
 from tflint_perf.report.style import Style
+
+FEW: Mapping[Look, int] = {"time": 2, "lines": 0, "details": 3}
+
+
+@pytest.mark.parametrize(
+    ("ended", "remedy"),
+    [
+        ("steps", "look at more with `--steps 100`."),
+        ("seconds", "look at 100 with `--seconds 250`."),
+        ("end", "let the program train for 100 steps or more."),
+    ],
+)
+def test_of_too_few_steps_no_bounds_are_given_and_it_is_said_how_more_are_had(
+    tmp_path: Path, ended: Ending, remedy: str
+) -> None:
+    made = record(tmp_path, *EAGER, looked_at=FEW, mean_step=2.45, ended=ended, observer=None)
+    found = settled(made, write(tmp_path), finding("TFP101", TAPE), finding("TFP401", APPEND))
+    said = " ".join(" ".join(render(replace(made, findings=in_order(found)), Style(), 100)).split())
+    assert (
+        "Too few steps were looked at to say what anything costs (2 for their time, 0 for the lines that hold it, 3 for "
+        f"what happens there): {remedy}"
+    ) in said
+    assert "too few steps to tell: train.py:12 TFP101, train.py:27 TFP401" in said
+    for claim in ("at most", "cost this program little", "no tensor stayed"):
+        assert claim not in said
 
 
 @pytest.fixture

@@ -305,5 +305,6 @@ def test_the_report_is_one_page(proving: Proving, tmp_path: Path) -> None:
 
 def test_the_result_can_go_to_a_file(proving: Proving, tmp_path: Path) -> None:
     ran = proving(Watcher(), "--output-format=json", "--output-file", str(tmp_path / "proof.json"))
-    assert ran[1] == ""
+    assert ran[1] == "train.py: none of 3 fixes pays\n"
+    assert f"tflint-perf: the report is in {tmp_path / 'proof.json'}\n" in ran[2]
     assert json.loads((tmp_path / "proof.json").read_text())["schema"] == 1

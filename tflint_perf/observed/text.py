@@ -29,7 +29,7 @@ def render(record: Record, style: Style, width: int) -> Iterator[str]:
         ("The lines where it goes", _lines(record, style, width)),
         ("Traced", _traces(record, style, width)),
         ("What grows", _growth(record, style, width)),
-        ("What fixing would save per step, at most", _costly(record, style, width)),
+        (wording.costs_title(record), _costly(record, style, width)),
         ("Findings that cost this program little", _cheap(record, style, width)),
         ("Findings this run says nothing about", _rest(record, width)),
     ):
@@ -38,6 +38,8 @@ def render(record: Record, style: Style, width: int) -> Iterator[str]:
             yield from ("", style.strong(title))
             yield from own
     yield ""
+    if too_few := wording.too_few(record):
+        yield from _wrapped(too_few, width)
     yield from _wrapped(wording.observer(record), width)
 
 
@@ -152,10 +154,8 @@ def _short(found: Sequence[Settled], style: Style, width: int) -> Iterator[str]:
 
 
 def _rest(record: Record, width: int) -> Iterator[str]:
-    for status, said in (("not reached", "their rows were not reached"), ("not judged", "a run cannot tell")):
-        found = wording.with_status(record, status)
-        if found:
-            yield from _wrapped(f"{said}: {wording.at_places(found)}", width, _INDENT)
+    for said, found in wording.not_judged(record):
+        yield from _wrapped(f"{said}: {wording.at_places(found)}", width, _INDENT)
 
 
 def _cut(text: str, width: int) -> str:

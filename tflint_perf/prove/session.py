@@ -185,6 +185,10 @@ def _show(document: dict[str, object], request: Request, output: TextIO | None) 
         lines = text(document, Style() if output else style_for(stream))
     stream.writelines(f"{line}\n" for line in lines)
     stream.flush()
+    if output is not None:
+        print(next(text(document, style_for(sys.stdout))))
+        sys.stdout.flush()
+        say(f"the report is in {request.output_file}")
 
 
 def _write_page(document: dict[str, object], proof: Proof, folder: Path) -> None:
