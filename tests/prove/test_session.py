@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,10 +12,12 @@ from typing import Any
 import pytest
 
 from tests.prove.support import PREDICTS, Watcher
+from tflint_perf.observed.process import Seen
 from tflint_perf.observed.request import Request
 from tflint_perf.problems import ConfigError
 from tflint_perf.prove import session
 from tflint_perf.prove.command import prove
+from tflint_perf.prove.progress import progress
 
 pytest.importorskip("scipy")  # the statistics, which `make quick` does not install
 
@@ -301,6 +305,77 @@ def test_the_report_is_one_page(proving: Proving, tmp_path: Path) -> None:
     assert page.count("<svg") >= 2
     assert ">before<" in page and ">after<" in page
     assert "report in" in ran[2]
+
+
+class Interrupted(Watcher):
+    """Somebody ends it as run number `at` begins."""
+
+    at = 0
+    how = signal.SIGINT
+
+    def __call__(self, request: Request) -> Seen:
+        if len(self.seen) + 1 == self.at:
+            signal.raise_signal(self.how)
+        return Watcher.__call__(self, request)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_who_ends_it_is_told_what_is_known_by_then(
+    proving: Proving, tmp_path: Path, how: signal.Signals
+) -> None:
+    watcher = Interrupted({COLLECTS: 3.0})
+    watcher.at, watcher.how = 2 + 2 * 4 + 1, how
+    before = signal.getsignal(how)
+    ran = proving(watcher, "--apply", "--report", str(tmp_path / "report"))
+    assert ran[0] == 128 + how
+    lines = [" ".join(line.split()) for line in ran[1].splitlines()]
+    assert lines[0] == "train.py: stopped before anything was proved of 3 fixes"
+    assert "So far" in lines and "Pays" not in lines
+    (said,) = [line for line in lines if line.startswith("TFP406")]
+    assert re.fullmatch(r"TFP406 gc-in-loop train\.py:13 [23]\.\d+× \(.*\) after 2 runs: faster", said)
+    assert ran[1].endswith("Nothing was written.\n")
+    assert Path("train.py").read_text() == PROGRAM
+    assert "So far: after 2 runs: faster" in (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+    assert signal.getsignal(how) is before
+
+
+def test_what_has_not_run_to_its_end_when_it_is_ended_is_said_to_be_unknown(proving: Proving) -> None:
+    watcher = Interrupted({COLLECTS: 3.0})
+    watcher.at = 2 + 1 + 2  # the second fix of the first round
+    ran = proving(watcher, "--output-format=json")
+    assert [(fix["pairs"], fix["why"]) for fix in document(ran)["fixes"]][1:] == [
+        (0, "it was not run to its end")
+    ] * 2
+
+
+def test_what_pays_alone_is_not_proved_by_some_runs_of_all_together(proving: Proving) -> None:
+    watcher = Interrupted({COLLECTS: 3.0})
+    watcher.at = 2 + 6
+    ran = proving(watcher, "--together", "--output-format=json")
+    assert document(ran)["result"] == "stopped"
+    assert document(ran)["whole"]["pairs"] == 2
+    assert document(ran)["applied"] == []
+
+
+def test_where_it_is_ended_in_the_first_run_nothing_is_known(proving: Proving) -> None:
+    watcher = Interrupted()
+    watcher.at = 1
+    ran = proving(watcher)
+    assert ran[:2] == (130, "")
+    assert ran[2].endswith("tflint-perf: stopped before anything was known\n")
+
+
+def test_how_long_it_will_take_is_said_from_the_second_run_on(capsys: pytest.CaptureFixture[str]) -> None:
+    now = iter([0.0, 50.0, 100.0, 900.0])
+    with progress(12, False, now.__next__) as on_run:
+        for what in ("the original", "the original, nudged", "the original", "a fix"):
+            on_run(what)
+    assert capsys.readouterr().err.splitlines() == [
+        "tflint-perf: run 1 of 12: the original",
+        "tflint-perf: run 2 of 12: the original, nudged (about 9 minutes left)",
+        "tflint-perf: run 3 of 12: the original (about 8 minutes left)",
+        "tflint-perf: run 4 of 12: a fix (about 45 minutes left)",
+    ]
 
 
 def test_the_result_can_go_to_a_file(proving: Proving, tmp_path: Path) -> None:

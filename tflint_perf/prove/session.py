@@ -23,13 +23,15 @@ from tflint_perf.problems import ConfigError
 from tflint_perf.prove.document import About, document_of, drawn
 from tflint_perf.prove.fixes import Fixable, Fixes, find_fixes
 from tflint_perf.prove.place import Project, project_of, scratch_of
-from tflint_perf.prove.proving import Options, Proof, prove, runs_needed
+from tflint_perf.prove.proving import Options, Proof, Stopped, prove, runs_needed
 from tflint_perf.prove.running import Runner
 from tflint_perf.prove.telling import markdown, text
 from tflint_perf.report.style import Style, style_for
 from tflint_perf.verify.records import as_text
 
 PROVED, NOTHING_PAYS = 0, 1
+# With the number of a signal, what a shell gives for what it has ended.
+_SIGNAL = 128
 _OF_RESULT = {
     "proved": PROVED,
     "nothing to fix": PROVED,
@@ -66,31 +68,43 @@ def run(request: Request, configs: Configs, watch: Callable[[Watching], Seen] = 
     """
     project = project_of(request.program, Path.cwd())
     refuse_what_is_missing("prove", request.python, (*FOR_FIGURES, "rich"))
-    with _output(request) as output, _leaving_nothing():
-        proof, about, found = _proved(request, project, configs, watch)
+    with _output(request) as output, _ending_in_order():
+        try:
+            proof, about, found = _proved(request, project, configs, watch)
+        except Stopped as stop:
+            say("stopped before anything was known")
+            return _SIGNAL + stop.number
         applied = apply(found, proof) if request.apply and proof.proved else []
         document = document_of(proof, about, [_shown(project.root / file) for file in applied])
         if request.report is not None:
             _write_page(document, proof, request.report)
         _show(document, request, output)
-    return _OF_RESULT[document["result"]]
+    return _SIGNAL + proof.stopped if proof.stopped else _OF_RESULT[document["result"]]
 
 
 @contextmanager
-def _leaving_nothing() -> Iterator[None]:
-    """End at once when the system asks for it, with the run that goes on and the scratch folder."""
+def _ending_in_order() -> Iterator[None]:
+    """End when that is asked for, with the run that goes on and the scratch folder: first tell what is known, then at once."""
+    asked = False
 
     def leave(number: int, _: object) -> None:
-        raise SystemExit(128 + number)
+        nonlocal asked
+        asked, again = True, asked
+        raise SystemExit(_SIGNAL + number) if again else Stopped(number)
 
     if threading.current_thread() is not threading.main_thread():  # only that one may
         yield
         return
-    before = signal.signal(signal.SIGTERM, leave)
+    before = {
+        number: signal.signal(number, leave)
+        for number in (signal.SIGINT, signal.SIGTERM)
+        if signal.getsignal(number) != signal.SIG_IGN
+    }
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _proved(
