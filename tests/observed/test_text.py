@@ -119,6 +119,29 @@ def test_the_lines_stand_by_their_time_with_their_code_and_what_happens_there(ru
     assert "1 conversion (ndarray), 4.1 kB" in rows[-1]
 
 
+@pytest.mark.parametrize("width", [60, 80, 100, 132])
+def test_what_happens_at_a_line_and_why_a_finding_is_cheap_are_not_cut(run: Record, width: int) -> None:
+    events = (
+        event("input", "next", 1.3, 3e-4),
+        event("op", "MatMul", 0.67, 2e-4),
+        event("new", "Iterator", 0.17, 1e-4),
+    )
+    lines = (replace(run.lines[0], source="x" * 300, events=events), *run.lines[1:])
+    why = "seen, but 0.15 of 110 ms a step: 1 conversion, 200 kB, of all the pipelines that the program has"
+    cheap = replace(run.findings[-2], status="cheap", why=why)
+    report = text(replace(run, lines=lines, findings=(cheap,)), width)
+    words = " ".join(" ".join(part(report, "The lines where it goes")).split())
+    assert "1.3 batches, 0.67 eager ops, 0.17 new Iterator" in words
+    assert f": {why}" in " ".join(" ".join(part(report, "Findings that cost this program little")).split())
+    assert max(map(len, report.splitlines())) <= width
+
+
+def test_a_cause_of_a_trace_that_nobody_saw_is_called_that(run: Record) -> None:
+    again = traced(11, CALL, {"first call": 1, "other": 1}, 0.1)
+    said = " ".join(row.strip() for row in part(text(replace(run, traces=(again,))), "Traced"))
+    assert "a reason that was not seen (1×)" in said
+
+
 def test_findings_stand_by_what_mending_would_save(run: Record) -> None:
     rows = part(text(run), "What fixing would save per step, at most")
     assert rows[0] == "  4.50 ms  56%  train.py:12  TFP101 tfp101 (confirmed)"

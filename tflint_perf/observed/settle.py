@@ -37,7 +37,7 @@ from tflint_perf.observed.evidence import (
     Traces,
     Waiting,
 )
-from tflint_perf.observed.figures import beside, counted, plural
+from tflint_perf.observed.figures import beside, cause_in_words, counted, plural
 
 # A finding that takes less of a step is cheap.
 CHEAP = 0.02
@@ -467,4 +467,4 @@ def traced_in_words(traced: Sequence[Traced], times: int, steps: int) -> str:
                 causes[cause] = causes.get(cause, 0) + number
     cause = max(causes, key=lambda name: causes[name], default="")
     said = f"traced {times:,} {'time' if times == 1 else 'times'} in {steps:,} {plural('step')}"
-    return f"{said}: {cause}" if cause else said
+    return f"{said}: {cause_in_words(cause)}" if cause else said

@@ -24,6 +24,7 @@ from tflint_perf.measured.record import (
 from tflint_perf.observed.figures import (
     beside,
     between,
+    cause_in_words,
     counted,
     events_in_words,
     in_unit_of,
@@ -172,7 +173,11 @@ def trace_line(one: Traced, record: Record) -> str:
         ((cause, number) for cause, number in one.causes.items() if cause != "first call"),
         key=lambda item: -item[1],
     )
-    why = f": {', '.join(f'{cause} ({number:,}×)' for cause, number in causes)}" if causes else ""
+    why = (
+        f": {', '.join(f'{cause_in_words(cause)} ({number:,}×)' for cause, number in causes)}"
+        if causes
+        else ""
+    )
     called = f"; called at {place(one.called_at)}" if one.called_at is not None and one.in_steps else ""
     return f"{times} in {seconds(one.seconds)}{later}{why}{called}"
 
