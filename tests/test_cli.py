@@ -257,10 +257,22 @@ def test_our_own_failure_is_one_line_and_exit_code_2(
     monkeypatch.setattr("tflint_perf.cli.clean.remove_cache", fail)
     ran = tflint_perf("clean")
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err.startswith(
-        "tflint-perf: internal error: ZeroDivisionError: division by zero; please report"
+    assert re.fullmatch(
+        r"tflint-perf: internal error: ZeroDivisionError: division by zero \(commands\.py:\d+\); please report\n",
+        ran.err,
     )
-    assert ran.err.count("\n") == 1
+
+
+def test_more_of_our_own_failure_is_offered_where_the_command_can_show_it(
+    tflint_perf: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(request: object, configs: object) -> None:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr("tflint_perf.cli.run.check", fail)
+    assert tflint_perf("check", ".").err.endswith("; please report (--verbose shows more)\n")
+    with pytest.raises(ZeroDivisionError):
+        tflint_perf("check", "--verbose", ".")
 
 
 def test_a_closed_pipe_leaves_no_traceback() -> None:

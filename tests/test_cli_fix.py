@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,48 @@ def test_diff_and_fix_only_do_not_hide_a_file_that_does_not_parse(tflint_perf: C
         assert ran.code == 1
         assert ran.err.startswith("tflint-perf: train.py:")
         assert "invalid-syntax: " in ran.err
+
+
+SEVERAL_MODELS = """\
+import tensorflow as tf
+
+
+def resolve(model, batch):
+    return model(batch)
+
+
+def evaluate(model, dataset):
+    for batch, _ in dataset:
+        resolve(model, batch)
+
+
+for units in (8, 16):
+    model = tf.keras.Sequential([tf.keras.layers.Dense(units)])
+    evaluate(model, tf.data.Dataset.from_tensor_slices((x, x)).batch(4))
+    model.fit(x, x)
+"""
+TRIES = "; `tflint-perf prove --bold-fixes` tries one that only a run can judge"
+
+
+def test_where_only_a_bold_fix_can_be_made_it_is_said_how_it_is_had(tflint_perf: CommandLine) -> None:
+    tflint_perf.write("train.py", SEVERAL_MODELS)
+    for _ in ("looked at", "remembered"):
+        ran = tflint_perf("--select", "TFP107", "train.py")
+        (note,) = [line for line in ran.out.splitlines() if line.startswith("note: no fix: ")]
+        assert note.endswith(f"(line 10){TRIES}")
+        assert ran.out.endswith(
+            "Found 1 finding.\n1 finding has only a bold fix, which `tflint-perf prove --bold-fixes` tries.\n"
+        )
+    (found,) = json.loads(tflint_perf("--select", "TFP107", "--output-format", "json", "train.py").out)
+    assert found["note"].endswith(TRIES)
+
+
+@pytest.mark.parametrize("flags", [("--unfixable", "TFP107"), ("--bold-fixes",)])
+def test_a_bold_fix_that_would_not_be_tried_or_is_asked_for_is_not_offered(
+    tflint_perf: CommandLine, flags: tuple[str, ...]
+) -> None:
+    tflint_perf.write("train.py", SEVERAL_MODELS)
+    assert "prove --bold-fixes" not in tflint_perf("--select", "TFP107", *flags, "train.py").out
 
 
 def test_show_fixes_lists_them(tflint_perf: CommandLine) -> None:

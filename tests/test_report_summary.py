@@ -12,6 +12,7 @@ from tflint_perf.report import Outcome
 from tflint_perf.report.style import Style
 from tflint_perf.report.summary import fixes, statistics, statistics_json, summary
 
+TO_PROVE = replace(GC, fix=None, note="no fix: `x` is read later", to_prove=True)
 UNSAFE_ALLOWED = replace(SETTINGS, unsafe_fixes=True)
 
 
@@ -49,6 +50,20 @@ UNSAFE_ALLOWED = replace(SETTINGS, unsafe_fixes=True)
             outcome(UNSAFE, fix="diff", fixed=outcome(GC).findings),
             ["Would fix 1 finding (1 more with --unsafe-fixes)."],
         ),
+        (
+            outcome(GC, TO_PROVE),
+            [
+                "Found 2 findings.",
+                "[*] 1 fixable with the --fix option.",
+                "1 finding has only a bold fix, which `tflint-perf prove --bold-fixes` tries.",
+            ],
+        ),
+        (
+            outcome(TO_PROVE, TO_PROVE, fix="diff"),
+            ["2 findings have only a bold fix, which `tflint-perf prove --bold-fixes` tries."],
+        ),
+        # Its rule is not fixable under these settings.
+        (outcome(replace(BARE, to_prove=True)), ["Found 1 finding."]),
         (outcome(UNSAFE, fix="diff"), ["1 fixable with the --fix and --unsafe-fixes options."]),
     ],
 )

@@ -72,12 +72,34 @@ def run(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the flush at exit fails again
         return 1
     except Exception as error:
-        if {"-v", "--verbose"} & set(arguments):
+        command = with_command(arguments)[0]
+        takes_verbose = _takes_verbose(command)
+        if takes_verbose and {"-v", "--verbose"} & set(arguments):
             raise
+        more = " (--verbose shows more)" if takes_verbose else ""
         return _fail(
-            f"internal error: {type(error).__name__}: {error}; please report (--verbose shows where)"
+            f"internal error: {type(error).__name__}: {error} ({_where(error)}); please report{more}"
         )
     return int(code or 0)
+
+
+def _takes_verbose(command: str) -> bool:
+    found = tflint_perf.get_command(click.Context(tflint_perf), command)
+    return found is not None and any("--verbose" in option.opts for option in found.params)
+
+
+def _where(error: Exception) -> str:
+    """The row of this package that it was raised in, or that called what raised it: `verify/statistics.py:43`."""
+    import traceback
+
+    own = Path(__file__).parent
+    rows = [
+        (Path(frame.filename), frame.lineno)
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename).is_relative_to(own)
+    ]
+    path, row = rows[-1]
+    return f"{path.relative_to(own).as_posix()}:{row}"
 
 
 def _tell_of_plugins() -> int:

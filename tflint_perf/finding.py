@@ -83,7 +83,8 @@ class Finding:
     `note` says what the message has no room for, for instance why there is no fix. `lines` are the source
     lines from `start.row` to `end.row`. `other` is the fix to try where `fix` does not pay, if bold fixes are asked for. `noqa_row` is the row at whose end a `# noqa` suppresses it.
     `each_step` says why it runs on each step, from the loop down to the call of the function that it is in; () where
-    that is not so, or not what it is about. `own_cost` is there where a run of the program judged it.
+    that is not so, or not what it is about. `own_cost` is there where a run of the program judged it. `to_prove` says that there
+    is no fix but a bold one, and that nobody has asked for those.
     """
 
     code: str
@@ -98,3 +99,10 @@ class Finding:
     other: Fix | None = None
     each_step: tuple[Via, ...] = ()
     own_cost: OwnCost | None = None
+    to_prove: bool = False
+
+    @property
+    def remark(self) -> str | None:
+        """The note, and how a bold fix is had where there is no other."""
+        tries = "`tflint-perf prove --bold-fixes` tries one that only a run can judge"
+        return "; ".join(filter(None, [self.note, tries])) if self.to_prove else self.note

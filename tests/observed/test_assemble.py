@@ -52,6 +52,16 @@ def test_the_step_is_the_median_of_those_that_nobody_looked_at() -> None:
     assert record.steps.loop is not None and record.steps.loop.row == 10
 
 
+def test_steps_are_counted_by_what_they_were_looked_at_for() -> None:
+    record = record_of(_seen(), ["train.py"], Path("/project"))
+    assert record.looked_at == {"time": 30, "lines": 30, "details": 3}
+    assert record.is_long_enough
+    for steps, looked_at in ((9, (2, 0)), (16, (5, 4)), (17, (5, 5))):
+        short = record_of(_seen(steps=_seen()["steps"][:steps]), ["train.py"], Path("/project"))
+        assert (short.looked_at["time"], short.looked_at["lines"]) == looked_at
+        assert short.is_long_enough == (steps == 17)
+
+
 def test_the_observers_own_time_is_taken_off() -> None:
     parts = parts_of(_seen(), 0.015)
     # Of 101 timers of 10 µs, three tenths lie in what they time.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,7 +31,7 @@ from tests.observed.made_up import (
     traced,
     write,
 )
-from tflint_perf.measured.record import Event, Line, Spot, Steps
+from tflint_perf.measured.record import Event, Line, Look, Spot, Steps
 from tflint_perf.observed.blocks import Blocks
 from tflint_perf.observed.seen import seen_in_a_run
 from tflint_perf.observed.settle import Watched
@@ -153,6 +154,17 @@ def test_traces_in_later_steps_are_found_by_their_cause(
 ) -> None:
     run = record(tmp_path, traces=(traced(11, CALL, {"first call": 1, cause: 57}),))
     assert codes(seen(run, blocks)) == [(code, row)]
+
+
+def test_in_few_steps_only_what_is_counted_is_seen_and_no_time_is_told(
+    tmp_path: Path, blocks: Blocks
+) -> None:
+    few: Mapping[Look, int] = {"time": 2, "lines": 0, "details": 3}
+    again = traced(11, CALL, {"first call": 1, "new shape": 57})
+    run = record(tmp_path, *EAGER, traces=(again,), looked_at=few)
+    assert {code for code, _ in codes(seen(replace(run, looked_at={}), blocks))} == {"TFP101", "TFP206"}
+    (only,) = seen(run, blocks)
+    assert (only.code, only.seconds, only.why) == ("TFP206", 0.0, "traced 57 times in 200 steps: new shape")
 
 
 def test_a_trace_for_a_last_smaller_batch_is_none_to_speak_of(tmp_path: Path, blocks: Blocks) -> None:

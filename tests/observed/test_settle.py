@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,7 +32,7 @@ from tests.observed.made_up import (
     write,
 )
 from tflint_perf.finding import Finding
-from tflint_perf.measured.record import Line, Record, Settled, Spot, Steps
+from tflint_perf.measured.record import Growth, Interval, Line, Look, Record, Settled, Spot, Steps
 from tflint_perf.observed.blocks import Blocks
 from tflint_perf.observed.settle import in_order
 
@@ -44,6 +45,51 @@ def blocks(tmp_path: Path) -> Blocks:
 def one(run: Record, blocks: Blocks, found: Finding) -> Settled:
     (only,) = settled(run, blocks, found)
     return only
+
+
+FEW: Mapping[Look, int] = {"time": 2, "lines": 0, "details": 3}
+
+
+@pytest.mark.parametrize(("code", "row"), [("TFP101", TAPE), ("TFP301", CONVERT), ("TFP401", APPEND)])
+def test_of_too_few_steps_nothing_is_said_that_rests_on_times(
+    tmp_path: Path, blocks: Blocks, code: str, row: int
+) -> None:
+    run = record(tmp_path, *EAGER, line(CONVERT, 1e-5, event("conversion", "ndarray", 1, 1e-5)))
+    assert one(run, blocks, finding(code, row)).status in ("confirmed", "cheap")
+    short = one(replace(run, looked_at=FEW), blocks, finding(code, row))
+    assert (short.status, short.seconds, short.why) == ("not judged", 0.0, "too few steps to tell")
+
+
+@pytest.mark.parametrize(
+    ("slope", "points", "status"),
+    [
+        (Interval(0.75, -2.0, 3.2), 5, "not judged"),  # what stays may be one a step, and none
+        (Interval(0.0, 0.0, 0.0), 1, "not judged"),
+        (Interval(0.0, -0.1, 0.1), 5, "cheap"),
+    ],
+)
+def test_that_no_tensor_stays_is_said_only_where_it_is_known(
+    tmp_path: Path, blocks: Blocks, slope: Interval, points: int, status: str
+) -> None:
+    growth = Growth(slope, False, ((10.0, 40.0),) * points)
+    enough: Mapping[Look, int] = {"time": 8, "lines": 8, "details": 3}
+    run = record(tmp_path, growth={"live tensors": growth}, looked_at=enough)
+    assert run.is_long_enough
+    assert one(run, blocks, finding("TFP401", APPEND)).status == status
+
+
+@pytest.mark.parametrize(("again", "status"), [(1, "not judged"), (9, "confirmed")])
+def test_what_is_counted_is_certain_in_few_steps_too(
+    tmp_path: Path, blocks: Blocks, again: int, status: str
+) -> None:
+    run = record(
+        tmp_path,
+        traces=(traced(11, CALL, {"first call": 1, "new Python value": again}, 0.1),),
+        looked_at=FEW,
+    )
+    run = replace(run, steps=replace(run.steps, count=10))
+    found = one(run, blocks, finding("TFP201", CALL))
+    assert (found.status, found.seconds) == (status, 0.0)
 
 
 def test_a_finding_whose_row_never_ran_was_not_reached(tmp_path: Path, blocks: Blocks) -> None:

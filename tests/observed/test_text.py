@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,11 +27,36 @@ from tests.observed.made_up import (
     traced,
     write,
 )
-from tflint_perf.measured.record import Growth, Interval, Record, Spot, Steps
+from tflint_perf.measured.record import Ending, Growth, Interval, Look, Record, Spot, Steps
 from tflint_perf.observed.figures import beside, events_in_words, in_unit_of
 from tflint_perf.observed.settle import in_order
 from tflint_perf.observed.text import render
 from tflint_perf.report.style import Style
+
+FEW: Mapping[Look, int] = {"time": 2, "lines": 0, "details": 3}
+
+
+@pytest.mark.parametrize(
+    ("ended", "remedy"),
+    [
+        ("steps", "look at more with `--steps 100`."),
+        ("seconds", "look at 100 with `--seconds 250`."),
+        ("end", "let the program train for 100 steps or more."),
+    ],
+)
+def test_of_too_few_steps_no_bounds_are_given_and_it_is_said_how_more_are_had(
+    tmp_path: Path, ended: Ending, remedy: str
+) -> None:
+    made = record(tmp_path, *EAGER, looked_at=FEW, mean_step=2.45, ended=ended, observer=None)
+    found = settled(made, write(tmp_path), finding("TFP101", TAPE), finding("TFP401", APPEND))
+    said = " ".join(" ".join(render(replace(made, findings=in_order(found)), Style(), 100)).split())
+    assert (
+        "Too few steps were looked at to say what anything costs (2 for their time, 0 for the lines that hold it, 3 for "
+        f"what happens there): {remedy}"
+    ) in said
+    assert "too few steps to tell: train.py:12 TFP101, train.py:27 TFP401" in said
+    for claim in ("at most", "cost this program little", "no tensor stayed"):
+        assert claim not in said
 
 
 @pytest.fixture
@@ -91,6 +117,29 @@ def test_the_lines_stand_by_their_time_with_their_code_and_what_happens_there(ru
     assert rows[0].split()[:4] == ["train.py:13", "2.00", "ms", "25%"]
     assert rows[0].endswith("predictions = model(x)                          20 eager ops")
     assert "1 conversion (ndarray), 4.1 kB" in rows[-1]
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 132])
+def test_what_happens_at_a_line_and_why_a_finding_is_cheap_are_not_cut(run: Record, width: int) -> None:
+    events = (
+        event("input", "next", 1.3, 3e-4),
+        event("op", "MatMul", 0.67, 2e-4),
+        event("new", "Iterator", 0.17, 1e-4),
+    )
+    lines = (replace(run.lines[0], source="x" * 300, events=events), *run.lines[1:])
+    why = "seen, but 0.15 of 110 ms a step: 1 conversion, 200 kB, of all the pipelines that the program has"
+    cheap = replace(run.findings[-2], status="cheap", why=why)
+    report = text(replace(run, lines=lines, findings=(cheap,)), width)
+    words = " ".join(" ".join(part(report, "The lines where it goes")).split())
+    assert "1.3 batches, 0.67 eager ops, 0.17 new Iterator" in words
+    assert f": {why}" in " ".join(" ".join(part(report, "Findings that cost this program little")).split())
+    assert max(map(len, report.splitlines())) <= width
+
+
+def test_a_cause_of_a_trace_that_nobody_saw_is_called_that(run: Record) -> None:
+    again = traced(11, CALL, {"first call": 1, "other": 1}, 0.1)
+    said = " ".join(row.strip() for row in part(text(replace(run, traces=(again,))), "Traced"))
+    assert "a reason that was not seen (1×)" in said
 
 
 def test_findings_stand_by_what_mending_would_save(run: Record) -> None:

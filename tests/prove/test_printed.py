@@ -41,6 +41,14 @@ def verdict(
         ("1\b2\n", "2\n"),
         ("\x1b[1mloss\x1b[0m 1.0\n", "loss 1.0\n"),
         ("nan\n", "nan\n"),
+        ("a\n1/1 ━━━━ 0s 54ms/step\nb\n1/1 ━━━━ 0s 20ms/step\n", "a\nb\n"),
+        ("32/32 [======] - 1s 20ms/step\nb\n", "b\n"),
+        ("1/1 - 0s - 54ms/step\nb\n", "b\n"),
+        ("4/Unknown 1s 862ms/step\nb\n", "b\n"),
+        ("Epoch 1/5\n32/32 ━━━━ 1s 3ms/step - loss: 0.5\nb\n", "b\n"),
+        # The bars that are left may be those of other calls.
+        ("2/2 ━━━━ 0s - loss: 0.5\n2/2 ━━━━ 0s - loss: 0.7\n", "2/2 ━━━━ 0s - loss: 0.7\n"),
+        ("b\n", "1/1 ━━━━ 0s 54ms/step\nb\n"),
     ],
 )
 def test_these_print_the_same(original: str, fixed: str) -> None:
@@ -57,6 +65,12 @@ def test_these_print_the_same(original: str, fixed: str) -> None:
         ("done\n", "failed\n"),
         ("loss 0.5\n", "loss nan\n"),
         ("10/10 ━━━━ 3s 12ms/step - loss: 0.5000\n", "10/10 ━━━━ 3s 12ms/step - loss: 0.7000\n"),
+        (
+            "Epoch 1/2\n4/4 [====] - 1s 3ms/step - loss: 0.5 - mae: 0.2\n",
+            "4/4 [====] - 1s 3ms/step - loss: 0.5 - mae: 0.3\n",
+        ),
+        ("1/10 done\n", ""),  # a line of the program's that only begins like one of Keras's
+        ("2/3 [the second]\n3/3 [the third]\n", ""),
         ("tf.Tensor(0.5, shape=(), dtype=float32)\n", "tf.Tensor(0.5, shape=(), dtype=float16)\n"),
     ],
 )
@@ -87,3 +101,21 @@ def test_where_a_run_is_stopped_its_last_lines_may_be_missing() -> None:
 def test_the_first_line_that_differs_is_told() -> None:
     found = compare_printed([["a", "b 1"], ["a", "b 1"]], ["a", "b 1"], [["a", "b 2"]], whole=True)
     assert found.why == "line 2: `b 2` instead of `b 1`"
+
+
+@pytest.mark.parametrize(
+    ("original", "fixed", "why"),
+    [
+        ("a\nb\nc\n", "a\nc\n", "2 lines instead of 3; line 2: `c` instead of `b`"),
+        ("a\nb\n", "a\n", "1 line instead of 2; line 2, `b`, is missing"),
+        ("a\n", "a\nb\n", "2 lines instead of 1; line 2, `b`, is new"),
+        (
+            "4/4 ━━━━ 1s 3ms/step - loss: 0.5\n",
+            "4/4 ━━━━ 2s 3ms/step - loss: 0.7\n",
+            "Keras: `loss: 0.7` instead of `loss: 0.5`",
+        ),
+    ],
+)
+def test_which_line_differs_is_told_where_their_number_does_too(original: str, fixed: str, why: str) -> None:
+    found = compare_printed([lines_of(original)], lines_of(original), [lines_of(fixed)], whole=True)
+    assert (found.verdict, found.why) == ("different", why)

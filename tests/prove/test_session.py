@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,10 +12,12 @@ from typing import Any
 import pytest
 
 from tests.prove.support import PREDICTS, Watcher
+from tflint_perf.observed.process import Seen
 from tflint_perf.observed.request import Request
 from tflint_perf.problems import ConfigError
 from tflint_perf.prove import session
 from tflint_perf.prove.command import prove
+from tflint_perf.prove.progress import progress
 
 pytest.importorskip("scipy")  # the statistics, which `make quick` does not install
 
@@ -50,7 +54,7 @@ def proving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     (tmp_path / "home").mkdir()
     Path("train.py").write_text(PROGRAM)
-    monkeypatch.setattr(session, "_refuse_what_is_missing", lambda: None)
+    monkeypatch.setattr(session, "refuse_what_is_missing", lambda *needed: None)
 
     def run(watcher: Watcher, *arguments: str, program: Sequence[str] = ("train.py",)) -> Ran:
         real = session.run
@@ -143,6 +147,24 @@ def test_a_fix_that_never_ends_is_left_out(proving: Proving) -> None:
 def test_a_fix_that_prints_something_else_is_left_out(proving: Proving) -> None:
     ran = proving(Watcher({COMPILED: 0.1}, prints={COMPILED: "warning"}), "--output-format=json")
     assert statuses(ran)["TFP101"] == "different"
+
+
+def test_bars_of_keras_that_a_fix_makes_needless_do_not_count(proving: Proving) -> None:
+    bars = "\n".join(["1/1 ━━━━━━━━━━━━━━━━━━━━ 0s 54ms/step"] * 40)
+    ran = proving(Watcher({COLLECTS: 3.0}, prints={COLLECTS: bars}), "--output-format=json")
+    assert statuses(ran)["TFP406"] == "pays"
+
+
+def test_what_is_not_confirmed_is_not_said_to_pay_and_is_not_written(proving: Proving) -> None:
+    ran = proving(Watcher({COLLECTS: 3.0}, prints={COLLECTS: "collected"}), "--together")
+    assert ran[0] == 1
+    assert (
+        "3 fixes are not confirmed together: it prints something else: 3 lines instead of 4; line 1: `step 1 "
+        in ran[1]
+    )
+    assert "\nNot confirmed\n" in ran[1]
+    assert "Pays" not in ran[1]
+    assert ran[1].endswith("Nothing was written.\n")
 
 
 def test_rows_that_are_not_reached_are_not_run(proving: Proving) -> None:
@@ -251,6 +273,12 @@ def test_arguments_of_the_program_are_its_own(proving: Proving) -> None:
     assert {request.program for request in watcher.seen} == {("train.py", "--steps", "3", "-v")}
 
 
+def test_a_python_that_is_named_from_here_is_found_from_the_copies_too(proving: Proving) -> None:
+    watcher = Watcher()
+    proving(watcher, "--python=.venv/bin/python")
+    assert {request.python for request in watcher.seen} == {str(Path(".venv/bin/python").absolute())}
+
+
 def test_all_runs_after_the_first_do_as_many_steps_as_it_did(proving: Proving) -> None:
     watcher = Watcher()
     proving(watcher, "--steps=30")
@@ -279,7 +307,79 @@ def test_the_report_is_one_page(proving: Proving, tmp_path: Path) -> None:
     assert "report in" in ran[2]
 
 
+class Interrupted(Watcher):
+    """Somebody ends it as run number `at` begins."""
+
+    at = 0
+    how = signal.SIGINT
+
+    def __call__(self, request: Request) -> Seen:
+        if len(self.seen) + 1 == self.at:
+            signal.raise_signal(self.how)
+        return Watcher.__call__(self, request)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_who_ends_it_is_told_what_is_known_by_then(
+    proving: Proving, tmp_path: Path, how: signal.Signals
+) -> None:
+    watcher = Interrupted({COLLECTS: 3.0})
+    watcher.at, watcher.how = 2 + 2 * 4 + 1, how
+    before = signal.getsignal(how)
+    ran = proving(watcher, "--apply", "--report", str(tmp_path / "report"))
+    assert ran[0] == 128 + how
+    lines = [" ".join(line.split()) for line in ran[1].splitlines()]
+    assert lines[0] == "train.py: stopped before anything was proved of 3 fixes"
+    assert "So far" in lines and "Pays" not in lines
+    (said,) = [line for line in lines if line.startswith("TFP406")]
+    assert re.fullmatch(r"TFP406 gc-in-loop train\.py:13 [23]\.\d+× \(.*\) after 2 runs: faster", said)
+    assert ran[1].endswith("Nothing was written.\n")
+    assert Path("train.py").read_text() == PROGRAM
+    assert "So far: after 2 runs: faster" in (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+    assert signal.getsignal(how) is before
+
+
+def test_what_has_not_run_to_its_end_when_it_is_ended_is_said_to_be_unknown(proving: Proving) -> None:
+    watcher = Interrupted({COLLECTS: 3.0})
+    watcher.at = 2 + 1 + 2  # the second fix of the first round
+    ran = proving(watcher, "--output-format=json")
+    assert [(fix["pairs"], fix["why"]) for fix in document(ran)["fixes"]][1:] == [
+        (0, "it was not run to its end")
+    ] * 2
+
+
+def test_what_pays_alone_is_not_proved_by_some_runs_of_all_together(proving: Proving) -> None:
+    watcher = Interrupted({COLLECTS: 3.0})
+    watcher.at = 2 + 6
+    ran = proving(watcher, "--together", "--output-format=json")
+    assert document(ran)["result"] == "stopped"
+    assert document(ran)["whole"]["pairs"] == 2
+    assert document(ran)["applied"] == []
+
+
+def test_where_it_is_ended_in_the_first_run_nothing_is_known(proving: Proving) -> None:
+    watcher = Interrupted()
+    watcher.at = 1
+    ran = proving(watcher)
+    assert ran[:2] == (130, "")
+    assert ran[2].endswith("tflint-perf: stopped before anything was known\n")
+
+
+def test_how_long_it_will_take_is_said_from_the_second_run_on(capsys: pytest.CaptureFixture[str]) -> None:
+    now = iter([0.0, 50.0, 100.0, 900.0])
+    with progress(12, False, now.__next__) as on_run:
+        for what in ("the original", "the original, nudged", "the original", "a fix"):
+            on_run(what)
+    assert capsys.readouterr().err.splitlines() == [
+        "tflint-perf: run 1 of 12: the original",
+        "tflint-perf: run 2 of 12: the original, nudged (about 9 minutes left)",
+        "tflint-perf: run 3 of 12: the original (about 8 minutes left)",
+        "tflint-perf: run 4 of 12: a fix (about 45 minutes left)",
+    ]
+
+
 def test_the_result_can_go_to_a_file(proving: Proving, tmp_path: Path) -> None:
     ran = proving(Watcher(), "--output-format=json", "--output-file", str(tmp_path / "proof.json"))
-    assert ran[1] == ""
+    assert ran[1] == "train.py: none of 3 fixes pays\n"
+    assert f"tflint-perf: the report is in {tmp_path / 'proof.json'}\n" in ran[2]
     assert json.loads((tmp_path / "proof.json").read_text())["schema"] == 1

@@ -62,6 +62,13 @@ def test_the_same_values_give_the_same_interval_again() -> None:
     assert over_pairs(values) == over_pairs(values)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("points", [[], [(3, 1.0)], [(3, 1.0), (3, 2.0)]])
+def test_points_that_do_not_lie_beside_each_other_have_no_slope(points: list[tuple[float, float]]) -> None:
+    assert slope(points) == Effect(0.0, 0.0, 0.0)
+    assert growth(points).value == 1.0
+
+
 def test_the_slope_of_a_line_is_found_in_spite_of_an_outlier() -> None:
     assert slope([*LINE, (20, 1_000.0)]).value == pytest.approx(2)
 

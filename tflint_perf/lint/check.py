@@ -310,6 +310,7 @@ def _finding(
     fix: Fix | None = None
     note: str | None = None
     other: Fix | None = None
+    to_prove = False
     if report.fix is not None and barred:
         note = barred
     elif report.fix is not None:
@@ -321,6 +322,8 @@ def _finding(
             elif fix is None:
                 fix, other, note = other, None, why_not or note
             note = None if fix is not None else note
+        elif fix is None and note and report.bold is not None:
+            to_prove = _mended(report.bold(editor), editor, source)[0] is not None
     start = source.place(positions.start(_named(node, positions, source)))
     end = source.place(positions.header_end(node))
     statement = model.statement_of(node)
@@ -341,6 +344,7 @@ def _finding(
         note,
         other,
         each_step(rule, node, model, positions, source),
+        to_prove=to_prove,
     )
 
 

@@ -62,6 +62,15 @@ EventKind = Literal[
     "random",  # NumPy's or Python's random numbers drawn on the host in bulk
 ]
 
+# What steps were looked at for: their `time` alone, the `lines` that hold it, or `details`, each op and copy.
+Look = Literal["time", "lines", "details"]
+# Of fewer steps, those right behind the warm-up, the figures may be off by several times.
+LEAST_LOOKS: Mapping[Look, int] = {"time": 5, "lines": 5, "details": 3}
+# Why nothing is said of a finding then, as `Settled.why`.
+TOO_FEW = "too few steps to tell"
+# So many steps are enough, whatever a step takes.
+ENOUGH_STEPS = 100
+
 Ending = Literal["end", "steps", "seconds", "exit", "error", "signal"]
 # `not judged`: its row ran, but a run cannot tell what it costs.
 Status = Literal["confirmed", "cheap", "not reached", "seen in a run", "not judged"]
@@ -182,7 +191,8 @@ class Record:
     `step` is the median, and `mean_step` what all steps after the warm-up took by step: more, where some are traced or wait.
     `observer` is how many times as long a step takes with the observer in it as without, timing and details apart.
     `detail` is the same of the few steps in which all was looked at, which `step` leaves out. `parts` sum to `step`;
-    `parts_sum` is what they summed to, in `step`s, when the observer's own time had been taken off.
+    `parts_sum` is what they summed to, in `step`s, when the observer's own time had been taken off. `looked_at` is how many
+    steps were looked at for what; records of old do not say.
     """
 
     program: tuple[str, ...]
@@ -207,7 +217,15 @@ class Record:
     kept: tuple[Kept, ...] = ()
     reached: tuple[Spot, ...] = ()
     findings: tuple[Settled, ...] = ()
+    looked_at: Mapping[Look, int] = field(default_factory=dict)
     schema: int = SCHEMA
+
+    @property
+    def is_long_enough(self) -> bool:
+        """Whether enough steps were looked at to say what lines and findings cost."""
+        return not self.looked_at or all(
+            self.looked_at.get(look, 0) >= least for look, least in LEAST_LOOKS.items()
+        )
 
 
 def to_json(record: Record) -> str:

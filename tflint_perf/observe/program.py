@@ -36,6 +36,7 @@ class Observation:
         from tflint_perf.observe.timers import Timers
         from tflint_perf.observe.training_hooks import TrainedHooks
         from tflint_perf.observe.user_code import Places
+        from tflint_perf.observe.warned import leave_out_the_observer
         from tflint_perf.observe.watcher import Watcher
 
         self.settings = settings
@@ -63,6 +64,7 @@ class Observation:
             # Innermost: what marks steps looks at the frame that calls it.
             hooks = each_after_the_other(TrainedHooks(self.learned).by_module(), hooks)
             hooks["numpy"] = self.learned.hook_numpy
+        leave_out_the_observer()
         sys.meta_path[:0] = [Finder(hooks), ProbedFinder(self.probes)]
         if settings["details"]:
             timers = Timers(self.watcher)

@@ -76,6 +76,11 @@ def record_of(seen: Mapping[str, Any], program: Sequence[str], root: Path) -> Re
         growth=_growth(seen, steps),
         kept=_kept(seen),
         reached=tuple(_spot(place) for place in seen["reached"]),
+        looked_at={
+            "time": len(times[_PLAIN]),
+            "lines": len(times[_TIMED]),
+            "details": seen["close"]["steps"],
+        },
     )
 
 

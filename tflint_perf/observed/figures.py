@@ -101,6 +101,11 @@ def in_words(event: Event) -> str:
     return f"{said}, {size(event.size)}" if event.size >= 1 else said
 
 
+def cause_in_words(cause: str) -> str:
+    """Why a function was traced again: `new shape`."""
+    return "a reason that was not seen" if cause == "other" else cause
+
+
 def events_in_words(events: Iterable[Event], most: int = 3) -> str:
     """The events at a line, ops and copies each as one, the costliest first."""
     merged: dict[tuple[EventKind, str], Event] = {}

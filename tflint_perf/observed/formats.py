@@ -102,6 +102,8 @@ def markdown(record: Record) -> Iterator[str]:
                 wording.line_events(line),
             )
     yield from _lists(record)
+    if too_few := wording.too_few(record):
+        yield from ("", f"**{too_few}**")
     yield from ("", wording.observer(record))
 
 
@@ -123,9 +125,8 @@ def _lists(record: Record) -> Iterator[str]:
     ):
         if items:
             yield from ("", f"{title}:", "", *(f"- {item}" for item in items))
-    for status, said in (("not reached", "Not reached"), ("not judged", "A run cannot tell")):
-        if found := wording.with_status(record, status):
-            yield from ("", f"{said}: {wording.at_places(found)}.")
+    for said, found in wording.not_judged(record):
+        yield from ("", f"{said[0].upper()}{said[1:]}: {wording.at_places(found)}.")
 
 
 def _row(*cells: str) -> str:

@@ -135,14 +135,16 @@ def _findings(record: Record) -> Element | None:
         return None
     rows = [_finding(one, record) for one in record.findings]
     table = _table("Findings, settled", ("at most", "", "where", "finding"), rows, range(2))
+    said = (
+        "Each figure is the most that fixing this one finding could save; figures of findings about the same lines do not add "
+        "up."
+    )
+    if too_few := wording.too_few(record):
+        said = too_few if not record.is_long_enough else f"{said} {too_few}"
     return element(
         "section",
-        element("h2", "What fixing would save per step"),
-        element(
-            "p",
-            "Each figure is the most that fixing this one finding could save; figures of findings about the same lines do not add up.",
-            class_="facts",
-        ),
+        element("h2", wording.costs_title(record).removesuffix(", at most")),
+        element("p", *prose(said), class_="facts"),
         table,
         class_="card wide",
         id="findings",

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from types import MappingProxyType
 
 from tflint_perf.catalogue.figures import count, size
 from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.measured.record import Event, EventKind, Kept, Line, Settled, Spot, Traced
+from tflint_perf.observed import wording
 from tflint_perf.observed.blocks import Rows
 from tflint_perf.observed.evidence import FOUND, alike
 from tflint_perf.observed.figures import counted
@@ -56,6 +58,10 @@ _Found = tuple[Settled, Rows]
 
 
 def _all(watched: Watched, known: Sequence[tuple[str, Rows]]) -> Iterator[_Found]:
+    if not watched.record.is_long_enough:  # what was counted is certain, what was timed is not
+        for one, rows in (*_traces(watched), *_kept(watched)):
+            yield replace(one, seconds=0.0, why=wording.detail(one, watched.record)), rows
+        return
     yield from _eager(watched, known)
     yield from _keras_calls(watched)
     yield from _by_kind(watched)

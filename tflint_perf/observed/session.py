@@ -22,10 +22,12 @@ from tflint_perf.errors import SourceError
 from tflint_perf.measured.record import Line, Record, Spot
 from tflint_perf.observed.blocks import Blocks
 from tflint_perf.observed.formats import FOR_PROGRAMS, Format, render
+from tflint_perf.observed.needs import FOR_FIGURES, refuse_what_is_missing
 from tflint_perf.observed.process import NotWatchedError, watch
 from tflint_perf.observed.request import Request
 from tflint_perf.observed.seen import seen_in_a_run
 from tflint_perf.observed.settle import Located, Watched, in_order
+from tflint_perf.observed.wording import summary
 from tflint_perf.problems import ConfigError
 from tflint_perf.project.linting import Neighbours, lint_files
 from tflint_perf.project.roots import project_root
@@ -62,6 +64,7 @@ def run(asked: Asked) -> int:
         ConfigError: it cannot be done as it was asked for.
     """
     step = _step(asked.step)
+    refuse_what_is_missing("run", asked.python, FOR_FIGURES)
     with _output_of(asked.output_file) as output:
         found, rules = findings(asked)
         request = Request(
@@ -83,17 +86,25 @@ def run(asked: Asked) -> int:
         if seen.code and asked.quiet:
             sys.stderr.write(seen.stderr)  # why it failed is to be known
         record, blocks = settled(seen.record, found, rules)
-        stream = output or sys.stdout
-        style = Style() if output else style_for(stream)
-        width = shutil.get_terminal_size((100, 24)).columns
-        if not output and asked.output_format == "text" and not asked.quiet:
-            stream.write("\n")  # what the program printed ends here
-        lines = render(asked.output_format, record, found, blocks, style, width)
-        stream.writelines(f"{line}\n" for line in lines)
-        stream.flush()
+        _show(asked, record, found, blocks, output)
     if asked.report is not None:
         _write_page(record, asked.report)
     return seen.code
+
+
+def _show(asked: Asked, record: Record, found: list[Located], blocks: Blocks, output: TextIO | None) -> None:
+    stream = output or sys.stdout
+    style = Style() if output else style_for(stream)
+    width = shutil.get_terminal_size((100, 24)).columns
+    if not output and asked.output_format == "text" and not asked.quiet:
+        stream.write("\n")  # what the program printed ends here
+    lines = render(asked.output_format, record, found, blocks, style, width)
+    stream.writelines(f"{line}\n" for line in lines)
+    stream.flush()
+    if output:
+        print(*summary(record), sep="\n")
+        sys.stdout.flush()
+        say(f"the report is in {asked.output_file}")
 
 
 def settled(record: Record, found: list[Located], rules: frozenset[str] | None) -> tuple[Record, Blocks]:

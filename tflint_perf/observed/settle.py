@@ -13,6 +13,7 @@ from tflint_perf.catalogue.figures import count, seconds, size
 from tflint_perf.finding import Finding
 from tflint_perf.lint.identity import content
 from tflint_perf.measured.record import (
+    TOO_FEW,
     Event,
     EventKind,
     Kept,
@@ -36,7 +37,7 @@ from tflint_perf.observed.evidence import (
     Traces,
     Waiting,
 )
-from tflint_perf.observed.figures import beside, counted, plural
+from tflint_perf.observed.figures import beside, cause_in_words, counted, plural
 
 # A finding that takes less of a step is cheap.
 CHEAP = 0.02
@@ -50,6 +51,10 @@ _PART_OF: Mapping[EventKind, Part] = MappingProxyType(
 )
 _NO_STEPS = "no steps were found, so there is nothing to compare it with"
 _NO_EVIDENCE = "what a run can see of this rule is not known"
+# A list that keeps a tensor of each step makes them more by one, as far as samples show it.
+_STAYS = 0.5
+# In few steps, so many traces are no matter of a last, smaller batch.
+_LEAST_TRACES = 3
 # A first trace that takes less is not worth a word, and neither is a small part of a first step that is long.
 _LEAST_TRACE, _LEAST_PART = 0.5, 0.1
 
@@ -155,6 +160,13 @@ class Watched:
         if not self.step:
             return "not judged", 0.0, _NO_STEPS
         cost = self.cost(seen.evidence, rows, content(located.finding))
+        if not self.record.is_long_enough:
+            # What was counted is certain, what was timed is not.
+            if cost is not None and cost.grows:
+                return "confirmed", 0.0, cost.said
+            return "not judged", 0.0, TOO_FEW
+        if isinstance(seen.evidence, Holding) and not self._knows_what_stays():
+            return "not judged", 0.0, TOO_FEW
         if cost is None:
             return self._nothing_of(seen)
         if cost.grows or cost.seconds >= CHEAP * self.step:
@@ -168,6 +180,13 @@ class Watched:
             return cost.said
         time = f"{beside(cost.seconds, self.step)} a step"
         return f"{time}: {cost.said}" if cost.said else time
+
+    def _knows_what_stays(self) -> bool:
+        """Whether tensors become more beyond doubt, or surely not by one every other step."""
+        growth = self.record.growth.get("live tensors")
+        if growth is None:
+            return not self.record.looked_at
+        return growth.grows or (len(growth.points) > 1 and growth.slope.high < _STAYS)
 
     def _nothing_of(self, seen: Seen) -> tuple[Status, float, str]:
         if seen.otherwise:
@@ -305,7 +324,9 @@ class Watched:
         steps = max(self.record.steps.count, 1)
         time = sum(traced.seconds * traced.in_steps / max(traced.count, 1) for traced in again) / steps
         traces = sum(traced.in_steps for traced in again)
-        return Cost(min(time, self.step), traced_in_words(again, traces, steps), grows=traces >= 0.1 * steps)
+        is_sure = self.record.is_long_enough or traces >= _LEAST_TRACES
+        grows = is_sure and traces >= 0.1 * steps
+        return Cost(min(time, self.step), traced_in_words(again, traces, steps), grows)
 
     def _is_at(self, traced: Traced, evidence: Traces, rows: Rows) -> bool:
         if evidence.by == "program":
@@ -446,4 +467,4 @@ def traced_in_words(traced: Sequence[Traced], times: int, steps: int) -> str:
                 causes[cause] = causes.get(cause, 0) + number
     cause = max(causes, key=lambda name: causes[name], default="")
     said = f"traced {times:,} {'time' if times == 1 else 'times'} in {steps:,} {plural('step')}"
-    return f"{said}: {cause}" if cause else said
+    return f"{said}: {cause_in_words(cause)}" if cause else said

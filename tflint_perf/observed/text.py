@@ -17,6 +17,9 @@ _LINES, _FINDINGS, _CHEAP, _TRACES = 10, 10, 5, 4
 _LEAST_WIDTH, _MOST_WIDTH = 60, 132
 _BAR, _EIGHTHS = 28, " ▏▎▍▌▋▊▉"
 _SOURCE = 46
+# In fewer columns nothing is to be read.
+_LEAST_EVENTS = 20
+_BELOW = " " * 6
 _INDENT = "  "
 
 
@@ -29,7 +32,7 @@ def render(record: Record, style: Style, width: int) -> Iterator[str]:
         ("The lines where it goes", _lines(record, style, width)),
         ("Traced", _traces(record, style, width)),
         ("What grows", _growth(record, style, width)),
-        ("What fixing would save per step, at most", _costly(record, style, width)),
+        (wording.costs_title(record), _costly(record, style, width)),
         ("Findings that cost this program little", _cheap(record, style, width)),
         ("Findings this run says nothing about", _rest(record, width)),
     ):
@@ -38,6 +41,8 @@ def render(record: Record, style: Style, width: int) -> Iterator[str]:
             yield from ("", style.strong(title))
             yield from own
     yield ""
+    if too_few := wording.too_few(record):
+        yield from _wrapped(too_few, width)
     yield from _wrapped(wording.observer(record), width)
 
 
@@ -96,7 +101,13 @@ def _lines(record: Record, style: Style, width: int) -> Iterator[str]:
     source = min(max(len(row[3]) for row in rows), _SOURCE, max(room // 2, 16))
     for spot, time, share, text, events in rows:
         said = f"{_INDENT}{spot:<{first}}  {time:>{second}}  {share:>{third}}  {_cut(text, source):<{source}}"
-        yield f"{said}  {style.fixable(_cut(events, room - source))}".rstrip() if room > source + 8 else said
+        # What happens there is the cause, and is not cut: where there is no room beside the code, it stands below.
+        beside = room - source if room - source >= _LEAST_EVENTS else 0
+        own, *more = textwrap.wrap(events, beside) if beside and events else [""]
+        below = textwrap.wrap(events, width - len(_BELOW)) if not beside else more
+        indent = " " * (len(said) + 2) if beside else _BELOW
+        yield f"{said}  {style.fixable(own)}".rstrip() if own else said.rstrip()
+        yield from (f"{indent}{style.fixable(line)}" for line in below)
 
 
 def _traces(record: Record, style: Style, width: int) -> Iterator[str]:
@@ -147,15 +158,16 @@ def _short(found: Sequence[Settled], style: Style, width: int) -> Iterator[str]:
     places = max((len(wording.place(one.spot)) for one in found), default=0)
     for one in found:
         head = f"{_INDENT}{printable(wording.place(one.spot)):<{places}}  "
-        room = width - len(head) - len(one.code) - len(one.name) - 4
-        yield f"{head}{style.code(one.code)} {one.name}: {_cut(one.why, max(room, 20))}"
+        first, *more = textwrap.wrap(
+            f"{one.code} {one.name}: {one.why}", max(width - len(head), _LEAST_EVENTS)
+        )
+        yield f"{head}{style.code(one.code)}{first.removeprefix(one.code)}"
+        yield from (f"{' ' * len(head)}{line}" for line in more)
 
 
 def _rest(record: Record, width: int) -> Iterator[str]:
-    for status, said in (("not reached", "their rows were not reached"), ("not judged", "a run cannot tell")):
-        found = wording.with_status(record, status)
-        if found:
-            yield from _wrapped(f"{said}: {wording.at_places(found)}", width, _INDENT)
+    for said, found in wording.not_judged(record):
+        yield from _wrapped(f"{said}: {wording.at_places(found)}", width, _INDENT)
 
 
 def _cut(text: str, width: int) -> str:

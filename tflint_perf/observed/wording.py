@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from tflint_perf.catalogue.figures import number, ratio, seconds
-from tflint_perf.measured.record import PARTS, Ending, Line, Part, Record, Settled, Spot, Traced
+from tflint_perf.measured.record import (
+    ENOUGH_STEPS,
+    PARTS,
+    TOO_FEW,
+    Ending,
+    Line,
+    Look,
+    Part,
+    Record,
+    Settled,
+    Spot,
+    Traced,
+)
 from tflint_perf.observed.figures import (
     beside,
     between,
+    cause_in_words,
     counted,
     events_in_words,
     in_unit_of,
@@ -51,6 +65,9 @@ _FOUND: Mapping[str, str] = MappingProxyType(
         "keras": "a batch of the call",
         "told": "an iteration of the loop",
     }
+)
+_LOOKS: Mapping[Look, str] = MappingProxyType(
+    {"time": "their time", "lines": "the lines that hold it", "details": "what happens there"}
 )
 # A share of a step that is not worth a row.
 _LEAST_SHARE = 0.001
@@ -111,6 +128,19 @@ def step_time(record: Record) -> str:
     return f"A step takes {between(record.step)}{first}."
 
 
+def summary(record: Record) -> Sequence[str]:
+    """A run in two lines: its steps, and what a step takes with the finding that would save most of it."""
+    found = with_status(record, *COST)
+    said = [step_time(record)]
+    if found and record.is_long_enough:
+        time, share = saving(found[0], record)
+        saved = f"at most {time} of it, {share}, goes to" if share else "what grows is"
+        more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+        said.append(f"{saved[0].upper()}{saved[1:]} {found[0].code} in {place(found[0].spot)}{more}.")
+    second = " ".join(filter(None, [*said, too_few(record)]))
+    return [line for line in (f"{program(record)}: {steps(record)}", second) if line]
+
+
 def parts(record: Record) -> Sequence[tuple[Part, float, float]]:
     """The parts of a step that matter, the largest first, with their seconds and their shares of all of them."""
     whole = sum(record.parts.values())
@@ -143,7 +173,11 @@ def trace_line(one: Traced, record: Record) -> str:
         ((cause, number) for cause, number in one.causes.items() if cause != "first call"),
         key=lambda item: -item[1],
     )
-    why = f": {', '.join(f'{cause} ({number:,}×)' for cause, number in causes)}" if causes else ""
+    why = (
+        f": {', '.join(f'{cause_in_words(cause)} ({number:,}×)' for cause, number in causes)}"
+        if causes
+        else ""
+    )
     called = f"; called at {place(one.called_at)}" if one.called_at is not None and one.in_steps else ""
     return f"{times} in {seconds(one.seconds)}{later}{why}{called}"
 
@@ -174,6 +208,40 @@ def observer(record: Record) -> str:
     if record.detail is not None:
         said += f"; the few steps looked at in detail, left out above, took {ratio(record.detail)} as long"
     return f"{said}."
+
+
+def too_few(record: Record) -> str:
+    """That too few steps were looked at to judge findings, and how more are had; nothing where they were enough."""
+    if not record.steps.count or (
+        record.is_long_enough and all(one.why != TOO_FEW for one in record.findings)
+    ):
+        return ""
+    looked = ", ".join(f"{record.looked_at.get(look, 0)} for {said}" for look, said in _LOOKS.items())
+    what = "judge all findings" if record.is_long_enough else f"say what anything costs ({looked})"
+    step = record.mean_step or 0.0
+    if record.ended == "steps":
+        remedy = f"look at more with `--steps {ENOUGH_STEPS}`"
+    elif record.ended == "seconds" and step:
+        remedy = f"look at {ENOUGH_STEPS} with `--seconds {math.ceil(ENOUGH_STEPS * step / 10) * 10}`"
+    else:
+        remedy = f"let the program train for {ENOUGH_STEPS} steps or more"
+    return f"Too few steps were looked at to {what}: {remedy}."
+
+
+def costs_title(record: Record) -> str:
+    """What stands above the findings that count."""
+    return "What fixing would save per step, at most" if record.is_long_enough else "What a few steps show"
+
+
+def not_judged(record: Record) -> Iterator[tuple[str, Sequence[Settled]]]:
+    """The findings of which the run says nothing, by the reason."""
+    left = with_status(record, "not judged")
+    reasons = {
+        "their rows were not reached": with_status(record, "not reached"),
+        TOO_FEW: [one for one in left if one.why == TOO_FEW],
+        "a run cannot tell": [one for one in left if one.why != TOO_FEW],
+    }
+    yield from ((said, found) for said, found in reasons.items() if found)
 
 
 def saving(one: Settled, record: Record) -> tuple[str, str]:

@@ -60,7 +60,9 @@ def document_of(proof: Proof, about: About, applied: Sequence[str] = ()) -> dict
 
 
 def result_of(proof: Proof) -> str:
-    """`proved`, `nothing to fix`, `nothing pays`, or `not confirmed` where what pays alone does not together."""
+    """`proved`, `nothing to fix`, `nothing pays`, `not confirmed` where what pays alone does not together, or `stopped`."""
+    if proof.stopped:
+        return "stopped"
     if proof.proved:
         return "proved"
     if proof.whole is not None:
@@ -70,7 +72,12 @@ def result_of(proof: Proof) -> str:
 
 def drawn(proof: Proof) -> dict[str, Any] | None:
     """The runs of the whole as a result of an experiment, for the charts of `verify`."""
-    if proof.reference is None or not proof.before or any(trial.failure for trial in proof.after):
+    if (
+        proof.reference is None
+        or not proof.before
+        or proof.stopped
+        or any(trial.failure for trial in proof.after)
+    ):
         return None
     pairs = tuple(
         Pair(as_run(one), as_run(other)) for one, other in zip(proof.before, proof.after, strict=True)

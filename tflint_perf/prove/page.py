@@ -8,7 +8,7 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from tflint_perf.catalogue.figures import seconds
-from tflint_perf.prove.telling import HEADER, effect_of, figures, headline, notes, place_of
+from tflint_perf.prove.telling import HEADER, effect_of, figures, headline, notes, place_of, so_far
 from tflint_perf.verify.chart import draw, draw_effect, heading_of
 from tflint_perf.verify.markup import Content, as_page, element, prose, styles, table
 from tflint_perf.verify.page import FILE
@@ -33,6 +33,7 @@ _RESULTS = {
     "nothing to fix": "not-measurable",
     "nothing pays": "inconclusive",
     "not confirmed": "refuted",
+    "stopped": "inconclusive",
 }
 
 Document = Mapping[str, Any]
@@ -111,7 +112,7 @@ def _fixes(document: Document) -> Iterator[Element]:
             element("div", element("h2", *_name(fix)), _badge(fix["status"]), class_="head"),
             element("p", *prose(f"{fix['message'][0].upper()}{fix['message'][1:]}.")),
             element("p", *prose(f"Fix: {fix['fix']}{'' if fix['safe'] else ' (unsafe)'}."), class_="facts"),
-            element("p", *prose(f"{_alone(fix)}.")),
+            element("p", *prose(f"{_alone(fix, document['result'])}.")),
             *([table("Before and after", HEADER, list(figures(fix)), range(1, 3))] if fix["times"] else []),
             *([element("pre", fix["output"])] if fix.get("output") else []),
             class_="card",
@@ -133,7 +134,9 @@ def _row(fix: Mapping[str, Any]) -> Sequence[Content]:
     )
 
 
-def _alone(fix: Mapping[str, Any]) -> str:
+def _alone(fix: Mapping[str, Any], result: str) -> str:
+    if result == "stopped":
+        return f"So far: {so_far(fix)}"
     return f"By itself it pays: {fix['why']}" if fix["status"] == "pays" else f"Left out: {fix['why']}"
 
 

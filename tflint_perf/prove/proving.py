@@ -22,6 +22,14 @@ ORIGINAL: Version = frozenset()
 _KNOWN_AFTER = 2
 
 
+class Stopped(BaseException):  # a wish of the user's, not an error
+    """It is to end, and what is known by then is told. `number` is that of the signal."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
 class Running(Protocol):
     """Runs a version once, in a copy of its own."""
 
@@ -60,7 +68,8 @@ class Proof:
     """What was found out: of each fix, and of those that pay together, with the runs that the last rests on.
 
     `whole` is None where no fix was left to be proved together with others. `before` and `after` are its pairs of runs.
-    `reference` is the first run of the original; None where there was nothing to fix, so that nothing ran.
+    `reference` is the first run of the original; None where there was nothing to fix, so that nothing ran. `stopped` is the
+    number of the signal that ended it early: what is said of a fix is then what was known by then, and nothing is proved.
     """
 
     reference: Trial | None
@@ -69,11 +78,12 @@ class Proof:
     whole: Judged | None = None
     before: tuple[Trial, ...] = ()
     after: tuple[Trial, ...] = ()
+    stopped: int = 0
 
     @property
     def proved(self) -> tuple[PlacedFix, ...]:
         """The fixes that may be applied."""
-        return self.kept if self.whole is not None and self.whole.pays else ()
+        return self.kept if self.whole is not None and self.whole.pays and not self.stopped else ()
 
 
 def runs_needed(fixes: int, options: Options) -> int:
@@ -95,6 +105,7 @@ def prove(
 
     Raises:
         ConfigError: the original does not run.
+        Stopped: it is to end, and nothing is known yet.
     """
     if not fixes:
         return Proof(None, ())
@@ -109,20 +120,20 @@ def prove(
     baseline = Baseline(reference, running.control())
     if not options.one_by_one:
         return _together(tuple(seen), unseen, baseline, running, options)
-    baseline, tried = _alone(seen, baseline, running, options)
+    baseline, tried, stopped = _alone(seen, baseline, running, options)
     again = (
         [others[fix] for fix, (judged, _, _) in tried.items() if not judged.pays and fix in others]
         if others
         else []
     )
-    if again:
-        baseline, more = _alone(again, baseline, running, options)
+    if again and not stopped:
+        baseline, more, stopped = _alone(again, baseline, running, options)
         tried |= more
     outcomes = tuple(Outcome(fix, judged) for fix, (judged, _, _) in tried.items())
     kept = tuple(outcome.fix for outcome in outcomes if outcome.judged.pays)
     everything = tuple(sorted((*outcomes, *unseen), key=lambda outcome: outcome.fix))
-    if not kept:
-        return Proof(reference, everything)
+    if not kept or stopped:
+        return Proof(reference, everything, stopped=stopped)
     if len(kept) == 1:  # which has just been proved
         judged, before, after = tried[kept[0]]
         return Proof(reference, everything, kept, judged, before, after)
@@ -140,33 +151,42 @@ _Tried = tuple[Judged, tuple[Trial, ...], tuple[Trial, ...]]
 
 def _alone(
     fixes: Sequence[PlacedFix], baseline: Baseline, running: Running, options: Options
-) -> tuple[Baseline, dict[PlacedFix, _Tried]]:
-    """Each fix by itself, beside runs of the original that all of them share."""
+) -> tuple[Baseline, dict[PlacedFix, _Tried], int]:
+    """Each fix by itself, beside runs of the original that all of them share; last, the signal that has ended it early."""
     before: list[Trial] = []
     after: dict[PlacedFix, list[Trial]] = {fix: [] for fix in fixes}
     done: dict[PlacedFix, Judged] = {}
-    for turn in range(options.pairs):
-        left = [fix for fix in fixes if fix not in done]
-        if not left:
-            break
-        versions: list[PlacedFix | None] = [None, *left]
-        # A F1 F2, F2 F1 A, as in `order`: whatever drifts with time hits all alike.
-        for fix in versions if turn % 2 == 0 else versions[::-1]:
-            trial = _original(running) if fix is None else running.version(frozenset({fix}))
-            (before if fix is None else after[fix]).append(trial)
-        baseline = Baseline(baseline.reference, baseline.control, tuple(before))
-        for fix in left:
-            judged = judge(baseline, before[: len(after[fix])], after[fix])
-            if judged.status == "breaks" or (judged.status == "different" and turn + 1 >= _KNOWN_AFTER):
-                done[fix] = judged
-    return baseline, {
-        fix: (
-            done.get(fix) or judge(baseline, before[: len(after[fix])], after[fix]),
-            tuple(before[: len(after[fix])]),
-            tuple(after[fix]),
-        )
-        for fix in fixes
-    }
+    stopped = 0
+    try:
+        for turn in range(options.pairs):
+            left = [fix for fix in fixes if fix not in done]
+            if not left:
+                break
+            versions: list[PlacedFix | None] = [None, *left]
+            # A F1 F2, F2 F1 A, as in `order`: whatever drifts with time hits all alike.
+            for fix in versions if turn % 2 == 0 else versions[::-1]:
+                trial = _original(running) if fix is None else running.version(frozenset({fix}))
+                (before if fix is None else after[fix]).append(trial)
+            baseline = Baseline(baseline.reference, baseline.control, tuple(before))
+            for fix in left:
+                judged = judge(baseline, before[: len(after[fix])], after[fix])
+                if judged.status == "breaks" or (judged.status == "different" and turn + 1 >= _KNOWN_AFTER):
+                    done[fix] = judged
+    except Stopped as stop:
+        stopped, baseline = stop.number, Baseline(baseline.reference, baseline.control, tuple(before))
+    tried = {fix: _in_pairs(baseline, before, after[fix], done.get(fix)) for fix in fixes}
+    return baseline, tried, stopped
+
+
+def _in_pairs(
+    baseline: Baseline, before: Sequence[Trial], after: Sequence[Trial], judged: Judged | None = None
+) -> _Tried:
+    """What runs of a version say beside as many of the original, unless that is known."""
+    pairs = min(len(before), len(after))
+    one, other = tuple(before[:pairs]), tuple(after[:pairs])
+    if judged is None:
+        judged = judge(baseline, one, other) if pairs else Judged("unknown", "it was not run to its end")
+    return judged, one, other
 
 
 def _together(
@@ -181,18 +201,23 @@ def _together(
     before: list[Trial] = []
     after: list[Trial] = []
     judged: Judged | None = None
-    for confidence in LOOKS:
-        for side in order(len(before) or options.pairs):
-            if side == "slow":
-                before.append(_original(running))
-            else:
-                after.append(running.version(version))
-            if after and after[-1].failure:
+    try:
+        for confidence in LOOKS:
+            for side in order(len(before) or options.pairs):
+                if side == "slow":
+                    before.append(_original(running))
+                else:
+                    after.append(running.version(version))
+                if after and after[-1].failure:
+                    break
+            timed = Baseline(baseline.reference, baseline.control, (*baseline.again, *before))
+            judged = judge(timed, before[: len(after)] or [baseline.reference], after, confidence)
+            if judged.status != "no difference" or not _may_pay(judged):
                 break
+    except Stopped as stop:
         timed = Baseline(baseline.reference, baseline.control, (*baseline.again, *before))
-        judged = judge(timed, before[: len(after)] or [baseline.reference], after, confidence)
-        if judged.status != "no difference" or not _may_pay(judged):
-            break
+        judged, one, other = _in_pairs(timed, before, after)
+        return Proof(baseline.reference, outcomes, kept, judged, one, other, stop.number)
     return Proof(baseline.reference, outcomes, kept, judged, tuple(before[: len(after)]), tuple(after))
 
 

@@ -10,27 +10,28 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, TextIO
 
 from tflint_perf.cli.run import say
 from tflint_perf.config.files import reason, replace_file
 from tflint_perf.config.resolve import Configs
+from tflint_perf.observed.needs import FOR_FIGURES, from_anywhere, refuse_what_is_missing
 from tflint_perf.observed.process import Seen, watch
 from tflint_perf.observed.request import Request as Watching
 from tflint_perf.problems import ConfigError
 from tflint_perf.prove.document import About, document_of, drawn
 from tflint_perf.prove.fixes import Fixable, Fixes, find_fixes
 from tflint_perf.prove.place import Project, project_of, scratch_of
-from tflint_perf.prove.proving import Options, Proof, prove, runs_needed
+from tflint_perf.prove.proving import Options, Proof, Stopped, prove, runs_needed
 from tflint_perf.prove.running import Runner
 from tflint_perf.prove.telling import markdown, text
 from tflint_perf.report.style import Style, style_for
 from tflint_perf.verify.records import as_text
 
 PROVED, NOTHING_PAYS = 0, 1
-_INSTALL = "`pip install 'tflint-perf[verify]'` brings all that is needed"
+# With the number of a signal, what a shell gives for what it has ended.
+_SIGNAL = 128
 _OF_RESULT = {
     "proved": PROVED,
     "nothing to fix": PROVED,
@@ -66,37 +67,44 @@ def run(request: Request, configs: Configs, watch: Callable[[Watching], Seen] = 
         ConfigError: it cannot be done.
     """
     project = project_of(request.program, Path.cwd())
-    _refuse_what_is_missing()
-    with _output(request) as output, _leaving_nothing():
-        proof, about, found = _proved(request, project, configs, watch)
+    refuse_what_is_missing("prove", request.python, (*FOR_FIGURES, "rich"))
+    with _output(request) as output, _ending_in_order():
+        try:
+            proof, about, found = _proved(request, project, configs, watch)
+        except Stopped as stop:
+            say("stopped before anything was known")
+            return _SIGNAL + stop.number
         applied = apply(found, proof) if request.apply and proof.proved else []
         document = document_of(proof, about, [_shown(project.root / file) for file in applied])
         if request.report is not None:
             _write_page(document, proof, request.report)
         _show(document, request, output)
-    return _OF_RESULT[document["result"]]
+    return _SIGNAL + proof.stopped if proof.stopped else _OF_RESULT[document["result"]]
 
 
 @contextmanager
-def _leaving_nothing() -> Iterator[None]:
-    """End at once when the system asks for it, with the run that goes on and the scratch folder."""
+def _ending_in_order() -> Iterator[None]:
+    """End when that is asked for, with the run that goes on and the scratch folder: first tell what is known, then at once."""
+    asked = False
 
     def leave(number: int, _: object) -> None:
-        raise SystemExit(128 + number)
+        nonlocal asked
+        asked, again = True, asked
+        raise SystemExit(_SIGNAL + number) if again else Stopped(number)
 
     if threading.current_thread() is not threading.main_thread():  # only that one may
         yield
         return
-    before = signal.signal(signal.SIGTERM, leave)
+    before = {
+        number: signal.signal(number, leave)
+        for number in (signal.SIGINT, signal.SIGTERM)
+        if signal.getsignal(number) != signal.SIG_IGN
+    }
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _refuse_what_is_missing() -> None:
-    if absent := [name for name in ("tensorflow", "numpy", "scipy", "rich") if find_spec(name) is None]:
-        raise ConfigError(f"not installed: {', '.join(absent)}; {_INSTALL}", "prove")
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _proved(
@@ -104,8 +112,8 @@ def _proved(
 ) -> tuple[Proof, About, Fixes]:
     from tflint_perf.prove.progress import progress
 
-    config = configs.of(configs.folder)
-    with scratch_of(project, request.python, os.environ) as scratch:
+    config, python = configs.of(configs.folder), from_anywhere(request.python)
+    with scratch_of(project, python, os.environ) as scratch:
         found = find_fixes(project.root, project.script, configs, config, scratch.read, request.jobs)
         for trouble in found.troubles:
             say(trouble)
@@ -115,7 +123,7 @@ def _proved(
                 scratch,
                 found.made,
                 watch,
-                request.python,
+                python,
                 request.steps,
                 request.seconds,
                 request.timeout,
@@ -191,6 +199,10 @@ def _show(document: dict[str, object], request: Request, output: TextIO | None) 
         lines = text(document, Style() if output else style_for(stream))
     stream.writelines(f"{line}\n" for line in lines)
     stream.flush()
+    if output is not None:
+        print(next(text(document, style_for(sys.stdout))))
+        sys.stdout.flush()
+        say(f"the report is in {request.output_file}")
 
 
 def _write_page(document: dict[str, object], proof: Proof, folder: Path) -> None:

@@ -18,6 +18,7 @@ _WAYS = {
 }
 HEADER = ("", "before", "after", "times as fast")
 _FIXES = ("fix", "at", "times as fast", "what it does")
+_SO_FAR = ("fix", "at", "times as fast", "what is known")
 _LEFT_OUT = ("fix", "at", "times as fast", "why it was left out")
 
 
@@ -63,6 +64,8 @@ def headline(document: Document) -> str:
     match document["result"]:
         case "nothing to fix":
             return "nothing to fix"
+        case "stopped":
+            return f"stopped before anything was proved of {_fixes(len(fixes))}"
         case "nothing pays":
             return f"none of {_fixes(len(fixes))} pays"
         case "not confirmed":
@@ -114,15 +117,27 @@ def effect_of(timed: Mapping[str, Any]) -> str:
 
 
 def _tables(document: Document) -> Iterator[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
-    """The fixes that pay, and those that were left out: a title, a header and rows."""
+    """The fixes that pay, or were not confirmed, and those that were left out: a title, a header and rows."""
     alone = {_key(fix): fix for fix in document["fixes"]}
     together = {_key(fix) for fix in document["together"]}
+    if document["result"] == "stopped":
+        fixes = document["fixes"] or document["together"]
+        so_far_of = [_row(fix, so_far(fix) if "why" in fix else fix["fix"]) for fix in fixes]
+        if so_far_of:
+            yield "So far", _SO_FAR, so_far_of
+        return
     inside = [_row(alone.get(_key(fix), fix), fix["fix"]) for fix in document["together"]]
     outside = [_row(fix, fix["why"]) for fix in document["fixes"] if _key(fix) not in together]
     if inside:
-        yield ("Changed" if document["applied"] else "Pays"), _FIXES, inside
+        confirmed = document["result"] == "proved"
+        yield ("Changed" if document["applied"] else "Pays" if confirmed else "Not confirmed"), _FIXES, inside
     if outside:
         yield "Left out", _LEFT_OUT, outside
+
+
+def so_far(fix: Mapping[str, Any]) -> str:
+    """What was known of a fix when it was stopped: `after 2 runs: faster`."""
+    return f"after {counted(fix['pairs'], 'run')}: {fix['why']}" if fix["pairs"] else str(fix["why"])
 
 
 def _key(fix: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -164,6 +179,8 @@ def notes(document: Document) -> Iterator[str]:
         yield f"Written: {', '.join(document['applied'])}."
     elif document["result"] == "proved":
         yield "Nothing was written; the --apply option makes exactly these changes."
+    elif document["result"] != "nothing to fix":
+        yield "Nothing was written."
 
 
 def _outputs(document: Document) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from tflint_perf.catalogue.rules import of_programs
@@ -43,6 +44,8 @@ class Entry:
     @classmethod
     def of(cls, path: str, finding: Finding, settings: Settings) -> Entry:
         chosen = dict(settings.severities).get(finding.code)
+        if finding.to_prove and finding.code not in settings.fixable:
+            finding = replace(finding, to_prove=False)
         return cls(
             path,
             finding,

@@ -40,8 +40,8 @@ def _block(entry: Entry, style: Style) -> Iterator[str]:
         yield f"{style.strong('help')}: {finding.fix.message}{level}"
     if finding.each_step:
         yield f"{style.strong('note')}: {printable(said(entry.path, finding))}"
-    if finding.note:
-        yield f"{style.strong('note')}: {finding.note}"
+    if finding.remark:
+        yield f"{style.strong('note')}: {finding.remark}"
 
 
 def _source(entry: Entry, margin: int, style: Style) -> Iterator[str]:

@@ -36,7 +36,7 @@ def as_object(entry: Entry) -> dict[str, Any]:
         "severity": entry.severity,
         "url": None,
         "noqa_row": finding.noqa_row,
-        "note": finding.note,
+        "note": finding.remark,
         "each_step": step_loop_paths.as_objects(entry.path, finding),
         "cost": costs.as_objects(finding),
         "fix": fix,

@@ -19,6 +19,7 @@ def summary(outcome: Outcome, style: Style, fix_only: bool = False) -> Iterator[
             yield f"Would fix {_findings(fixed)}{_more(outcome)}."
         elif _hidden(outcome):
             yield _only_hidden(outcome)
+        yield from _to_prove(outcome)
     elif fix_only:
         if fixed:
             yield f"Fixed {_findings(fixed)}."
@@ -39,6 +40,14 @@ def _fixable(outcome: Outcome, style: Style) -> Iterator[str]:
         yield f"{style.fixable('[*]')} {marked} fixable with the --fix option{_more(outcome)}."
     elif _hidden(outcome):
         yield _only_hidden(outcome)
+    yield from _to_prove(outcome)
+
+
+def _to_prove(outcome: Outcome) -> Iterator[str]:
+    count = sum(entry.finding.to_prove for entry in outcome.findings)
+    if count:
+        have = "has" if count == 1 else "have"
+        yield f"{_findings(count)} {have} only a bold fix, which `tflint-perf prove --bold-fixes` tries."
 
 
 def _hidden(outcome: Outcome) -> int:

@@ -39,8 +39,8 @@ def _page(linted: Linted, finding: Finding, markdown: bool) -> Iterator[str]:
         known = applicability(finding, linted.settings)
         if known is not None:
             yield from ("", f"{finding.fix.message} ({known} fix).")
-    if finding.note is not None:
-        yield from ("", f"{finding.note[:1].upper()}{finding.note[1:]}.")
+    if finding.remark is not None:
+        yield from ("", f"{finding.remark[:1].upper()}{finding.remark[1:]}.")
     yield ""
     rule, evidence = catalogue()[finding.code], all_evidence()
     yield from (pages.rule_markdown(rule, evidence) if markdown else pages.rule_text(rule, evidence, Style()))

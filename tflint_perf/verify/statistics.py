@@ -57,8 +57,8 @@ def lasting(effect: Effect) -> Effect:
 
 
 def slope(points: Sequence[tuple[float, float]]) -> Effect:
-    """The Theil-Sen slope with its 95% interval; 0 for fewer than two points."""
-    if len(points) < 2:
+    """The Theil-Sen slope with its 95% interval; 0 where there are no two points beside each other."""
+    if len({step for step, _ in points}) < 2:
         return Effect(0.0, 0.0, 0.0)
     import numpy as np
     from scipy import stats
