@@ -88,6 +88,23 @@ def test_the_commands_for_old_code_work(tflint_perf: CommandLine, repository: Ca
     assert found[commands[3]].out == found[commands[2]].out
 
 
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        ("one clean file that is analysed", r"Of the (\S+) s of a clean file"),
+        ("all 4,300 files, first run", r"All 4,300 files take (\S+) s"),
+        (
+            "all 4,300 files, second run, nothing changed",
+            r"All 4,300 files take \S+ s on two cores at first, and (\S+) s",
+        ),
+    ],
+)
+def test_what_stands_on_the_page_about_speed_too_is_the_same_there(row: str, sentence: str) -> None:
+    page = (ROOT / "docs" / "speed.md").read_text(encoding="utf-8")
+    (told,) = re.findall(sentence, page)
+    assert f"\n| {row} | {told} | |\n" in README
+
+
 def test_the_table_of_rules_is_what_the_rules_and_the_evidence_say() -> None:
     # In a process of its own: here, tests see no evidence.
     printed = subprocess.run(
