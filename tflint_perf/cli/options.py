@@ -122,7 +122,7 @@ _GROUPS: dict[str, tuple[Callable[[Any], Any], ...]] = {
             "--sort",
             type=click.Choice(("place", "cost")),
             default="place",
-            help="Order findings by place, or the most costly first.  [default: place]",
+            help="Order findings by place, in text those about a program last, or the most costly first.  [default: place]",
         ),
         click.option(
             "--max-findings",
