@@ -146,7 +146,7 @@ _GROUPS: dict[str, tuple[Callable[[Any], Any], ...]] = {
             "-v",
             "--verbose",
             is_flag=True,
-            help="Show which configuration is used and how long the run took; with --why, every question.",
+            help="Show which configuration is used and how long the run took; with --why, more questions.",
         ),
     ),
     "Exit code": (
