@@ -17,6 +17,7 @@ from tflint_perf.cli.rules_list import cost_in_words
 from tflint_perf.config.selection import default_rules
 
 BETWEEN = re.compile(r"(?s)(<!-- rules -->\n).*?(<!-- end of rules -->)")
+RULES = Path(__file__).parent.parent / "rules"
 _OWN = ("unused-suppression", "unknown-code-in-suppression")
 _FIXES = {"both": "safe, unsafe", "none": ""}
 
@@ -31,7 +32,18 @@ def rows() -> Iterator[str]:
     on = default_rules(rules, all_evidence())
     for code, rule in rules.items():
         fix = _FIXES.get(rule.fixes, rule.fixes)
-        yield f"| {code} | {finds(rule)} | {fix} | {'on' if code in on else 'off'} | {measured(rule)} |"
+        yield f"| {link_to(rule)} | {finds(rule)} | {fix} | {'on' if code in on else 'off'} | {measured(rule)} |"
+
+
+def table() -> str:
+    """The table as one text."""
+    return "\n".join(rows()) + "\n"
+
+
+def link_to(rule: RuleInfo, up: str = "") -> str:
+    """The code, which leads to the file whose docstring is the rule's page, `up` from where the link stands."""
+    found = sorted(RULES.glob(f"*/{rule.code.lower()}_*.py"))
+    return f"[{rule.code}]({up}{found[0].relative_to(RULES.parent).as_posix()})" if found else rule.code
 
 
 def finds(rule: RuleInfo) -> str:
@@ -45,13 +57,12 @@ def measured(rule: RuleInfo) -> str:
 
 def main(arguments: list[str]) -> None:
     """Print the table, or put it into the file that is named."""
-    table = "\n".join(rows()) + "\n"
     if not arguments:
-        print(table, end="")
+        print(table(), end="")
         return
     path = Path(arguments[0])
     text = path.read_text(encoding="utf-8")
-    path.write_text(BETWEEN.sub(lambda match: match[1] + table + match[2], text), encoding="utf-8")
+    path.write_text(BETWEEN.sub(lambda match: match[1] + table() + match[2], text), encoding="utf-8")
 
 
 if __name__ == "__main__":

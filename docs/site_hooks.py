@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,17 +10,16 @@ from typing import Any
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
-from site_reference import commands_page, seen_of_rules, settings
-from site_rules import belief_charts, chart_style, groups, rules_pages, symptoms
-from site_sources import as_on_site, readme_section, source_pages
+from site_rules import belief_charts, chart_style, groups, rules_pages
+from site_sources import as_on_site, source_pages
 
 from tflint_perf.catalogue.evidence import all_evidence
 from tflint_perf.version import __version__
 
-SETTINGS = "<!-- settings -->"
-SYMPTOMS = "<!-- symptoms -->"
-SEEN_OF_RULES = "<!-- what a run sees of each rule -->"
 BELIEFS = "beliefs.md"
+SYMPTOMS = "symptoms.md"
+# In the repository a heading can be given no anchor of its own.
+_ANCHORED = re.compile(r'(?m)^<a id="([\w-]+)"></a>\n\n(## .+)$')
 # What is found in no list of `nav`.
 MORE = "More"
 
@@ -31,10 +31,10 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that are made: of rules, of commands, and of the sources that pages lead to."""
+    """Add the pages that are made: of rules, and of the sources that pages lead to."""
     written = [file for file in files if file.src_uri.endswith(".md")]
     texts = {file.src_uri: file.content_string for file in written}
-    made = {"commands.md": commands_page(), "chart.css": chart_style(), **rules_pages(all_evidence())}
+    made = {"chart.css": chart_style(), **rules_pages(all_evidence())}
     made |= source_pages(texts, Path(config.docs_dir))
     for path, text in made.items():
         files.append(File.generated(config, path, content=text))
@@ -43,16 +43,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Fill in what is made, and lead links to the repository's files to where they are on the site."""
+    """Draw what is drawn, and lead links to the repository's files to where they are on the site."""
     path = page.file.src_uri
-    markdown = readme_section(markdown, Path(config.docs_dir).parent / "README.md")
-    if SETTINGS in markdown:
-        markdown = markdown.replace(SETTINGS, settings())
-    if SYMPTOMS in markdown:
-        markdown = markdown.replace(SYMPTOMS, symptoms())
-    if SEEN_OF_RULES in markdown:
-        markdown = markdown.replace(SEEN_OF_RULES, seen_of_rules())
     markdown = as_on_site(markdown, path, Path(config.docs_dir))
+    if path == SYMPTOMS:
+        markdown = _ANCHORED.sub(r"\2 { #\1 }", markdown)
     return belief_charts(markdown) if path == BELIEFS else markdown
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from inspect import cleandoc
 
 import click
+from rules_table import link_to
 
 from tflint_perf.catalogue.rules import catalogue
 from tflint_perf.cli.options import CheckCommand
@@ -57,7 +58,7 @@ def _seen() -> Iterator[str]:
 
 
 def _rule(code: str) -> str:
-    return f"[{code}](rules/{code}.md) {catalogue()[code].name}"
+    return f"{link_to(catalogue()[code], '../')} {catalogue()[code].name}"
 
 
 def commands_page() -> str:

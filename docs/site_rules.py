@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, tostring
 
-from rules_table import finds, measured
+from rules_table import finds, link_to, measured
 
 from tflint_perf.catalogue.evidence import Evidence, read_evidence
 from tflint_perf.catalogue.measured import effect_of, runs_of
@@ -77,7 +77,7 @@ def symptoms() -> str:
 
 def _symptom(symptom: Symptom) -> Iterator[str]:
     rules = _rules()
-    yield from (f"## {symptom.title} {{ #{symptom.name} }}", "", symptom.says, "")
+    yield from (f'<a id="{symptom.name}"></a>', "", f"## {symptom.title}", "", symptom.says, "")
     yield from (
         '<div class="words" markdown>',
         f"In other words: {', '.join(symptom.phrases)}.",
@@ -89,8 +89,7 @@ def _symptom(symptom: Symptom) -> Iterator[str]:
         yield "| rule | finds | fix | measured |"
         yield "|---|---|---|---|"
         for rule in (rules[code] for code in cause.codes):
-            link = f"[{rule.code}]({_path(rule)})<br>{rule.name}"
-            yield f"| {link} | {finds(rule)} | {fixes_of(rule)} | {measured(rule)} |"
+            yield f"| {link_to(rule, '../')}<br>{rule.name} | {finds(rule)} | {fixes_of(rule)} | {measured(rule)} |"
         yield from ("", "</div>", "")
     alike = [f"[{other.title}](#{other.name})" for other in SYMPTOMS if other.name in symptom.beside]
     if alike:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 # A link's target, with its anchor; images have theirs likewise.
 _LINK = re.compile(r"(\]\()([^()\s#]+)(#[^()\s]*)?(\))")
-_RULE = re.compile(r"rules/(tfp\d+)_\w+\.py")
+_RULE = re.compile(r"rules/(?:\w+/)?(tfp\d+)_\w+\.py")
 _FENCED = re.compile(r"(?ms)^( *)(```.*?^\1```)$")
 # Where the site says what a section of the README says.
 _README = {
@@ -74,26 +74,17 @@ def source_pages(texts: Mapping[str, str], docs: Path) -> dict[str, str]:
     return {_page_of(target): _shown(docs.parent, target) for target in sorted(targets)}
 
 
-def readme_section(markdown: str, readme: Path) -> str:
-    """Put sections of the README in the place of the comments that ask for them, as `<!-- README: Speed -->`.
-
-    One that the README does not have yet is said to be missing where the comment says in which words:
-    `<!-- README: Speed; else: Not measured yet. -->`.
+def readme_section(readme: Path, title: str) -> str:
+    """A section of the README, with its links as they are from the folder of the documentation.
 
     Raises:
-        ValueError: it is missing, and the comment says nothing.
+        ValueError: there is none with this title.
     """
     text = readme.read_text(encoding="utf-8")
-
-    def section(asked: re.Match[str]) -> str:
-        found = re.search(rf"(?ms)^## {re.escape(asked[1])}\n\n(.*?)(?=^## |\Z)", text)
-        if found is not None:
-            return found[1].replace("](docs/", "](").strip()
-        if asked[2] is None:
-            raise ValueError(f"README.md has no section `{asked[1]}`")
-        return asked[2]
-
-    return re.sub(r"<!-- README: (.+?)(?:; else: (.+?))? -->", section, markdown)
+    found = re.search(rf"(?ms)^## {re.escape(title)}\n\n(.*?)(?=^## |\Z)", text)
+    if found is None:
+        raise ValueError(f"README.md has no section `{title}`")
+    return found[1].replace("](docs/", "](").strip()
 
 
 def _parts(markdown: str) -> Iterator[tuple[str, bool]]:

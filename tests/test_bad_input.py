@@ -418,3 +418,22 @@ def test_a_file_whose_name_is_no_text_is_linted_among_those_that_call_each_other
     ran = tflint_perf("--select", "TFP107", "--output-format", "concise", "--no-cache")
     assert ran.code == 1, ran.err
     assert ran.out.startswith("steps.py:7:18: TFP107 ")
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "code", "out", "err"),
+    [
+        ("a.py", b"def f(:\n", 1, "a.py:1:7: invalid-syntax: ", ""),
+        ("a.txt", b"def f(:\n", 1, "a.txt:1:7: invalid-syntax: ", ""),
+        ("a.txt", b"hi\n", 0, "All checks passed!", ""),
+        ("a.ipynb", b"no json\n", 2, "", "tflint-perf: a.ipynb:1:1: not a notebook: "),
+        ("a.py", b"\xff\xfe\xa3\n", 2, "", "tflint-perf: a.py:1:1: "),
+    ],
+)
+def test_what_does_not_parse_is_a_finding_and_what_cannot_be_read_a_failure(
+    tflint_perf: CommandLine, name: str, data: bytes, code: int, out: str, err: str
+) -> None:
+    (tflint_perf.folder / name).write_bytes(data)
+    ran = tflint_perf("--output-format=concise", name)
+    assert ran.code == code
+    assert ran.out.startswith(out) and ran.err.startswith(err)

@@ -79,8 +79,10 @@ def test_an_argument_after_two_dashes_is_no_argument_file() -> None:
             ["rule", "unused-supression"],
             "unknown rule `unused-supression` (did you mean `unused-suppression`?)",
         ),
-        (["rule"], "give the code or the name of one rule, or --all"),
-        (["rule", "TFP001", "--all"], "give the code or the name of one rule, or --all"),
+        (["rule"], "give the code or the name of a rule, or --all"),
+        (["rule", "TFP001", "--all"], "give the code or the name of a rule, or --all"),
+        (["rule", "TFP999"], "unknown rule `TFP999`\n"),
+        (["rule", "predict"], "unknown rule `predict`; these are about it: TFP105 keras-call-in-loop"),
         (["config", "slect"], "unknown key `slect` (did you mean `select`?)"),
         (["-o", "no/such/folder.txt"], "--output-file: no/such/folder.txt: no such file or folder"),
         (["--statistics", "--output-format", "sarif"], "--statistics: not available in the format sarif"),
@@ -94,6 +96,22 @@ def test_a_mistake_in_the_arguments_is_one_line_and_exit_code_2(
     assert ran.err.startswith("tflint-perf: ")
     assert ran.err.count("\n") == 1
     assert message in ran.err
+
+
+def test_several_rules_are_explained_one_after_the_other(tflint_perf: CommandLine) -> None:
+    one, other = (tflint_perf("rule", code).out for code in ("TFP406", "TFP001"))
+    assert tflint_perf("rule", "gc-in-loop", "TFP001").out == f"{one}\n{other}"
+    listed = json.loads(tflint_perf("rule", "TFP406", "TFP001", "--output-format=json").out)
+    assert [rule["code"] for rule in listed] == ["TFP406", "TFP001"]
+
+
+@pytest.mark.parametrize(("asked", "guess"), [("nope.py", ""), ("trian.py", " (did you mean `train.py`?)")])
+def test_a_missing_file_is_taken_only_for_one_of_a_like_name(
+    tflint_perf: CommandLine, asked: str, guess: str
+) -> None:
+    for name in ("train.py", "py2.py"):
+        tflint_perf.write(name, "")
+    assert tflint_perf(asked).err == f"tflint-perf: {asked}: no such file or folder{guess}\n"
 
 
 def test_a_mistake_in_the_configuration_is_one_line_and_exit_code_2(tflint_perf: CommandLine) -> None:

@@ -71,6 +71,15 @@ def test_diff_prints_and_writes_nothing(tflint_perf: CommandLine) -> None:
     assert ran.err == "Would fix 1 finding.\n"
 
 
+def test_a_diff_without_a_safe_fix_says_so(tflint_perf: CommandLine) -> None:
+    tflint_perf.write("train.py", SLOW)
+    ran = tflint_perf("--diff", "--select=TFP101,TFP406", "train.py")
+    assert (ran.code, ran.out, ran.err) == (0, "", "No safe fixes for 2 findings (2 with --unsafe-fixes).\n")
+    assert tflint_perf("--diff", "--select=TFP101,TFP406", "-q", "train.py").err == ""
+    tflint_perf.write("train.py", CLEAN)
+    assert tflint_perf("--diff", "train.py").err == ""
+
+
 def test_diff_and_fix_only_do_not_hide_a_file_that_does_not_parse(tflint_perf: CommandLine) -> None:
     tflint_perf.write("train.py", BROKEN)
     for flag in ("--diff", "--fix-only"):

@@ -132,7 +132,7 @@ def test_what_is_said_of_many_programs_comes_last_in_one_line(tflint_perf: Comma
     first, last, _, count = ran.out.splitlines()[0], *ran.out.splitlines()[-3:]
     assert first.startswith("z.py:14:9: TFP406 ")
     assert last.startswith("TFP404 missing-memory-growth, 4 times: the program trains without memory growth")
-    assert last.endswith("(a.py:1:1, b.py:1:1, c.py:1:1, d.py:1:1; --select TFP404 shows all)")
+    assert last.endswith(" [info] (a.py:1:1, b.py:1:1, c.py:1:1, d.py:1:1; --select TFP404 shows all)")
     assert "Found 5 findings." in ran.out, count
 
     shown = tflint_perf("--output-format=concise", "--select=TFP404").out
@@ -160,10 +160,3 @@ def test_the_same_of_three_programs_is_one_line_also_where_nothing_else_is_found
         assert f"TFP404 missing-memory-growth, {told}" in out
         named = ", ".join(f"p{number}.py:1:1" for number in range(min(programs, 5)))
         assert f"({named}{', …' if programs > 5 else ''}; --select TFP404 shows all)" in out
-
-
-def test_what_is_said_of_a_program_is_no_warning_but_counts(tflint_perf: CommandLine) -> None:
-    tflint_perf.write("a.py", GROWS)
-    ran = tflint_perf("--output-format=github", "--select=TFP404")
-    assert ran.code == 1
-    assert ran.out.startswith("::notice ")

@@ -47,11 +47,14 @@ IN_THE_WHEEL_S_TEST = "tests/test_wheel.py follows the page in a new environment
 # Commands that are not run here, and why. What stands behind `#` does not count.
 NOT_RUN = MappingProxyType(
     {
-        ("README.md", "pip install tflint-perf"): f"{REGISTRY}; {IN_THE_WHEEL_S_TEST}",
+        (
+            "README.md",
+            "pip install .",
+        ): "installs a checkout; tests/test_wheel.py builds and installs this one",
         ("README.md", "pip install 'tflint-perf[verify]'"): f"{REGISTRY}, and TensorFlow too",
         ("start.md", "python3 -m venv .venv"): IN_THE_WHEEL_S_TEST,
         ("start.md", ". .venv/bin/activate"): IN_THE_WHEEL_S_TEST,
-        ("start.md", "pip install tflint-perf"): f"{REGISTRY}; {IN_THE_WHEEL_S_TEST}",
+        ("start.md", "pip install ~/tflint-perf"): IN_THE_WHEEL_S_TEST,
         ("start.md", "pip install pre-commit"): f"{REGISTRY}; {IN_THE_WHEEL_S_TEST}",
         ("ci.md", "pip install flake8 tflint-perf"): f"{REGISTRY}; both are installed here",
         ("clusters.md", "pip install 'tflint-perf[watch]'"): f"{REGISTRY}; watchfiles is installed here",
@@ -202,7 +205,7 @@ def keeps_the_promises(folder: Path) -> None:
     done = shell(f".venv/bin/python -m pytest -q -k 'TFP612 or tfp612' {tests}", folder)
     assert done.returncode == 0, done.stdout
     assert (
-        "| TFP612 | a model's summary printed on each training step | unsafe |"
+        "| [TFP612](rules/precision/tfp612_summary_per_step.py) | a model's summary printed on each training step | unsafe |"
         in (folder / "README.md").read_text()
     )
 

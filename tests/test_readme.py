@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 
 from tests.commandline import SLOW, CommandLine
+from tests.documented import PAGES
 from tflint_perf.catalogue.registry import all_rules
 from tflint_perf.config.keys import FORMATS
 from tflint_perf.config.settings import Settings
 from tflint_perf.lint.fix import fix_source
 from tflint_perf.text.source import Source
+from tflint_perf.version import __version__
 
 pytestmark = pytest.mark.slow
 
@@ -88,11 +90,70 @@ def test_the_commands_for_old_code_work(tflint_perf: CommandLine, repository: Ca
     assert found[commands[3]].out == found[commands[2]].out
 
 
-def test_the_table_of_rules_is_what_the_rules_and_the_evidence_say() -> None:
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        ("one clean file that is analysed", r"Of the (\S+) s of a clean file"),
+        ("all 4,300 files, first run", r"All 4,300 files take (\S+) s"),
+        (
+            "all 4,300 files, second run, nothing changed",
+            r"All 4,300 files take \S+ s on two cores at first, and (\S+) s",
+        ),
+    ],
+)
+def test_what_stands_on_the_page_about_speed_too_is_the_same_there(row: str, sentence: str) -> None:
+    page = (ROOT / "docs" / "speed.md").read_text(encoding="utf-8")
+    (told,) = re.findall(sentence, page)
+    assert f"\n| {row} | {told} | |\n" in README
+
+
+def test_what_is_generated_in_the_pages_is_what_the_tool_and_the_evidence_say() -> None:
     # In a process of its own: here, tests see no evidence.
-    printed = subprocess.run(
-        [sys.executable, str(ROOT / "docs" / "rules_table.py")], capture_output=True, text=True, check=True
-    )
-    found = re.search(r"(?s)<!-- rules -->\n(.*?)<!-- end of rules -->", README)
-    assert found is not None
-    assert found[1] == printed.stdout, "run `python docs/rules_table.py README.md`"
+    command = [sys.executable, str(ROOT / "docs" / "generated.py"), "--check"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout) == (0, ""), f"run `python docs/generated.py`\n{ran.stderr}"
+
+
+@pytest.mark.parametrize(
+    ("page", "part"),
+    [
+        (
+            "README.md",
+            "| [TFP101](rules/eager/tfp101_eager_train_step.py) | a gradient step that runs in eager mode",
+        ),
+        ("symptoms.md", "| [TFP101](../rules/eager/tfp101_eager_train_step.py)<br>eager-train-step | "),
+        ("run.md", "| [TFP404](../rules/memory/tfp404_missing_memory_growth.py) missing-memory-growth | "),
+        ("configuration.md", "### fail-on\n"),
+        ("comparison.md", "| Ruff "),
+        ("index.md", "\n@tf.function\n"),
+        ("commands.md", "`--write-baseline FILE`\n"),
+    ],
+)
+def test_what_a_page_is_about_stands_in_the_file(page: str, part: str) -> None:
+    assert part in PAGES[page].read_text(encoding="utf-8")
+
+
+def links(page: str) -> list[str]:
+    """What a page leads to in the repository."""
+    text = re.sub(r"(?ms)^( *)```.*?^\1```$", "", PAGES[page].read_text(encoding="utf-8"))
+    return re.findall(r"\]\(([^()\s#:]+)(?:#[^()\s]*)?\)", text)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_link_leads_to_a_file(page: str) -> None:
+    assert [target for target in links(page) if not (PAGES[page].parent / target).exists()] == []
+
+
+def test_every_page_is_linked_from_the_readme_or_from_one_that_is() -> None:
+    linked, waiting = {"README.md", "index.md"}, ["README.md"]
+    while waiting:
+        found = {Path(target).name for target in links(waiting.pop())} & PAGES.keys()
+        waiting += sorted(found - linked)
+        linked |= found
+    assert PAGES.keys() - linked == set()
+    assert {"docs/start.md", "docs/configuration.md", "docs/suppressing.md"} <= set(links("README.md"))
+
+
+def test_the_change_log_begins_with_this_version() -> None:
+    log = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"(?m)^## (.+)$", log)[0] == __version__

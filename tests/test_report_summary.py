@@ -45,7 +45,6 @@ UNSAFE_ALLOWED = replace(SETTINGS, unsafe_fixes=True)
             ],
         ),
         (outcome(BARE, fix="diff", fixed=outcome(GC, GC).findings), ["Would fix 2 findings."]),
-        (outcome(BARE, fix="diff"), []),
         (
             outcome(UNSAFE, fix="diff", fixed=outcome(GC).findings),
             ["Would fix 1 finding (1 more with --unsafe-fixes)."],
@@ -60,11 +59,16 @@ UNSAFE_ALLOWED = replace(SETTINGS, unsafe_fixes=True)
         ),
         (
             outcome(TO_PROVE, TO_PROVE, fix="diff"),
-            ["2 findings have only a bold fix, which `tflint-perf prove --bold-fixes` tries."],
+            [
+                "No fixes for 2 findings.",
+                "2 findings have only a bold fix, which `tflint-perf prove --bold-fixes` tries.",
+            ],
         ),
         # Its rule is not fixable under these settings.
         (outcome(replace(BARE, to_prove=True)), ["Found 1 finding."]),
-        (outcome(UNSAFE, fix="diff"), ["1 fixable with the --fix and --unsafe-fixes options."]),
+        (outcome(UNSAFE, BARE, fix="diff"), ["No safe fixes for 2 findings (1 with --unsafe-fixes)."]),
+        (outcome(BARE, fix="diff"), ["No fixes for 1 finding."]),
+        (outcome(fix="diff"), []),
     ],
 )
 def test_the_last_lines_say_what_was_found_and_what_can_be_fixed(run: Outcome, lines: list[str]) -> None:

@@ -15,6 +15,14 @@ from tflint_perf.config.resolve import Configs
 from tflint_perf.problems import ConfigError
 
 SELECT = "--select=TFP406"
+# One finding, about the program.
+PROGRAM = """\
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+model.compile("sgd", "mse")
+model.fit(x, y)
+"""
 # What stands in each format for each severity.
 SHOWN = {
     "full": {"error": "[error]", "warning": "[warning]", "info": "[info]"},
@@ -71,6 +79,46 @@ def test_github_is_told_of_an_error_unless_the_configuration_says_otherwise(trai
 
 def test_github_is_told_of_a_warning_where_warnings_do_not_fail(train: CommandLine) -> None:
     assert train(SELECT, "--output-format=github", "--fail-on=error").out.startswith("::warning title=")
+
+
+def test_a_finding_about_a_program_is_info_and_is_marked_so(tflint_perf: CommandLine) -> None:
+    tflint_perf.write("train.py", PROGRAM)
+    (found,) = json.loads(tflint_perf("--output-format=json").out)
+    assert (found["code"], found["severity"]) == ("TFP404", "info")
+    for format in ("full", "concise", "grouped"):
+        assert "after the imports [info]\n" in tflint_perf(f"--output-format={format}").out, format
+    tflint_perf.write("tflint-perf.toml", '[severity]\nTFP404 = "warning"\n')
+    assert "[warning]" in tflint_perf().out
+
+
+@pytest.mark.parametrize(
+    ("options", "shown", "code"),
+    [
+        ((), "::error ", 1),
+        (("--fail-on=info",), "::error ", 1),
+        (("--fail-on=warning",), "::notice ", 0),
+        (("--config=severity = {TFP404 = 'info'}",), "::notice ", 1),
+        (("--config=severity = {TFP404 = 'warning'}", "--fail-on=warning"), "::warning ", 1),
+    ],
+)
+def test_github_is_told_of_an_error_where_a_finding_about_a_program_fails(
+    tflint_perf: CommandLine, options: tuple[str, ...], shown: str, code: int
+) -> None:
+    tflint_perf.write("train.py", PROGRAM)
+    ran = tflint_perf("--output-format=github", *options)
+    assert ran.out.startswith(shown)
+    assert ran.code == code
+
+
+def test_github_is_told_of_an_error_where_a_file_does_not_parse(tflint_perf: CommandLine) -> None:
+    tflint_perf.write("train.py", BROKEN)
+    assert tflint_perf("--output-format=github", "--fail-on=error").out.startswith("::error ")
+
+
+def test_the_page_of_a_rule_about_programs_says_its_severity(tflint_perf: CommandLine) -> None:
+    said = "Severity: info, since it is about a program and no step. It makes the exit code 1 unless `fail-on` is higher."
+    assert said in tflint_perf("rule", "TFP404").out.splitlines()
+    assert "Severity: " not in tflint_perf("rule", "TFP406").out
 
 
 def test_the_longest_selector_decides(tmp_path: Path) -> None:

@@ -217,6 +217,55 @@ def test_the_last_question_is_that_at_which_the_rule_turned_away(
     assert decided["answer"].startswith(answer)
 
 
+@pytest.mark.parametrize(
+    ("code", "script", "row", "conclusion"),
+    [
+        (
+            "TFP101",
+            "TFP101",
+            "with tf.GradientTape() as tape:",
+            "It asked last whether `with tf.GradientTape() as tape` surely runs in eager mode: no, and so the rule leaves it alone.",
+        ),
+        (
+            "TFP401",
+            "TFP401",
+            "losses.append(loss.numpy())",
+            "It asked last for the parts of what is added that are tensors, `losses.append(loss.numpy())`: none, and so the rule leaves it alone.",
+        ),
+    ],
+)
+def test_where_nothing_is_found_the_last_line_says_what_decided(
+    tflint_perf: CommandLine, code: str, script: str, row: str, conclusion: str
+) -> None:
+    _, fast = scripts(script)
+    tflint_perf.write("train.py", fast)
+    at = [line.strip() for line in fast.splitlines()].index(row) + 1
+    out = tflint_perf("--why", f"{code}:train.py:{at}").out
+    assert " ".join(out.split("\n\n")[-1].split()) == conclusion
+    assert told(tflint_perf, "--why", f"{code}:train.py:{at}")["conclusion"] == conclusion
+
+
+def test_a_finding_has_no_conclusion(tflint_perf: CommandLine) -> None:
+    tflint_perf.write("train.py", SLOW)
+    assert told(tflint_perf, "--why", "TFP406:train.py:14")["conclusion"] == ""
+    assert "leaves it alone" not in tflint_perf("--why", "TFP406:train.py:14").out
+
+
+def test_verbose_shows_what_can_be_read_and_json_has_it_all(tflint_perf: CommandLine) -> None:
+    slow, _ = scripts("TFP107")
+    tflint_perf.write("train.py", slow)
+    row = next(n for n, line in enumerate(slow.splitlines(), 1) if "teacher(samples, training" in line)
+    out = tflint_perf("--why", f"TFP107:train.py:{row}", "--verbose").out
+    every = list(questions(told(tflint_perf, "--why", f"TFP107:train.py:{row}", "--verbose")))
+    shown = [line for line in out.splitlines() if line.lstrip().startswith("- ")]
+    assert len(shown) == 200 < len(every)
+    assert (
+        f"\n{len(every) - 200:,} questions that stand deeper are left out; --output-format json has them all."
+        in out
+    )
+    assert "left out" not in tflint_perf("--why", f"TFP107:train.py:{row}").out
+
+
 # Where there is nothing to ask about, or nothing was asked
 
 
@@ -261,7 +310,8 @@ def test_a_rule_that_turns_away_from_a_whole_file_tells_at_which_question(tflint
     tflint_perf.write("train.py", text.replace("gc.collect()", "losses.append(loss)"))
     out = tflint_perf("--why", "TFP401:train.py:18").out
     assert "The rule turned away from the whole file, by this question:\n- The file is written for" in out
-    assert out.splitlines()[-1].endswith("? yes")
+    assert "? yes\n" in out
+    assert " ".join(out.split()).endswith(": yes, and so the rule leaves the file alone.")
 
 
 def test_code_that_never_runs_has_none_and_is_told_so(tflint_perf: CommandLine) -> None:
@@ -431,7 +481,7 @@ def test_rules_and_files_are_named_as_findings_name_them(tflint_perf: CommandLin
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (["TFP999:train.py:14"], "unknown rule `TFP999` (did you mean `TFP509`?)"),
+        (["TFP999:train.py:14"], "unknown rule `TFP999`\n"),
         (["gc-in-lop:train.py:14"], "unknown rule `gc-in-lop` (did you mean `gc-in-loop`?)"),
         (
             ["TFP60:train.py:14"],
@@ -485,7 +535,7 @@ def test_json_names_the_functions_that_answered_and_the_places(tflint_perf: Comm
     answer = told(tflint_perf, "--why", "TFP406:train.py:14")
     assert answer.keys() == {
         "code", "name", "summary", "filename", "cell", "row", "line", "findings", "notes", "because", "questions",
-        "looked_at", "elsewhere",
+        "looked_at", "elsewhere", "conclusion",
     }  # fmt: skip
     asked = list(questions(answer))
     assert all(function_of(question["function"]).__doc__ for question in asked)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,10 +12,12 @@ import click
 
 from tflint_perf.cli import shell_completion as complete
 from tflint_perf.cli.options import CheckCommand, check_options, configs_of, cores, keys_given
-from tflint_perf.problems import ConfigError, nearest
+from tflint_perf.problems import LIKE_A_RULE, ConfigError, nearest
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
+    from tflint_perf.catalogue.rules import RuleInfo
 
 COMMANDS = (
     "check",
@@ -43,6 +45,8 @@ _OTHERWISE = {
     "version": "--version",
 }
 _INTERRUPTED = 130
+# Of the rules that have a word in their summary.
+_MOST_NAMED = 6
 _FAILURE = 2
 
 
@@ -278,12 +282,14 @@ def _configs(options: dict[str, Any]) -> Any:
     return configs_of(options["configs"], options["isolated"], keys_given(options))
 
 
-@tflint_perf.command(short_help="Explain a rule, with its measured cost.")
-@click.argument("wanted", metavar="CODE|NAME", required=False, shell_complete=complete.rules)
+@tflint_perf.command(short_help="Explain rules, with their measured cost.")
+@click.argument("wanted", metavar="[CODE|NAME]...", nargs=-1, shell_complete=complete.rules)
 @click.option("--all", "everything", is_flag=True, help="All rules.")
 @click.option("--output-format", type=click.Choice(["text", "json", "markdown"]), default="text")
-def rule(wanted: str | None, everything: bool, output_format: Literal["text", "json", "markdown"]) -> None:
-    """Explain a rule: what it reports, why, what it leaves alone and what the finding costs."""
+def rule(
+    wanted: tuple[str, ...], everything: bool, output_format: Literal["text", "json", "markdown"]
+) -> None:
+    """Explain rules: what each reports, why, what it leaves alone and what the finding costs."""
     import json
 
     from tflint_perf.catalogue.evidence import all_evidence
@@ -291,19 +297,13 @@ def rule(wanted: str | None, everything: bool, output_format: Literal["text", "j
     from tflint_perf.cli import pages
     from tflint_perf.report.style import style_for
 
-    if everything == (wanted is not None):
-        raise click.UsageError("give the code or the name of one rule, or --all")
+    if everything == bool(wanted):
+        raise click.UsageError("give the code or the name of a rule, or --all")
     known, evidence, style = catalogue(), all_evidence(), style_for(sys.stdout)
-    code = (wanted or "").upper()
-    chosen = [rule for rule in known.values() if everything or code == rule.code or wanted == rule.name]
-    if not chosen and code and (several := [one for one in known if one.startswith(code)]):
-        raise click.UsageError(f"`{wanted}` matches several rules: {', '.join(several)}; name one of them")
-    if not chosen:
-        names = [*known, *(rule.name for rule in known.values())]
-        raise click.UsageError(f"unknown rule `{wanted}`{nearest(wanted or '', names)}")
+    chosen = list(known.values()) if everything else [_rule_called(word, known) for word in wanted]
     if output_format == "json":
         objects = [pages.rule_object(rule, evidence) for rule in chosen]
-        print(json.dumps(objects if everything else objects[0], indent=2))
+        print(json.dumps(objects[0] if len(wanted) == 1 else objects, indent=2))
         return
     for number, rule in enumerate(chosen):
         lines = (
@@ -312,6 +312,26 @@ def rule(wanted: str | None, everything: bool, output_format: Literal["text", "j
             else pages.rule_text(rule, evidence, style)
         )
         print("\n" * min(number, 1) + "\n".join(lines))
+
+
+def _rule_called(word: str, known: Mapping[str, RuleInfo]) -> RuleInfo:
+    """The rule with a code or a name."""
+    code = word.upper()
+    found = next((rule for rule in known.values() if code == rule.code or word == rule.name), None)
+    if found is not None:
+        return found
+    if several := [one for one in known if code and one.startswith(code)]:
+        raise click.UsageError(f"`{word}` matches several rules: {', '.join(several)}; name one of them")
+    guess = nearest(word, [*known, *(rule.name for rule in known.values())], LIKE_A_RULE)
+    about = (
+        [] if guess else [rule for rule in known.values() if word and word in f"{rule.name} {rule.summary}"]
+    )
+    if about:
+        guess = (
+            f"; these are about it: {', '.join(f'{rule.code} {rule.name}' for rule in about[:_MOST_NAMED])}"
+        )
+        guess += ", …" if len(about) > _MOST_NAMED else ""
+    raise click.UsageError(f"unknown rule `{word}`{guess}")
 
 
 @tflint_perf.command(short_help="List all rules, or those behind a symptom.")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+# Names of rules share their words and their digits, and names of files their endings: less alike is another one.
+LIKE_A_RULE, LIKE_A_FILE = 0.72, 0.75
+
 
 class ConfigError(Exception):
     """A configuration or an argument that cannot be followed.

@@ -9,7 +9,16 @@ import libcst as cst
 
 from tflint_perf.analysis.execution.timed_calls import is_only_timed
 from tflint_perf.analysis.model import Model
-from tflint_perf.analysis.python.syntax import callee_name, has_stars, target_names
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    callee_name,
+    descendants,
+    dotted_name,
+    has_stars,
+    mentions,
+    target_names,
+)
+from tflint_perf.analysis.values.iterables import sources
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
@@ -22,6 +31,12 @@ _KEPT = {
     "predict": {"x"},
     "evaluate": {"x", "y", "sample_weight", "return_dict"},
     "fit": {"x", "y", "sample_weight", "class_weight"},
+}
+# `fit` alone keeps a history, and has callbacks without being given any.
+_MAY_CHANGE = {
+    "predict": "what is printed",
+    "evaluate": "what is printed",
+    "fit": "callbacks, the history and what is printed",
 }
 # With a single batch these change nothing.
 _DROPPED = {"verbose", "batch_size", "shuffle", "epochs", "nb_epoch"}
@@ -38,7 +53,8 @@ class KerasCallInLoop(Rule):
 
     Each call wraps its arrays in a `tf.data` pipeline, creates an iterator, runs the callbacks, and looks up the
     function to run. That pays for itself over a dataset; for one batch it takes many times as long as the work
-    itself. `predict_on_batch`, `test_on_batch` and `train_on_batch` do that work and nothing else.
+    itself. `predict_on_batch`, `test_on_batch` and `train_on_batch` do that work and nothing else. Where a loop asks
+    for the samples of a batch one by one, a single call on the stacked samples replaces them all.
 
     ## Example
 
@@ -91,11 +107,39 @@ class KerasCallInLoop(Rule):
             name = callee_name(call)
             yield Report(
                 call,
-                f"`{name}` sets up an input pipeline for one batch on each step; call `{_ON_BATCH[name]}`",
+                _said(model, call),
                 partial(_call_on_batch, call=call),
                 bold=partial(compile_prediction, call=call) if name == "predict" else None,
                 bold_first=True,
             )
+
+
+def _said(model: Model, call: cst.Call) -> str:
+    name, batch = callee_name(call), _batch_taken_apart(model, call)
+    if batch is None:
+        return f"`{name}` sets up an input pipeline for one batch on each step; call `{_ON_BATCH[name]}`"
+    of = f" of `{dotted_name(batch)}`" if dotted_name(batch) else ""
+    return (
+        f"`{name}` sets up an input pipeline for each sample{of}; stack the samples and call it once on the whole batch, "
+        f"or at least call `{_ON_BATCH[name]}`"
+    )
+
+
+def _batch_taken_apart(model: Model, call: cst.Call) -> cst.BaseExpression | None:
+    """The batch that the loop around a `predict` goes through, where it asks for one of its samples at a time."""
+    loop, given = model.loops.innermost_loop(call), argument(call, 0, "x")
+    if callee_name(call) != "predict" or given is None or loop is None or isinstance(loop.node, cst.While):
+        return None
+    size, targets = model.loops.batches.size, {name.value for name in target_names(loop.node.target)}
+    if size(given) != "sample" or not mentions(given, targets):
+        return None
+    indexed = (
+        part.value
+        for part in descendants(given)
+        if isinstance(part, cst.Subscript) and any(mentions(index, targets) for index in part.slice)
+    )
+    parts = (*sources(model.infer, loop.node.iter), *indexed)
+    return next((part for part in parts if size(part) == "batch"), None)
 
 
 def _is_of_keras_model(model: Model, call: cst.Call) -> bool:
@@ -142,7 +186,7 @@ def _call_on_batch(edit: Editor, call: cst.Call) -> Repair | Refusal:
         f"Call `{_ON_BATCH[name]}`",
         edits,
         safe=False,
-        may_change="callbacks, the history and what is printed",
+        may_change=_MAY_CHANGE[name],
     )
 
 

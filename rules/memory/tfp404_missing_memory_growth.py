@@ -54,7 +54,7 @@ class MissingMemoryGrowth(Rule):
     Library modules, excerpts whose model is defined nowhere, and programs that set memory growth, a limit or
     `TF_FORCE_GPU_ALLOW_GROWTH`, pass `gpu_options` to a session, leave the devices to a helper in another file, hide
     the GPUs, run only on a TPU, or use Keras and name TensorFlow nowhere, since Keras runs on other frameworks as well. The fix
-    is withheld in TensorFlow 1 graph code.
+    is withheld in TensorFlow 1 graph code. Where the file has no name for TensorFlow it adds an import, and its title says so.
 
     ## Sources
 
@@ -116,7 +116,8 @@ def _set_growth(edit: Editor, first: cst.Import | cst.ImportFrom) -> Repair | Re
     gpu = edit.fresh_name("gpu")
     lines = [f'for {gpu} in {devices}("GPU"):', f"{edit.one_indent()}{setter}({gpu}, True)"]
     return Repair(
-        "Set memory growth after the imports",
+        # A program may have done without the package so far.
+        f"{'Import TensorFlow, and set' if imports else 'Set'} memory growth after the imports",
         [add_below(edit, last, lines, imports=imports)],
         safe=False,
         may_change="how much GPU memory TensorFlow takes",

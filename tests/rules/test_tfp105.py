@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from textwrap import dedent
+from textwrap import dedent, indent
 
 import pytest
 
-from tests.rules.support import fixed, flagged, notes
+from tests.rules.support import findings, fixed, flagged, notes
 
 _HEAD = """\
 import numpy as np
@@ -767,6 +767,55 @@ def test_fix_calls_the_method_for_one_batch(before: str, after: str) -> None:
         fixed("TFP105", f"{_HEAD}for row in rows:\n    {before}\n")
         == f"{_HEAD}for row in rows:\n    {after}\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("call", "may_change"),
+    [
+        ("model.predict(row[None])", "what is printed"),
+        ("model.evaluate(row[None], t)", "what is printed"),
+        ("model.fit(row[None], t)", "callbacks, the history and what is printed"),
+    ],
+)
+def test_the_title_says_what_the_method_may_change(call: str, may_change: str) -> None:
+    (finding,) = findings("TFP105", f"{_HEAD}for row in rows:\n    {call}\n")
+    assert finding.fix is not None
+    assert finding.fix.message.endswith(f"; may change {may_change}")
+
+
+# A `predict` in `replay`, and whether it is asked for each sample of which batch.
+REPLAYS = {
+    "each of a minibatch": ("for state, target in minibatch:\n    model.predict(state)", " of `minibatch`"),
+    "a part of each": (
+        "for i, (state, target) in enumerate(minibatch):\n    model.predict(np.expand_dims(state, 0))",
+        " of `minibatch`",
+    ),
+    "in a comprehension": ("values = [model.predict(state)[0] for state, _ in minibatch]", " of `minibatch`"),
+    "by an index": (
+        "states = np.array(minibatch)\nfor i in range(len(states)):\n    model.predict(states[i : i + 1])",
+        " of `states`",
+    ),
+    "each of a draw without a name": (
+        "for state, target in random.sample(memory, 32):\n    model.predict(state)",
+        "",
+    ),
+    "another sample": (
+        "for state, target in minibatch:\n    model.predict(np.expand_dims(memory[0], 0))",
+        None,
+    ),
+    "the whole batch": ("model.predict(np.array(minibatch))", None),
+    "a fit of each": ("for state, target in minibatch:\n    model.fit(state, target)", None),
+}
+
+
+@pytest.mark.parametrize(("body", "of"), REPLAYS.values(), ids=REPLAYS)
+def test_one_call_is_advised_where_a_loop_asks_for_each_sample_of_a_batch(body: str, of: str | None) -> None:
+    replay = f"def replay(memory):\n    minibatch = random.sample(memory, 32)\n{indent(body, '    ')}\n"
+    play = "while not done:\n    state, reward, done, _ = env.step(action)\n    replay(memory)\n"
+    (finding,) = findings("TFP105", f"{_HEAD}{replay}{play}")
+    advised = f"for each sample{of}; stack the samples and call it once on the whole batch, or at least call `predict_on_batch`"
+    assert (advised in finding.message) is (of is not None)
+    assert ("for one batch on each step; call `" in finding.message) is (of is None)
 
 
 @pytest.mark.parametrize(("source", "note"), REFUSED.values(), ids=REFUSED)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rules.support import fixed, flagged, notes
+from tests.rules.support import findings, fixed, flagged, notes
 from tflint_perf.config.settings import Settings
 from tflint_perf.lint.check import check_source
 from tflint_perf.text.source import Source
@@ -329,6 +329,20 @@ SPELLINGS = {
 @pytest.mark.parametrize(("imports", "added"), SPELLINGS.values(), ids=SPELLINGS.keys())
 def test_names_are_spelled_as_the_file_does(imports: str, added: str) -> None:
     assert fixed("TFP404", f"{imports}\n{KERAS}") == f"{imports}{added}\n{KERAS}"
+
+
+@pytest.mark.parametrize(
+    ("imports", "title"),
+    [
+        ("import tensorflow as tf\nfrom tensorflow import keras", "Set memory growth after the imports; "),
+        ("import keras", "Import TensorFlow, and set memory growth after the imports; "),
+        ("from tensorflow import keras", "Import TensorFlow, and set memory growth after the imports; "),
+    ],
+)
+def test_the_title_says_whether_the_fix_imports_tensorflow(imports: str, title: str) -> None:
+    (finding,) = findings("TFP404", f"{imports}\n\n{KERAS}")
+    assert finding.fix is not None
+    assert finding.fix.message.startswith(title)
 
 
 def test_an_import_further_down_is_not_relied_on() -> None:

@@ -122,7 +122,7 @@ _GROUPS: dict[str, tuple[Callable[[Any], Any], ...]] = {
             "--sort",
             type=click.Choice(("place", "cost")),
             default="place",
-            help="Order findings by place, or the most costly first.  [default: place]",
+            help="Order findings by place, in text those about a program last, or the most costly first.  [default: place]",
         ),
         click.option(
             "--max-findings",
@@ -146,7 +146,7 @@ _GROUPS: dict[str, tuple[Callable[[Any], Any], ...]] = {
             "-v",
             "--verbose",
             is_flag=True,
-            help="Show which configuration is used and how long the run took; with --why, every question.",
+            help="Show which configuration is used and how long the run took; with --why, more questions.",
         ),
     ),
     "Exit code": (

@@ -112,6 +112,8 @@ def _facts(rule: RuleInfo, on_record: OnRecord) -> Iterator[str]:
     yield from _what_is_seen(rule)
     bold = " `prove` also tries a bold one." if rule.bold else ""
     yield f"{_FIXES[rule.fixes]}{bold} {'On' if _is_default(rule, on_record) else 'Off'} by default."
+    if rule.of_programs:
+        yield "Severity: info, since it is about a program and no step. It makes the exit code 1 unless `fail-on` is higher."
     if rule.claim is None:
         return
     evidence = on_record.get(rule.code, ())

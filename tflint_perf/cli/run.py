@@ -13,6 +13,7 @@ from typing import Literal, TextIO
 from tflint_perf.catalogue import plugins
 from tflint_perf.catalogue.plugins import is_about_plugin, is_news
 from tflint_perf.cli.clean import cache_folder
+from tflint_perf.cli.progress import progress
 from tflint_perf.config.discover import Group, discover, excluded_stdin
 from tflint_perf.config.files import reason
 from tflint_perf.config.keys import SEVERITIES
@@ -240,11 +241,12 @@ def for_run(config: Config, request: Request) -> Config:
 def _lint(groups: list[Group], request: Request) -> list[tuple[FileResult, Settings]]:
     results: list[tuple[FileResult, Settings]] = []
     place = request.place
+    shown = progress(sum(len(group.files) for group in groups), quiet=request.quiet)
     with opened(request.engine, request.scheduler, request.jobs) as engine:
         for group in groups:
             if request.verbose:
                 say(f"{counted(len(group.files), 'file')} with {group.config or 'no configuration file'}")
-            linted = lint_files(group.files, group.settings, request.jobs, place, engine)
+            linted = lint_files(group.files, group.settings, request.jobs, place, engine, shown)
             results += [(result, group.settings) for result in linted]
     if len(groups) > 1:
         results.sort(key=lambda pair: Path(pair[0].path).parts)

@@ -18,7 +18,7 @@ from tflint_perf.config.reading import is_file
 from tflint_perf.config.resolve import Config, Configs
 from tflint_perf.config.settings import Settings
 from tflint_perf.errors import SourceError
-from tflint_perf.problems import ConfigError, exclude, nearest
+from tflint_perf.problems import LIKE_A_RULE, ConfigError, exclude, nearest
 from tflint_perf.project.linting import Neighbours
 from tflint_perf.project.roots import is_root, project_root
 from tflint_perf.report.style import Style, style_for
@@ -113,7 +113,7 @@ def _rule(code: str) -> RuleInfo:
                 f"`{code}` matches several rules: {', '.join(several)}; name one of them", OPTION
             )
         names = [*known, *(rule.name for rule in known.values())]
-        raise ConfigError(f"unknown rule `{code}`{nearest(code, names)}", OPTION)
+        raise ConfigError(f"unknown rule `{code}`{nearest(code, names, LIKE_A_RULE)}", OPTION)
     return found
 
 

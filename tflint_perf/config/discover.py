@@ -13,7 +13,7 @@ from tflint_perf.config.files import find_files
 from tflint_perf.config.reading import is_file, is_folder
 from tflint_perf.config.resolve import Config, Configs
 from tflint_perf.config.settings import Settings
-from tflint_perf.problems import nearest
+from tflint_perf.problems import LIKE_A_FILE, nearest
 from tflint_perf.records import dataclass
 
 T = TypeVar("T")
@@ -64,7 +64,7 @@ def _hint(failure: str, arguments: Iterable[str]) -> str:
     for path in map(Path, arguments):
         if failure.startswith(f"{path}: ") and not os.path.lexists(path):
             with suppress(OSError):
-                return nearest(path.name, [entry.name for entry in path.parent.iterdir()], cutoff=0.6)
+                return nearest(path.name, [entry.name for entry in path.parent.iterdir()], LIKE_A_FILE)
     return ""
 
 

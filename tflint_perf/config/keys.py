@@ -124,15 +124,16 @@ _KEYS = (
         "severity",
         "dict[rule, severity]",
         "{}",
-        "The severity of a rule's findings, in every report and for `fail-on`; those of other rules are "
-        "warnings. The longest match decides.",
+        "The severity of a rule's findings, in every report and for `fail-on`. Without one, findings about a whole "
+        "program (TFP404) are `info`, and all others warnings. The longest match decides.",
         'severity = { "TFP4" = "error", "unused-suppression" = "info" }',
     ),
     Key(
         "fail-on",
         "severity",
         '"info"',
-        "The lowest severity that makes the exit code 1; findings below it are only shown.",
+        "The lowest severity that makes the exit code 1; findings below it are only shown. By default every finding "
+        "does, `info` too.",
         'fail-on = "error"',
     ),
     Key(

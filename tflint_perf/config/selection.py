@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from tflint_perf.catalogue.evidence import Evidence
 from tflint_perf.catalogue.rules import RuleInfo, prefix_of
-from tflint_perf.problems import ConfigError, nearest
+from tflint_perf.problems import LIKE_A_RULE, ConfigError, nearest
 from tflint_perf.records import dataclass
 
 T = TypeVar("T")
@@ -136,7 +136,7 @@ def codes_of(selector: str, rules: Mapping[str, RuleInfo], where: str) -> frozen
             f"`{INVALID_SYNTAX}` is always on, an error, and cannot be selected or ignored", where
         )
     known = [*rules, *(rule.name for rule in rules.values()), ALL]
-    raise ConfigError(f"unknown rule `{selector}`{nearest(selector, known)}", where)
+    raise ConfigError(f"unknown rule `{selector}`{nearest(selector, known, LIKE_A_RULE)}", where)
 
 
 def all_codes_of(selectors: Iterable[str], rules: Mapping[str, RuleInfo], where: str) -> frozenset[str]:

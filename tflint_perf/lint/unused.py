@@ -10,7 +10,7 @@ from tflint_perf.catalogue.own_rules import OWN_RULES
 from tflint_perf.config.settings import Settings
 from tflint_perf.finding import Edit, Finding, Fix
 from tflint_perf.lint.comments import VERBS, Directive, Item, Mark
-from tflint_perf.problems import nearest
+from tflint_perf.problems import LIKE_A_RULE, nearest
 from tflint_perf.text.source import Source
 
 _UNUSED, _UNKNOWN = "TFP001", "TFP002"
@@ -108,7 +108,7 @@ def _unknown(source: Source, directive: Directive, known: Mapping[str, str]) -> 
         _finding(source, _UNKNOWN, f"no rule is called `{item.text}`{guess}", item.start, item.end)
         for item in directive.own
         if not item.selects(known)
-        for guess in [nearest(item.text, [*known, *names])]
+        for guess in [nearest(item.text, [*known, *names], LIKE_A_RULE)]
     ]
 
 

@@ -5,11 +5,12 @@ What depends on callers in other files is settled when all files have been looke
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from tflint_perf.analysis.values.caller import Callers
 from tflint_perf.catalogue.plugins import troubles
@@ -64,6 +65,28 @@ class Job:
 
     path: Path
     callers: Callers | None = None
+
+
+class Progress(Protocol):
+    """Is told what the linting of many files is at."""
+
+    def over(self, results: Iterator[FileResult], count: int) -> Iterator[FileResult]:
+        """The results as they come, of so many files."""
+
+    def during(self, what: str) -> AbstractContextManager[None]:
+        """Some other work, of which nobody knows how long it takes."""
+
+
+class Silent:
+    """Shows nothing."""
+
+    def over(self, results: Iterator[FileResult], count: int) -> Iterator[FileResult]:
+        """As in `Progress`."""
+        return results
+
+    def during(self, what: str) -> AbstractContextManager[None]:
+        """As in `Progress`."""
+        return nullcontext()
 
 
 class Neighbours:
@@ -135,6 +158,7 @@ def lint_files(
     jobs: int,
     place: Path | None = None,
     engine: Engine | None = None,
+    progress: Progress | None = None,
 ) -> list[FileResult]:
     """Lint the files in up to `jobs` processes, or by another engine, and give the results in the order of the paths.
 
@@ -147,24 +171,31 @@ def lint_files(
 
         engine = Local(jobs)
     neighbours = Neighbours(project_root(paths, settings), place)
+    shown = progress or Silent()
     project: list[Path] | None = None
     if len(paths) >= _MANY:
         project = files_of_project(neighbours.root, paths, settings)
         from tflint_perf.project.imported import imported_files
 
         prepare = partial(engine.preparation, paths, settings)
-        neighbours.imported = imported_files(project, neighbours, prepare)
-    results = _lint_all([Job(path) for path in paths], settings, neighbours, engine)
+        with shown.during("Looking at what the files import"):
+            neighbours.imported = imported_files(project, neighbours, prepare)
+    results = _lint_all([Job(path) for path in paths], settings, neighbours, engine, shown)
     left = {at: result.open for at, result in enumerate(results) if result.open}
     if left:
         if project is None:
             project = files_of_project(neighbours.root, paths, settings)
-        callers = callers_elsewhere(
-            {paths[at]: names for at, names in left.items()}, project, neighbours, jobs
-        )
+        with shown.during("Looking for callers in other files"):
+            callers = callers_elsewhere(
+                {paths[at]: names for at, names in left.items()}, project, neighbours, jobs
+            )
         again = [at for at in left if paths[at] in callers or settings.fix != "no"]
         settled = _lint_all(
-            [Job(paths[at], callers.get(paths[at], {})) for at in again], settings, neighbours, engine
+            [Job(paths[at], callers.get(paths[at], {})) for at in again],
+            settings,
+            neighbours,
+            engine,
+            shown,
         )
         for at, result in zip(again, settled, strict=True):
             results[at] = result
@@ -174,12 +205,13 @@ def lint_files(
 
 
 def _lint_all(
-    work: Sequence[Job], settings: Settings, neighbours: Neighbours, engine: Engine
+    work: Sequence[Job], settings: Settings, neighbours: Neighbours, engine: Engine, shown: Progress
 ) -> list[FileResult]:
     """The results of all jobs: those that are kept, and for the others those of linting now."""
     results = [_kept(job, settings, neighbours) for job in work]
     missing = [job for job, result in zip(work, results, strict=True) if result is None]
-    linted = iter(engine.lint(missing, settings, neighbours) if missing else ())
+    # To its end, where what is shown of it is taken away.
+    linted = iter([*shown.over(engine.lint(missing, settings, neighbours), len(missing))] if missing else ())
     return [next(linted) if result is None else result for result in results]
 
 

@@ -67,6 +67,12 @@ class Entry:
         return self.chosen or ("info" if self.of_program else "warning")
 
     @property
+    def severity_mark(self) -> str:
+        """` [info]` behind a message, where the severity was chosen or is `info` without that; "" otherwise."""
+        shown = self.chosen or (self.severity if self.severity == "info" else None)
+        return f" [{shown}]" if shown else ""
+
+    @property
     def place(self) -> str:
         """Where the finding starts: `path:row:column`, or `path:cell 2:row:column`."""
         start = self.finding.start
@@ -126,7 +132,8 @@ def told(outcome: Outcome) -> tuple[list[Entry], list[str]]:
         places = ", ".join(entry.place for entry in entries[:_MOST_NAMED])
         more = ", …" if len(entries) > _MOST_NAMED else ""
         lines.append(
-            f"{code} {first.name}, {len(entries)} times: {first.message} ({places}{more}; --select {code} shows all)"
+            f"{code} {first.name}, {len(entries)} times: {first.message}{entries[0].severity_mark} "
+            f"({places}{more}; --select {code} shows all)"
         )
     return steps, lines
 

@@ -1,4 +1,4 @@
-"""One line a finding: `path:row:col: CODE [*] message`, and its severity where that was chosen."""
+"""One line a finding: `path:row:col: CODE [*] message`, and its severity where that was chosen or is `info`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ def render(outcome: Outcome, style: Style) -> Iterator[str]:
 def headline(entry: Entry, style: Style) -> str:
     """`CODE [*] message [severity]`; a syntax error has a colon after its name instead of a code.
 
-    The severity is there where the settings give the rule one.
+    The severity is there where the settings give the rule one, or where it is less than a warning by itself.
     """
     code = entry.finding.code + (":" if entry.unread else "")
     mark = f"{style.fixable('[*]')} " if entry.marked else ""
-    severity = f" [{entry.chosen}]" if entry.chosen else ""
-    return f"{style.code(code)} {mark}{entry.finding.message}{severity}"
+    return f"{style.code(code)} {mark}{entry.finding.message}{entry.severity_mark}"

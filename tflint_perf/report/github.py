@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tflint_perf.config.keys import SEVERITIES, Severity
 from tflint_perf.report import Entry, Outcome
 from tflint_perf.report.style import Style
 
@@ -14,13 +15,17 @@ _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
 def render(outcome: Outcome, style: Style) -> Iterator[str]:
-    # A finding that nobody has given a severity is an error where it makes the step fail.
-    unless_chosen = "warning" if outcome.fail_on == "error" else "error"
     for entry in outcome.findings:
         properties = ",".join(f"{name}={_property(value)}" for name, value in _properties(entry).items())
         # The log shows the message alone, so the place stands in it once more.
         message = f"{entry.place}: {entry.finding.code} {entry.finding.message}"
-        yield f"::{_COMMANDS[entry.chosen or ('info' if entry.of_program else unless_chosen)]} {properties}::{_data(message)}"
+        yield f"::{_command(entry, outcome.fail_on)} {properties}::{_data(message)}"
+
+
+def _command(entry: Entry, fail_on: Severity) -> str:
+    """The severity that was chosen; of a finding that nobody has given one, an error where it makes the step fail."""
+    fails = SEVERITIES.index(entry.severity) <= SEVERITIES.index(fail_on)
+    return _COMMANDS[entry.chosen or ("error" if fails else entry.severity)]
 
 
 def _properties(entry: Entry) -> dict[str, str]:

@@ -17,8 +17,8 @@ def summary(outcome: Outcome, style: Style, fix_only: bool = False) -> Iterator[
     if outcome.fix == "diff":
         if fixed:
             yield f"Would fix {_findings(fixed)}{_more(outcome)}."
-        elif _hidden(outcome):
-            yield _only_hidden(outcome)
+        else:
+            yield from _nothing_to_fix(outcome)
         yield from _to_prove(outcome)
     elif fix_only:
         if fixed:
@@ -31,6 +31,15 @@ def summary(outcome: Outcome, style: Style, fix_only: bool = False) -> Iterator[
         elif not outcome.failures:
             yield style.strong("All checks passed!")
         yield from _fixable(outcome, style)
+
+
+def _nothing_to_fix(outcome: Outcome) -> Iterator[str]:
+    """That a diff is empty although there are findings, and what would change that."""
+    found, hidden = sum(not entry.unread for entry in outcome.findings), _hidden(outcome)
+    if hidden:
+        yield f"No safe fixes for {_findings(found)} ({hidden} with --unsafe-fixes)."
+    elif found:
+        yield f"No fixes for {_findings(found)}."
 
 
 def _fixable(outcome: Outcome, style: Style) -> Iterator[str]:

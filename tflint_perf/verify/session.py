@@ -83,8 +83,8 @@ def verify(request: Request) -> int:
     Raises:
         ConfigError: nothing could be run, or what came of it could not be written.
     """
-    _refuse_what_is_missing(request)
     experiments, missing = _experiments(request)
+    _refuse_what_is_missing(request)
     for line in missing:
         say(line)
     if not experiments:

@@ -62,7 +62,8 @@ class Answer:
     """Why a rule has a finding at a place, or none.
 
     `findings` are those at the place, also such as a run leaves out; the `notes` say why. `because` says in a sentence
-    how the questions are to be read, or why there are none. `looked_at` are the places that the rule did ask about where
+    how the questions are to be read, or why there are none, and the `conclusion` what follows from the last of them where
+    there is no finding. `looked_at` are the places that the rule did ask about where
     this is none of them; `elsewhere` are the places where it has findings.
     """
 
@@ -75,6 +76,7 @@ class Answer:
     questions: tuple[Told, ...] = ()
     looked_at: tuple[Spot, ...] = ()
     elsewhere: tuple[Spot, ...] = field(default=())
+    conclusion: str = ""
 
 
 def answer(asking: Asking) -> Answer:
@@ -151,10 +153,14 @@ def _asked(asking: Asking, given: Answer, heard: Heard) -> Answer:
     chosen = chooser.for_silence(here)
     if chosen:
         order = ", in this order," if len(chosen) > 1 else ""
-        return with_questions(f"The rule asked this{order} and found nothing to report:", chosen)
+        return _left_alone(
+            with_questions(f"The rule asked this{order} and found nothing to report:", chosen), "it"
+        )
     chosen = chooser.for_file()
     if chosen:
-        return with_questions("The rule turned away from the whole file, by this question:", chosen)
+        return _left_alone(
+            with_questions("The rule turned away from the whole file, by this question:", chosen), "the file"
+        )
     spots = dict.fromkeys(map(trace.places.spot, chooser.looked_at()))
     places = tuple(
         sorted(
@@ -165,6 +171,17 @@ def _asked(asking: Asking, given: Answer, heard: Heard) -> Answer:
     if not places:
         because += " It found nothing in the file to ask about."
     return replace(given, because=because, looked_at=places[:_MOST_PLACES])
+
+
+def _left_alone(given: Answer, what: str) -> Answer:
+    """The answer with a sentence at its end about the question that decided."""
+    last = given.questions[-1]
+    said = f"It asked last {'whether' if last.is_whether else 'for'} {_lowered(last.text)}: {last.answer}, "
+    return replace(given, conclusion=f"{said}and so the rule leaves {what} alone.")
+
+
+def _lowered(text: str) -> str:
+    return text[0].lower() + text[1:]
 
 
 class _OtherFiles:

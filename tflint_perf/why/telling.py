@@ -15,6 +15,8 @@ from tflint_perf.why.places import Spot
 from tflint_perf.why.wording import Told, row_of
 
 _WIDTH = 110
+# With --verbose there may be thousands.
+_MOST_QUESTIONS = 200
 
 
 def text(answer: Answer, style: Style) -> Iterator[str]:
@@ -35,8 +37,14 @@ def text(answer: Answer, style: Style) -> Iterator[str]:
         yield from _wrapped(f"{style.strong('note')}: {note}", "  ")
     yield ""
     yield from _wrapped(answer.because, "")
+    shown = _nearest(answer.questions)
     for told in answer.questions:
-        yield from _question(told, place.cell, 0)
+        yield from _question(told, place.cell, 0, shown)
+    if left := sum(1 for _ in _all(answer.questions)) - len(shown):
+        yield f"{left:,} questions that stand deeper are left out; --output-format json has them all."
+    if answer.conclusion:
+        yield ""
+        yield from _wrapped(answer.conclusion, "")
     yield from _places("It asked about", answer.looked_at, place.cell)
     if not answer.findings and answer.looked_at != answer.elsewhere:
         yield from _places("It has findings at", answer.elsewhere, place.cell)
@@ -48,7 +56,26 @@ def _places(what: str, spots: Iterable[Spot], cell: int | None) -> Iterator[str]
         yield from _wrapped(f"{what} {', '.join(said)}.", "  ")
 
 
-def _question(told: Told, cell: int | None, depth: int) -> Iterator[str]:
+def _all(questions: Iterable[Told]) -> Iterator[Told]:
+    """The questions with all that they rest on."""
+    for told in questions:
+        yield told
+        yield from _all(told.because)
+
+
+def _nearest(questions: Iterable[Told]) -> set[int]:
+    """As many questions as can be read, by identity: level by level, for the higher ones say most."""
+    shown: list[Told] = []
+    level = list(questions)
+    while level and len(shown) < _MOST_QUESTIONS:
+        shown += level[: _MOST_QUESTIONS - len(shown)]
+        level = [reason for told in level for reason in told.because]
+    return set(map(id, shown))
+
+
+def _question(told: Told, cell: int | None, depth: int, shown: set[int]) -> Iterator[str]:
+    if id(told) not in shown:
+        return
     indent = "  " * depth
     said = f"{told.text}? {told.answer}" if told.is_whether else f"{told.text}: {told.answer}"
     yield from _wrapped(f"{indent}- {said}", f"{indent}  ")
@@ -56,7 +83,7 @@ def _question(told: Told, cell: int | None, depth: int) -> Iterator[str]:
         came = ", from ".join(f"`{spot.source}` ({row_of(spot, cell)})" for spot in told.origins)
         yield from _wrapped(f"{indent}    from {came}", f"{indent}    ")
     for reason in told.because:
-        yield from _question(reason, cell, depth + 1)
+        yield from _question(reason, cell, depth + 1, shown)
 
 
 def _wrapped(line: str, indent: str) -> list[str]:
@@ -81,6 +108,7 @@ def as_object(answer: Answer, settings: Settings) -> dict[str, Any]:
         "notes": list(answer.notes),
         "because": answer.because,
         "questions": [_question_object(told) for told in answer.questions],
+        "conclusion": answer.conclusion,
         "looked_at": [_spot_object(spot) for spot in answer.looked_at],
         "elsewhere": [_spot_object(spot) for spot in answer.elsewhere],
     }
