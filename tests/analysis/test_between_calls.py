@@ -168,12 +168,12 @@ CHANGED_OUTSIDE = {
     "a layer's rate": (
         "drop = keras.layers.Dropout(0.5)\ndef step(x):\n    return drop(x, training=True)\n"
         "for i in range(3):\n    step(x)\n    drop.rate = 0.1\n",
-        "`.rate` is set between calls, and a trace keeps what it was",
+        "`.rate` is set between calls, and a trace keeps the old value",
     ),
     "a schedule for a number": (
         "adam = keras.optimizers.Adam()\ndef step(x):\n    adam.apply_gradients(x)\n"
         "step(x)\nadam.learning_rate = keras.optimizers.schedules.ExponentialDecay(0.1, 9, 0.9)\nstep(x)\n",
-        "`.learning_rate` is set between calls, and a trace keeps what it was",
+        "`.learning_rate` is set between calls, and a trace keeps the old value",
     ),
 }
 SET_BEFORE = {

@@ -312,5 +312,5 @@ def test_a_doubt_points_at_what_may_change() -> None:
     loop = model.loops.innermost_loop(moved)
     assert loop is not None
     doubt = model.rewriting.doubt_of_moving([moved], loop)
-    assert doubt == Doubt("what it gives: nothing shows that `x` stays the same", model.walk.names["x"][-1])
+    assert doubt == Doubt("its result: nothing shows that `x` stays the same", model.walk.names["x"][-1])
     assert doubt.node in set(descendants(loop.node))
