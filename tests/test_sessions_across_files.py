@@ -122,4 +122,4 @@ def test_says_why_it_does_not_move_what_a_loop_of_another_file_repeats(project: 
     paths = write(project, model=MODEL, train=driver(REPEATED["each step"]))
     settings = Settings(root=Path(), rules=RULES, fixable=RULES)
     notes = [finding.note or "" for result in lint_files(paths, settings, 1) for finding in result.findings]
-    assert len(notes) == 1 and "a loop of another file" in notes[0]
+    assert len(notes) == 1 and "a loop in another file" in notes[0]
