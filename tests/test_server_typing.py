@@ -271,7 +271,7 @@ def test_a_refused_fix_is_an_action_that_says_why_it_can_not_be_had(tmp_path: Pa
         client.change(uri, SLOW)
         (refused,) = [each for each in await client.actions(uri) if each.disabled]
         assert refused.disabled is not None
-        assert (refused.title, refused.disabled.reason[:20]) == ("Fix TFP101", "by the configuration")
+        assert (refused.title, refused.disabled.reason[:20]) == ("Fix TFP101", "the configuration tu")
 
     in_editor(tmp_path, session, capabilities=ASKING)
 

@@ -289,8 +289,8 @@ UNKNOWN = {
     "X  # noqa: TFP1015": "no rule is called `TFP1015` (did you mean `TFP105`?)",
     "X  # tflint-perf: ignore[eager-step]": "no rule is called `eager-step` (did you mean `eager-train-step`?)",
     "X  # tflint-perf: ignore[E501]": "no rule is called `E501`",
-    "# tflint-perf: ingore[TFP101]\nX": "`ingore` is no suppression (did you mean `ignore`?); it does nothing",
-    "# tflint-perf: skip[TFP101]\nX": "`skip` is no suppression; it does nothing",
+    "# tflint-perf: ingore[TFP101]\nX": "`ingore` is not a suppression (did you mean `ignore`?); it does nothing",
+    "# tflint-perf: skip[TFP101]\nX": "`skip` is not a suppression; it does nothing",
 }
 
 

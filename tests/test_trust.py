@@ -173,7 +173,7 @@ def test_what_costs_most_may_come_first(tflint_perf: CommandLine) -> None:
 
     assert codes() == codes("--sort=place") == ["TFP101", "TFP406"]
     assert codes("--sort=cost") == ["TFP406", "TFP101"]
-    assert "Worst first, by what was measured" in tflint_perf(*options, "--sort=cost").out
+    assert "Most costly first, as measured" in tflint_perf(*options, "--sort=cost").out
     assert codes("--sort=cost", "--max-findings=1") == ["TFP406"]
 
 

@@ -327,7 +327,10 @@ def test_what_no_rule_reads_starts_no_round(tflint_perf: CommandLine, start: Sta
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--fix"], "--watch: cannot be used with --fix, which rewrites files that are being edited; --diff"),
+        (
+            ["--fix"],
+            "--watch: cannot be used with --fix, which rewrites files that are being edited; use --diff",
+        ),
         (["--config", "fix = true"], "--watch: cannot be used with --fix, "),
         (["-"], "--watch: cannot be used with standard input"),
         (["--add-noqa"], "--watch: cannot be used with --add-noqa"),
