@@ -125,7 +125,7 @@ _KEYS = (
         "dict[rule, severity]",
         "{}",
         "The severity of a rule's findings, in every report and for `fail-on`. Without one, findings about a whole "
-        "program (TFP404) are `info`, and all others warnings. The longest match decides.",
+        "program are `info`, and all others warnings. The longest match decides.",
         'severity = { "TFP4" = "error", "unused-suppression" = "info" }',
     ),
     Key(
