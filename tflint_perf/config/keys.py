@@ -33,7 +33,7 @@ KeyType = Literal[
     "list[rule]",
     "dict[str, list[rule]]",
     "dict[rule, severity]",
-    "severity",
+    "fail on",
     "format",
 ]
 
@@ -80,8 +80,8 @@ class Key:
         match self.type:
             case "format":
                 return _either(FORMATS)
-            case "severity":
-                return _either(SEVERITIES)
+            case "fail on":
+                return f'{_either(SEVERITIES)} | "<number>x", or several with commas'
             case "dict[rule, severity]":
                 return f"dict[rule, {_either(SEVERITIES)}]"
             case _:
@@ -124,16 +124,17 @@ _KEYS = (
         "severity",
         "dict[rule, severity]",
         "{}",
-        "How grave the findings of a rule are, in every report and for `fail-on`; those of other rules are "
-        "warnings. The longest one that fits a rule decides.",
+        "How grave the findings of a rule are, in every report and for `fail-on`, whatever they cost. The longest one that "
+        "fits a rule decides.",
         'severity = { "TFP4" = "error", "unused-suppression" = "info" }',
     ),
     Key(
         "fail-on",
-        "severity",
+        "fail on",
         '"info"',
-        "The least severity that makes the exit code 1; findings below it are only shown.",
-        'fail-on = "error"',
+        "What makes the exit code 1, other findings are only shown: the least severity, or with `2x` the least cost, how "
+        "many times as long a step or a sample takes. Of several, any will do.",
+        'fail-on = "error, 2x"',
     ),
     Key(
         "baseline",
@@ -148,6 +149,14 @@ _KEYS = (
         None,
         "A file that `tflint-perf run -o run.json` has written: findings say what they cost in that run of the program.",
         'measured = "run.json"',
+    ),
+    Key(
+        "docs-url",
+        "str",
+        None,
+        "The address of a site as `make docs` builds it, to whose page of the rule reports and editors lead; by default the "
+        "one that the installed package names as its documentation, if it names one.",
+        'docs-url = "https://docs.example.org/tflint-perf/"',
     ),
     Key("fixable", "list[rule]", '["ALL"]', "Rules whose fixes may be applied.", 'fixable = ["TFP4"]'),
     Key(

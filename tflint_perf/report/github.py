@@ -14,13 +14,18 @@ _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
 def render(outcome: Outcome, style: Style) -> Iterator[str]:
-    # A finding that nobody has given a severity is an error where it makes the step fail.
-    unless_chosen = "warning" if outcome.fail_on == "error" else "error"
     for entry in outcome.findings:
         properties = ",".join(f"{name}={_property(value)}" for name, value in _properties(entry).items())
         # The log shows the message alone, so the place stands in it once more.
         message = f"{entry.place}: {entry.finding.code} {entry.finding.message}"
-        yield f"::{_COMMANDS[entry.chosen or ('info' if entry.of_program else unless_chosen)]} {properties}::{_data(message)}"
+        yield f"::{_command(entry, outcome)} {properties}::{_data(message)}"
+
+
+def _command(entry: Entry, outcome: Outcome) -> str:
+    """A warning to which nobody has given that severity is an error where it makes the step fail."""
+    if entry.chosen is None and entry.severity == "warning" and outcome.fails(entry):
+        return "error"
+    return _COMMANDS[entry.severity]
 
 
 def _properties(entry: Entry) -> dict[str, str]:
