@@ -140,6 +140,7 @@ def test_help_lists_every_command(tflint_perf: CommandLine) -> None:
 
 def test_help_of_check_shows_every_key_that_is_an_option(tflint_perf: CommandLine) -> None:
     only_in_files = {
+        "docs-url",
         "extend",
         "extend-safe-fixes",
         "extend-unsafe-fixes",
@@ -195,6 +196,7 @@ def test_rule_all_as_json_describes_every_rule(tflint_perf: CommandLine) -> None
     fields = [
         "code",
         "name",
+        "url",
         "summary",
         "explanation",
         "fix",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.rules.support import brought_forth
 from tflint_perf.catalogue.registry import all_rules
 from tflint_perf.config.settings import Settings
 from tflint_perf.lint.check import check_source
@@ -46,6 +47,14 @@ def test_the_fast_script_gets_nothing(code: str) -> None:
 def test_fixing_the_slow_script_gives_the_fast_one_to_the_letter(code: str) -> None:
     fixed = fix_source(source(code, "slow"), replace(SETTINGS, fix="apply", unsafe_fixes=True))
     assert fixed.source.text == source(code, "fast").text
+
+
+OTHERS = [*FIXTURES.glob("beliefs/*/*.py"), FIXTURES.parent / "docs" / "example" / "train.py"]
+
+
+@pytest.mark.parametrize("path", OTHERS, ids=lambda path: str(path.relative_to(FIXTURES.parent)))
+def test_no_fix_brings_forth_a_finding(path: Path) -> None:
+    assert brought_forth(path.read_text(encoding="utf-8")) == frozenset()
 
 
 @pytest.mark.parametrize("code", [code for code in WITH_CLAIM if RULES[code].fixes == "unsafe"])

@@ -50,6 +50,7 @@ GITLAB = {
             ),
         },
         {
+            "content": described({"body": TEXT}),
             "categories": {
                 "type": "array",
                 "items": {
@@ -64,7 +65,7 @@ GITLAB = {
                         "Style",
                     ]
                 },
-            }
+            },
         },
     ),
 }
@@ -239,6 +240,8 @@ def test_rdjson_gives_no_fix_whose_columns_it_cannot_know() -> None:
 
 def test_every_kind_of_finding_is_in_the_documented_form() -> None:
     assert len(rdjson(*ALL_KINDS)) == len(gitlab(*ALL_KINDS)) == junit(*ALL_KINDS).tests == len(ALL_KINDS)
+    led = replace(SETTINGS, docs_url="https://docs.example.org")
+    assert len(rdjson(*ALL_KINDS, settings=led)) == len(gitlab(*ALL_KINDS, settings=led)) == len(ALL_KINDS)
 
 
 @pytest.mark.parametrize("format", ["gitlab", "rdjson"])

@@ -12,7 +12,7 @@ import pytest
 from sarif_pydantic import Sarif
 
 from tests.commandline import FIXED, SLOW, CommandLine
-from tests.sample_findings import BARE, BROKEN, GC, IN_CELL, UNSAFE, text
+from tests.sample_findings import BARE, BROKEN, GC, IN_CELL, SETTINGS, UNSAFE, text
 from tflint_perf.catalogue.own_rules import OWN_RULES
 
 SCHEMA = Path(__file__).parents[2] / "shared/schemas/sarif-schema-2.1.0.json"
@@ -89,6 +89,12 @@ def test_a_file_under_the_current_folder_has_a_relative_uri(
     assert artifact["uri"] == uri.format(parent=tmp_path.parent.as_uri())
     assert ("uriBaseId" in artifact) is relative
     assert run["originalUriBaseIds"]["%SRCROOT%"]["uri"] == tmp_path.as_uri() + "/"
+
+
+def test_a_rule_leads_to_its_page_where_the_site_is_known() -> None:
+    led = replace(SETTINGS, docs_url="https://docs.example.org/")
+    rules = run_of(BROKEN, GC, settings=led)["tool"]["driver"]["rules"]
+    assert [rule.get("helpUri") for rule in rules] == ["https://docs.example.org/rules/TFP406.html", None]
 
 
 def test_what_could_not_be_done_is_a_notification() -> None:

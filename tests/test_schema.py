@@ -74,6 +74,10 @@ def test_the_example_and_the_default_of_every_key_are_valid(schema: dict[str, An
         {"severity": {"TFP4": "error", "ALL": "info"}},
         {"per-file-ignores": {"a/*.py": ["TFP4"], "b": []}},
         {"exclude": []},
+        {"fail-on": "error"},
+        {"fail-on": "2x"},
+        {"fail-on": "error, 1.5x"},
+        {"docs-url": "https://example.org"},
     ],
 )
 def test_what_the_tool_takes_is_valid(schema: dict[str, Any], table: dict[str, Any], tmp_path: Path) -> None:
@@ -95,6 +99,9 @@ def test_what_the_tool_takes_is_valid(schema: dict[str, Any], table: dict[str, A
         {"fix": "true"},
         {"output-format": "jsn"},
         {"fail-on": "never"},
+        {"fail-on": "0.5x"},
+        {"fail-on": "2"},
+        {"fail-on": ["error"]},
         {"severity": {"TFP4": "fatal"}},
         {"severity": {"invalid-syntax": "info"}},
         {"per-file-ignores": {"a": "TFP4"}},

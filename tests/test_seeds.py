@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.rules.support import brought_forth
 from tflint_perf.catalogue.registry import all_rules
 from tflint_perf.config.settings import Settings
 from tflint_perf.lint.check import check_source
@@ -36,10 +37,19 @@ TABLE = [
 ]
 
 
-@pytest.mark.skipif(
+there_are_seeds = pytest.mark.skipif(
     not SEEDS.is_dir(),
     reason="the articles' code is not part of the project: no folder shared/seeds beside it",
 )
+
+
+@there_are_seeds
+@pytest.mark.parametrize("script", [script for script, _, _ in TABLE])
+def test_no_fix_of_an_article_s_code_brings_forth_a_finding(script: str) -> None:
+    assert brought_forth((SEEDS / f"{script}.py").read_text(encoding="utf-8")) == frozenset()
+
+
+@there_are_seeds
 @pytest.mark.parametrize(("script", "wanted", "unwanted"), TABLE)
 def test_an_article_gets_what_its_code_deserves(script: str, wanted: str, unwanted: str) -> None:
     path = SEEDS / f"{script}.py"

@@ -350,6 +350,22 @@ def test_a_broken_configuration_is_told_once_and_the_last_good_one_goes_on(tmp_p
     in_editor(tmp_path, session)
 
 
+def test_a_code_leads_to_the_rules_page_where_the_site_is_known(tmp_path: Path) -> None:
+    (tmp_path / "published").mkdir()
+
+    async def session(client: Editor) -> None:
+        client.write("published/tflint-perf.toml", "docs-url = 'https://docs.example.org'\n")
+        here = client.write_and_open("train.py", SLOW)
+        there = client.write_and_open("published/train.py", SLOW)
+        assert [found.code_description for found in await client.diagnostics(here)] == [None, None]
+        pages = [found.code_description for found in await client.diagnostics(there)]
+        assert [page.href.rpartition("/rules/") for page in pages if page] == [
+            ("https://docs.example.org", "/rules/", f"{code}.html") for code in ("TFP101", "TFP406")
+        ]
+
+    in_editor(tmp_path, session)
+
+
 def test_severities_and_the_baseline_count_as_on_the_command_line(tflint_perf: CommandLine) -> None:
     path = tflint_perf.write("train.py", SLOW)
     assert tflint_perf("--select=TFP101", "--write-baseline", "old.json").code == 0

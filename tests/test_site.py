@@ -17,6 +17,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 import pytest
 from mkdocs.config import load_config
 
+from tflint_perf.catalogue.addresses import page_address
 from tflint_perf.catalogue.evidence import Evidence, read_evidence
 from tflint_perf.catalogue.measured import effect_of
 from tflint_perf.catalogue.rules import catalogue
@@ -119,6 +120,7 @@ def hooks() -> ModuleType:
 
 @each_rule
 def test_a_rule_has_a_page_with_its_documentation(site: Site, code: str) -> None:
+    assert page_address(code, "https://example.org/docs") == f"https://example.org/docs/rules/{code}.html"
     page, rule = site.page(f"rules/{code}.html"), catalogue()[code]
     assert f"{rule.name} ({code})" in page.text
     headings = re.findall(r"(?m)^## (.+)$", re.sub(r"(?ms)^```.*?^```", "", rule.explanation))

@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from junitparser import JUnitXml
 
-from tests.commandline import GC_FINDING, SLOW, CommandLine
+from tests.commandline import BROKEN, GC_FINDING, SLOW, CommandLine
 from tests.verify.synthetic import CPU, GPU, document, not_measurable, result, run
 from tflint_perf.catalogue import cost, evidence
 from tflint_perf.catalogue.cost import cost_of
@@ -160,6 +161,115 @@ def test_formats_for_tools_have_the_cost_as_data_where_the_message_says_one(tfli
         assert found["cost"] == costs
         (run,) = json.loads(tflint_perf("--select=TFP406", "--output-format=sarif").out)["runs"]
         assert run["results"][0]["properties"].get("cost", []) == costs
+
+
+@pytest.mark.usefixtures("recorded")
+@pytest.mark.parametrize(
+    ("fail_on", "code"),
+    [
+        ("17x", 1),
+        ("17.2 ×", 1),
+        ("18x", 0),
+        ("1x", 1),
+        ("error", 0),
+        ("error,2x", 1),
+        ("error, 18x", 0),
+        ("info,18x", 1),
+    ],
+)
+def test_a_run_fails_by_what_findings_cost(tflint_perf: CommandLine, fail_on: str, code: int) -> None:
+    tflint_perf.write("slow.py", SLOW)
+    ran = tflint_perf("--select=TFP406", f"--fail-on={fail_on}")
+    assert (ran.code, ran.err) == (code, "")
+    assert "Found 1 finding." in ran.out
+    tflint_perf.write("tflint-perf.toml", f'fail-on = "{fail_on}"\n')
+    assert tflint_perf("--select=TFP406").code == code
+
+
+@pytest.mark.usefixtures("recorded")
+def test_what_was_not_measured_fails_by_no_cost(tflint_perf: CommandLine) -> None:
+    tflint_perf.write("slow.py", SLOW)
+    assert tflint_perf("--select=TFP101", "--fail-on=1x").code == 0
+    assert tflint_perf("--select=TFP101", "--fail-on=1x,warning").code == 1
+    tflint_perf.write("slow.py", BROKEN)
+    assert tflint_perf("--fail-on=1000x").code == 1
+
+
+@pytest.mark.usefixtures("recorded")
+def test_github_is_told_of_an_error_where_the_cost_makes_it_fail(tflint_perf: CommandLine) -> None:
+    tflint_perf.write("slow.py", SLOW)
+    ran = tflint_perf("--select=TFP101,TFP406", "--output-format=github", "--fail-on=10x")
+    commands = {line.split("(")[1].split(")")[0]: line.split()[0] for line in ran.out.splitlines()}
+    assert commands == {"TFP101": "::warning", "TFP406": "::error"}
+
+
+@pytest.mark.parametrize("text", ["3y", "0.5x", "0x", "2", "x", "error,", "2x,never", ""])
+def test_what_makes_no_run_fail_is_refused(tflint_perf: CommandLine, text: str) -> None:
+    tflint_perf.write("slow.py", SLOW)
+    ran = tflint_perf(f"--fail-on={text}")
+    assert ran.code == 2
+    assert ran.err.startswith(f"tflint-perf: Invalid value for '--fail-on': {text!r} is none of 'error', ")
+
+
+def test_the_finding_of_a_refuted_rule_is_no_warning(
+    tflint_perf: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cost, "all_evidence", lambda **_: {"TFP406": on_record(REFUTED)})
+    monkeypatch.setattr(cost, "cost_on_record", cost.cost_on_record.__wrapped__)
+    tflint_perf.write("slow.py", SLOW)
+    severities = {
+        found["code"]: found["severity"]
+        for found in json.loads(tflint_perf("--select=TFP101,TFP406", "--output-format=json").out)
+    }
+    assert severities == {"TFP101": "warning", "TFP406": "info"}
+    assert tflint_perf("--select=TFP406").code == 1
+    assert tflint_perf("--select=TFP406", "--fail-on=warning").code == 0
+
+
+SAID = "step time 17.2× (16.3 to 18.1) on CPU (synthetic), confirmed by the rule's experiment on 2030-01-02"
+
+
+@pytest.mark.usefixtures("recorded")
+def test_formats_with_room_for_words_alone_say_the_range_the_device_and_where_it_was_measured(
+    tflint_perf: CommandLine,
+) -> None:
+    tflint_perf.write("slow.py", SLOW)
+    report = {
+        format: tflint_perf("--select=TFP406", f"--output-format={format}").out
+        for format in ("rdjson", "junit", "gitlab")
+    }
+    (diagnostic,) = json.loads(report["rdjson"])["diagnostics"]
+    assert diagnostic["message"].endswith(f"(17× a step on CPU)\n\nMeasured:\n\n- {SAID}")
+    (issue,) = json.loads(report["gitlab"])
+    assert issue["content"] == {"body": f"Measured:\n\n- {SAID}\n"}
+    ((case,),) = JUnitXml.fromstring(report["junit"].encode())
+    assert f'<property name="cost" value="{SAID}" />' in report["junit"]
+    (failure,) = case.result
+    assert failure.text.endswith(f"\nmeasured: {SAID}")
+
+
+@pytest.mark.usefixtures("recorded")
+def test_what_was_not_measured_has_no_room_taken(tflint_perf: CommandLine) -> None:
+    tflint_perf.write("slow.py", SLOW)
+    (diagnostic,) = json.loads(tflint_perf("--select=TFP101", "--output-format=rdjson").out)["diagnostics"]
+    assert "\n" not in diagnostic["message"]
+    (issue,) = json.loads(tflint_perf("--select=TFP101", "--output-format=gitlab").out)
+    assert "content" not in issue
+    assert "<properties" not in tflint_perf("--select=TFP101", "--output-format=junit").out
+
+
+@pytest.mark.usefixtures("recorded")
+@pytest.mark.parametrize("format", ["full", "concise", "grouped"])
+def test_that_factors_do_not_multiply_is_said_once_where_there_are_several(
+    tflint_perf: CommandLine, format: str
+) -> None:
+    said = "Each factor is that of a small script with this one fault: factors do not multiply."
+    options = ("--select=TFP406", f"--output-format={format}")
+    tflint_perf.write("slow.py", SLOW)
+    assert said not in tflint_perf(*options).out
+    tflint_perf.write("too.py", SLOW)
+    assert tflint_perf(*options).out.splitlines().count(said) == 1
+    assert said not in tflint_perf(*options, "--quiet").out
 
 
 @pytest.mark.usefixtures("recorded")

@@ -185,13 +185,7 @@ def test_values_loops_names_and_apis_are_told(
     ("code", "script", "row", "last", "answer"),
     [
         ("TFP101", "TFP101", "with tf.GradientTape() as tape:", "certainly runs in eager mode?", "no"),
-        (
-            "TFP401",
-            "TFP401",
-            "losses.append(loss.numpy())",
-            "The parts of what is added that are tensors",
-            "none",
-        ),
+        ("TFP401", "TFP401", "losses.append(loss)", "How long the container lives", "step"),
         (
             "TFP204",
             "TFP204",

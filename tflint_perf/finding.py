@@ -68,11 +68,12 @@ class Via:
 
 @dataclass(frozen=True, slots=True)
 class OwnCost:
-    """What a run of the user's own program said of a finding: the `status` as in `Settled`, and what mending it could save
-    of the `seconds` of a step at most; 0 where time is not it."""
+    """What a run of the user's own program said of a finding: the `status` as in `Settled`, and how many `seconds` of the
+    `step_seconds` of a step mending it could save at most; 0 where time is not it."""
 
     status: str
     seconds: float
+    step_seconds: float | None
     device: str
 
 

@@ -75,7 +75,7 @@ class Containers:
 
     @remembered
     def _life(self, container: cst.BaseExpression, node: cst.CSTNode, depth: int) -> Life:
-        bindings = self._bindings(container)
+        bindings = self.bindings(container)
         if not bindings or depth > _DEEPEST:
             return "unknown"
         lives = {self._life_from(binding, node, depth) for binding in bindings}
@@ -84,7 +84,8 @@ class Containers:
         lives |= {self._life_at(place) for place in self._shrinkings(container)}
         return next((life for life in ("unknown", "step", "round") if life in lives), "run")
 
-    def _bindings(self, container: cst.BaseExpression) -> list[Binding]:
+    def bindings(self, container: cst.BaseExpression) -> list[Binding]:
+        """What gives the container's name or attribute its value there."""
         if isinstance(container, cst.Name):
             found = self._infer.bindings_reaching(container)
             return [b for b in found[1] if b.kind != "augment"] if found is not None else []
@@ -369,8 +370,9 @@ class Kept:
         name = builtin_or_qualified(self._infer, parent.func)
         return has(name, "combines") or (reduced and has(name, "one-number"))
 
-    def use_as_tensor(self, addition: Addition) -> cst.CSTNode | None:
-        """Where something asks of what is held what only a tensor can do."""
+    def use_as_tensor(self, addition: Addition, *, besides_ops: bool = False) -> cst.CSTNode | None:
+        """Where something asks of what is held what only a tensor can do; with `besides_ops`, what takes a list of numbers as
+        well, `tf.reduce_mean(losses)`, does not count."""
         for read in self._containers.reads(addition):
             outer: cst.CSTNode = read
             parent = self._walk.parents.get(outer)
@@ -379,11 +381,19 @@ class Kept:
             if outer is not read and isinstance(parent, cst.Attribute):
                 return parent
             while parent is not None and outer not in self._walk.at:
+                if besides_ops and self._takes_numbers(outer, parent):
+                    break
                 found = self._asks_for_tensor(outer, parent)
                 if found is not None:
                     return found
                 outer, parent = parent, self._walk.parents.get(parent)
         return None
+
+    def _takes_numbers(self, node: cst.CSTNode, parent: cst.CSTNode) -> bool:
+        """Whether a call makes the same of a list of numbers as of one of tensors."""
+        if not isinstance(parent, cst.Call) or node is parent.func:
+            return False
+        return has(self._infer.names.qualified(parent.func), "reduces", "stacks-tensors", "makes-tensor")
 
     def _asks_for_tensor(self, node: cst.CSTNode, parent: cst.CSTNode) -> cst.CSTNode | None:
         match parent:

@@ -15,6 +15,7 @@ from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 from .containers import Addition, Containers, Kept, additions
+from .converting import copy_at_once
 
 
 class TensorAccumulation(Rule):
@@ -30,31 +31,40 @@ class TensorAccumulation(Rule):
     A tensor that is still referenced keeps its memory, on a GPU the device's. A list that gets one more on
     each step grows until the memory is full, and no smaller batch size helps. A number costs a few bytes.
 
+    Copying each number to the host as it comes makes the step wait for the device (TFP302). Copied many at a time, it is
+    one wait for all of them, and no more tensors are kept than those of an epoch, or a hundred.
+
     ## Example
 
     ```python
     losses = []
-    for images, labels in dataset:
-        loss = train_step(images, labels)
-        losses.append(loss)
+    for epoch in range(epochs):
+        for images, labels in dataset:
+            loss = train_step(images, labels)
+            losses.append(loss)
     ```
 
     Use instead:
 
     ```python
     losses = []
-    for images, labels in dataset:
-        loss = train_step(images, labels)
-        losses.append(loss.numpy())
+    for epoch in range(epochs):
+        epoch_losses = []
+        for images, labels in dataset:
+            loss = train_step(images, labels)
+            epoch_losses.append(loss)
+        losses.extend(one.numpy() for one in epoch_losses)
     ```
 
-    Each `.numpy()` waits for the device. Where that matters, a `tf.keras.metrics.Mean` adds up on the device.
+    Where no loop of epochs is in sight, the fix copies a hundred at a time. Where only the mean is asked for, a
+    `tf.keras.metrics.Mean` that the compiled step updates keeps no list at all.
 
     ## What is left alone
 
     Numbers and NumPy values, elements of a dataset, `tf.TensorArray`, compiled code, a `deque` with a maximum length, containers that
     are created again or emptied each epoch and hold scalars, tensors that a gradient needs, and what is kept under
-    `step % n`. A function's list that nothing reads is dropped. There is no fix where what is kept is not a scalar, or is later used as a tensor.
+    `step % n`. A function's list that nothing reads is dropped. There is no fix where what is kept is not a scalar, or is later used as a
+    tensor. Large tensors, such as the predictions of each batch, are better kept as NumPy arrays.
 
     ## Sources
 
@@ -86,9 +96,11 @@ class TensorAccumulation(Rule):
             if not _accumulates(model, addition):
                 continue
             name = model.module.code_for_node(addition.container)
+            scalars = all(map(model.scalars.may_be_scalar, _tensors(model, addition)))
+            instead = "numbers, copied to the host many at a time" if scalars else "NumPy values"
             yield Report(
                 addition.node,
-                f"`{name}` keeps a tensor from each step, and its memory; keep a number or a NumPy value instead",
+                f"`{name}` keeps a tensor from each step, and its memory; keep {instead}",
                 partial(_keep_less, addition=addition),
             )
 
@@ -181,15 +193,7 @@ def _keep_numbers(edit: Editor, addition: Addition) -> Repair | Refusal:
     for value in kept:
         if model.value(value).kind != "tensor" or not model.scalars.may_be_scalar(value):
             return Refusal("what is kept may not be a scalar", value)
-    obstacle = model.own(Kept).use_as_tensor(addition)
+    obstacle = model.own(Kept).use_as_tensor(addition, besides_ops=True)
     if obstacle is not None:
         return Refusal("what is kept is used as a tensor", obstacle)
-    edits = []
-    for value in kept:
-        if isinstance(value, cst.Name | cst.Attribute | cst.Call | cst.Subscript):
-            edits.append(edit.edit(edit.end(value), edit.end(value), ".numpy()"))
-        else:
-            edits += edit.wrap(value, "(", ").numpy()")
-    return Repair(
-        "Keep the number", edits, safe=False, may_change="what the list holds: numbers instead of tensors"
-    )
+    return copy_at_once(edit, addition)

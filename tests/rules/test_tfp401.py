@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.rules.support import fixed, flagged, notes
+from tests.rules.support import findings, fixed, flagged, notes
 
 _HEAD = """\
 import collections
@@ -497,13 +497,29 @@ FLAGGED = {
     ),
 }
 
+HUNDRED = """\
+    if len({0}) % 100 == 0:
+        {0}[-100:] = [one.numpy() for one in {0}[-100:]]
+"""
+
+# What keeps one scalar of each step in a loop by itself, and in which list.
 FIXED = {
-    "a name": ("losses.append(loss)", "losses.append(loss.numpy())"),
-    "a call": ("losses.append(train_step(x, y))", "losses.append(train_step(x, y).numpy())"),
-    "a sum": ("losses.append(loss + loss)", "losses.append((loss + loss).numpy())"),
-    "a tuple": ("losses.append((0, loss))", "losses.append((0, loss.numpy()))"),
-    "a plus": ("losses += [loss]", "losses += [loss.numpy()]"),
+    "a name": ("losses.append(loss)", "losses"),
+    "a call": ("losses.append(tf.reduce_mean(x))", "losses"),
+    "a sum": ("losses.append(loss + loss)", "losses"),
+    "a plus": ("losses += [loss]", "losses"),
+    "in a dict": ('history["loss"].append(loss)', 'history["loss"]'),
+    "in a dict that makes lists": ('series["loss"].append(loss)', 'series["loss"]'),
+    "with a comment": ("losses.append(loss)  # for the plot", "losses"),
 }
+
+# What looks at the list behind the loop, and does as well with numbers.
+READS = [
+    "plt.plot(losses)",
+    "print(np.mean(losses), sum(losses), losses[-1])",
+    "print(tf.reduce_mean(losses).numpy())",
+    "total = tf.add_n(losses)\nprint(total.numpy())",
+]
 
 REFUSED = {
     "asked of what is made of it": (
@@ -512,9 +528,9 @@ REFUSED = {
         "no fix: what is kept is used as a tensor",
     ),
     "batches": ("losses.append(model(x))", "", "no fix: what is kept may not be a scalar"),
-    "stacked": (
+    "given to a model": (
         "losses.append(loss)",
-        "total = tf.add_n(losses)",
+        "model(losses)",
         "no fix: what is kept is used as a tensor",
     ),
     "asked of": (
@@ -527,11 +543,44 @@ REFUSED = {
         "print([one.numpy() for one in losses])",
         "no fix: what is kept is used as a tensor",
     ),
+    "a tuple": ("losses.append((0, loss))", "", "no fix: each step keeps several values together"),
+    "several": ("losses.extend([loss, loss])", "", "no fix: each step keeps several values together"),
+    "from the left": ("last.appendleft(loss)", "", "no fix: each step keeps several values together"),
+    "a list that begins with something": (
+        "given.append(loss)",
+        "",
+        "no fix: what the list holds at first is not known",
+    ),
+    "a queue": ("last.append(loss)", "", "no fix: what the list holds at first is not known"),
+    "a list that is found anew each time": (
+        "history[name()].append(loss)",
+        "",
+        "no fix: what the list holds at first is not known",
+    ),
+    "a list that grows elsewhere": (
+        "losses.append(loss)",
+        "losses.append(0.0)",
+        "no fix: the list grows elsewhere, too",
+    ),
+    "two statements a line": (
+        "losses.append(loss); print(x)",
+        "",
+        "no fix: the list grows within a larger statement",
+    ),
 }
 
 
+_LISTS = """\
+losses = []
+given = [0.0]
+last = collections.deque()
+history = {"loss": [], "accuracy": []}
+series = collections.defaultdict(list)
+"""
+
+
 def _loop(body: str, rest: str = "") -> str:
-    return f"{_HEAD}losses = []\nfor x, y in dataset:\n    loss = train_step(x, y)\n    {body}\n{rest}\n"
+    return f"{_HEAD}{_LISTS}for x, y in dataset:\n    loss = train_step(x, y)\n    {body}\n{rest}\n"
 
 
 @pytest.mark.parametrize("source", SILENT.values(), ids=SILENT)
@@ -544,9 +593,119 @@ def test_flags(source: str, rows: list[int]) -> None:
     assert flagged("TFP401", _HEAD + dedent(source)) == [row + _ROWS for row in rows]
 
 
-@pytest.mark.parametrize(("before", "after"), FIXED.values(), ids=FIXED)
-def test_fix_keeps_the_number(before: str, after: str) -> None:
-    assert fixed("TFP401", _loop(before)) == _loop(after)
+@pytest.mark.parametrize(("body", "kept"), FIXED.values(), ids=FIXED)
+def test_numbers_are_copied_a_hundred_at_a_time(body: str, kept: str) -> None:
+    after = fixed("TFP401", _loop(body))
+    assert after == _loop(f"{body}\n{HUNDRED.format(kept)}".rstrip("\n"))
+    assert flagged("TFP401", after) == flagged("TFP302", after) == []
+
+
+@pytest.mark.parametrize("read", READS)
+def test_what_takes_numbers_as_well_is_no_obstacle(read: str) -> None:
+    assert "one.numpy()" in fixed("TFP401", _loop("losses.append(loss)", read))
+
+
+EPOCHS = """\
+def train(epochs):
+    losses = []
+    for epoch in range(epochs):
+        for step, (x, y) in enumerate(dataset):
+            loss = train_step(x, y)
+            losses.append(loss)
+            if step == 1000:
+                break
+        print(np.mean(losses))
+    return losses
+"""
+OF_EPOCHS = """\
+def train(epochs):
+    losses = []
+    for epoch in range(epochs):
+        epoch_losses = []
+        for step, (x, y) in enumerate(dataset):
+            loss = train_step(x, y)
+            epoch_losses.append(loss)
+            if step == 1000:
+                break
+        losses.extend(one.numpy() for one in epoch_losses)
+        print(np.mean(losses))
+    return losses
+"""
+
+
+def test_numbers_of_an_epoch_are_copied_at_its_end() -> None:
+    after = fixed("TFP401", _HEAD + EPOCHS)
+    assert after == _HEAD + OF_EPOCHS
+    assert flagged("TFP401", after) == flagged("TFP302", after) == []
+
+
+def test_each_function_has_its_own_list_of_an_epoch() -> None:
+    again = EPOCHS.replace("train(", "train_again(")
+    after = fixed("TFP401", _HEAD + EPOCHS + again)
+    assert after == _HEAD + OF_EPOCHS + OF_EPOCHS.replace("train(", "train_again(")
+
+
+def test_a_name_that_is_taken_is_not_taken_again() -> None:
+    after = fixed("TFP401", _HEAD + "epoch_losses = {}\n" + EPOCHS)
+    assert "epoch_losses_2 = []" in after
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            "if step == 1000:",
+            "if step % 100 == 0:\n                print(np.mean(losses))\n            if step == 1000:",
+        ),
+        ("                break", "                return losses"),
+        ("            if step == 1000:", "            yield loss\n            if step == 1000:"),
+        (
+            "def train(epochs):\n    losses = []",
+            "def train(epochs):\n    losses = []\n    def last():\n        return losses[-1]",
+        ),
+    ],
+    ids=["a look at the list", "a way past the end", "a generator", "another function that looks"],
+)
+def test_what_may_be_looked_at_within_an_epoch_is_copied_by_the_hundred(old: str, new: str) -> None:
+    source = _HEAD + EPOCHS.replace(old, new)
+    after = fixed("TFP401", source)
+    assert "epoch_losses" not in after
+    assert "            if len(losses) % 100 == 0:\n" in after
+    assert flagged("TFP401", after) == flagged("TFP302", after) == []
+
+
+def test_what_is_looked_at_after_an_interruption_is_copied_by_the_hundred() -> None:
+    lines = EPOCHS.splitlines(keepends=True)
+    loop = "".join(f"    {line}" for line in lines[2:-1])
+    source = "".join(
+        [_HEAD, *lines[:2], "    try:\n", loop, "    except KeyboardInterrupt:\n        pass\n", lines[-1]]
+    )
+    assert "if len(losses) % 100 == 0:" in fixed("TFP401", source)
+
+
+def test_an_attribute_is_copied_by_the_hundred() -> None:
+    source = _HEAD + dedent(FLAGGED["an attribute"][0]).replace("train_step(x, y)", "tf.reduce_mean(x)")
+    after = fixed("TFP401", source)
+    assert (
+        "        if len(self.history) % 100 == 0:\n            self.history[-100:] = [one.numpy() for one in self.history[-100:]]\n"
+        in after
+    )
+    assert flagged("TFP401", after) == flagged("TFP302", after) == []
+
+
+def test_a_loop_of_few_steps_is_left_as_it_is() -> None:
+    loop = "losses = []\nfor step in range({}):\n    x, y = next(batches)\n    losses.append(tf.reduce_mean(train_step(x, y)))\n"
+    assert notes("TFP401", _HEAD + loop.format(50)) == ["no fix: the loop runs 50 times alone (line 10)"]
+    assert "if len(losses) % 100 == 0:" in fixed("TFP401", _HEAD + loop.format(5000))
+
+
+@pytest.mark.parametrize(
+    ("added", "instead"),
+    [("loss", "numbers, copied to the host many at a time"), ("model(x)", "NumPy values")],
+)
+def test_the_message_says_what_to_keep(added: str, instead: str) -> None:
+    (finding,) = findings("TFP401", _loop(f"losses.append({added})"))
+    assert finding.message.endswith(f"; keep {instead}")
 
 
 UNREAD = """\
@@ -567,7 +726,7 @@ def test_a_list_that_nothing_reads_is_dropped_and_no_step_with_it() -> None:
     after = fixed("TFP401", source)
     assert "kept" not in after
     assert "of each step" in after
-    assert "losses.append(train_step(x, y).numpy())" in after
+    assert "losses.append(train_step(x, y))" in after
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from tflint_perf.cli import shell_completion as completion
-from tflint_perf.config.keys import FORMATS, SEVERITIES
+from tflint_perf.config.keys import FORMATS
 
 if TYPE_CHECKING:
     from tflint_perf.config.resolve import Configs
@@ -37,6 +37,16 @@ def comma_list(flag: str, metavar: str, help: str) -> Callable[[F], F]:
 def _switch(name: str, help: str) -> Callable[[F], F]:
     """A flag that can be taken back; None when neither form is given, so that the configuration decides."""
     return click.option(f"--{name}/--no-{name}", default=None, help=help)
+
+
+def _fail_on(_: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """What makes a run fail, as it was given."""
+    from tflint_perf.config.failing import EXAMPLES, is_fail_on
+
+    if value is not None and not is_fail_on(value):
+        named = ", ".join(f"'{name}'" for name in EXAMPLES)
+        raise click.BadParameter(f"{value!r} is none of {named} or several of them.", param=parameter)
+    return value
 
 
 _RULE_LISTS: tuple[Callable[[Any], Any], ...] = (
@@ -152,8 +162,11 @@ _GROUPS: dict[str, tuple[Callable[[Any], Any], ...]] = {
     "Exit code": (
         click.option(
             "--fail-on",
-            type=click.Choice(SEVERITIES),
-            help="The lowest severity that makes the exit code 1.  [default: info]",
+            metavar="SEVERITY|COST",
+            callback=_fail_on,
+            shell_complete=completion.fail_on,
+            help="What makes the exit code 1: findings from this severity on (error, warning, info), or from this cost on, "
+            "such as `2x`, twice the time of a step or a sample. A comma list takes either.  [default: info]",
         ),
         click.option("-e", "--exit-zero", is_flag=True, help="Exit with 0 even when there are findings."),
         click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 if anything was fixed."),

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from tflint_perf.catalogue.addresses import page_address
 from tflint_perf.catalogue.evidence import Evidence
 from tflint_perf.catalogue.measured import effect_of, figure_of, worse_of
 from tflint_perf.catalogue.rules import RuleInfo, catalogue
@@ -50,6 +51,7 @@ def rule_object(rule: RuleInfo, on_record: OnRecord) -> dict[str, Any]:
     return {
         "code": rule.code,
         "name": rule.name,
+        "url": page_address(rule.code),
         "summary": rule.summary,
         "explanation": rule.explanation,
         "fix": rule.fixes,
@@ -230,6 +232,8 @@ def settings_page(settings: Settings, config: Path | None) -> Iterator[str]:
         values["project-root"] = str(settings.project_root)
     if settings.measured is not None:
         values["measured"] = str(settings.measured)
+    if settings.docs_url is not None:
+        values["docs-url"] = settings.docs_url
     if settings.baseline is not None:
         values["baseline"] = str(settings.baseline)
     for name, value in values.items():

@@ -16,14 +16,13 @@ from tflint_perf.cli.clean import cache_folder
 from tflint_perf.cli.progress import progress
 from tflint_perf.config.discover import Group, discover, excluded_stdin
 from tflint_perf.config.files import reason
-from tflint_perf.config.keys import SEVERITIES
 from tflint_perf.config.resolve import Config, Configs
 from tflint_perf.config.settings import Settings
 from tflint_perf.problems import ConfigError, exclude
 from tflint_perf.project.engine import EngineName, opened
 from tflint_perf.project.linting import FileResult, lint_files, lint_text
 from tflint_perf.records import dataclass
-from tflint_perf.report import Outcome, render
+from tflint_perf.report import Outcome, costs, render
 from tflint_perf.report.style import Style, style_for
 from tflint_perf.report.summary import counted, fixes, statistics, statistics_json, summary
 
@@ -174,7 +173,7 @@ def _refuse_unmeasured(groups: Iterable[Group]) -> None:
 
 
 def exit_code(outcome: Outcome, request: Request, config: Config, troubled: bool) -> int:
-    """0 clean, 1 findings that are grave enough, 2 something could not be done.
+    """0 clean, 1 findings that are grave or cost enough, 2 something could not be done.
 
     A file that does not parse has not been linted, so that counts also where other findings would not.
     """
@@ -189,8 +188,7 @@ def exit_code(outcome: Outcome, request: Request, config: Config, troubled: bool
         return FINDINGS
     if config.fix_only:
         return FINDINGS if unread else CLEAN
-    grave = SEVERITIES[: SEVERITIES.index(config.fail_on) + 1]
-    return FINDINGS if any(entry.severity in grave for entry in outcome.findings) else CLEAN
+    return FINDINGS if any(map(outcome.fails, outcome.findings)) else CLEAN
 
 
 def _is_adopting(groups: Iterable[Group], request: Request) -> bool:
@@ -323,7 +321,9 @@ def _report(outcome: Outcome, config: Config, request: Request, style: Style) ->
         if request.statistics or found < 2:
             return
         if request.sort == "cost":
-            yield "Most costly first, as measured on small scripts; their figures cannot be multiplied."
+            yield "Most costly first, by what was measured."
+        if costs.have_factors(outcome.findings):
+            yield "Each factor is that of a small script with this one fault: factors cannot be multiplied."
         if most is not None and most < found:
             yield f"{found - most} more with a larger --max-findings."
 
@@ -332,9 +332,7 @@ def _chosen(outcome: Outcome, config: Config, request: Request) -> Outcome:
     """The findings to show, in the order that is asked for; reports that go file by file keep theirs."""
     findings = outcome.findings
     if request.sort == "cost":
-        from tflint_perf.report.costs import worst_first
-
-        findings = worst_first(findings)
+        findings = costs.worst_first(findings)
     findings = findings[: request.max_findings]
     if config.output_format in ("gitlab", "junit"):
         kept = set(map(id, findings))

@@ -36,6 +36,14 @@ def rule_list(_: click.Context, __: click.Parameter, incomplete: str) -> list[Co
     return _items((f"{before}{comma}{name}", help) for name, help in known if name not in taken)
 
 
+def fail_on(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The last of a comma list of what makes a run fail: severities, and a cost as an example."""
+    from tflint_perf.config.failing import EXAMPLES
+
+    before, comma, last = incomplete.rpartition(",")
+    return _items((f"{before}{comma}{name}", "") for name in EXAMPLES if name.startswith(last))
+
+
 def experiments(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """What can be measured: rules with a claim, or beliefs where these are asked for."""
     if context.params.get("beliefs"):

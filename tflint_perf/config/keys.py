@@ -33,7 +33,7 @@ KeyType = Literal[
     "list[rule]",
     "dict[str, list[rule]]",
     "dict[rule, severity]",
-    "severity",
+    "fail on",
     "format",
 ]
 
@@ -80,8 +80,8 @@ class Key:
         match self.type:
             case "format":
                 return _either(FORMATS)
-            case "severity":
-                return _either(SEVERITIES)
+            case "fail on":
+                return f'{_either(SEVERITIES)} | "<number>x", or several with commas'
             case "dict[rule, severity]":
                 return f"dict[rule, {_either(SEVERITIES)}]"
             case _:
@@ -124,17 +124,17 @@ _KEYS = (
         "severity",
         "dict[rule, severity]",
         "{}",
-        "The severity of a rule's findings, in every report and for `fail-on`. Without one, findings about a whole "
-        "program are `info`, and all others warnings. The longest match decides.",
+        "The severity of a rule's findings, in every report and for `fail-on`, whatever they cost. Without one, findings about "
+        "a whole program are `info`, and all others warnings. The longest match decides.",
         'severity = { "TFP4" = "error", "unused-suppression" = "info" }',
     ),
     Key(
         "fail-on",
-        "severity",
+        "fail on",
         '"info"',
-        "The lowest severity that makes the exit code 1; findings below it are only shown. By default every finding "
-        "does, `info` too.",
-        'fail-on = "error"',
+        "What makes the exit code 1; other findings are only shown: the lowest severity, or with `2x` the lowest cost, how many "
+        "times as long a step or a sample takes. With several, any is enough. By default every finding does, `info` too.",
+        'fail-on = "error, 2x"',
     ),
     Key(
         "baseline",
@@ -149,6 +149,14 @@ _KEYS = (
         None,
         "A file written by `tflint-perf run -o run.json`: findings show what they cost in that run of the program.",
         'measured = "run.json"',
+    ),
+    Key(
+        "docs-url",
+        "str",
+        None,
+        "The address of a site as `make docs` builds it, to whose page of the rule reports and editors lead; by default the "
+        "one that the installed package names as its documentation, if it names one.",
+        'docs-url = "https://docs.example.org/tflint-perf/"',
     ),
     Key("fixable", "list[rule]", '["ALL"]', "Rules whose fixes may be applied.", 'fixable = ["TFP4"]'),
     Key(

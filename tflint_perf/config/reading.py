@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tflint_perf.config.failing import is_fail_on
 from tflint_perf.config.files import reason
 from tflint_perf.config.keys import FORMATS, KEYS, SEVERITIES, Key
 from tflint_perf.problems import ConfigError, nearest
@@ -123,8 +124,8 @@ def _has_type(value: object, key: Key) -> bool:
             return _is_strings(value)
         case "dict[str, list[rule]]":
             return isinstance(value, dict) and all(_is_strings(item) for item in value.values())
-        case "severity":
-            return value in SEVERITIES
+        case "fail on":
+            return is_fail_on(value)
         case "dict[rule, severity]":
             return isinstance(value, dict) and all(item in SEVERITIES for item in value.values())
 

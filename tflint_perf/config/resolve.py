@@ -7,8 +7,10 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, cast
 
+from tflint_perf.catalogue.addresses import is_address
 from tflint_perf.catalogue.evidence import Evidence, all_evidence
 from tflint_perf.catalogue.rules import RuleInfo, catalogue
+from tflint_perf.config.failing import FailOn, fail_on_of
 from tflint_perf.config.keys import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, Format, Severity
 from tflint_perf.config.patterns import rebase
 from tflint_perf.config.reading import Values, config_in, read_config
@@ -27,7 +29,7 @@ class Config:
     output_format: Format = "full"
     show_fixes: bool = False
     fix_only: bool = False
-    fail_on: Severity = "info"
+    fail_on: FailOn = field(default_factory=FailOn)
 
 
 @dataclass(slots=True)
@@ -109,9 +111,10 @@ def configure(
         project_root=_project_root(layers),
         baseline=_file(layers, "baseline"),
         measured=_file(layers, "measured"),
+        docs_url=_docs_url(layers),
     )
     output_format = cast("Format", last.get("output-format", "full"))
-    fail_on = cast("Severity", last.get("fail-on", "info"))
+    fail_on = fail_on_of(last["fail-on"]) if "fail-on" in last else FailOn()
     return Config(settings, None, output_format, last.get("show-fixes", False), fix_only, fail_on)
 
 
@@ -130,6 +133,18 @@ def _file(layers: Sequence[Values], key: str) -> Path | None:
     """The file that was named, relative to what names it."""
     layer = next((layer for layer in reversed(layers) if key in layer.values), None)
     return None if layer is None else layer.folder / Path(str(layer.values[key])).expanduser()
+
+
+def _docs_url(layers: Sequence[Values]) -> str | None:
+    layer = next((layer for layer in reversed(layers) if "docs-url" in layer.values), None)
+    if layer is None:
+        return None
+    address = str(layer.values["docs-url"])
+    if not is_address(address):
+        raise ConfigError(
+            f"`docs-url` begins with https://, http:// or file://: {address}", layer.where("docs-url")
+        )
+    return address
 
 
 def _check_version(layer: Values) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tflint_perf.catalogue.rules import RuleInfo
+from tflint_perf.config.failing import EXAMPLES, PATTERN
 from tflint_perf.config.keys import FORMATS, KEYS, SEVERITIES, Key
 from tflint_perf.config.reading import toml_of
 from tflint_perf.config.selection import ALL
@@ -51,8 +52,9 @@ def _type(key: Key) -> dict[str, Any]:
             return {"type": "string"}
         case "format":
             return {"enum": list(FORMATS)}
-        case "severity":
-            return {"allOf": [_SEVERITY]}  # beside a reference, a draft-07 reader heeds nothing else
+        case "fail on":
+            # Editors offer what is listed and take what fits the pattern.
+            return {"anyOf": [{"enum": list(EXAMPLES)}, {"type": "string", "pattern": PATTERN}]}
         case "list[str]":
             return {"type": "array", "items": {"type": "string", "minLength": 1}}
         case "list[rule]":

@@ -42,5 +42,7 @@ class Settings:
     diff_base: str | None = None
     # The record of a run of the user's program, which says what findings cost there.
     measured: Path | None = None
+    # The address of the site with the rules' pages.
+    docs_url: str | None = None
     # Files that were named themselves, not found in a folder: they have to be Python whatever they hold.
     named: frozenset[str] = frozenset()

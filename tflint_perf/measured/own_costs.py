@@ -22,10 +22,12 @@ _Known = tuple[str, str]
 
 @dataclass(frozen=True)
 class Measured:
-    """What a run on a device said of findings, by the file that they are in, with its real path."""
+    """What a run on a device said of findings, by the file that they are in, with its real path; `step` is how many seconds
+    a step took."""
 
     files: dict[str, tuple[Settled, ...]]
     device: str = ""
+    step: float | None = None
 
     def join(self, findings: Sequence[Finding], file: Path | str) -> tuple[Finding, ...]:
         """The findings of a file, in their order; those that the run judged say so.
@@ -47,9 +49,19 @@ class Measured:
         for finding in findings:
             alike.setdefault((finding.code, content(finding)), []).append(finding)
         return tuple(
-            _said(finding, _found(finding, alike[key], by_known.get(key, ())), self.device)
+            self._said(finding, _found(finding, alike[key], by_known.get(key, ())))
             for finding in findings
             for key in [(finding.code, content(finding))]
+        )
+
+    def _said(self, finding: Finding, settled: Settled | None) -> Finding:
+        if settled is None or settled.status == "not judged":
+            return finding
+        why = "not reached in that run" if settled.status == "not reached" else settled.why
+        return replace(
+            finding,
+            message=with_own_cost(finding.code, finding.message, f"here: {why}"),
+            own_cost=OwnCost(settled.status, settled.seconds, self.step, self.device),
         )
 
 
@@ -59,17 +71,6 @@ def _found(finding: Finding, alike: Sequence[Finding], known: Sequence[Settled])
         return known[alike.index(finding)]
     start = finding.start
     return next((one for one in known if (one.spot.cell, one.spot.row) == (start.cell, start.row)), None)
-
-
-def _said(finding: Finding, settled: Settled | None, device: str) -> Finding:
-    if settled is None or settled.status == "not judged":
-        return finding
-    why = "not reached in that run" if settled.status == "not reached" else settled.why
-    return replace(
-        finding,
-        message=with_own_cost(finding.code, finding.message, f"here: {why}"),
-        own_cost=OwnCost(settled.status, settled.seconds, device),
-    )
 
 
 def read(path: Path, where: str) -> Measured:
@@ -100,7 +101,8 @@ def _read(path: Path, mtime: int, size: int) -> Measured:
     files: dict[str, list[Settled]] = {}
     for one in record.findings:
         files.setdefault(os.path.realpath(root / one.spot.file), []).append(one)
-    return Measured({file: tuple(found) for file, found in files.items()}, record.device)
+    step = record.step.value if record.step is not None else None
+    return Measured({file: tuple(found) for file, found in files.items()}, record.device, step)
 
 
 def root_of(record: Record, path: Path) -> Path:

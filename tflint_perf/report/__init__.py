@@ -7,9 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+from tflint_perf.catalogue.addresses import page_address
 from tflint_perf.catalogue.rules import of_programs
+from tflint_perf.config.failing import FailOn
 from tflint_perf.lint.applicability import applicability, is_applicable
 from tflint_perf.records import dataclass
+from tflint_perf.report import costs
 
 if TYPE_CHECKING:
     from tflint_perf.config.keys import Format, Severity
@@ -31,7 +34,8 @@ class Entry:
 
     `fix` is None when there is no fix, or none that may be applied. `marked` says that `--fix` would apply
     it under the present flags: `[*]`. `chosen` is the severity that the settings give the rule, if any. `of_program` says
-    that it is about a whole program, not about what a step costs.
+    that it is about a whole program, not about what a step costs. `site` is the address of the rules' pages, if the settings
+    name one.
     """
 
     path: str
@@ -40,6 +44,7 @@ class Entry:
     marked: bool
     chosen: Severity | None = None
     of_program: bool = False
+    site: str | None = None
 
     @classmethod
     def of(cls, path: str, finding: Finding, settings: Settings) -> Entry:
@@ -53,6 +58,7 @@ class Entry:
             is_applicable(finding, settings),
             chosen,
             finding.code in of_programs(),
+            settings.docs_url,
         )
 
     @property
@@ -64,7 +70,14 @@ class Entry:
     def severity(self) -> Severity:
         if self.unread:
             return "error"
-        return self.chosen or ("info" if self.of_program else "warning")
+        if self.chosen:
+            return self.chosen
+        return "info" if self.of_program or costs.is_little(self.finding) else "warning"
+
+    @property
+    def url(self) -> str | None:
+        """The address of the rule's page, where the site is known."""
+        return page_address(self.finding.code, self.site)
 
     @property
     def severity_mark(self) -> str:
@@ -81,14 +94,14 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """All that a run came to; `failures` are the lines on what could not be done, `fail_on` the least grave finding that
-    makes it fail. `of_programs_alone` says that no other rules were asked: then nothing is folded away."""
+    """All that a run came to; `failures` are the lines on what could not be done, `fail_on` which findings
+    make it fail. `of_programs_alone` says that no other rules were asked: then nothing is folded away."""
 
     findings: tuple[Entry, ...]
     fixed: tuple[Entry, ...] = ()
     fix: Literal["no", "apply", "diff"] = "no"
     failures: tuple[str, ...] = ()
-    fail_on: Severity = "info"
+    fail_on: FailOn = FailOn()
     of_programs_alone: bool = False
 
     @classmethod
@@ -97,7 +110,7 @@ class Outcome:
         results: Iterable[tuple[FileResult, Settings]],
         fix: Literal["no", "apply", "diff"],
         failures: Iterable[str] = (),
-        fail_on: Severity = "info",
+        fail_on: FailOn = FailOn(),  # noqa: B008
     ) -> Outcome:
         """Put the results of files together, each with the settings that it was linted with."""
         pairs = list(results)
@@ -111,6 +124,13 @@ class Outcome:
             fail_on,
             bool(pairs) and all(its.rules <= of_programs() for _, its in pairs),
         )
+
+    def fails(self, entry: Entry) -> bool:
+        """Whether a finding makes the run fail. One of a file that does not parse does: of the others there nothing is known."""
+        if entry.unread or self.fail_on.is_grave(entry.severity):
+            return True
+        least, costing = self.fail_on.times, costs.factor(entry.finding)
+        return least is not None and costing is not None and costing >= least
 
 
 def told(outcome: Outcome) -> tuple[list[Entry], list[str]]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tflint_perf.config.keys import SEVERITIES, Severity
 from tflint_perf.report import Entry, Outcome
 from tflint_perf.report.style import Style
 
@@ -19,13 +18,12 @@ def render(outcome: Outcome, style: Style) -> Iterator[str]:
         properties = ",".join(f"{name}={_property(value)}" for name, value in _properties(entry).items())
         # The log shows the message alone, so the place stands in it once more.
         message = f"{entry.place}: {entry.finding.code} {entry.finding.message}"
-        yield f"::{_command(entry, outcome.fail_on)} {properties}::{_data(message)}"
+        yield f"::{_command(entry, outcome)} {properties}::{_data(message)}"
 
 
-def _command(entry: Entry, fail_on: Severity) -> str:
+def _command(entry: Entry, outcome: Outcome) -> str:
     """The severity that was chosen; of a finding that nobody has given one, an error where it makes the step fail."""
-    fails = SEVERITIES.index(entry.severity) <= SEVERITIES.index(fail_on)
-    return _COMMANDS[entry.chosen or ("error" if fails else entry.severity)]
+    return _COMMANDS[entry.chosen or ("error" if outcome.fails(entry) else entry.severity)]
 
 
 def _properties(entry: Entry) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """A report of GitLab's Code Quality (GitLab's documentation, *Code Quality report format*).
 
-GitLab compares the reports of two branches by fingerprint: one stays the same when code above the finding changes.
+Code Climate's specification, on which that is built, has room for `content`, in which the cost and the rule's page
+stand. GitLab compares the reports of two branches by fingerprint: one stays the same when code above the finding changes.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tflint_perf.lint.identity import Identity, identities
-from tflint_perf.report import Entry, Outcome, in_cell
+from tflint_perf.report import Entry, Outcome, costs, in_cell
 from tflint_perf.report.style import Style
 
 _SEVERITIES = {"error": "major", "warning": "minor", "info": "info"}
@@ -37,6 +38,7 @@ def _issue(entry: Entry, path: str, identity: Identity) -> dict[str, Any]:
         # GitLab shows a notebook's JSON, in which the rows of cells mean nothing.
         place = f"{in_cell(finding.start)}{finding.start.row}:{finding.start.column}: "
         lines = {"begin": 1, "end": 1}
+    body = _body(entry)
     return {
         "description": f"{place}{finding.code} {finding.message}",
         "check_name": finding.code,
@@ -44,7 +46,14 @@ def _issue(entry: Entry, path: str, identity: Identity) -> dict[str, Any]:
         "severity": _SEVERITIES[entry.severity],
         "fingerprint": _fingerprint(path, identity),
         "location": {"path": path, "lines": lines},
-    }
+    } | ({"content": {"body": body}} if body else {})
+
+
+def _body(entry: Entry) -> str:
+    """What was measured, and the rule's page, as Markdown; "" where nothing is known of either."""
+    cost = "".join(f"- {line}\n" for line in costs.in_words(entry.finding))
+    page = f"[{entry.finding.code} {entry.finding.name}]({entry.url})\n" if entry.url else ""
+    return "\n".join(filter(None, [f"Measured:\n\n{cost}" if cost else "", page]))
 
 
 def _fingerprint(path: str, identity: Identity) -> str:

@@ -34,7 +34,7 @@ def as_object(entry: Entry) -> dict[str, Any]:
         "location": _location(finding.start),
         "end_location": _location(finding.end),
         "severity": entry.severity,
-        "url": None,
+        "url": entry.url,
         "noqa_row": finding.noqa_row,
         "note": finding.remark,
         "each_step": step_loop_paths.as_objects(entry.path, finding),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from xml.etree import ElementTree
 
-from tflint_perf.report import Entry, Outcome
+from tflint_perf.report import Entry, Outcome, costs
 from tflint_perf.report.step_loop_paths import said
 from tflint_perf.report.style import Style
 
@@ -61,13 +61,26 @@ def _failing(entry: Entry) -> ElementTree.Element:
     if finding.start.cell is None:
         case.set("line", str(finding.start.row))
         case.set("column", str(finding.start.column))
+    measured = list(costs.in_words(finding))
+    case.extend(_properties([*(("cost", line) for line in measured), ("url", entry.url or "")]))
     message = _text(finding.message)
     failure = ElementTree.SubElement(case, "failure", {"message": message, "type": entry.severity})
     lines = [f"{entry.place}: {finding.code} {finding.message}", *finding.lines]
     if finding.each_step:
         lines.append(said(entry.path, finding))
+    lines += [f"measured: {line}" for line in measured]
     failure.text = _text("\n".join(lines))
     return case
+
+
+def _properties(known: Iterable[tuple[str, str]]) -> Iterator[ElementTree.Element]:
+    """The element that holds a case's properties, if there are any."""
+    properties = ElementTree.Element("properties")
+    for name, value in known:
+        if value:
+            ElementTree.SubElement(properties, "property", {"name": name, "value": _text(value)})
+    if len(properties):
+        yield properties
 
 
 def _not_done(failure: str) -> ElementTree.Element:

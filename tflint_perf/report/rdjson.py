@@ -1,6 +1,6 @@
 """The Reviewdog Diagnostic Format: one object with all findings (reviewdog's `DiagnosticResult`).
 
-Its columns count bytes of UTF-8, so they are worked out from the source lines.
+Its reader refuses members that it does not know, so costs stand in the messages, below the finding. Its columns count bytes of UTF-8, so they are worked out from the source lines.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tflint_perf.finding import Edit, Finding, Place, Via
-from tflint_perf.report import Entry, Outcome, in_cell
+from tflint_perf.report import Entry, Outcome, costs, in_cell
 from tflint_perf.report.step_loop_paths import part_said, path_of
 from tflint_perf.report.style import Style
 
@@ -37,11 +37,12 @@ def _diagnostic(entry: Entry) -> dict[str, Any]:
         location["range"] = {"start": start, "end": end}
         if entry.fix is not None and finding.fix is not None:
             suggestions = _suggestions(finding.fix.edits, finding)
+    cost = "".join(f"\n- {line}" for line in costs.in_words(finding))
     diagnostic = {
-        "message": message,
+        "message": f"{message}\n\nMeasured:\n{cost}" if cost else message,
         "location": location,
         "severity": entry.severity.upper(),
-        "code": {"value": finding.code},
+        "code": {"value": finding.code} | ({"url": entry.url} if entry.url else {}),
     }
     related = [_related(entry.path, via) for via in finding.each_step]
     return (

@@ -21,13 +21,14 @@ _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 
 
 def render(outcome: Outcome, style: Style) -> Iterator[str]:
-    codes = sorted({entry.finding.code for entry in outcome.findings})
+    addresses = {entry.finding.code: entry.url for entry in outcome.findings}
+    codes = sorted(addresses)
     run = {
         "tool": {
             "driver": {
                 "name": "tflint-perf",
                 "semanticVersion" if __version__.count(".") == 2 else "version": __version__,
-                "rules": [_rule(code) for code in codes],
+                "rules": [_rule(code) | _page(addresses[code]) for code in codes],
             }
         },
         "columnKind": "unicodeCodePoints",
@@ -58,6 +59,10 @@ def _rule(code: str) -> dict[str, Any]:
         "help": {"text": rule.explanation, "markdown": rule.explanation},
         "defaultConfiguration": {"level": "warning"},
     }
+
+
+def _page(address: str | None) -> dict[str, Any]:
+    return {"helpUri": address} if address else {}
 
 
 def _result(entry: Entry, rule_index: int) -> dict[str, Any]:

@@ -34,6 +34,7 @@ def diagnostic(snapshot: Snapshot, finding: Finding, settings: Settings) -> type
         finding.message,
         severity=_SEVERITIES[entry.severity],
         code=finding.code,
+        code_description=types.CodeDescription(entry.url) if entry.url else None,
         source=SOURCE,
         tags=[types.DiagnosticTag.Unnecessary] if unneeded else None,
         related_information=[_related(snapshot, via) for via in finding.each_step] or None,
