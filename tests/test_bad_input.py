@@ -211,6 +211,7 @@ def test_deep_nesting_ends_no_run(tmp_path: Path, expression: str) -> None:
             "--isolated",
             "--output-format",
             "concise",
+            "--quiet",
             "--select",
             "TFP406",
         ],

@@ -14,8 +14,8 @@ from tflint_perf.text.code import code_of
 
 AGENT = """
     import numpy as np
-    from keras.models import Sequential
-    from keras.layers import Dense
+    from tensorflow.keras.models import Sequential
+    from tensorflow.keras.layers import Dense
 
     class Agent:
         def __init__(self):

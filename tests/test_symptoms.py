@@ -70,8 +70,9 @@ Measure = Callable[[Run], float | None]
 
 
 def typical(evidence: Evidence, side: Side, measure: Measure) -> float:
-    """The median over the runs of one script."""
-    return median(value for run in runs_of(evidence.record, side) if (value := measure(run)) is not None)
+    """The median over the runs of one script; what was not counted shows nothing."""
+    values = [value for run in runs_of(evidence.record, side) if (value := measure(run)) is not None]
+    return median(values) if values else 0.0
 
 
 def got(name: str) -> Measure:

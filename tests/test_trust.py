@@ -263,7 +263,7 @@ def test_what_was_not_measured_has_no_room_taken(tflint_perf: CommandLine) -> No
 def test_that_factors_do_not_multiply_is_said_once_where_there_are_several(
     tflint_perf: CommandLine, format: str
 ) -> None:
-    said = "Each factor is that of a small script with this one fault: factors do not multiply."
+    said = "Each factor is that of a small script with this one fault: factors cannot be multiplied."
     options = ("--select=TFP406", f"--output-format={format}")
     tflint_perf.write("slow.py", SLOW)
     assert said not in tflint_perf(*options).out
@@ -283,7 +283,7 @@ def test_what_costs_most_may_come_first(tflint_perf: CommandLine) -> None:
 
     assert codes() == codes("--sort=place") == ["TFP101", "TFP406"]
     assert codes("--sort=cost") == ["TFP406", "TFP101"]
-    assert "Most costly first, as measured" in tflint_perf(*options, "--sort=cost").out
+    assert "Most costly first, by what was measured" in tflint_perf(*options, "--sort=cost").out
     assert codes("--sort=cost", "--max-findings=1") == ["TFP406"]
 
 

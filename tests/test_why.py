@@ -218,13 +218,13 @@ def test_the_last_question_is_that_at_which_the_rule_turned_away(
             "TFP101",
             "TFP101",
             "with tf.GradientTape() as tape:",
-            "It asked last whether `with tf.GradientTape() as tape` surely runs in eager mode: no, and so the rule leaves it alone.",
+            "It asked last whether `with tf.GradientTape() as tape` certainly runs in eager mode: no, and so the rule leaves it alone.",
         ),
         (
             "TFP401",
             "TFP401",
-            "losses.append(loss.numpy())",
-            "It asked last for the parts of what is added that are tensors, `losses.append(loss.numpy())`: none, and so the rule leaves it alone.",
+            "losses.append(loss)",
+            "It asked last for how long the container lives, `losses.append(loss)`: step, and so the rule leaves it alone.",
         ),
     ],
 )

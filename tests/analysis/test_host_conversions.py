@@ -40,7 +40,7 @@ FOUND = {
     ),
     "an element of a dataset": (
         "dataset = tf.data.Dataset.from_tensor_slices(images).batch(32)\n"
-        "for x in dataset:\n    x = tf.cast(x, tf.float32)\n    train_step(x)\n",
+        "for x in dataset:\n    x = tf.convert_to_tensor(x)\n    train_step(x)\n",
         [("x", False)],
     ),
     "a batch of unknown origin in the step itself": (

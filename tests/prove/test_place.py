@@ -56,7 +56,7 @@ def test_a_program_from_elsewhere_has_a_folder_of_its_own(tmp_path: Path, home: 
 def test_the_home_of_the_user_is_no_project(home: Path) -> None:
     write(home / "train.py")
     write(home / ".git" / "HEAD")
-    with pytest.raises(ConfigError, match="is no project's folder"):
+    with pytest.raises(ConfigError, match="is not a project folder"):
         project_of(["train.py"], home, home)
     write(home / "work" / "train.py")
     assert project_of(["work/train.py"], home, home).root == home / "work"

@@ -459,7 +459,8 @@ FLAGGED = {
                 return np.array([self.x[i : i + self.size] for i in range(at * 32, (at + 1) * 32)]), self.y[at]
         model.fit(Windows(), epochs=10)
         """,
-        [4],
+        [5],
+        "make it in `Dataset.map`",
     ),
     "a list of draws that NumPy makes an array of": (
         """
@@ -472,7 +473,8 @@ FLAGGED = {
             z = noise(32, 8)
             train_step(x, z)
         """,
-        [7],
+        [8],
+        "make it in `Dataset.map`",
     ),
     "one object for several fits, once; threads wait for each other": (
         """

@@ -335,7 +335,7 @@ def test_names_are_spelled_as_the_file_does(imports: str, added: str) -> None:
     ("imports", "title"),
     [
         ("import tensorflow as tf\nfrom tensorflow import keras", "Set memory growth after the imports; "),
-        ("import keras", "Import TensorFlow, and set memory growth after the imports; "),
+        ("import keras  # on tensorflow", "Import TensorFlow, and set memory growth after the imports; "),
         ("from tensorflow import keras", "Import TensorFlow, and set memory growth after the imports; "),
     ],
 )

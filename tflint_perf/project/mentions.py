@@ -3,6 +3,7 @@ its functions."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Set
 from pathlib import Path
@@ -101,4 +102,5 @@ def words_for_callers(file: Path, owner: str, packages: frozenset[Path]) -> set[
     words = {home, owner or home}
     if file.parent / "__init__.py" in packages:
         words.add(file.parent.name)
-    return {word.encode() for word in words}
+    # The name of a file may be no text, which no import can name.
+    return set(map(os.fsencode, words))
