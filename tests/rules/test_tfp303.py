@@ -474,7 +474,7 @@ FLAGGED = {
             train_step(x, z)
         """,
         [8],
-        "make it in `Dataset.map`",
+        "draw it with `tf.random`",
     ),
     "one object for several fits, once; threads wait for each other": (
         """
