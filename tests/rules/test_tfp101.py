@@ -1018,6 +1018,22 @@ BETWEEN_CALLS = {
         """,
         "an object is created for each call, and each would be retraced",
     ),
+    "a batch is an object of a list": (
+        """
+        class Batch:
+            def __init__(self, x, y):
+                self.x, self.y = x, y
+        def step(batch):
+            with tf.GradientTape() as tape:
+                loss = loss_fn(batch.y, model(batch.x))
+            variables = model.trainable_variables
+            optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+        batches = [Batch(x, y) for x, y in dataset]
+        for batch in batches:
+            step(batch)
+        """,
+        "an object is made for each call, and each would be traced anew",
+    ),
     "a sample is unpacked": (
         STEP_OF_A_BATCH + "for i in range(1000):\n    step(*memory.sample(32))\n",
         "`*` passes what may be arrays of another type than the tensors",

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
 from tests.rules.support import fixed, flagged, notes
+from tflint_perf.config.settings import Settings
+from tflint_perf.lint.fix import fix_source
+from tflint_perf.text.source import Source
 
 CODE = "TFP104"
 PREAMBLE = dedent("""\
@@ -247,6 +251,41 @@ REFUSED = {
         tf.config.run_functions_eagerly(True)
         compiled = tf.function(step)
         """,
+    "a number of each step": """
+        @tf.function
+        def step(x, rate):
+            return model(x) * rate
+        tf.config.run_functions_eagerly(True)
+        for i in range(1000):
+            step(x, 0.1 / (i + 1))
+        """,
+    "a list of each step": """
+        @tf.function
+        def step(rows):
+            return model(tf.stack(rows))
+        tf.config.run_functions_eagerly(True)
+        for i in range(1000):
+            step([float(value) for value in x])
+        """,
+    **{
+        f"an object of each step, {how}": f"""
+        class Batch:
+            def __init__(self, x):
+                self.x = x
+        @tf.function
+        def step(batch):
+            return model(batch.x)
+        tf.config.run_functions_eagerly(True)
+        batches = [Batch(x) for x in inputs]
+        for i, batch in enumerate(batches):
+            step({given})
+        """
+        for how, given in {
+            "made there": "Batch(inputs[i])",
+            "from a loop": "batch",
+            "from a list": "batches[i]",
+        }.items()
+    },
     "a map that reads values": """
         def parse(x):
             return x.numpy()
@@ -271,6 +310,16 @@ def test_it_flags(source: str) -> None:
 @pytest.mark.parametrize(("source", "expected"), FIXED.values(), ids=list(FIXED))
 def test_its_fix_gives(source: str, expected: str) -> None:
     assert fixed(CODE, module(source)) == module(expected)
+
+
+def test_numbers_become_tensors_before_functions_are_compiled_again() -> None:
+    text = module(REFUSED["a number of each step"])
+    rules = frozenset({CODE, "TFP202"})
+    settings = Settings(root=Path(), rules=rules, fixable=rules, fix="apply", unsafe_fixes=True)
+    done = fix_source(Source.from_bytes(text.encode(), "train.py"), settings)
+    assert done.remaining == ()
+    assert "step(x, tf.constant(0.1 / (i + 1)))" in done.source.text
+    assert "run_functions_eagerly" not in done.source.text
 
 
 @pytest.mark.parametrize("source", REFUSED.values(), ids=list(REFUSED))

@@ -240,8 +240,11 @@ class Tracing:
         )
 
     def _is_made_in_loop(self, node: cst.BaseExpression) -> bool:
+        """Whether an object is made, or taken from several, for each call."""
+        if isinstance(node, cst.Call | cst.Subscript):
+            return True
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
-        return found is not None and any(b.at.block.loop is not None for b in found[1])
+        return found is not None and any(b.kind == "for" or b.at.block.loop is not None for b in found[1])
 
     def _is_fixed(self, node: cst.BaseExpression) -> bool:
         """Whether a name is bound once, outside every loop."""
