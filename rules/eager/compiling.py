@@ -6,6 +6,7 @@ import re
 
 import libcst as cst
 
+from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.values.frameworks import imports_keras_alone
 from tflint_perf.edit.editor import Editor
@@ -29,6 +30,9 @@ def compile_function(edit: Editor, function: Function) -> Repair | Refusal:
         )
     if function.outer is not None and model.is_per_step(function.node):
         return Refusal("it is redefined on each step, and would be retraced each time", function.node)
+    again = _traced_once_a_call(model, function)
+    if again is not None:
+        return again
     obstacle = model.tracing.obstacle_in_function(function)
     if obstacle is not None:
         return Refusal(obstacle.reason, obstacle.node)
@@ -50,6 +54,18 @@ def compile_function(edit: Editor, function: Function) -> Repair | Refusal:
     return Repair(
         f"Compile `{function.name}` with `@{spelled}`", [*imports, decorate], safe=False, may_change=TRACED
     )
+
+
+def _traced_once_a_call(model: Model, function: Function) -> Refusal | None:
+    """Why a function that another one defines would be traced for a single call: a loop calls that other one."""
+    outer, sites = function.outer, model.calls.sites(function)
+    if outer is None or not sites or any(map(model.loops.innermost_loop, sites)):
+        return None
+    callers = [site for site in model.calls.sites(outer) if model.loops.innermost_loop(site) is not None]
+    if not callers and not model.loops.is_function_per_batch(outer):
+        return None
+    where = callers[0] if callers else outer.node
+    return Refusal(f"a loop calls `{outer.name}`, and each call would retrace it", where)
 
 
 def _switched_off(function: Function) -> tuple[cst.Comment | None, str]:

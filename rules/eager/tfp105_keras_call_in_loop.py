@@ -7,6 +7,7 @@ from functools import partial
 
 import libcst as cst
 
+from tflint_perf.analysis.execution.short_loops import runs_over_files
 from tflint_perf.analysis.execution.timed_calls import is_only_timed
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.syntax import (
@@ -47,7 +48,7 @@ class KerasCallInLoop(Rule):
 
     ## What it does
 
-    Reports `predict`, `evaluate` and `fit` per step on one batch or one sample.
+    Reports `predict`, `evaluate` and `fit` per step on one batch or one sample, and `predict` on what is read of each file.
 
     ## Why is this bad?
 
@@ -98,7 +99,9 @@ class KerasCallInLoop(Rule):
         for call in model.calls_named(*_ON_BATCH):
             if not _is_of_keras_model(model, call) or not model.loops.batches.are_taken_by(call):
                 continue
-            if not model.is_per_step(call) or model.is_compiled(call) or model.guard_of(call) is not None:
+            if not (model.is_per_step(call) or _is_for_each_file(model, call)):
+                continue
+            if model.is_compiled(call) or model.guard_of(call) is not None:
                 continue
             if model.forward_passes.is_for_few(call) or model.forward_passes.makes_variables(call):
                 continue
@@ -149,6 +152,16 @@ def _is_of_keras_model(model: Model, call: cst.Call) -> bool:
         return True
     own = model.value(call.func).outside  # a method that a class of another file defines
     return not own and model.value(call.func.value).kind == "model" and not _gives_tensors(model, call)
+
+
+def _is_for_each_file(model: Model, call: cst.Call) -> bool:
+    """Whether `predict` is asked of each file: such a loop is one of epochs where it trains, and of steps where it does not."""
+    if callee_name(call) != "predict":
+        return False
+    function, loops = model.function_at(call), [model.loops.innermost_loop(call)]
+    if loops == [None] and function is not None:
+        loops = [model.loops.innermost_loop(site) for site in model.calls.sites(function)]
+    return any(loop is not None and runs_over_files(model.infer, loop) for loop in loops)
 
 
 def _gives_tensors(model: Model, call: cst.Call) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has
@@ -15,11 +17,12 @@ from tflint_perf.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """`x = tf.convert_to_tensor(images[start : start + size])`."""
+    """`x = tf.convert_to_tensor(images[start : start + size])`; `dtype` is there where the array has another type."""
 
     statement: cst.Assign
     target: cst.Name
     array: cst.BaseExpression
+    dtype: cst.BaseExpression | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +75,21 @@ class Slicing:
         match statement:
             case cst.Assign(
                 targets=[cst.AssignTarget(target=cst.Name() as target)],
-                value=cst.Call(args=[cst.Arg(value=cst.Subscript(value=array, slice=[_]))]) as call,
-            ) if has(self._infer.names.qualified(call.func), "makes-tensor") and isinstance(
+                value=cst.Call(args=[cst.Arg(value=cst.Subscript(value=array, slice=[_])), *others]) as call,
+            ) if has(self._infer.names.qualified(call.func), "makes-tensor", "casts") and isinstance(
                 array, cst.Name | cst.Attribute
             ):
-                return Slice(statement, target, array) if _cut(statement) is not None else None
+                dtype = _dtype(others)
+                if len(others) > 1 or (others and dtype is None) or _cut(statement) is None:
+                    return None
+                is_of_it = dtype is not None and self._has_type(array, call)
+                return Slice(statement, target, array, None if is_of_it else dtype)
         return None
+
+    def _has_type(self, array: cst.BaseExpression, call: cst.Call) -> bool:
+        """Whether an array is known to have the type already that a conversion gives it."""
+        known = self._infer.value(array).dtype
+        return bool(known) and known == self._infer.value(call).dtype
 
     def _uses_counter_elsewhere(self, node: cst.For, slices: list[Slice], counter: str) -> bool:
         """Whether the counter is read outside the slices, in the loop or after it."""
@@ -129,6 +141,14 @@ class Slicing:
                 values = [b.value for b in found[1] if b.kind == "assign" and b.path == ()] if found else []
                 return len(values) == 1 and values[0] is not None and self._is_length(values[0], array)
         return False
+
+
+def _dtype(args: Sequence[cst.Arg]) -> cst.BaseExpression | None:
+    """The type that a conversion names behind what it converts."""
+    match args:
+        case [cst.Arg(value=dtype, star="", keyword=None | cst.Name("dtype"))]:
+            return dtype if isinstance(dtype, cst.Attribute | cst.SimpleString) else None
+    return None
 
 
 def _cut(statement: cst.Assign) -> cst.Slice | None:

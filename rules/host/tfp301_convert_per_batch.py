@@ -44,7 +44,12 @@ class ConvertPerBatch(Rule):
     Use instead:
 
     ```python
-    for x, y in tf.data.Dataset.from_tensor_slices((images, labels)).batch(BATCH).prefetch(tf.data.AUTOTUNE):
+    dataset = (
+        tf.data.Dataset.from_tensor_slices((images, labels))
+        .batch(BATCH)
+        .prefetch(tf.data.AUTOTUNE)
+    )
+    for x, y in dataset:
         train_step(x, y)
     ```
 

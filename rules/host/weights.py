@@ -35,11 +35,10 @@ class _Assignment:
 
 def assign_compiled(edit: Editor, copy: WeightCopy) -> Repair | Refusal:
     """Replace a copy by a call of a compiled function, which is put above the first statement that needs one."""
-    lists = listed(edit, copy)
+    found = _whole(copy) if not isinstance(copy.given, cst.ListComp) else _blended(edit, copy)
+    lists = listed(edit, copy) if isinstance(found, Refusal) and found.reason == _SEVERAL else None
     if lists is not None:
         found = _of_lists(edit, lists)
-    else:
-        found = _whole(copy) if not isinstance(copy.given, cst.ListComp) else _blended(edit, copy)
     if isinstance(found, Refusal):
         return found
     loop = edit.model.loops.innermost_loop(copy.call)
@@ -65,12 +64,15 @@ def assign_compiled(edit: Editor, copy: WeightCopy) -> Repair | Refusal:
 
 def _of_lists(edit: Editor, lists: Listed) -> _Assignment | Refusal:
     """What several statements do to each pair of weights."""
+    names = {"new": "source", "old": "target"}
+    if lists.value is None:
+        return _Assignment(lists.source, names, "old", "new", {})
     inner = {part for node in lists.named for part in descendants(node)}
     parameters = _parameters(edit, lists.value, {"new", "old"}, inner)
     if isinstance(parameters, Refusal):
         return parameters
     value = _with_parameters(edit, lists.value, parameters, lists.named)
-    return _Assignment(lists.source, {"new": "source", "old": "target"}, "old", value, parameters)
+    return _Assignment(lists.source, names, "old", value, parameters)
 
 
 def _whole(copy: WeightCopy) -> _Assignment | Refusal:

@@ -953,6 +953,33 @@ def test_no_function_is_made_in_one_that_runs_on_each_batch() -> None:
     assert note.startswith("no fix: a loop calls `update`, and each call would retrace it (line ")
 
 
+OF_ONE_CALL = """\
+class Trainer:
+    def fit_batch(self, x, y):
+        def step(x, y):
+            with tf.GradientTape() as tape:
+                loss = loss_fn(y, model(x))
+            variables = model.trainable_variables
+            optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+            return loss
+
+        {}
+    def run(self, dataset):
+        for x, y in dataset:
+            self.fit_batch(x, y)
+            for part in tf.split(x, 4):
+                model.train_on_batch(part, part)
+Trainer().run(dataset)
+"""
+
+
+def test_a_function_that_is_defined_for_one_call_is_not_compiled() -> None:
+    (note,) = notes("TFP101", PREAMBLE + OF_ONE_CALL.format("return step(x, y)"))
+    assert note.startswith("no fix: a loop calls `fit_batch`, and each call would retrace it (line ")
+    many = OF_ONE_CALL.format("for _ in range(100):\n            step(x, y)")
+    assert "        @tf.function\n        def step(x, y):" in fixed("TFP101", PREAMBLE + many)
+
+
 STALE = {
     "a model made anew for each trial": (
         "for trial in range(9):\n    model = tf.keras.Sequential()\n    for x, y in dataset:\n        step(x, y)\n",

@@ -751,6 +751,43 @@ REFUSED = {
 }
 
 
+_READS = "    image = np.expand_dims(cv2.imread({}), 0)\n    print(model.predict(image))\n"
+FILES = {
+    "glob": 'for path in glob.glob("images/*.png"):\n' + _READS.format("path"),
+    "listdir": 'for name in os.listdir("images"):\n' + _READS.format("os.path.join(folder, name)"),
+    "scandir": 'for entry in os.scandir("images"):\n' + _READS.format("entry.path"),
+    "Path.glob": 'for path in Path("images").glob("*.png"):\n' + _READS.format("str(path)"),
+    "sorted rglob": 'for path in sorted(Path("images").rglob("*.png")):\n' + _READS.format("str(path)"),
+    "gfile": 'for path in tf.io.gfile.glob("*.png"):\n' + _READS.format("path"),
+    "walk": 'for folder, _, names in os.walk("images"):\n  for name in names:\n' + _READS.format("name"),
+    "a comprehension": 'seen = [model.predict(np.expand_dims(cv2.imread(p), 0)) for p in glob.glob("*.png")]\n',
+    "a function": "def answer(path):\n"
+    + _READS.format("path")
+    + 'for path in glob.glob("*.png"):\n    answer(path)\n',
+}
+
+
+@pytest.mark.parametrize("source", FILES.values(), ids=FILES)
+def test_a_loop_over_files_predicts_on_each(source: str) -> None:
+    imports = "import glob\nimport os\nfrom pathlib import Path\nimport cv2\n"
+    (finding,) = findings("TFP105", _HEAD + imports + source)
+    assert "predict_on_batch" in fixed("TFP105", _HEAD + imports + source)
+    assert finding.message.startswith("`predict` sets up an input pipeline for one batch on each step")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "model.fit(image, label)",
+        "model.predict(np.load(path))",
+        "model.predict(images_of(path), batch_size=32)",
+    ],
+)
+def test_what_a_loop_over_files_does_with_all_of_one_is_left_alone(statement: str) -> None:
+    source = f'import glob\nfor path in glob.glob("*.npy"):\n    image, label = np.load(path)[:1], 1\n    {statement}\n'
+    assert flagged("TFP105", _HEAD + source) == []
+
+
 @pytest.mark.parametrize("source", SILENT.values(), ids=SILENT)
 def test_leaves_alone(source: str) -> None:
     assert flagged("TFP105", _HEAD + dedent(source)) == []

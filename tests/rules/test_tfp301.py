@@ -503,7 +503,12 @@ FIXED = {
             train_step(x, y)
         """,
         """
-        for x, y in tf.data.Dataset.from_tensor_slices((images, labels)).batch(SIZE).prefetch(tf.data.AUTOTUNE):
+        dataset = (
+            tf.data.Dataset.from_tensor_slices((images, labels))
+            .batch(SIZE)
+            .prefetch(tf.data.AUTOTUNE)
+        )
+        for x, y in dataset:
             train_step(x, y)
         """,
     ),
@@ -514,7 +519,13 @@ FIXED = {
             model(x)
         """,
         """
-        for x in tf.data.Dataset.from_tensor_slices(images).batch(32).take(steps).prefetch(tf.data.AUTOTUNE):
+        dataset = (
+            tf.data.Dataset.from_tensor_slices(images)
+            .batch(32)
+            .take(steps)
+            .prefetch(tf.data.AUTOTUNE)
+        )
+        for x in dataset:
             model(x)
         """,
     ),
@@ -527,7 +538,11 @@ FIXED = {
                 train_step(x, y)
         """,
         """
-        dataset = tf.data.Dataset.from_tensor_slices((images, labels)).batch(SIZE).prefetch(tf.data.AUTOTUNE)
+        dataset = (
+            tf.data.Dataset.from_tensor_slices((images, labels))
+            .batch(SIZE)
+            .prefetch(tf.data.AUTOTUNE)
+        )
         for epoch in range(100):
             for x, y in dataset:
                 train_step(x, y)
@@ -544,7 +559,12 @@ FIXED = {
         """
         for epoch in range(100):
             np.random.shuffle(images)
-            for x in tf.data.Dataset.from_tensor_slices(images).batch(SIZE).prefetch(tf.data.AUTOTUNE):
+            dataset = (
+                tf.data.Dataset.from_tensor_slices(images)
+                .batch(SIZE)
+                .prefetch(tf.data.AUTOTUNE)
+            )
+            for x in dataset:
                 model(x)
         """,
     ),
@@ -582,6 +602,43 @@ FIXED = {
             train_step(x, y)
         """,
     ),
+    "a type of its own": (
+        """
+        for i in range(0, len(images), 32):
+            x = tf.convert_to_tensor(images[i : i + 32], dtype=tf.float32)
+            model(x)
+        """,
+        """
+        dataset = (
+            tf.data.Dataset.from_tensor_slices(images)
+            .batch(32)
+            .map(lambda x: tf.cast(x, tf.float32))
+            .prefetch(tf.data.AUTOTUNE)
+        )
+        for x in dataset:
+            model(x)
+        """,
+    ),
+    "a type that one of the arrays gets": (
+        """
+        for epoch in range(10):
+            for i in range(0, len(images), 32):
+                x = tf.constant(images[i : i + 32], tf.float32)
+                y = tf.convert_to_tensor(labels[i : i + 32])
+                train_step(x, y)
+        """,
+        """
+        dataset = (
+            tf.data.Dataset.from_tensor_slices((images, labels))
+            .batch(32)
+            .map(lambda x, y: (tf.cast(x, tf.float32), y))
+            .prefetch(tf.data.AUTOTUNE)
+        )
+        for epoch in range(10):
+            for x, y in dataset:
+                train_step(x, y)
+        """,
+    ),
 }
 
 REFUSED = {
@@ -610,10 +667,10 @@ REFUSED = {
         """,
         "the slices differ in size",
     ),
-    "another type": (
+    "a type that is worked out": (
         """
         for i in range(0, len(images), 32):
-            x = tf.convert_to_tensor(images[i : i + 32], dtype=tf.float32)
+            x = tf.convert_to_tensor(images[i : i + 32], dtype=dtype_of(model))
             model(x)
         """,
         "the loop does not slice whole arrays into batches",

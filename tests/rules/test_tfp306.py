@@ -559,6 +559,64 @@ def test_the_fix_assigns_in_a_compiled_function(before: str, after: str | None) 
     assert fixed("TFP306", _HEAD + lines(before)) == _HEAD + lines(before if after is None else after)
 
 
+BLENDED = """\
+
+
+@tf.function
+def blend_weights(source, target, tau):
+    for new, old in zip(source.weights, target.weights):
+        old.assign(tau * new + (1 - tau) * old)
+
+
+def update(tau=0.01):
+    {}blend_weights(model, target, tau)
+
+
+for x in dataset:
+    train_step(x)
+    update()
+"""
+GOT = "w = model.get_weights()\n    t = target.get_weights()\n    "
+SPELLINGS = {
+    "by an index": GOT
+    + "for i in range(len(t)):\n        t[i] = tau * w[i] + (1 - tau) * t[i]\n    target.set_weights(t)",
+    "by an index, appended": GOT
+    + "n = []\n    for i in range(len(w)):\n        n.append(tau * w[i] + (1 - tau) * t[i])\n    target.set_weights(n)",
+    "by an index and an item": GOT
+    + "for i, new in enumerate(w):\n        t[i] = tau * new + (1 - tau) * t[i]\n    target.set_weights(t)",
+    "by an index and both items": GOT
+    + "for i, (a, b) in enumerate(zip(w, t)):\n        t[i] = tau * a + (1 - tau) * b\n    target.set_weights(t)",
+    "by a counter": GOT
+    + "n = 0\n    for a, b in zip(w, t):\n        t[n] = tau * a + (1 - tau) * b\n        n += 1\n    target.set_weights(t)",
+    "in a comprehension of lists with names": GOT
+    + "target.set_weights([tau * a + (1 - tau) * b for a, b in zip(w, t)])",
+    "in a comprehension with a name": GOT
+    + "n = [tau * a + (1 - tau) * b for a, b in zip(w, t)]\n    target.set_weights(n)",
+}
+
+
+@pytest.mark.parametrize("statements", SPELLINGS.values(), ids=SPELLINGS)
+def test_a_moving_average_is_known_however_its_lists_are_made(statements: str) -> None:
+    loop = "for x in dataset:\n    train_step(x)\n    update()\n"
+    before = f"\n\ndef update(tau=0.01):\n    {statements}\n\n\n{loop}"
+    assert fixed("TFP306", _HEAD + before) == _HEAD + BLENDED.format("")
+
+
+def test_a_comment_in_the_loop_stays_in_its_place() -> None:
+    loop = "for x in dataset:\n    train_step(x)\n    update()\n"
+    statements = SPELLINGS["by an index"].replace(
+        ":\n        t", ":  # the online one moves little\n        t"
+    )
+    before = f"\n\ndef update(tau=0.01):\n    {statements}\n\n\n{loop}"
+    assert fixed("TFP306", _HEAD + before) == _HEAD + BLENDED.format("# the online one moves little\n    ")
+
+
+def test_weights_with_a_name_are_copied_as_they_are() -> None:
+    loop = "for x in dataset:\n    train_step(x)\n    {}\n"
+    before = _HEAD + _COPY + loop.format("w = model.get_weights()\n    target.set_weights(w)")
+    assert fixed("TFP306", before) == _HEAD + _COPY + loop.format("copy_weights(model, target)")
+
+
 def test_a_function_that_is_there_is_used_again() -> None:
     loop = "for x in dataset:\n    train_step(x)\n    {}\n"
     before = _HEAD + _COPY + loop.format("target.set_weights(model.get_weights())")
@@ -566,8 +624,12 @@ def test_a_function_that_is_there_is_used_again() -> None:
 
 
 REFUSALS = {
-    "a list made before": (
-        "weights = model.get_weights()\n    target.set_weights(weights)",
+    "a list made before something trains": (
+        "weights = model.get_weights()\n    train_step(x)\n    target.set_weights(weights)",
+        "the lists of weights are made in several statements",
+    ),
+    "a list that something else reads": (
+        "weights = model.get_weights()\n    target.set_weights(weights)\n    print(weights)",
         "the lists of weights are made in several statements",
     ),
     "a rate that changes": (
