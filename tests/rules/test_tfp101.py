@@ -1059,7 +1059,7 @@ BETWEEN_CALLS = {
         for batch in batches:
             step(batch)
         """,
-        "an object is made for each call, and each would be traced anew",
+        "an object is created for each call, and each would be retraced",
     ),
     "a sample is unpacked": (
         STEP_OF_A_BATCH + "for i in range(1000):\n    step(*memory.sample(32))\n",
