@@ -21,7 +21,7 @@ from tflint_perf.text.source import Source
 
 _NOT_OURS_TO_KEEP = re.compile(r"noqa|tflint-perf", re.IGNORECASE)
 # Said of code that Python takes and libcst does not.
-_NOT_READ = "not linted: Python takes this layout"
+_NOT_READ = "not linted: Python accepts this layout"
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 

@@ -515,6 +515,13 @@ def test_the_end_of_each_experiment_is_told_where_there_is_no_terminal(tflint_pe
     assert told[1] == "tflint-perf: 2 of 2: TFP406 gc-in-loop: confirmed (N s)"
 
 
+# What the fixture `calm` does, for a process of its own.
+CALM = """
+from tflint_perf.verify.machine import Machine
+Machine.noise = lambda self, since=0: 1.0
+"""
+
+
 def shown_on_a_terminal(*arguments: str, **environment: str) -> list[str]:
     """The lines that a terminal is shown on standard error."""
     import pty
@@ -534,7 +541,10 @@ def shown_on_a_terminal(*arguments: str, **environment: str) -> list[str]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
-def test_a_terminal_is_told_what_is_run_and_how_long_it_takes(tflint_perf: CommandLine) -> None:
+def test_a_terminal_is_told_what_is_run_and_how_long_it_takes(
+    tflint_perf: CommandLine, tensorflow: Path
+) -> None:
+    (tensorflow / "sitecustomize.py").write_text(CALM, encoding="utf-8")
     write_pair(tflint_perf)
     lines = shown_on_a_terminal(*PAIR)
     assert any("Loading TensorFlow" in line for line in lines)
@@ -548,7 +558,7 @@ def test_a_terminal_is_told_each_verdict_as_it_comes(tflint_perf: CommandLine, t
     for code in ("TFP105", "TFP406"):
         script(tflint_perf.folder / "fixtures" / code, "slow", SLOW)
         script(tflint_perf.folder / "fixtures" / code, "fast", FAST)
-    elsewhere = f"""
+    elsewhere = f"""{CALM}
 from pathlib import Path
 from tflint_perf.verify import session
 session.fixtures = lambda: Path({str(tflint_perf.folder / "fixtures")!r})

@@ -150,7 +150,7 @@ def test_what_only_a_gpu_can_show_goes_first_and_the_rest_after_a_cut(
 
 def test_a_run_with_a_limit_stops_in_time(folder: Path, on_gpu: Callable[..., Ran]) -> None:
     ran = on_gpu(*CODES, *FEW, "--record", "--for", "0.0001")
-    assert "the time given is over: 2 not measured; --resume goes on" in ran.err
+    assert "time is up: 2 not measured; --resume continues" in ran.err
     assert kept(folder).results.keys() == {"TFP403"}
 
 
