@@ -56,6 +56,20 @@ def test_the_last_lines_say_what_was_found_and_what_can_be_fixed(run: Outcome, l
     assert list(summary(run, Style())) == lines
 
 
+def test_the_last_line_says_where_only_a_run_can_judge_a_fix() -> None:
+    refused = replace(BARE, code="TFP101", name="eager-train-step", note="no fix: a reason")
+    settings = replace(SETTINGS, fixable=frozenset({"TFP101", "TFP406"}))
+    said = "without a fix may have a bold one: --diff --bold-fixes shows {0}, and `tflint-perf prove --bold-fixes` tries {0}."
+    one, two = outcome(refused, GC, settings=settings), outcome(refused, refused, settings=settings)
+    assert list(summary(one, Style()))[1:] == [
+        "[*] 1 fixable with the --fix option.",
+        f"1 {said.format('it')}",
+    ]
+    assert list(summary(two, Style()))[1:] == [f"2 {said.format('them')}"]
+    for others in ({"bold_fixes": True}, {"fixable": frozenset()}):
+        assert len(list(summary(outcome(refused, settings=replace(settings, **others)), Style()))) == 1
+
+
 def test_fix_only_says_nothing_of_what_remains() -> None:
     run = outcome(BARE, fix="apply", fixed=outcome(GC).findings)
     assert list(summary(run, Style(), fix_only=True)) == ["Fixed 1 finding."]

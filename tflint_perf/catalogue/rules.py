@@ -49,6 +49,12 @@ def of_programs() -> frozenset[str]:
 
 
 @cache
+def with_bold_fixes() -> frozenset[str]:
+    """The codes of the rules that may have a fix which only a run can judge."""
+    return frozenset(code for code, rule in catalogue().items() if rule.bold)
+
+
+@cache
 def catalogue() -> Mapping[str, RuleInfo]:
     """Every rule by its code, in the order of the codes."""
     known = {code: RuleInfo(code, *rule) for code, rule in OWN_RULES.items()}

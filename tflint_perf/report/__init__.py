@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Literal
 
 from tflint_perf.catalogue.addresses import page_address
-from tflint_perf.catalogue.rules import of_programs
+from tflint_perf.catalogue.rules import of_programs, with_bold_fixes
 from tflint_perf.config.failing import FailOn
 from tflint_perf.lint.applicability import applicability, is_applicable
 from tflint_perf.records import dataclass
@@ -34,7 +34,7 @@ class Entry:
     `fix` is None when there is no fix, or none that may be applied. `marked` says that `--fix` would apply
     it under the present flags: `[*]`. `chosen` is the severity that the settings give the rule, if any. `of_program` says
     that it is about a whole program, not about what a step costs. `site` is the address of the rules' pages, if the settings
-    name one.
+    name one. `may_be_bold` says that no bold fix was looked for, where there is no other.
     """
 
     path: str
@@ -44,6 +44,7 @@ class Entry:
     chosen: Severity | None = None
     of_program: bool = False
     site: str | None = None
+    may_be_bold: bool = False
 
     @classmethod
     def of(cls, path: str, finding: Finding, settings: Settings) -> Entry:
@@ -56,6 +57,9 @@ class Entry:
             chosen,
             finding.code in of_programs(),
             settings.docs_url,
+            finding.fix is None
+            and not settings.bold_fixes
+            and finding.code in settings.fixable & with_bold_fixes(),
         )
 
     @property

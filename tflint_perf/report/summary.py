@@ -39,6 +39,13 @@ def _fixable(outcome: Outcome, style: Style) -> Iterator[str]:
         yield f"{style.fixable('[*]')} {marked} fixable with the --fix option{_more(outcome)}."
     elif _hidden(outcome):
         yield _only_hidden(outcome)
+    bold = sum(entry.may_be_bold for entry in outcome.findings)
+    if bold:
+        them = "it" if bold == 1 else "them"
+        yield (
+            f"{bold} without a fix may have a bold one: --diff --bold-fixes shows {them}, and `tflint-perf prove "
+            f"--bold-fixes` tries {them}."
+        )
 
 
 def _hidden(outcome: Outcome) -> int:
