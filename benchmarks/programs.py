@@ -9,6 +9,8 @@ and the losses that they print are compared:
 agree   step by step, within the tolerance
 follow  as many losses, all finite; falling alike, and alike at the end (only where the list expects no more)
 differ  anything else
+
+What the fixes bring forth, a rule that finds something in the fixed copy and nothing in the other, counts against them.
 """
 
 from __future__ import annotations
@@ -160,6 +162,16 @@ def fix(folder: Path, ignore: str = "") -> Counter[str]:
     return count_fixes(done.stdout + done.stderr)
 
 
+def found(folder: Path) -> set[str]:
+    """The codes of all that the linter finds in a folder."""
+    command = [sys.executable, "-m", "tflint_perf", "check", "--select", "ALL", "--output-format", "json"]
+    options = ["--isolated", "--no-cache", "--no-respect-gitignore", "--include-tests", "--exit-zero"]
+    done = subprocess.run([*command, *options, str(folder)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ProgramError(f"the linter failed: {done.stderr.strip()}")
+    return {finding["code"] for finding in json.loads(done.stdout)}
+
+
 def count_fixes(said: str) -> Counter[str]:
     """How many of each code, in what `--show-fixes` lists by file."""
     counts: Counter[str] = Counter()
@@ -251,10 +263,11 @@ class Row:
     original: float = math.nan
     fixed: float = math.nan
     failure: str = ""
+    brought_forth: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
-        return self.verdict in ("agree", "follow") and bool(self.fixes)
+        return self.verdict in ("agree", "follow") and bool(self.fixes) and not self.brought_forth
 
     def __str__(self) -> str:
         fixes = " ".join(f"{number}×{code}" for code, number in sorted(self.fixes.items())) or "none"
@@ -272,6 +285,7 @@ def compare(program: Program, source: Path, options: argparse.Namespace, scratch
         original = copy(program, source, scratch / "original")
         fixed = copy(program, source, scratch / "fixed")
         row.fixes = fix(fixed, options.ignore)
+        row.brought_forth = tuple(sorted(found(fixed) - found(original)))
         before = [run(program, original, options.limit)]
         row.original = before[0].seconds
         try:
@@ -287,6 +301,8 @@ def compare(program: Program, source: Path, options: argparse.Namespace, scratch
     row.original = statistics.median(each.seconds for each in before)
     row.fixed = statistics.median(each.seconds for each in after)
     row.verdict, row.remark = judge(program, before[0].losses, after[0].losses)
+    if row.brought_forth:
+        row.remark += f"; brought forth {', '.join(row.brought_forth)}"
     return row
 
 

@@ -93,7 +93,9 @@ def complaints(ran_out: str, ran_err: str) -> list[str]:
     return [
         line
         for line in lines
-        if line and " fixable with " not in line and not line.startswith((GOOD, "Found ", "No fixes"))
+        if line
+        and " fixable with " not in line
+        and not line.startswith((GOOD, "Found ", "No fixes", "Each factor "))
     ]
 
 

@@ -81,7 +81,7 @@ def test_the_page_sets_the_figures_beside_the_belief() -> None:
         run(0.02, growth=1.01), run(0.001), value=1.01, kind="growth", least=1.2, verdict="refuted"
     )
     text = lines(eager_loop_grows_graph=grown)
-    assert "1.01× (0.959 to 1.06) on CPU | refuted |" in next(
+    assert "1.01× (0.959 to 1.06) on CPU | refuted on CPU |" in next(
         line for line in text if line.startswith("| [An eager")
     )
     assert (
@@ -116,7 +116,7 @@ def test_what_only_a_gpu_can_show_is_not_called_refuted() -> None:
         next(line for line in text if line.startswith(f"| [{title}")) for title in ("Fragm", "An eager")
     )
     assert row.endswith("| refuted on CPU<br>not measured on a GPU |")
-    assert other.endswith("| refuted |")
+    assert other.endswith("| refuted on CPU |")
     assert "**Not measured** on a GPU: The articles speak of" in section(text, "fragmentation-slows-steps")
 
 

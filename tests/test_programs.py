@@ -128,6 +128,20 @@ def test_a_fix_that_breaks_a_program_is_said_to_have_broken_it(
     assert "NameError" in printed
 
 
+def test_a_fix_that_brings_forth_a_finding_does_not_hold(
+    harness: ModuleType,
+    arguments: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    suppressed = "pass  # noqa: TFP101"  # which suppresses nothing
+    monkeypatch.setattr(
+        harness, "fix", lambda folder, ignore: replace(folder, "time.sleep(0.05)", suppressed)
+    )
+    assert harness.main([*arguments, "--only", "halves"]) == 1
+    assert "apart; brought forth TFP001\n" in capsys.readouterr().out
+
+
 def test_a_checkout_at_another_commit_is_refused(
     harness: ModuleType, arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

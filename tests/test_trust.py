@@ -236,8 +236,10 @@ def test_formats_with_room_for_words_alone_say_the_range_the_device_and_where_it
     tflint_perf.write("slow.py", SLOW)
     report = {
         format: tflint_perf("--select=TFP406", f"--output-format={format}").out
-        for format in ("rdjson", "junit", "gitlab")
+        for format in ("rdjson", "junit", "gitlab", "github")
     }
+    (command,) = report["github"].splitlines()
+    assert command.endswith(f"(17× a step on CPU)%0Ameasured: {SAID}")
     (diagnostic,) = json.loads(report["rdjson"])["diagnostics"]
     assert diagnostic["message"].endswith(f"(17× a step on CPU)\n\nMeasured:\n\n- {SAID}")
     (issue,) = json.loads(report["gitlab"])

@@ -1,5 +1,4 @@
-"""Adding to calls: another link behind the last one of a chain, `a.batch(n)` to `a.batch(n).prefetch(m)`, or another
-argument."""
+"""Adding another link behind the last one of a chain: `a.batch(n)` to `a.batch(n).prefetch(m)`."""
 
 from __future__ import annotations
 
@@ -11,14 +10,12 @@ from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.syntax import is_name
 from tflint_perf.edit.editor import Editor
-from tflint_perf.edit.lines import line_start
 from tflint_perf.finding import Edit
 
 # What may stand between two links of a chain.
 _GAP = re.compile(r"(?:\s|\\\r?\n|#[^\r\n]*)*")
-# What may stand between a link, or an argument, and the end of its line.
+# What may stand between a link and the end of its line.
 _LINE_REST = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?=[\r\n]|$)")
-_AFTER_ARGUMENT = re.compile(r"[ \t]*(?P<comma>,?)[ \t]*(?:#[^\r\n]*)?(?=[\r\n])")
 
 
 def append(edit: Editor, call: cst.Call, link: str) -> Edit:
@@ -32,23 +29,6 @@ def append(edit: Editor, call: cst.Call, link: str) -> Edit:
     rest = _LINE_REST.match(text, end)
     at = rest.end() if rest is not None else end
     return edit.edit(at, at, gap[gap.rindex("\n") :] + link)
-
-
-def add_argument(edit: Editor, call: cst.Call, argument: str) -> list[Edit]:
-    """Give a call, which has arguments, one more: on a line of its own where the last one has that."""
-    text, last = edit.model.text, call.args[-1]
-    end = edit.outer_end(last.value)
-    start = edit.start(last)
-    line = text[line_start(text, start) : start]
-    if line.strip():
-        return [edit.edit(end, end, f", {argument}")]
-    added = f"\n{line}{argument}"
-    rest = _AFTER_ARGUMENT.match(text, end)
-    if rest is None or rest.end() == end:
-        return [edit.edit(end, end, f",{added}")]
-    if rest["comma"]:
-        return [edit.edit(rest.end(), rest.end(), f"{added},")]
-    return [edit.edit(end, end, ","), edit.edit(rest.end(), rest.end(), added)]
 
 
 def autotune(edit: Editor, node: cst.CSTNode) -> tuple[str, list[Edit]]:

@@ -12,10 +12,11 @@ from tflint_perf.analysis.pipelines.stateful import Nature
 from tflint_perf.analysis.python.syntax import argument, has_stars
 from tflint_perf.analysis.rewriting import Doubt
 from tflint_perf.edit import Editor
+from tflint_perf.edit.arguments import add_argument
 from tflint_perf.edit.judged import judged
 from tflint_perf.rule import Claim, Repair, Report, Rule
 
-from .links import add_argument, autotune
+from .links import autotune
 from .python_stages import PythonStages
 
 _WHY = {

@@ -14,10 +14,11 @@ from tflint_perf.analysis.python.syntax import argument, descendants, has_stars,
 from tflint_perf.analysis.rewriting import Doubt
 from tflint_perf.analysis.values.values import Stage
 from tflint_perf.edit import Editor
+from tflint_perf.edit.arguments import add_argument
 from tflint_perf.edit.judged import judged
 from tflint_perf.rule import Claim, Repair, Report, Rule
 
-from .links import add_argument, autotune
+from .links import autotune
 
 
 class SequentialRead(Rule):

@@ -11,6 +11,7 @@ from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import is_name, keyword_argument
 from tflint_perf.edit import Edit, Editor
+from tflint_perf.edit.arguments import add_argument
 from tflint_perf.rule import Claim, Refusal, Repair, Report, Rule
 
 from .varying import Retracing, Variation, Varying, serves_all_shapes
@@ -118,16 +119,13 @@ def _reduce_retracing(
     if not maker.args:
         end = edit.end(maker) - 1
         return _relaxed(edit.edit(end, end, "reduce_retracing=True"))
-    last = maker.args[-1].value
-    if last.lpar:
-        return Refusal("its last argument is in parentheses", last)
-    return _relaxed(edit.edit(edit.end(last), edit.end(last), ", reduce_retracing=True"))
+    return _relaxed(*add_argument(edit, maker, "reduce_retracing=True"))
 
 
-def _relaxed(added: Edit) -> Repair:
+def _relaxed(*added: Edit) -> Repair:
     return Repair(
         "Reduce retracing",
-        [added],
+        [*added],
         safe=False,
         may_change="what Python code in the function sees: varying sizes become None",
     )

@@ -230,6 +230,9 @@ FIXES = {
     "def g(x):\n    return tf.shape(x)\nf = tf.function(g)\n": (
         "def g(x):\n    return tf.shape(x)\nf = tf.function(g, reduce_retracing=True)\n"
     ),
+    "@tf.function(\n    autograph=(False),\n)\ndef f(x):\n    return x\n": (
+        "@tf.function(\n    autograph=(False),\n    reduce_retracing=True,\n)\ndef f(x):\n    return x\n"
+    ),
 }
 
 

@@ -291,8 +291,18 @@ FIXES = {
     ),
     "as the file says it elsewhere": (
         "ds = ds.map(distort).prefetch(tf.data.experimental.AUTOTUNE)\n",
-        "ds = ds.map(distort, num_parallel_calls=tf.data.experimental.AUTOTUNE)"
+        "ds = ds.map(\n    distort,\n    num_parallel_calls=tf.data.experimental.AUTOTUNE,\n)"
         ".prefetch(tf.data.experimental.AUTOTUNE)\n",
+    ),
+    "on the line of the others, where that gets too long": (
+        "ds2 = ds.map(\n    lambda image: distort(image), name='distortion, of each'\n)\n",
+        "ds2 = ds.map(\n    lambda image: distort(image),\n    name='distortion, of each',\n"
+        "    num_parallel_calls=tf.data.AUTOTUNE,\n)\n",
+    ),
+    "with a comment on that line": (
+        "ds2 = ds.map(lambda image: distort(image), name='distortion')  # of each, in no order that matters\n",
+        "ds2 = ds.map(\n    lambda image: distort(image),\n    name='distortion',\n    num_parallel_calls=tf.data.AUTOTUNE,\n"
+        ")  # of each, in no order that matters\n",
     ),
 }
 
@@ -312,7 +322,8 @@ def test_code_for_tensorflow_1_gets_the_name_that_it_has_there() -> None:
         "import tensorflow as tf\nfrom augment import distort\nds = tf.data.Dataset.range(9).map(distort)\n"
         "x = ds.make_one_shot_iterator().get_next()\nwith tf.Session() as sess:\n    sess.run(x)\n"
     )
-    assert "map(distort, num_parallel_calls=tf.data.experimental.AUTOTUNE)" in fixed(CODE, source)
+    added = "map(\n    distort,\n    num_parallel_calls=tf.data.experimental.AUTOTUNE,\n)\n"
+    assert added in fixed(CODE, source)
 
 
 SAFE = {

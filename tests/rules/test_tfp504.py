@@ -215,7 +215,8 @@ HEAD = "import glob\nimport tensorflow as tf\nfiles = tf.data.Dataset.list_files
 FIXES = {
     "interleave": (
         "ds = files.interleave(tf.data.TFRecordDataset, cycle_length=4).batch(3)\n",
-        "ds = files.interleave(tf.data.TFRecordDataset, cycle_length=4, num_parallel_calls=tf.data.AUTOTUNE).batch(3)\n",
+        "ds = files.interleave(\n    tf.data.TFRecordDataset,\n    cycle_length=4,\n    num_parallel_calls=tf.data.AUTOTUNE,\n"
+        ").batch(3)\n",
     ),
     "interleave on several lines": (
         "ds = files.interleave(\n    tf.data.TFRecordDataset,\n    cycle_length=4,  # files\n)\n",

@@ -204,11 +204,14 @@ def test_memory_that_does_not_move_is_drawn_flat() -> None:
         ("step time", "ratio", ["Step time"]),
         ("first step", "ratio", ["Step time"]),
         ("step time", "growth", ["Step time", "Memory taken since the start"]),
-        ("traces", "growth", ["Step time", "Memory taken since the start"]),
+        ("traces", "growth", ["Step time", "Traces so far"]),
+        ("graph ops", "ratio", ["Step time", "Ops in all graphs"]),
+        ("live tensors", "growth", ["Step time", "Live tensors"]),
         ("host memory", "ratio", ["Step time", "Memory taken since the start"]),
+        ("host memory", "growth", ["Step time", "Memory taken since the start"]),
     ],
 )
-def test_memory_is_drawn_where_the_claim_is_about_it(metric: str, kind: str, titles: list[str]) -> None:
+def test_what_is_claimed_is_drawn_beside_step_time(metric: str, kind: str, titles: list[str]) -> None:
     measured = result(metric=metric, kind=kind)
     assert [chart.title for chart in charts_of(measured)] == titles
     # Of one's own program, both are of interest.
@@ -218,10 +221,30 @@ def test_memory_is_drawn_where_the_claim_is_about_it(metric: str, kind: str, tit
     assert memory.high > RESIDENT
 
 
+def test_what_is_counted_is_drawn_from_zero() -> None:
+    measured = result(run(0.1, tensors=1.0), run(0.1), metric="live tensors", kind="growth")
+    _, tensors = charts_of(measured)
+    assert (tensors.low, tensors.logarithmic, heading_of(tensors)) == (0.0, False, "Live tensors")
+    slow, fast = (tensors.typical(side).points for side in ("slow", "fast"))
+    assert (slow[0], slow[-1]) == ((0, 100), (90, 190))
+    assert {value for _, value in fast} == {100}
+    assert 190 < tensors.high < 210
+
+
 def test_a_window_that_something_else_held_up_does_not_press_the_rest_flat() -> None:
     held_up = run(0.01, steps=400)
     held_up["windows"][3][2] *= 50
-    assert time_chart(slow=held_up, fast=run(0.005, steps=400), pairs=5).high < 0.05
+    chart = time_chart(slow=held_up, fast=run(0.005, steps=400), pairs=5)
+    assert chart.high < 0.05
+    assert heading_of(chart) == "Step time (ms, 5 points above)"
+
+
+def test_no_window_is_left_out_that_leaves_the_rest_in_sight() -> None:
+    held_up = run(0.01, steps=400)
+    held_up["windows"][3][2] *= 2.5
+    chart = time_chart(slow=held_up, fast=run(0.005, steps=400), pairs=5)
+    assert chart.high > max(value for line in chart.lines for _, value in line.points)
+    assert heading_of(chart) == "Step time (ms)"
 
 
 def test_lines_stay_inside_the_picture() -> None:

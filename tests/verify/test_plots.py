@@ -51,10 +51,27 @@ def test_both_scripts_are_drawn_and_named_in_both_charts(
         assert {"slow", "fast"} <= {text.get_text() for text in axis.texts}
         assert len(axis.lines) == 4  # two pairs
     assert [text.get_text() for text in step_time.texts][-1] == (
-        "TFP203 graph-op-in-session-loop: 4.30× (4.08 to 4.51), confirmed"
+        "TFP203 graph-op-in-session-loop: growth of step time 4.30× (4.08 to 4.51), confirmed on CPU (synthetic)"
+    )
+    (foot,) = (text.get_text() for text in drawn[0].texts)
+    assert foot.startswith(
+        "CPU (synthetic), TensorFlow 9.8.7, Keras 6.5.4, 2030-01-02. 2 runs of each script; "
     )
     slow = max(axis_line.get_ydata()[-1] for axis_line in step_time.lines)
     assert slow == pytest.approx(GROWS["pairs"][0]["slow"]["windows"][-1][2] / 10 * 1000)
+
+
+def test_a_script_is_named_where_its_line_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    drawn: list[Figure] = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: drawn.append(figure))
+    ended = result(run(0.1, steps=20), run(0.001, steps=200))
+    write_plots(document({"TFP101": ended}), tmp_path / "one.png")
+    at = {text.get_text(): text.xy[0] for text in drawn[0].axes[0].texts}
+    assert at["slow"] < 0.1
+    assert at["fast"] > 0.9
 
 
 def test_where_nothing_ran_there_is_no_picture_but_one_clear_line(tmp_path: Path) -> None:

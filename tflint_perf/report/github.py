@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tflint_perf.report import Entry, Outcome
+from tflint_perf.report import Entry, Outcome, costs
 from tflint_perf.report.style import Style
 
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
@@ -17,7 +17,9 @@ def render(outcome: Outcome, style: Style) -> Iterator[str]:
     for entry in outcome.findings:
         properties = ",".join(f"{name}={_property(value)}" for name, value in _properties(entry).items())
         # The log shows the message alone, so the place stands in it once more.
-        message = f"{entry.place}: {entry.finding.code} {entry.finding.message}"
+        lines = [f"{entry.place}: {entry.finding.code} {entry.finding.message}"]
+        lines += [f"measured: {line}" for line in costs.in_words(entry.finding)]
+        message = "\n".join(lines)
         yield f"::{_command(entry, outcome)} {properties}::{_data(message)}"
 
 

@@ -152,9 +152,9 @@ def _measured(evidence: Sequence[Evidence], *, not_on_gpu: bool = False) -> tupl
     if not evidence:
         return _NOT_MEASURED, ""
     effects = [f"{effect_of(record.record) or _NOT_MEASURED} on {record.where}" for record in evidence]
-    verdicts = [record.verdict for record in evidence]
+    verdicts = [f"{record.verdict} on {record.where}" for record in evidence]
     if not_on_gpu and not _on_gpu(evidence):
-        verdicts = [f"{verdict} on CPU" for verdict in verdicts] + ["not measured on a GPU"]
+        verdicts.append("not measured on a GPU")
     return "<br>".join(effects), "<br>".join(verdicts)
 
 

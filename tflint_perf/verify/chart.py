@@ -42,9 +42,9 @@ def draw(chart: Chart, name: str) -> Element:
 
 
 def heading_of(chart: Chart) -> str:
-    """The title of a chart with the unit of its values."""
-    scale = ", logarithmic" if chart.logarithmic else ""
-    said = f"{unit_of(chart)[0]}{scale}"
+    """The title of a chart with the unit of its values, and what it leaves out."""
+    left_out = f"{chart.left_out} point{'s' if chart.left_out > 1 else ''} above" if chart.left_out else ""
+    said = ", ".join(filter(None, [unit_of(chart)[0], "logarithmic" if chart.logarithmic else "", left_out]))
     return f"{chart.title} ({said})" if said else chart.title
 
 

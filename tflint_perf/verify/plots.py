@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tflint_perf.catalogue.measured import effect_of
+from tflint_perf.catalogue.measured import effect_of, runs_of
 from tflint_perf.problems import ConfigError
 from tflint_perf.verify.about import about
 from tflint_perf.verify.chart import heading_of, ticks, unit_of
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 _COLORS = {"slow": "#c2410c", "fast": "#1d64b4"}
 _INK, _SOFT, _LINE = "#1b1d21", "#5d636e", "#e6e7ea"
-_WIDTH, _ROW, _NAME, _DOTS_PER_INCH = 11.0, 3.0, 0.15, 150
+_WIDTH, _ROW, _NAME, _FOOT, _DOTS_PER_INCH = 11.0, 3.0, 0.15, 0.3, 150
 _LABEL_GAP = 0.075
 
 
 def write_plots(document: Mapping[str, Any], path: Path) -> Path:
-    """Draw step time and memory over steps, a row for each experiment that ran.
+    """Draw step time over steps, and what is claimed besides, a row for each experiment that ran; below stands where.
 
     Raises:
         ConfigError: matplotlib is missing, or nothing ran that could be drawn.
@@ -35,30 +35,42 @@ def write_plots(document: Mapping[str, Any], path: Path) -> Path:
         raise ConfigError(f"matplotlib is needed: {error}", "--plot") from None
 
     rows = [
-        (_title(key, result), charts)
+        (_title(key, result, document["device"]), charts)
         for key, result in document["results"].items()
         if (charts := charts_of(result))
     ]
     if not rows:
         raise ConfigError("nothing ran that could be drawn", "--plot")
     # Without pyplot, which would choose a window system and keep every figure.
-    height = _ROW * len(rows) + _NAME
+    height = _ROW * len(rows) + _NAME + _FOOT
     # Above the first row, as between the rows, stands a name that the layout leaves out of account.
-    inside = (0, 0, 1, 1 - _NAME / height)
+    inside = (0, _FOOT / height, 1, 1 - (_NAME + _FOOT) / height)
     layout = ConstrainedLayoutEngine(rect=inside, hspace=0.02, wspace=0.05, w_pad=0.12, h_pad=0.22)
     figure = Figure(figsize=(_WIDTH, height), dpi=_DOTS_PER_INCH, layout=layout)
     FigureCanvasAgg(figure)
     grid = figure.subplots(len(rows), 2, squeeze=False)
     for axes, (title, charts) in zip(grid, rows, strict=True):
         _draw_row(axes, title, charts)
+    figure.text(0.012, 0.1 / height, _foot(document), fontsize=8, color=_SOFT)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, format="png")
     return path
 
 
-def _title(key: str, result: Mapping[str, Any]) -> str:
-    said = effect_of(result)
-    return f"{about(key).name}: {f'{said}, ' if said else ''}{result['verdict']}"
+def _title(key: str, result: Mapping[str, Any], device: Mapping[str, Any]) -> str:
+    said, claim = effect_of(result), result["claim"]
+    what = f"growth of {claim['metric']}" if claim["kind"] == "growth" else claim["metric"]
+    return f"{about(key).name}: {f'{what} {said}, ' if said else ''}{result['verdict']} on {device['name']}"
+
+
+def _foot(document: Mapping[str, Any]) -> str:
+    """Where and when it was measured, and what the lines are."""
+    runs = {len(runs_of(result, side)) for result in document["results"].values() for side in SIDES} - {0}
+    many = f"{min(runs)} to {max(runs)}" if len(runs) > 1 else f"{max(runs)}"
+    lines = f"{many} runs of each script; the thick line is the one whose step time is in the middle"
+    versions = document["versions"]
+    made = f"TensorFlow {versions['tensorflow']}, Keras {versions['keras']}, {document['date']}"
+    return f"{document['device']['name']}, {made}. {lines}."
 
 
 def _draw_row(axes: Sequence[Axes], title: str, charts: Sequence[Chart]) -> None:
@@ -116,6 +128,7 @@ def _name_lines(axis: Axes, chart: Chart, unit: float) -> None:
     """The name of each script at the end of its typical run, moved apart where they would overlap."""
     to_share = axis.transData + axis.transAxes.inverted()
     ends = {side: chart.typical(side).points[-1] for side in SIDES}
+    to_right = {side: to_share.transform((step, value / unit))[0] for side, (step, value) in ends.items()}
     heights = {side: to_share.transform((step, value / unit))[1] for side, (step, value) in ends.items()}
     lower, upper = sorted(heights, key=lambda side: heights[side])
     if (missing := _LABEL_GAP - (heights[upper] - heights[lower])) > 0:
@@ -124,7 +137,7 @@ def _name_lines(axis: Axes, chart: Chart, unit: float) -> None:
     for side, height in heights.items():
         axis.annotate(
             side,
-            (1, height),
+            (to_right[side], height),
             xytext=(5, 0),
             xycoords="axes fraction",
             textcoords="offset points",

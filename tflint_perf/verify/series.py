@@ -1,4 +1,4 @@
-"""From a result on record to what a chart shows: step time over steps and memory over steps, run by run."""
+"""From a result on record to what a chart shows, run by run: step time over steps, and what the claim is about besides."""
 
 from __future__ import annotations
 
@@ -12,10 +12,16 @@ from tflint_perf.catalogue.measured import Run, Side, runs_of
 SIDES: tuple[Side, Side] = ("slow", "fast")
 # From here on, a linear scale presses the fast script against the axis.
 _FAR_APART = 6
-# Beyond these shares of the points, what a busy machine did to a window: cut off, so that the rest can be seen.
-_SHOWN = (0.02, 0.98)
-# Claims that the memory of the process bears out.
-_OF_MEMORY = ("host memory", "live tensors")
+# Beyond these shares of the points lies what a busy machine did to a window. It is left out where it would press the rest
+# flat, being so many times as much, and the chart says so.
+_USUAL = (0.02, 0.98)
+_FLAT = 3
+# What is counted as a run goes on: the place of each in `counts`, and how a chart of it is called.
+_COUNTED: Mapping[str, tuple[int, str]] = {
+    "live tensors": (1, "Live tensors"),
+    "traces": (2, "Traces so far"),
+    "graph ops": (3, "Ops in all graphs"),
+}
 
 Point = tuple[float, float]
 
@@ -31,7 +37,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """What one chart shows: both scripts of an experiment, or one program; values are seconds, bytes, or numbers of things."""
+    """What one chart shows: both scripts of an experiment, or one program; values are seconds, bytes, or numbers of things.
+
+    `left_out` is how many points lie above it.
+    """
 
     title: str
     lines: Sequence[Line]
@@ -41,6 +50,7 @@ class Chart:
     is_time: bool
     logarithmic: bool = False
     is_count: bool = False
+    left_out: int = 0
     names: Mapping[Side, str] = field(default_factory=lambda: {side: side for side in SIDES})
 
     @property
@@ -55,8 +65,9 @@ class Chart:
 def charts_of(result: Mapping[str, Any], names: Mapping[Side, str] | None = None) -> Sequence[Chart]:
     """The charts of one result: none when nothing ran to its end. `names` are what its sides are called there.
 
-    Memory is drawn where it is claimed, or where something grows that memory holds; and of a user's own program, which has
-    `names`.
+    Beside step time stands what a claim says of something else that can be followed: live tensors, traces, ops, or memory;
+    where step time is claimed to grow, that is the memory of what makes it grow. Of a user's own program, which has `names`,
+    both step time and memory are drawn.
     """
     if any(len(run["windows"]) < 2 for side in SIDES for run in runs_of(result, side)):
         return ()
@@ -65,7 +76,10 @@ def charts_of(result: Mapping[str, Any], names: Mapping[Side, str] | None = None
     if names is not None:
         both = _step_time(result), _memory(result, of_program=True)
         return tuple(replace(chart, names=names) for chart in both)
-    of_memory = result["claim"]["metric"] in _OF_MEMORY or result["claim"]["kind"] == "growth"
+    metric, kind = result["claim"]["metric"], result["claim"]["kind"]
+    if metric in _COUNTED:
+        return _step_time(result), _counted(result, metric)
+    of_memory = metric == "host memory" or (metric, kind) == ("step time", "growth")
     return (_step_time(result), *([_memory(result, of_program=False)] if of_memory else []))
 
 
@@ -80,11 +94,22 @@ def last_steps(result: Mapping[str, Any]) -> Mapping[Side, int]:
 def _step_time(result: Mapping[str, Any]) -> Chart:
     lines = _lines(result, lambda run: [(at + n / 2, took / n) for at, n, took in run["windows"]])
     slow, fast = (median(y for line in lines if line.side == side for _, y in line.points) for side in SIDES)
-    low, high = _range(lines)
+    low, high, left_out = _range(lines)
     apart = max(slow, fast) / max(min(slow, fast), 1e-9) >= _FAR_APART
     if apart and result["claim"]["kind"] == "ratio" and low > 0:
-        return Chart("Step time", lines, low / 1.4, high * 1.4, _last_step(result), True, logarithmic=True)
-    return Chart("Step time", lines, 0.0, high * 1.12, _last_step(result), True)
+        low, high = low / 1.4, high * 1.4
+        return Chart(
+            "Step time", lines, low, high, _last_step(result), True, logarithmic=True, left_out=left_out
+        )
+    return Chart("Step time", lines, 0.0, high * 1.12, _last_step(result), True, left_out=left_out)
+
+
+def _counted(result: Mapping[str, Any], metric: str) -> Chart:
+    """What is counted, from zero."""
+    place, title = _COUNTED[metric]
+    lines = _lines(result, lambda run: [(counts[0], counts[place]) for counts in run["counts"]])
+    high = max(value for line in lines for _, value in line.points)
+    return Chart(title, lines, 0.0, max(high, 1) * 1.08, _last_step(result), False, is_count=True)
 
 
 def _memory(result: Mapping[str, Any], of_program: bool) -> Chart:
@@ -121,12 +146,15 @@ def _lines(result: Mapping[str, Any], points: Callable[[Run], Sequence[Point]]) 
     return lines
 
 
-def _range(lines: Sequence[Line]) -> Point:
-    """The least and the largest value, but for a few outliers of runs that are not the typical one."""
+def _range(lines: Sequence[Line]) -> tuple[float, float, int]:
+    """The least and the largest value to show, and how many lie above: none, unless they would press the rest flat."""
     values = sorted(y for line in lines for _, y in line.points)
-    typical = [y for line in lines if line.typical for _, y in line.points]
-    low, high = (values[round(share * (len(values) - 1))] for share in _SHOWN)
-    return min(low, *_trimmed(typical)), max(high, *_trimmed(typical))
+    usual = [values[round(share * (len(values) - 1))] for share in _USUAL]
+    typical = [_trimmed([y for _, y in line.points]) for line in lines if line.typical]
+    high = max(usual[1], *(value for trimmed in typical for value in trimmed))
+    if values[-1] <= high * _FLAT:
+        return values[0], values[-1], 0
+    return values[0], high, sum(value > high for value in values)
 
 
 def _trimmed(values: Sequence[float]) -> Sequence[float]:
