@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,10 +17,12 @@ from tflint_perf.config.settings import Settings
 from tflint_perf.lint.check import check_source
 from tflint_perf.problems import ConfigError
 from tflint_perf.text.source import Source
+from tflint_perf.verify import by_size
 from tflint_perf.verify.by_size import at_sizes, run_sizes
 from tflint_perf.verify.constants import with_constants
 from tflint_perf.verify.experiment import Experiment, fixtures, rule_experiments
 from tflint_perf.verify.records import Result
+from tflint_perf.verify.runner import run_experiment
 from tflint_perf.verify.sizes import NAMES, Size, read_sizes
 
 pytestmark = pytest.mark.slow
@@ -142,6 +145,33 @@ def test_one_size_alone_decides_for_itself(tmp_path: Path) -> None:
         "confirmed",
         ["small"],
     )
+
+
+@pytest.mark.parametrize(
+    ("noisy", "noise", "verdict", "at_that_size"),
+    [
+        ("large", 1.3, "confirmed", "inconclusive"),
+        ("large", 1.6, "too noisy", None),
+        ("medium", 1.3, "too noisy", None),
+    ],
+)
+def test_some_noise_leaves_open_what_does_not_decide(
+    noisy: str,
+    noise: float,
+    verdict: str,
+    at_that_size: str | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def on_machine(subject: Experiment, *others: Any) -> Result:
+        result = run_experiment(subject, *others)
+        is_noisy = subject.size is not None and subject.size.name == noisy
+        return replace(result, verdict="too noisy", noise=noise) if is_noisy else replace(result, noise=1.0)
+
+    monkeypatch.setattr(by_size, "run_experiment", on_machine)
+    result = run(sized(tmp_path))
+    assert result.verdict == verdict
+    assert {one.name: one.verdict for one in result.sizes}.get(noisy) == at_that_size
 
 
 def test_an_experiment_without_sizes_is_run_as_it_stands(tmp_path: Path) -> None:

@@ -67,8 +67,11 @@ def keep_as_it_comes(folder: Path, record: Record) -> None:
 
 def is_of_a_calm_machine(result: Result) -> bool:
     """Whether the figures may stand as evidence: they are said in findings, and a busy machine makes each time too long."""
-    if result.verdict == "too noisy":
-        return False
+    return result.verdict != "too noisy" and are_figures_calm(result)
+
+
+def are_figures_calm(result: Result) -> bool:
+    """Whether the machine was calm enough for the figures of a result, whatever they say of the claim."""
     return result.noise is None or result.noise <= NOISE_ON_FILE or result.claim.metric not in TIMES
 
 
