@@ -55,9 +55,10 @@ class ConvertPerBatch(Rule):
 
     ## What is left alone
 
-    Scalars, single samples, an environment's observation, compiled code, and what no step uses; a cast of a
-    dataset's elements, since the copy to the device is smaller before it. What a loop does
-    not change is moved above it; a conversion of what is already a tensor is dropped; these fixes are
+    Scalars, single samples, an environment's observation, compiled code, what no step uses, and loops without training
+    that the program goes through once beside it; a cast of a dataset's
+    elements, since the copy to the device is smaller before it. What a loop does not change
+    is moved above it; a conversion of what is already a tensor is dropped; these fixes are
     safe where nothing else can write to the array, and where the value is known to be one tensor.
 
     ## Sources
@@ -83,6 +84,8 @@ class ConvertPerBatch(Rule):
         if model.programs.is_graph_code():
             return
         for found in model.own(HostConversions).all():
+            if model.single_passes.hold(found.call):
+                continue
             remedy = _remedy(model, found)
             yield Report(
                 found.call,

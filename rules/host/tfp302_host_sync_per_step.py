@@ -69,7 +69,7 @@ class HostSyncPerStep(Rule):
     ## What is left alone
 
     What runs under a guard or another condition, unless that holds on most steps (`if len(memory) > 1000`), once an
-    epoch, or in a loop of up to ten steps; values that decide what the program does, reach an environment, or are
+    epoch, in a loop of up to ten steps, or in one without training that the program goes through once beside it; values that decide what the program does, reach an environment, or are
     kept in a list or an attribute; code in `with tf.device("/cpu:0")`; elements of a dataset, shapes and strings, which are already on the host; and what comes
     after `train_on_batch` and the like, which have waited for the device. The fix
     moves only statements that do nothing but show values.
@@ -119,6 +119,7 @@ def _flagged(model: Model, statement: cst.CSTNode) -> Sync | None:
     ]
     if (
         not syncs
+        or model.single_passes.hold(statement)
         or _has_waited(model, statement)
         or any(not sync.fates or not sync.fates <= _REMEDIES.keys() for sync in syncs)
     ):

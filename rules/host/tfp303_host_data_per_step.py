@@ -55,7 +55,7 @@ class HostDataPerStep(Rule):
     Files that step an environment, and samples of a replay memory; batches that are only cut out of arrays; noise that
     a loop draws by itself, not by a function; data that
     is made once or once an epoch, under a condition that may change, or in a `tf.data` pipeline; loops that only predict, except the
-    validation of each epoch; what is computed from a model's answers in this step, and what several processes make for `fit`
+    validation of each epoch, and others without training that the program goes through once; what is computed from a model's answers in this step, and what several processes make for `fit`
     (`workers=4, use_multiprocessing=True`).
 
     ## Sources
@@ -87,6 +87,8 @@ class HostDataPerStep(Rule):
 
     def check(self, model: Model) -> Iterator[Report]:
         for batch in model.host_batches.all():
+            if model.single_passes.hold(batch.node):
+                continue
             name = model.module.code_for_node(batch.node)
             named = f"`{name}`" if len(name) <= _LONG and "\n" not in name else "this"
             yield Report(

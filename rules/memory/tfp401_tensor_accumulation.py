@@ -62,8 +62,8 @@ class TensorAccumulation(Rule):
     ## What is left alone
 
     Numbers and NumPy values, elements of a dataset, `tf.TensorArray`, compiled code, a `deque` with a maximum length, containers that
-    are created again or emptied each epoch and hold scalars, tensors that a gradient needs, and what is kept under
-    `step % n`. A function's list that nothing reads is dropped. There is no fix where what is kept is not a scalar, or is later used as a
+    are created again or emptied each epoch and hold scalars, tensors that a gradient needs, what is kept under
+    `step % n`, and what is kept once, of a loop without training beside it. A function's list that nothing reads is dropped. There is no fix where what is kept is not a scalar, or is later used as a
     tensor. Large tensors, such as the predictions of each batch, are better kept as NumPy arrays.
 
     ## Sources
@@ -108,9 +108,11 @@ class TensorAccumulation(Rule):
 def _accumulates(model: Model, addition: Addition) -> bool:
     if not model.is_per_step(addition.node):
         return model.own(Containers).life(addition) == "run" and model.own(Containers).is_store(addition)
-    if _is_guarded(model, addition) or model.own(Kept).feeds_gradient(addition):
+    if _is_guarded(model, addition) or model.single_passes.hold(addition.node):
         return False
-    if model.own(Containers).is_bounded(addition) or model.own(Kept).is_asked_for(addition):
+    if model.own(Kept).feeds_gradient(addition) or model.own(Kept).is_asked_for(addition):
+        return False
+    if model.own(Containers).is_bounded(addition):
         return False
     match model.own(Containers).life(addition):
         case "run":

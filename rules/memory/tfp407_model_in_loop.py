@@ -53,7 +53,8 @@ class ModelInLoop(Rule):
 
     ## What is left alone
 
-    Models that are kept, returned or passed to other files; loops of two iterations; loaded models; eager training;
+    Models that are kept, returned or passed to other files; loops of two iterations, and of up to twenty, each of which builds
+    another model (`Dense(units)`, where the loop goes over `units`); loaded models; eager training;
     loops that call `clear_session()`, `gc.collect()` or `del`, whose authors know of the problem.
 
     ## Sources
@@ -80,8 +81,12 @@ class ModelInLoop(Rule):
                 or model.own(Trials).frees(trial)
             ):
                 continue
+            differ = model.own(Trials).differ(trial)
+            if differ and model.own(Trials).are_few(trial):
+                continue
+            remedy = "run" if differ else "build it once and reset its weights, or run"
             yield Report(
                 trial.made,
                 f"`{trial.name}` is built and trained again in each iteration, and the memory of the previous one is not "
-                "freed; build it once and reset its weights, or run each trial in its own process",
+                f"freed; {remedy} each trial in its own process",
             )

@@ -13,7 +13,8 @@ from tflint_perf.analysis.execution.short_loops import is_part_of_one_iteration
 from tflint_perf.analysis.execution.trains import trains_by
 from tflint_perf.analysis.python.reach import remembered
 from tflint_perf.analysis.python.scopes import Function, Loop
-from tflint_perf.analysis.python.syntax import callee_name, descendants
+from tflint_perf.analysis.python.syntax import callee_name, descendants, mentions, target_names
+from tflint_perf.analysis.training.sequences import made_of
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.records import dataclass
@@ -22,6 +23,7 @@ from tflint_perf.records import dataclass
 _FREES = frozenset({"clear_session", "collect", "reset_default_graph", "malloc_trim"})
 # So few models make no search: two are compared.
 _FEW = 2
+_SEVERAL = 20
 _DEEPEST = 4
 
 
@@ -88,6 +90,19 @@ class Trials:
         does not show how many, one that is part of an iteration of the loop around it."""
         count = self._infer.integers.length(loop.iterable)
         return count <= _FEW if count is not None else is_part_of_one_iteration(self._infer, loop)
+
+    def differ(self, trial: Trial) -> bool:
+        """Whether each iteration builds another model, of what the loop goes over: `Dense(units)`."""
+        node = trial.loop.node
+        if not isinstance(node, cst.For):
+            return False
+        names = made_of({name.value for name in target_names(node.target)}, trial.loop)
+        return any(mentions(arg.value, names) for arg in trial.made.args)
+
+    def are_few(self, trial: Trial) -> bool:
+        """Whether there are, as the loop shows, so few models that all of them fit into memory, unless they are huge."""
+        count = self._infer.integers.length(trial.loop.iterable)
+        return count is not None and count <= _SEVERAL
 
     def frees(self, trial: Trial) -> bool:
         """Whether anything in an iteration is done for the sake of memory."""

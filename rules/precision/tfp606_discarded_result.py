@@ -63,9 +63,7 @@ class DiscardedResult(Rule):
     def check(self, model: Model) -> Iterator[Report]:
         for node in model.own(Discarded).all():
             if isinstance(node, cst.BinaryOperation):
-                message = (
-                    "this changes nothing, and the tensor that it returns is thrown away; use its result"
-                )
+                message = "this changes nothing, and the tensor that it returns is thrown away; use its result, or delete the line"
             else:
                 called = (
                     f"`{model.module.code_for_node(node.func)}`"

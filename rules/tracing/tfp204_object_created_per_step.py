@@ -66,7 +66,7 @@ class ObjectCreatedPerStep(Rule):
     there, what is passed to `compile`, and, once an epoch, whatever depends on the epoch, except variables to which
     the epoch's steps assign: these can take another value. There is a fix where the object holds no state between
     steps: layers without weights, and `SGD` without momentum. It is unsafe, since their names are numbered as they are created.
-    Loss objects, which are created in microseconds, and layers without weights, the file's own too, in compiled code, where they are created once per trace.
+    Loops without training that the program goes through once beside it; loss objects, which are created in microseconds, and layers without weights, the file's own too, in compiled code, where they are created once per trace.
 
     ## Sources
 
@@ -86,6 +86,8 @@ class ObjectCreatedPerStep(Rule):
             return
         for made in model.own(Making).made_again():
             if model.once.runs_seldom(made.call) or model.guard_of(made.call) is not None:
+                continue
+            if model.single_passes.hold(made.call):
                 continue
             yield Report(
                 made.call,

@@ -10,11 +10,13 @@ from tflint_perf.analysis.python.dead_code import never_runs
 DEAD = {
     "behind a return": "def f(x):\n    return x\n    here()",
     "behind a raise, in a block below": "def f(x):\n    raise ValueError\n    if x:\n        here()",
+    "behind an assertion that always fails": "def f(x):\n    assert False, x\n    here()",
     "behind a continue": "for x in xs:\n    continue\n    here()",
     "in a function that is defined there": "def f(x):\n    return x\n    def g():\n        here()",
 }
 ALIVE = {
     "behind one in another branch": "def f(x):\n    if x:\n        return\n    here()",
+    "behind an assertion that may hold": "def f(x):\n    assert x\n    here()",
     "before it": "def f(x):\n    here()\n    return x",
     "on the same line before it": "def f(x): here(); return x",
     "behind the loop that it leaves": "for x in xs:\n    break\nhere()",

@@ -57,6 +57,12 @@ SILENT = {
             model = make_model(8)
             model.fit(dataset)
         """,
+    "twenty trials, each of another model": """
+        for units in range(1, 21):
+            width = units * 8
+            model = make_model(width)
+            model.fit(dataset)
+        """,
     "an ensemble": """
         models = []
         for member in range(100):

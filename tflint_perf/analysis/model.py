@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from tflint_perf.analysis.training.on_device import OnDevice
     from tflint_perf.analysis.training.programs import Programs
     from tflint_perf.analysis.training.sessions import Sessions
+    from tflint_perf.analysis.training.single_passes import SinglePasses
     from tflint_perf.analysis.training.training_steps import TrainingSteps
     from tflint_perf.analysis.values.calls import CallGraph
     from tflint_perf.analysis.values.scalars import Scalars
@@ -207,6 +208,10 @@ class Parts:
     # What runs in each training step.
     training_steps: TrainingSteps = part(
         "training.training_steps.TrainingSteps", "infer", "calls", "loops", "steps"
+    )
+    # What runs in loops beside training that a program goes through once.
+    single_passes: SinglePasses = part(
+        "training.single_passes.SinglePasses", "infer", "calls", "loops", "steps", "file_reads", "programs"
     )
     # How often loops run.
     iterations: Iterations = part("execution.iterations.Iterations", "infer", "calls")

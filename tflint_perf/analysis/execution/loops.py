@@ -137,6 +137,10 @@ class Loops:
         outer = self.training_loop(loop.node)
         return outer is not None and self.kind(outer) == "step" and self._epochs.only_counts_inferences(loop)
 
+    def counts(self, loop: Loop) -> bool:
+        """Whether a loop counts, or goes on while something holds, rather than runs over things."""
+        return loop.iterable is None or counting(self._infer, loop.iterable) is not None
+
     def takes_batches(self, iterable: cst.BaseExpression) -> bool:
         """Whether iterating over it takes batches or samples from a dataset."""
         return runs_over_batches(self._infer.value(iterable))
@@ -426,11 +430,7 @@ class Epochs:
     def only_counts_inferences(self, loop: Loop) -> bool:
         """Whether a loop counts what it infers: it goes through no data, makes no gradient steps and acts in no
         environment."""
-        return self._is_counting(loop) and self._counts_inferences(loop)
-
-    def _is_counting(self, loop: Loop) -> bool:
-        """Whether a loop counts, rather than runs over things."""
-        return loop.iterable is None or counting(self._infer, loop.iterable) is not None
+        return self._loops.counts(loop) and self._counts_inferences(loop)
 
     # One step, for all that loops in it
 
@@ -464,7 +464,7 @@ class Epochs:
         calls = [call for function in functions for call in function.calls if call is not part]
         return (
             bool(loops)
-            and all(map(self._is_counting, loops))
+            and all(map(self._loops.counts, loops))
             and not any(
                 map(self._takes_batch, [*calls, *(call for loop in loops for call in _calls_in(loop))])
             )
@@ -473,7 +473,7 @@ class Epochs:
 
     def _trains_on_same_batch(self, part: Inside) -> bool:
         """Whether a loop counts how often a model learns from the batch that the loop around it took."""
-        if not isinstance(part, Loop) or not self._is_counting(part):
+        if not isinstance(part, Loop) or not self._loops.counts(part):
             return False
         return not any(map(self._takes_batch, _calls_in(part))) and not any(
             map(is_of_environment, _calls_in(part))

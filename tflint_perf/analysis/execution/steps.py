@@ -13,6 +13,7 @@ from typing import TypeVar
 import libcst as cst
 
 from tflint_perf.analysis.execution.tapes import opened, tape_around
+from tflint_perf.analysis.python.dead_code import never_runs
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import (
     argument,
@@ -193,7 +194,7 @@ class GradientSteps:
                 given = call.func.value if isinstance(call.func, cst.Attribute) else None
                 if name == "minimize":
                     given = keyword_argument(call, "tape")
-                if isinstance(given, cst.Name):
+                if isinstance(given, cst.Name) and not never_runs(self._walk, call):
                     key = self._calls.function_at(call), given.value
                     found.setdefault(key, []).append((self._infer.place(call).order, call))
         return _in_order(found)

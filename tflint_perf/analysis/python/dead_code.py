@@ -8,7 +8,8 @@ from tflint_perf.analysis.python.walk import Walk
 
 
 def never_runs(walk: Walk, node: cst.CSTNode) -> bool:
-    """Whether a `return`, `raise`, `break` or `continue` stands before a node in its block, or in one around it."""
+    """Whether a `return`, `raise`, `break`, `continue` or `assert False` stands before a node in its block, or in one around
+    it."""
     current: cst.CSTNode | None = node
     while current is not None:
         at = walk.at.get(current)

@@ -11,7 +11,7 @@ from typing import Any
 import libcst as cst
 
 from tflint_perf.analysis.python.scopes import At, Binding, BindingKind, Block, Class, Function, Loop, Scope
-from tflint_perf.analysis.python.syntax import COMPREHENSIONS, NODES, dotted_name, fields_of
+from tflint_perf.analysis.python.syntax import COMPREHENSIONS, NODES, dotted_name, fields_of, is_name
 
 _LEAVES = frozenset(
     {
@@ -175,7 +175,7 @@ class Walk:
         self._order += 1
         self.here = self.at[node] = At(self._order, block)
         block.statements.append(node)
-        if node.__class__ in _LEAVING and block.left_at is None:
+        if block.left_at is None and (node.__class__ in _LEAVING or _always_fails(node)):
             block.left_at = self._order
         self.visit(node, holder)
 
@@ -574,3 +574,8 @@ _HANDLERS: dict[type[cst.CSTNode], Callable[[Walk, Any], None]] = {
     cst.FunctionDef: walk_function,
     cst.ClassDef: walk_class,
 }
+
+
+def _always_fails(node: cst.CSTNode) -> bool:
+    """`assert False`"""
+    return isinstance(node, cst.Assert) and is_name(node.test, "False")

@@ -72,7 +72,12 @@ class ForwardPasses:
             found.setdefault(place, []).append(call)
         for (function, loop), calls in found.items():
             for one_pass in self._passes(calls):
-                yield ForwardPass(function, loop, one_pass)
+                if not self._is_in_single_pass(one := ForwardPass(function, loop, one_pass)):
+                    yield one
+
+    def _is_in_single_pass(self, found: ForwardPass) -> bool:
+        """Whether it runs over data once, or makes a text once, each of whose lengths would be traced."""
+        return self._model.single_passes.hold(found.calls[0], counted=self.grows(found))
 
     def _passes(self, calls: list[cst.Call]) -> list[list[cst.Call]]:
         """Calls of one place, those together that stand in one statement, or of which one, a layer's, takes what the other

@@ -84,6 +84,15 @@ class Programs:
             (call for call in calls if self._trains_elsewhere(call)), None
         ) or self._training_of_imports(calls)
 
+    @remembered
+    def trains_somewhere(self) -> bool:
+        """Whether the file trains when it is run, or has a gradient step that something is seen to run."""
+        calls = self._model.calls
+        return self.trains() or any(
+            step.function is not None and (calls.sites(step.function) or calls.callers_outside(step.function))
+            for step in self._model.steps.all()
+        )
+
     def _is_trained_with(self, step: GradientStep, reached: set[Function]) -> bool:
         """Whether the file runs a gradient step, more than the one that tries out a model below its definition."""
         return self._is_repeated(step.tape) if step.function is None else step.function in reached

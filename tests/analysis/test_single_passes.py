@@ -1,0 +1,162 @@
+"""Loops that a program goes through once beside its training."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from tests.analysis.support import here, model_of
+
+TRAINING = """
+@tf.function
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - y) ** 2)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+
+def train():
+    for epoch in range(10):
+        for x, y in batches:
+            step(x, y)
+"""
+PREAMBLE = """
+import tensorflow as tf
+batches = tf.data.Dataset.from_tensor_slices((images, labels)).batch(32)
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.SGD()
+"""
+PASSES = {
+    "behind the training, at module level": """
+        train()
+        for x, y in batches:
+            here(model(x))
+        """,
+    "in a function that is called once": """
+        def evaluate():
+            for x, y in batches:
+                here(model(x))
+        train()
+        evaluate()
+        """,
+    "in what the loop calls": """
+        def show(x):
+            here(model(x))
+        train()
+        for x, y in batches:
+            show(x)
+        """,
+    "in the main function": """
+        def main():
+            train()
+            for x, y in batches:
+                here(model(x))
+        if __name__ == "__main__":
+            main()
+        """,
+    "once for each of several trainings": """
+        for trial in range(5):
+            train()
+            for x, y in batches:
+                here(model(x))
+        """,
+    "once for each fold that Keras trains": """
+        for fold in range(5):
+            model.fit(batches, epochs=10)
+            for x, y in batches:
+                here(model(x))
+        """,
+    "before the training in the method that trains": """
+        class Trainer:
+            def start(self):
+                for candidate in range(100):
+                    here(model(candidate))
+            def fit(self):
+                self.start()
+                train()
+        """,
+    "counted": """
+        train()
+        for i in range(100):
+            here(model(noise))
+        """,
+}
+NONE = {
+    "the training itself": """
+        for x, y in batches:
+            here(step(x, y))
+        """,
+    "a step that its own tape makes": """
+        for x, y in batches:
+            with tf.GradientTape() as tape:
+                loss = here(model(x))
+            weight.assign_sub(tape.gradient(loss, weight))
+        """,
+    "once an epoch": """
+        for epoch in range(10):
+            for x, y in batches:
+                step(x, y)
+            for x, y in batches:
+                here(model(x))
+        """,
+    "in a function that is called once an epoch": """
+        def evaluate():
+            for x, y in batches:
+                here(model(x))
+        for epoch in range(10):
+            for x, y in batches:
+                step(x, y)
+            evaluate()
+        """,
+    "in a function that nobody here calls": """
+        def evaluate():
+            for x, y in batches:
+                here(model(x))
+        train()
+        """,
+    "behind several epochs of each round": """
+        for round in range(1000):
+            for epoch in range(2):
+                for x, y in batches:
+                    step(x, y)
+            for x, y in batches:
+                here(model(x))
+        """,
+    "in an environment": """
+        train()
+        for i in range(1000):
+            env.step(here(model(state)))
+        """,
+    "without an end": """
+        train()
+        while True:
+            here(model(frame))
+        """,
+}
+
+
+def source(program: str) -> str:
+    return PREAMBLE + TRAINING + dedent(program)
+
+
+@pytest.mark.parametrize("program", PASSES.values(), ids=PASSES)
+def test_a_pass_is_gone_through_once(program: str) -> None:
+    model = model_of(source(program))
+    assert model.single_passes.hold(here(model))
+
+
+@pytest.mark.parametrize("program", NONE.values(), ids=NONE)
+def test_what_repeats_or_trains_is_none(program: str) -> None:
+    model = model_of(source(program))
+    assert not model.single_passes.hold(here(model))
+
+
+def test_loops_that_count_may_be_left_out() -> None:
+    model = model_of(source(PASSES["counted"]))
+    assert not model.single_passes.hold(here(model), counted=False)
+
+
+def test_a_program_that_does_not_train_has_none() -> None:
+    model = model_of(PREAMBLE + "for x, y in batches:\n    here(model(x))\n")
+    assert not model.single_passes.hold(here(model))
