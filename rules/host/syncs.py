@@ -138,7 +138,8 @@ class Syncs:
                         or self._on_device.holds_what_is_made_there(part)
                         or self._is_given_what_is_made_there(part)
                     )
-                    and not self._is_asked_for(part)
+                    # Python can count as well, whatever the count decides.
+                    and (self._on_device.counts_steps(part) or not self._is_asked_for(part))
                 )
             ]
         return copied

@@ -84,7 +84,7 @@ class HostSyncPerStep(Rule):
     name = "host-sync-per-step"
     # "print(" ends in "int(".
     triggers = ("int(", "numpy(", "float(", "item(", "str(", "format(", "np.", "postfix", "set_description", ".desc", ".info(",
-                ".write(", ".log", ".debug(", "get_value(", ".comment")  # fmt: skip
+                ".write(", ".log", ".debug(", "get_value(", ".comment", ".iterations", "assign_add(")  # fmt: skip
     # A file with none of these has no step, and nothing that runs per step.
     needs = (
         "GradientTape", "_gradients", "minimize(", ".function", "function(", "@function", "function as", "defun", "next(",

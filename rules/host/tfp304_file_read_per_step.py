@@ -86,7 +86,9 @@ class FileReadPerStep(Rule):
             if loop is not None and _is_the_same(model, call, loop):
                 message = f"`{name}` reads the same file on each step; read it once, above the loop"
                 yield Report(call, message, partial(_read_once, call=call, loop=loop))
-            elif model.file_reads.are_for_training(call) or not _is_gone_over(model, call):
+            elif model.file_reads.are_for_training(call) or not (
+                _is_gone_over(model, call) or model.single_passes.hold(call)
+            ):
                 yield Report(call, f"`{name}` reads a file on each step; read files in a `tf.data` pipeline")
 
 

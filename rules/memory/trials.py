@@ -21,8 +21,8 @@ from tflint_perf.records import dataclass
 
 # What people do between trials for the sake of memory.
 _FREES = frozenset({"clear_session", "collect", "reset_default_graph", "malloc_trim"})
-# So few models make no search: two are compared.
-_FEW = 2
+# So few models are compared, or are folds of one: their memory does not add up to much.
+_FEW = 5
 _SEVERAL = 20
 _DEEPEST = 4
 

@@ -77,15 +77,53 @@ class FunctionCreatedInLoop(Rule):
 
     def check(self, model: Model) -> Iterator[Report]:
         for made in _functions_made(model):
-            if not model.eager_steps.run(made):
+            on_each_step = model.eager_steps.run(made)
+            if not on_each_step and not _is_of_each_epoch(model, made):
                 continue
             if model.once.runs_seldom(made) or model.guard_of(made) is not None:
                 continue
+            often = "on each step" if on_each_step else "in each epoch"
             yield Report(
                 made,
-                "a `tf.function` is created on each step, and traced again each time; create it once, above the loop",
+                f"a `tf.function` is created {often}, and traced again each time; create it once, above the loop",
                 partial(_make_once, made),
+                as_measured=on_each_step,
             )
+
+
+def _is_of_each_epoch(model: Model, made: cst.FunctionDef | cst.Call) -> bool:
+    """Whether a loop of epochs makes it anew in each, for the steps of that one: itself, or in a function that it calls."""
+    function, loop = model.function_at(made), model.loops.training_loop(made)
+    if not model.is_eager(made):
+        return False
+    if loop is not None or function is None:
+        return loop is not None and _are_epochs(model, loop) and _objection(model, made, loop) is None
+    if not model.loops.has_step_loop(function) or any(map(partial(_are_epochs, model), function.loops)):
+        return False
+    if any(caller.looped and caller.state == "eager" for caller in model.calls.callers_outside(function)):
+        return True
+    return any(
+        (around := model.loops.training_loop(site)) is not None
+        and _are_epochs(model, around)
+        and not any(
+            _is_another(model, node, around) for node in (site.func, *(arg.value for arg in site.args))
+        )
+        for site in model.calls.sites(function)
+    )
+
+
+def _are_epochs(model: Model, loop: Loop) -> bool:
+    return model.loops.kind(loop) == "epoch" and model.file_reads.is_trained_in(loop)
+
+
+def _is_another(model: Model, node: cst.BaseExpression, loop: Loop) -> bool:
+    """Whether each iteration gives a function another model, optimizer or what may hold one: it is a trial."""
+    return model.value(node).kind not in (
+        "number",
+        "dataset",
+        "iterator",
+        "function",
+    ) and model.invariance.varies(node, loop)
 
 
 def _functions_made(model: Model) -> Iterator[cst.FunctionDef | cst.Call]:

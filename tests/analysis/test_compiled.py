@@ -114,6 +114,16 @@ EAGER = {
         m = M()
         m.learn(xs)
     """,
+    "what a model's constructor calls": """
+        class M(keras.Model):
+            def __init__(self): self.prepare()
+            def prepare(self): here()
+    """,
+    "a Model.train_step that Keras can give no data": """
+        class M(keras.Model):
+            def train_step(self): here()
+        M().train_step()
+    """,
     "the module": "here()",
     "a plain function": "def f(): here()\nf()",
     "a function that nobody calls": "def f(): here()",

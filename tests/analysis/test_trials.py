@@ -45,7 +45,7 @@ LENGTHS = {
     "an unknown number": ("x", True),
     "a long count": ("range(100)", True),
     "a short count": ("range(2)", False),
-    "three items": ("[1, 2, 3]", True),
+    "six items": ("[1, 2, 3, 4, 5, 6]", True),
     "a short list": ("[1, 2]", False),
     "a short list by name": ("short", False),
     "a short list, counted": ("enumerate(short)", False),
@@ -56,5 +56,5 @@ LENGTHS = {
 
 @pytest.mark.parametrize(("iterable", "is_long"), LENGTHS.values(), ids=LENGTHS.keys())
 def test_a_few_models_are_no_trials(iterable: str, is_long: bool) -> None:
-    source = "short = [1, 2]\nRUNS = 2\nFOLDS = 5\n" + LOOP.replace("grid", iterable).format("net.fit(x)")
+    source = "short = [1, 2]\nRUNS = 2\nFOLDS = 50\n" + LOOP.replace("grid", iterable).format("net.fit(x)")
     assert bool(list(model_of(source).own(Trials).all())) is is_long

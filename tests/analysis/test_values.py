@@ -187,3 +187,21 @@ def test_one_of_several_objects_has_what_all_of_them_have(code: str, kinds: list
     assert value_named(model, "y") == members
     # One of them has no such method.
     assert value_named(model, "z") == ("number" if kinds == ["instance"] else "unknown")
+
+
+def test_a_method_finds_what_classes_derived_from_its_own_set() -> None:
+    model = model_of("""
+        class Net:
+            def train(self): here()
+        class Agent:
+            def learn(self):
+                self.net.train()
+        class Deep(Agent):
+            def __init__(self):
+                self.net = Net()
+        class Deeper(Agent):
+            def __init__(self):
+                self.net = Net()
+    """)
+    (call,) = model.calls_named("train")
+    assert [function.name for function in model.calls.targets(call)] == ["train"]

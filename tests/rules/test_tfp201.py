@@ -27,6 +27,12 @@ def module(source: str) -> str:
     return PREAMBLE + dedent(source).lstrip()
 
 
+TRAIN_STEP = """
+        def train_step(x, model):
+            with tf.GradientTape() as tape:
+                loss = model(x)
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.weights), model.weights))
+"""
 SILENT = {
     "one for each of several models": """
         class Board:
@@ -39,6 +45,35 @@ SILENT = {
                     def trace_graph(inputs):
                         net(inputs)
                     trace_graph([tf.zeros(i.shape) for i in net.inputs])
+        """,
+    "one for each model that is trained": TRAIN_STEP
+    + """
+        def train(model):
+            @tf.function
+            def step(x):
+                return train_step(x, model)
+            for x in dataset:
+                step(x)
+        for fold in range(folds):
+            train(make_model(fold))
+        """,
+    "in a function that trains over epochs": TRAIN_STEP
+    + """
+        def train():
+            step = tf.function(train_step)
+            for epoch in range(epochs):
+                for x in dataset:
+                    step(x)
+        for fold in range(folds):
+            train()
+        """,
+    "for the evaluation of each epoch": """
+        def evaluate():
+            predict = tf.function(double)
+            for x in dataset:
+                predict(x)
+        for epoch in range(epochs):
+            evaluate()
         """,
     "made before the loop": """
         step = tf.function(double)
@@ -197,6 +232,24 @@ FLAGGED = {
         for x in dataset:
             step(x)
             make_loss(net)(x)
+        """,
+    "for the steps of each epoch": TRAIN_STEP
+    + """
+        def train_an_epoch():
+            step = tf.function(train_step)  # <-
+            for x in dataset:
+                step(x)
+        for epoch in range(epochs):
+            train_an_epoch()
+        """,
+    "above the steps, in the loop of epochs": TRAIN_STEP
+    + """
+        for epoch in range(epochs):
+            @tf.function  # <-
+            def step(x):
+                return train_step(x)
+            for x in dataset:
+                step(x)
         """,
     "a decorated def": """
         for x in dataset:

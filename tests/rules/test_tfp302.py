@@ -955,6 +955,44 @@ PLACES = {
         """,
         [4],
     ),
+    "the counter of an optimizer that another file makes": (
+        """
+        optimizer = make_optimizer()
+        for x, y in dataset:
+            train_step(x, y)
+            if optimizer.iterations % 100 == 0:
+                manager.save()
+            if optimizer.iterations == last:
+                break
+        """,
+        [5],
+    ),
+    "the counter of an optimizer of the add-ons": (
+        """
+        import tensorflow_addons as tfa
+        slow = tfa.optimizers.LazyAdam(1e-3)
+        for x, y in dataset:
+            train_step(x, y)
+            step = slow.iterations.numpy()
+            if step % 100 == 0:
+                manager.save()
+        """,
+        [6],
+    ),
+    "a counter in a loop that validates now and then": (
+        """
+        count = tf.Variable(0)
+        for x, y in dataset:
+            train_step(x, y)
+            count.assign_add(1)
+            if tf.equal(count % 10, 0):
+                manager.save()
+            if tf.logical_and(count % 100 == 0, count > 1000):
+                for z, _ in dataset:
+                    metric(model(z))
+        """,
+        [6],
+    ),
     "the text that a tensor goes into, on several lines": (
         """
         for step, (x, y) in enumerate(dataset):

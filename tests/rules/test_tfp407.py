@@ -41,6 +41,11 @@ SILENT = {
             model.set_weights(first)
             model.fit(dataset)
         """,
+    "five folds": """
+        for fold in range(5):
+            model = make_model(8)
+            model.fit(dataset)
+        """,
     "two trials": """
         rates = [0.1, 0.01]
         FOLDS = 2
@@ -218,14 +223,14 @@ FLAGGED = {
             train(model, 10)
         """,
     "a few rates by name": """
-        rates = [0.1, 0.01, 0.001]
+        rates = [0.1, 0.05, 0.02, 0.01, 0.005, 0.001]
         for rate in rates:
             model = make_model(8)  # <-
             history = model.fit(dataset, epochs=10)
             histories.append(history)
         """,
     "folds by number": """
-        FOLDS = 5
+        FOLDS = 50
         for fold in range(FOLDS):
             model = make_model(8)  # <-
             model.fit(dataset)

@@ -119,6 +119,11 @@ FLAGGED = {
         [2],
     ),
     "a function from elsewhere": ("single.map(distort)", [1]),
+    "a method that classes derived from this one define": (
+        "class Data:\n    def parse(self, record):\n        raise NotImplementedError\n"
+        "    def make(self):\n        return single.map(self.parse)",
+        [5],
+    ),
     "a name that nothing binds": ("single.map(preprocess_function)", [1]),
     "by keyword": ("single.map(map_func=distort)", [1]),
     "in a chain": ("single.shuffle(9).map(distort).batch(32).prefetch(1)", [1]),

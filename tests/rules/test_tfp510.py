@@ -110,6 +110,10 @@ SILENT = {
         d = ds.shuffle(99).cache()
         model.fit(data, validation_data=d)
         """,
+    "validation data, cached where they are given": """
+        model = tf.keras.Sequential()
+        model.fit(data, validation_data=ds.map(flip).cache())
+        """,
     "a repeat of one": "ds.map(load).repeat(1).cache()",
     "a repeat of some times": "ds.map(load).repeat(times).cache()",
     "an endless repeat that ends": "ds.map(load).repeat().take(1).cache().repeat()",

@@ -152,7 +152,11 @@ class Compiled:
     def _is_keras_method(self, function: Function) -> bool:
         if function.owner is None:
             return False
-        return function.name in methods(self._infer.classes.keras_kind(function.owner), "compiled")
+        kind = self._infer.classes.keras_kind(function.owner)
+        takes_data = function.places or isinstance(function.node.params.star_arg, cst.Param)
+        if function.name in methods("Model", "steps") and not takes_data:
+            return False  # Keras gives it those of a step
+        return function.name in methods(kind, "compiled")
 
     def _follow_callers_outside(self, function: Function) -> None:
         """Note what other files do with a function, but for calling it."""
@@ -227,6 +231,8 @@ class Compiled:
         owner = function.owner
         if self._infer.classes.keras_kind(owner) == "sequence":
             return True  # Keras's loops ask for batches on the host
+        if function.name == "__init__":
+            return True  # objects are made before anything of them is traced
         if self._infer.classes.has_foreign_base(owner) or self._infer.classes.keras_kind(owner):
             return runs_loop_on_host(function)
         return True

@@ -8,6 +8,7 @@ from typing import Literal
 
 import libcst as cst
 
+from tflint_perf.analysis.apis.facts import has
 from tflint_perf.analysis.conventions import names_a_batch_size, names_a_session
 from tflint_perf.analysis.execution.batches import Batches
 from tflint_perf.analysis.execution.compiled import Compiled
@@ -602,6 +603,11 @@ def _counts(infer: Inference, test: cst.BaseExpression) -> bool:
             left=left, comparisons=[cst.ComparisonTarget(operator=cst.Equal(), comparator=right)]
         ):
             return _is_modulo(infer, left) or _is_modulo(infer, right)
+        case cst.Call(args=[cst.Arg(value=left), cst.Arg(value=right)]):
+            name = infer.names.qualified(test.func)
+            if has(name, "conjunction"):
+                return _counts(infer, left) or _counts(infer, right)
+            return has(name, "equals") and (_is_modulo(infer, left) or _is_modulo(infer, right))
     return False
 
 

@@ -23,6 +23,7 @@ from tflint_perf.analysis.python.syntax import (
     names_read,
 )
 from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.classes import is_left_to_others
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import builtin_or_qualified
 from tflint_perf.analysis.values.outside import Mapped
@@ -82,7 +83,11 @@ class Statefulness:
         if isinstance(given, cst.Call):
             return bool(given.args) and self._is_in_sight(given.args[0].value)
         function = self._infer.value(given).function or mapped_function(self._infer, given)
-        return function is not None and isinstance(function.node, cst.FunctionDef)
+        return (
+            function is not None
+            and isinstance(function.node, cst.FunctionDef)
+            and not is_left_to_others(function)
+        )
 
     def is_deterministic(self, value: Value) -> bool:
         """Whether each dataset that is built in the ways of `value` surely gives the same elements."""
@@ -184,12 +189,14 @@ class Statefulness:
         known = self._bodies.get(run)
         if known is None:
             function, given = run
-            parts = dict.fromkeys(
+            parts: dict[Nature | Run, None] = dict.fromkeys(
                 part
                 for call in self._calls_in(function)
                 if given is None or not is_left_out(self._infer.walk, call, given)
                 for part in self._of_call(call, function, given)
             )
+            if is_left_to_others(function):
+                parts["hidden"] = None
             known = self._bodies[run] = (
                 frozenset(part for part in parts if not isinstance(part, tuple)),
                 tuple(part for part in parts if isinstance(part, tuple)),

@@ -219,8 +219,11 @@ class Successors:
         return "train" if consumption.use == "train" and not validates else "evaluate"
 
     def _names_of(self, call: cst.Call) -> Iterator[str]:
-        """The names that what a stage gives is bound to, and that of the function around it."""
+        """The names that what a stage gives is bound to, or given as, and that of the function around it."""
         yield from self._names_given(call)
+        match self._model.parent(call):
+            case cst.Arg(keyword=cst.Name(value=name)):
+                yield name
         function = self._model.function_at(call)
         if function is not None:
             yield function.name

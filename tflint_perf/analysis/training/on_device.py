@@ -9,8 +9,16 @@ from typing import Any
 import libcst as cst
 
 from tflint_perf.analysis.apis.facts import has, library
+from tflint_perf.analysis.conventions import names_an_optimizer
 from tflint_perf.analysis.python.scopes import Binding, Class, Function, Scope
-from tflint_perf.analysis.python.syntax import argument, callee_name, dotted_name, keyword_argument, string
+from tflint_perf.analysis.python.syntax import (
+    argument,
+    callee_name,
+    dotted_name,
+    keyword_argument,
+    last_name,
+    string,
+)
 from tflint_perf.analysis.python.walk import Walk
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
@@ -73,10 +81,11 @@ class OnDevice:
 
     def counts_steps(self, node: cst.BaseExpression) -> bool:
         """Whether it is `optimizer.iterations`, by which an optimizer counts its steps."""
-        return (
-            isinstance(node, cst.Attribute)
-            and node.attr.value == "iterations"
-            and self._infer.value(node.value).kind == "optimizer"
+        if not isinstance(node, cst.Attribute) or node.attr.value != "iterations":
+            return False
+        owner = self._infer.value(node.value)
+        return owner.kind == "optimizer" or (
+            not owner.known and bool(names_an_optimizer(last_name(node.value)))
         )
 
     def _is_of_optimizer(self, node: cst.BaseExpression) -> bool:

@@ -106,10 +106,11 @@ class SinglePasses:
         for around in loops_around(self._loops.innermost_loop(node)):
             if any(map(self._trains_epochs_by, around.calls)):
                 return True
-            if self._loops.kind(around) != "none":
-                return False
-            if self._has_epochs(around.inner, own):
+            is_none = self._loops.kind(around) == "none"
+            if is_none and self._has_epochs(around.inner, own):
                 return True
+            if not is_none or self._trains(around):
+                return False
         function = self._calls.function_at(node)
         if function is None:
             return self._programs.trains_somewhere()

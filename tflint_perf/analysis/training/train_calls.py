@@ -16,7 +16,6 @@ from tflint_perf.analysis.conventions import (
     names_training,
 )
 from tflint_perf.analysis.execution.trains import trains_by
-from tflint_perf.analysis.python.scopes import Function
 from tflint_perf.analysis.python.syntax import (
     argument,
     callee_name,
@@ -27,6 +26,7 @@ from tflint_perf.analysis.python.syntax import (
 )
 from tflint_perf.analysis.training.graph_ops import assigned
 from tflint_perf.analysis.values.calls import CallGraph
+from tflint_perf.analysis.values.classes import is_left_to_others
 from tflint_perf.analysis.values.frameworks import imports_another
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.analysis.values.named_calls import minimizes_loss
@@ -115,7 +115,7 @@ class TrainCalls:
         if not names_training(callee_name(call)) or self.is_of_another_framework:
             return False
         called = self._infer.value(call.func)
-        if called.function is not None and _is_left_to_others(called.function):
+        if called.function is not None and is_left_to_others(called.function):
             return True
         if called.known or called.outside or called.either or self._infer.names.dotted(call.func) is not None:
             return False
@@ -305,25 +305,6 @@ class TrainCalls:
 def _feeds(call: cst.Call) -> bool:
     """Whether a call gives values for placeholders: `sess.run(op, feed_dict=batch)`, `op.run({x: batch})`."""
     return isinstance(argument(call, 0), cst.Dict) or keyword_argument(call, "feed_dict") is not None
-
-
-def _is_left_to_others(function: Function) -> bool:
-    """Whether a method does nothing: classes derived from its own define it anew."""
-    if function.owner is None or not isinstance(function.node, cst.FunctionDef):
-        return False
-    body = function.node.body
-    lines = [body] if isinstance(body, cst.SimpleStatementSuite) else body.body
-    return all(
-        isinstance(line, cst.SimpleStatementLine | cst.SimpleStatementSuite)
-        and all(map(_does_nothing, line.body))
-        for line in lines
-    )
-
-
-def _does_nothing(small: cst.CSTNode) -> bool:
-    if isinstance(small, cst.Expr):
-        return isinstance(small.value, cst.BaseString | cst.Ellipsis)
-    return isinstance(small, cst.Pass | cst.Raise)
 
 
 def _listed(node: cst.BaseExpression) -> list[cst.BaseExpression]:

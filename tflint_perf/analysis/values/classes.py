@@ -170,7 +170,14 @@ class Classes:
             inherited = self._infer.outside.member(path + "()", name)
             if inherited.known or inherited.outside:
                 return inherited
-        return None
+        return self._of_derived(use, name) if use is not None else None
+
+    def _of_derived(self, use: cst.Attribute, name: str) -> Value | None:
+        """What the classes below give an attribute that a method asks its own object for, and that its class does not have."""
+        klass = self._own_class(use)
+        below = self.derived(klass) if klass is not None else []
+        given = [(bindings, each) for each in below if (bindings := each.attributes.get(name))]
+        return join([self._written(*each) for each in given]) if given else None
 
     def _written(self, bindings: list[Binding], klass: Class) -> Value:
         """What is written to an attribute. A setter that nobody in sight calls, with a parameter of which nothing is known,
@@ -294,3 +301,22 @@ def _body_of(block: Block) -> Block:
     while block.parent is not None and block.parent.function is block.function:
         block = block.parent
     return block
+
+
+def is_left_to_others(function: Function) -> bool:
+    """Whether a method does nothing: classes derived from its own define it anew."""
+    if function.owner is None or not isinstance(function.node, cst.FunctionDef):
+        return False
+    body = function.node.body
+    lines = [body] if isinstance(body, cst.SimpleStatementSuite) else body.body
+    return all(
+        isinstance(line, cst.SimpleStatementLine | cst.SimpleStatementSuite)
+        and all(map(_does_nothing, line.body))
+        for line in lines
+    )
+
+
+def _does_nothing(small: cst.CSTNode) -> bool:
+    if isinstance(small, cst.Expr):
+        return isinstance(small.value, cst.BaseString | cst.Ellipsis)
+    return isinstance(small, cst.Pass | cst.Raise)
