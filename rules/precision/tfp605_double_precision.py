@@ -11,7 +11,7 @@ import libcst as cst
 
 from tflint_perf.analysis.conventions import names_solving
 from tflint_perf.analysis.model import Model
-from tflint_perf.analysis.python.syntax import argument, string
+from tflint_perf.analysis.python.syntax import argument, calls_below, string
 from tflint_perf.edit import Editor
 from tflint_perf.rule import Claim, Repair, Report, Rule
 
@@ -56,8 +56,9 @@ class DoublePrecision(Rule):
     ## What is left alone
 
     A line with a comment, which may say why; arrays that are given to `fit`, which casts them once, or that a `map`
-    of the pipeline may cast; arrays of unknown type; files that mention float64 elsewhere. A policy in files that, by
-    their names, solve differential equations or use L-BFGS. A policy has no fix.
+    of the pipeline may cast; arrays of unknown type; files that mention float64 elsewhere. A policy where the other
+    branch of an `if` sets another, or in files that, by their names, solve differential equations or use L-BFGS. A policy
+    has no fix.
 
     ## Sources
 
@@ -75,7 +76,9 @@ class DoublePrecision(Rule):
     def check(self, model: Model) -> Iterator[Report]:
         for call in model.calls_that("sets-precision"):
             given = argument(call, 0) or (call.args[0].value if call.args else None)
-            if string(given) == "float64" and not _has_comment(model, call) and not _solves(model):
+            if string(given) != "float64" or _has_comment(model, call) or _solves(model):
+                continue
+            if not _is_chosen(model, call):
                 yield Report(
                     call, "all layers compute in double precision; use float32, or say why in a comment"
                 )
@@ -87,6 +90,18 @@ class DoublePrecision(Rule):
                     f"`{name}` is float64, and the model casts each batch of it; make it float32 where it is made",
                     partial(_cast_once, feed),
                 )
+
+
+def _is_chosen(model: Model, call: cst.Call) -> bool:
+    """Whether a program has the choice, and another precision is set in the other branch."""
+    child: cst.CSTNode = call
+    while (parent := model.walk.parents.get(child)) is not None:
+        if isinstance(parent, cst.If) and parent.orelse is not None:
+            other = parent.orelse if child is parent.body else parent.body
+            if any(below in model.calls_that("sets-precision") for below in calls_below(other)):
+                return True
+        child = parent
+    return False
 
 
 def _solves(model: Model) -> bool:

@@ -51,6 +51,9 @@ SILENT = {
     "a policy with a reason above it": '# the solver needs it\ntf.keras.backend.set_floatx("float64")',
     "a policy for differential equations": 'from scipy.integrate import odeint\ntf.keras.backend.set_floatx("float64")',
     "a policy for an optimizer of second order": 'tf.keras.backend.set_floatx("float64")\ndef lbfgs(step):\n    return step()',
+    "a policy that is chosen": (
+        'if precise:\n    tf.keras.backend.set_floatx("float64")\nelse:\n    tf.keras.backend.set_floatx("float32")'
+    ),
     "a policy from a setting": "tf.keras.backend.set_floatx(config.dtype)",
     "another function of that name": 'other.set_floatx("float64")',
     "an array that is cast": fitted('rng.normal(size=(9, 28)).astype("float32")'),
