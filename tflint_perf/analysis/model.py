@@ -124,7 +124,7 @@ class Parts:
     # Which tensors are scalars.
     scalars: Scalars = part("values.scalars.Scalars", "infer", "calls")
     # Conditions that constants decide.
-    decided: Decided = part("execution.decided.Decided", "infer", "calls")
+    decided: Decided = part("execution.decided.Decided", "infer", "calls", "loops")
     # What the file says about GPUs.
     devices: Devices = part("training.devices.Devices")
     # What running the file does.

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from functools import cache, partial
 from typing import TypeVar
 
+import libcst as cst
+
 from tflint_perf.analysis.execution.keras_backends import is_for_another_backend
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.python.dead_code import never_runs
@@ -80,7 +82,18 @@ def _instance(rule: type[Rule]) -> Rule:
 
 
 def _ask(rule: type[Rule], model: Model) -> list[Report]:
-    reports = [report for report in _instance(rule).check(model) if not never_runs(model.walk, report.node)]
+    reports = [
+        report
+        for report in _instance(rule).check(model)
+        if not never_runs(model.walk, report.node) and not _is_left_out(model, report.node)
+    ]
     if rule.any_backend or "backend" not in model.text:
         return reports
     return [report for report in reports if not is_for_another_backend(model.infer, report.node)]
+
+
+def _is_left_out(model: Model, node: cst.CSTNode) -> bool:
+    """Whether callers keep a place from being reached: by an option that none of them sets, or none that steps run."""
+    if model.loops.is_per_step(node):
+        return model.decided.is_left_out_of_steps(node)
+    return model.decided.never_runs(node)

@@ -9,7 +9,7 @@ import libcst as cst
 from tflint_perf.analysis.links.summary import paths_of_bases
 from tflint_perf.analysis.model import Model
 from tflint_perf.analysis.pipelines.given_streams import takers_of_streams
-from tflint_perf.analysis.values.caller import Caller, Given
+from tflint_perf.analysis.values.caller import Caller, Given, Passed
 from tflint_perf.analysis.values.outside import AskedAboutCallers, name_given, name_outside
 from tflint_perf.catalogue.registry import rules_about
 from tflint_perf.catalogue.rules import catalogue
@@ -23,6 +23,7 @@ _PER_STEP = Caller(
     always=True,
     fates=frozenset({"shown"}),
     given=(Given("*", -1, "stacked", made=True, size="batch", kind="model"),),
+    passed=(Passed("*", -1),),
     fed=True,
     trains=True,
     on_one_graph=True,
@@ -31,7 +32,7 @@ _PER_STEP = Caller(
     applied=True,
 )
 _COMPILED = Caller("compile", "compiled")
-_ONCE = Caller("call", "eager")
+_ONCE = Caller("call", "eager", passed=(Passed("*", -1),))
 _CONSUMING = Caller("consume", which="*")
 
 

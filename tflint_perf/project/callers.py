@@ -333,6 +333,7 @@ class _Search:
             use.fates,
             use.parts,
             given=tuple(_from_anywhere(given, file) for given in use.given),
+            passed=use.passed,
             files=use.files,
             applied=use.applied,
             fed=use.fed,

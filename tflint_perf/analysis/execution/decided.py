@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 import libcst as cst
 
+from tflint_perf.analysis.execution.loops import Loops
 from tflint_perf.analysis.python.names import Names
 from tflint_perf.analysis.python.scopes import Binding, Function, Scope
 from tflint_perf.analysis.python.syntax import argument, has_stars, integer, string
 from tflint_perf.analysis.python.walk import Walk
+from tflint_perf.analysis.values.caller import Caller
 from tflint_perf.analysis.values.calls import CallGraph
 from tflint_perf.analysis.values.infer import Inference
 from tflint_perf.records import dataclass
@@ -28,35 +30,61 @@ def none_known(name: cst.Name) -> Constant:
 
 
 class Decided:
-    """Answers which conditions come out one way whenever the program is run."""
+    """Answers which conditions come out one way whenever the program is run, or on each of its steps."""
 
-    def __init__(self, infer: Inference, calls: CallGraph) -> None:
+    def __init__(self, infer: Inference, calls: CallGraph, loops: Loops) -> None:
         self._infer = infer
         self._calls = calls
+        self._loops = loops
 
     def never_runs(self, node: cst.CSTNode) -> bool:
         """Whether a constant keeps `node` from running: behind `if not use_gpu:`, where all callers say `True`."""
-        return is_left_out(self._infer.walk, node, lambda name: self._of_name(name, 0))
+        return is_left_out(self._infer.walk, node, lambda name: self._of_name(name, 0, steps=False))
 
-    def _of_name(self, name: cst.Name, depth: int) -> Constant:
+    def is_left_out_of_steps(self, node: cst.CSTNode) -> bool:
+        """The same, where those callers count alone that run the function around `node` on each step: others may build a
+        model by it, say. What has none of them runs on no step through calls."""
+        return is_left_out(self._infer.walk, node, lambda name: self._of_name(name, 0, steps=True))
+
+    def _of_name(self, name: cst.Name, depth: int, *, steps: bool) -> Constant:
         """The one constant that a name stands for, as far as this file and those that call it show."""
         found = self._infer.bindings_reaching(name)
         if found is None or depth > _DEEPEST:
             return None
-        given = [each for binding in found[1] for each in self._given(binding, found[0])]
+        given = [each for binding in found[1] for each in self._given(binding, found[0], steps)]
         constants = {
-            constant_of(each, lambda other: self._of_name(other, depth + 1)) if each is not None else None
+            constant_of(each, lambda other: self._of_name(other, depth + 1, steps=steps))
+            if each is not None
+            else None
             for each in given
         }
         return constants.pop() if len(constants) == 1 else None
 
-    def _given(self, binding: Binding, scope: Scope) -> list[cst.BaseExpression | None]:
+    def _given(self, binding: Binding, scope: Scope, steps: bool) -> list[cst.BaseExpression | None]:
         """The expressions that a binding may have its value from, None among them where one is not in sight."""
         if binding.kind == "assign" and binding.path == ():
             return [binding.value]
-        if binding.kind != "param" or scope.function is None or self._calls.callers_outside(scope.function):
+        if binding.kind != "param" or scope.function is None:
             return [None]
-        return list(self._calls.arguments(scope.function, binding.name)) or [None]
+        callers, sites = self._calls.callers_outside(scope.function), None
+        if steps:
+            callers = tuple(caller for caller in callers if caller.per_step)
+            sites = list(filter(self._loops.is_per_step, self._calls.sites(scope.function)))
+        here = self._calls.arguments(scope.function, binding.name, sites)
+        if not here and (sites or (sites is None and self._calls.sites(scope.function))):
+            return [None]  # one of them hides it
+        return [*here, *(_passed(caller, scope.function, binding.name) for caller in callers)] or [None]
+
+
+def _passed(caller: Caller, function: Function, name: str) -> cst.BaseExpression | None:
+    """What a call in another file passes as a parameter, or leaves as it is by default; None where that is no constant."""
+    if caller.how != "call":
+        return None
+    place = function.place_of(name)
+    for each in caller.passed:
+        if each.name == "*" or each.name == name or (not each.name and each.at == place):
+            return cst.Name(each.constant) if each.constant else None
+    return next((param.default for param in function.parameters if param.name.value == name), None)
 
 
 @dataclass(frozen=True, slots=True)

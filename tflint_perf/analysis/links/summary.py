@@ -16,7 +16,7 @@ from tflint_perf.analysis.execution.loops import LoopKind
 from tflint_perf.analysis.pipelines.prefetching import readiness
 from tflint_perf.analysis.python.scopes import Binding, Class, Function, Scope
 from tflint_perf.analysis.values.bound_values import value_of_binding
-from tflint_perf.analysis.values.caller import NEEDED, Batch, Fate, Given, How, State
+from tflint_perf.analysis.values.caller import NEEDED, Batch, Fate, Given, How, Passed, State
 from tflint_perf.analysis.values.methods import is_compiled_attribute, traced
 from tflint_perf.analysis.values.outside import name_outside
 from tflint_perf.analysis.values.values import UNKNOWN, Value, is_stream
@@ -120,6 +120,7 @@ class Use:
     parts: tuple[frozenset[Fate], ...] = ()
     which: str = ""
     given: tuple[Given, ...] = ()
+    passed: tuple[Passed, ...] = ()
     fed: bool = False
     guarded: bool = False
     taped: bool = False

@@ -20,7 +20,7 @@ from tflint_perf.analysis.pipelines.prefetching import readiness, takes_many
 from tflint_perf.analysis.python.conditions import conditions
 from tflint_perf.analysis.python.scopes import Class, Loop
 from tflint_perf.analysis.python.syntax import descendants
-from tflint_perf.analysis.values.caller import NEEDED, Fate, Given, How
+from tflint_perf.analysis.values.caller import NEEDED, Fate, Given, How, Passed
 from tflint_perf.analysis.values.iterables import source
 from tflint_perf.analysis.values.outside import RUN_OVER, name_outside
 from tflint_perf.analysis.values.values import STREAMS, Value
@@ -189,6 +189,19 @@ def _given(model: Model, call: cst.CSTNode) -> Iterator[Given]:
             yield Given(name, place, None, size=few)
 
 
+def _passed(call: cst.CSTNode) -> Iterator[Passed]:
+    for at, arg in enumerate(call.args if isinstance(call, cst.Call) else ()):
+        if arg.star:
+            yield Passed("*", -1)
+            return
+        name, place = ("", at) if arg.keyword is None else (arg.keyword.value, -1)
+        match arg.value:
+            case cst.Name(value="True" | "False" | "None" as constant):
+                yield Passed(name, place, constant)
+            case _:
+                yield Passed(name, place)
+
+
 def _told(model: Model, given: Given, value: Value) -> Given:
     """The same, with what is said of a model or a dataset."""
     match value.kind:
@@ -261,6 +274,7 @@ def _use_of(model: Model, place: cst.CSTNode, path: str, how: How) -> Use:
         fates,
         parts,
         given=tuple(_given(model, place)) if how == "call" else (),
+        passed=tuple(_passed(place)) if how == "call" else (),
         files=tuple(_files(model, place)) if how == "call" else (),
         fed=how == "call" and isinstance(place, cst.Call) and model.feeds.a_step(place),
         guarded=guarded or model.once.runs_seldom(place),

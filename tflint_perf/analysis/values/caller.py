@@ -48,6 +48,16 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
+class Passed:
+    """An argument of a call, by its name, or where that is "" by its place: one of `True`, `False` and `None`, as the code has it,
+    or "" for anything else. "*" is any argument."""
+
+    name: str
+    at: int
+    constant: Literal["", "True", "False", "None"] = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Caller:
     """A place in another file that calls a function of this one, or hands it to something.
 
@@ -63,7 +73,7 @@ class Caller:
     `on_one_graph` that a loop makes the call again and again on the same graph of TensorFlow 1; `looped` that a loop does,
     whatever it is for. `files` are the arguments that name several files, by their names or places; "*" is any argument.
     `applied` says that what the call gives are gradients, by which variables are changed there. `each_step` leads from a
-    step loop to the call, which it ends with; () where none is known that makes it.
+    step loop to the call, which it ends with; () where none is known that makes it. `passed` are all arguments.
     """
 
     how: How
@@ -75,6 +85,7 @@ class Caller:
     parts: tuple[frozenset[Fate], ...] = ()
     which: str = ""
     given: tuple[Given, ...] = ()
+    passed: tuple[Passed, ...] = ()
     fed: bool = False
     guarded: bool = False
     taped: bool = False

@@ -338,20 +338,24 @@ class CallGraph:
         """The function whose body holds `node`; None at module or class level."""
         return self._names.scope_of(node).function
 
-    def arguments(self, function: Function, parameter: str) -> list[cst.BaseExpression]:
-        """What the calls in this file pass as `parameter`; empty when one of them hides it."""
-        if self._given is None:
-            return self._passed(function, parameter)
+    def arguments(
+        self, function: Function, parameter: str, sites: list[cst.Call] | None = None
+    ) -> list[cst.BaseExpression]:
+        """What the calls in this file, or those at `sites`, pass as `parameter`; empty when one of them hides it."""
+        if self._given is None or sites is not None:
+            return self._passed(function, parameter, sites)
         known = self._given.get((function, parameter))
         if known is None:
             known = self._given[function, parameter] = self._passed(function, parameter)
         return known
 
-    def _passed(self, function: Function, parameter: str) -> list[cst.BaseExpression]:
+    def _passed(
+        self, function: Function, parameter: str, sites: list[cst.Call] | None = None
+    ) -> list[cst.BaseExpression]:
         given: list[cst.BaseExpression] = []
         position = function.place_of(parameter)
         default = next((p.default for p in function.parameters if p.name.value == parameter), None)
-        for call in self.sites(function):
+        for call in self.sites(function) if sites is None else sites:
             if callee_name(call) in methods("Strategy", "runs") and self._function_argument_of_run(
                 call, function
             ):

@@ -1,0 +1,58 @@
+"""Options of a function that callers, here or in other files, set or leave alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from tests.test_callers import STEP, lint, project, write
+
+__all__ = ["project"]
+
+TIDY = """
+    def tidy(x, thorough={default}):
+        if thorough:
+            gc.collect()
+"""
+IMPORT = "from steps import train_step, tidy\n"
+LOOP = "for x, y in batches():\n    train_step(x, y)\n    tidy({given})\n"
+OPTIONS = [
+    ("False", "x", 0),
+    ("False", "x, thorough=False", 0),
+    ("True", "x, False", 0),
+    ("None", "x", 0),
+    ("False", "x, True", 1),
+    ("False", "x, thorough=True", 1),
+    ("True", "x", 1),
+    # Who knows?
+    ("False", "x, thorough=flag", 1),
+    ("False", "*options", 1),
+    ("False", "x, **options", 1),
+]
+RULES = frozenset({"TFP406"})
+
+
+@pytest.mark.parametrize(("default", "given", "found"), OPTIONS)
+def test_an_option_that_no_caller_in_another_file_sets_keeps_code_from_running(
+    project: Path, default: str, given: str, found: int
+) -> None:
+    paths = write(project, steps=STEP + TIDY.format(default=default), train=IMPORT + LOOP.format(given=given))
+    assert lint(paths, RULES) == ({"steps.py": ["TFP406"]} if found else {})
+
+
+@pytest.mark.parametrize(("default", "given", "found"), OPTIONS)
+def test_nor_one_that_no_caller_in_the_file_sets(project: Path, default: str, given: str, found: int) -> None:
+    text = dedent(STEP + TIDY.format(default=default)) + LOOP.format(given=given)
+    assert lint(write(project, steps=text), RULES) == ({"steps.py": ["TFP406"]} if found else {})
+
+
+def test_callers_that_run_no_steps_are_not_asked(project: Path) -> None:
+    paths = write(
+        project,
+        steps=STEP + TIDY.format(default="False"),
+        train=IMPORT + LOOP.format(given="x"),
+        other="from steps import tidy\ntidy(3, thorough=True)\n",
+    )
+    assert lint(paths, RULES) == {}
