@@ -211,7 +211,7 @@ class Parts:
     )
     # What runs in loops beside training that a program goes through once.
     single_passes: SinglePasses = part(
-        "training.single_passes.SinglePasses", "infer", "calls", "loops", "steps", "file_reads", "programs"
+        "training.single_passes.SinglePasses", "infer", "calls", "loops", "steps", "programs"
     )
     # How often loops run.
     iterations: Iterations = part("execution.iterations.Iterations", "infer", "calls")

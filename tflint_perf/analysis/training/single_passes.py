@@ -7,6 +7,7 @@ such a loop costs is paid as often as the loop is long, where a step of training
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 import libcst as cst
 
@@ -18,7 +19,6 @@ from tflint_perf.analysis.python.flow import loops_around
 from tflint_perf.analysis.python.reach import leads_to, remembered
 from tflint_perf.analysis.python.scopes import Function, Loop
 from tflint_perf.analysis.python.syntax import is_name
-from tflint_perf.analysis.training.file_reads import FileReads
 from tflint_perf.analysis.training.programs import Programs
 from tflint_perf.analysis.training.train_calls import TrainCalls
 from tflint_perf.analysis.values.calls import CallGraph
@@ -29,23 +29,20 @@ class SinglePasses:
     """Answers whether what runs on each step does so in single passes alone."""
 
     def __init__(
-        self,
-        infer: Inference,
-        calls: CallGraph,
-        loops: Loops,
-        steps: GradientSteps,
-        file_reads: FileReads,
-        programs: Programs,
+        self, infer: Inference, calls: CallGraph, loops: Loops, steps: GradientSteps, programs: Programs
     ) -> None:
+        self._walk = infer.walk
         self._calls = calls
         self._loops = loops
         self._steps = steps
-        self._file_reads = file_reads
         self._programs = programs
         self._train_calls = TrainCalls(infer, calls)
-        self._walk = infer.walk
-        self._called_beside: dict[Function, bool] = {}
-        self._whole: dict[Function, bool] = {}
+        # By whether loops that count may be passes, too.
+        self._run_again: dict[bool, dict[cst.CSTNode, bool]] = {True: {}, False: {}}
+        self._called_again: dict[Function, bool] = {}
+        self._training: dict[Function, bool] = {}
+        self._doing_more: dict[Function, bool] = {}
+        self._training_epochs: dict[Function, bool] = {}
 
     def hold(self, node: cst.CSTNode, *, counted: bool = True) -> bool:
         """Whether only single passes run `node` step by step.
@@ -53,56 +50,84 @@ class SinglePasses:
         `counted` says whether loops that count may be such passes, too: they may have as many small steps as they like, to make one
         result word by word, or out of noise.
         """
-        loops = list(self._step_loops(node, set()))
-        return bool(loops) and all(
-            loop is not None and (counted or not self._loops.counts(loop)) and self._is_pass(loop)
-            for loop in loops
-        )
+        ask = partial(self._is_run_again, counted=counted)
+        return self._loops.is_per_step(node) and not leads_to(node, self._run_again[counted], ask)
 
-    def _step_loops(self, node: cst.CSTNode, seen: set[Function]) -> Iterator[Loop | None]:
-        """The step loops that run `node`, here or through calls; None for one that is not in sight."""
+    def _is_run_again(self, node: cst.CSTNode, *, counted: bool) -> bool | list[cst.Call]:
+        """Whether another step loop than that of a pass runs `node`, or else the calls of its function that step loops make."""
         loop = self._loops.step_loop(node)
         if loop is not None and not loop.yields:
-            yield loop
-            return
+            return (not counted and self._loops.counts(loop)) or not self._is_pass(loop)
         function = self._calls.function_at(node)
-        if function is None or function in seen or self._loops.is_batch_callback(function):
-            yield None
-            return
-        seen.add(function)
-        if function.yields or any(caller.per_step for caller in self._calls.callers_outside(function)):
-            yield None
-        for site in self._calls.sites(function):
-            if self._loops.is_per_step(site):
-                yield from self._step_loops(site, seen)
+        if function is None or function.yields or self._loops.is_batch_callback(function):
+            return True
+        if any(caller.per_step for caller in self._calls.callers_outside(function)):
+            return True
+        return [site for site in self._calls.sites(function) if self._loops.is_per_step(site)]
 
     @remembered
     def _is_pass(self, loop: Loop) -> bool:
-        return self._only_looks(loop) and self._is_beside(extent(self._walk, loop), loop)
+        return self._only_looks(loop) and self._is_beside_training(extent(self._walk, loop), loop)
+
+    # What a loop does
 
     def _only_looks(self, loop: Loop) -> bool:
         """Whether a loop comes to an end, and neither trains nor acts in an environment."""
         if isinstance(loop.node, cst.While) and is_name(loop.node.test, "True"):
             return False
         return not self._trains(loop) and not any(
-            is_of_environment(call) or self._train_calls.may_train(call)
-            for call in self._file_reads.calls_in(loop)
+            self._is_more(call)
+            or any(leads_to(f, self._doing_more, self._does_more) for f in self._calls.targets(call))
+            for call in _calls_in(loop)
         )
 
+    def _is_more(self, call: cst.Call) -> bool:
+        return is_of_environment(call) or self._train_calls.may_train(call)
+
+    def _does_more(self, function: Function) -> bool | list[Function]:
+        """Whether a function itself does so, or else the functions that it calls."""
+        return any(map(self._is_more, function.calls)) or self._called_by(function)
+
+    @remembered
     def _trains(self, loop: Loop) -> bool:
-        if self._file_reads.is_trained_in(loop):
-            return True
-        run = {target for call in self._file_reads.calls_in(loop) for target in self._calls.targets(call)}
-        return any(map(self._steps.of, run)) or any(
+        """Whether an iteration of a loop trains, here or in what it calls."""
+        return any(map(self._trains_by, _calls_in(loop))) or any(
             loop in loops_around(self._loops.innermost_loop(step.tape))
             for step in self._steps.of(loop.function)
         )
 
+    def _trains_by(self, call: cst.Call) -> bool:
+        return self._train_calls.trains(call) or any(
+            leads_to(function, self._training, self._trains_in) for function in self._calls.targets(call)
+        )
+
+    def _trains_in(self, function: Function) -> bool | list[Function]:
+        """Whether a function itself trains, or else the functions that it calls."""
+        if self._steps.of(function) or any(map(self._train_calls.trains, function.calls)):
+            return True
+        return self._called_by(function)
+
+    def _called_by(self, function: Function) -> list[Function]:
+        return [target for call in function.calls for target in self._calls.targets(call)]
+
     # Beside training
 
-    def _is_beside(self, node: cst.CSTNode, own: Loop | None) -> bool:
-        """Whether what stands beside `node`, but for the loop `own`, trains a model over epochs, or the program that comes by
-        once trains somewhere."""
+    def _is_beside_training(self, node: cst.CSTNode, own: Loop) -> bool:
+        """Whether what stands beside `node`, but for the loop `own`, trains a model over epochs, or a program that trains
+        comes by once."""
+        beside = self._is_beside_in_loops(node, own)
+        if beside is not None:
+            return beside
+        function = self._calls.function_at(node)
+        if function is None:
+            return self._programs.trains_somewhere()
+        return self._has_epochs_of_its_own(function, own) or not leads_to(
+            function, self._called_again, self._is_called_again
+        )
+
+    def _is_beside_in_loops(self, node: cst.CSTNode, own: Loop | None = None) -> bool | None:
+        """Whether a loop of the same function, which trains something anew in each iteration, makes it so; False where one
+        that trains step by step repeats it, None where there is neither."""
         for around in loops_around(self._loops.innermost_loop(node)):
             if any(map(self._trains_epochs_by, around.calls)):
                 return True
@@ -111,12 +136,9 @@ class SinglePasses:
                 return True
             if not is_none or self._trains(around):
                 return False
-        function = self._calls.function_at(node)
-        if function is None:
-            return self._programs.trains_somewhere()
-        return self._has_epochs_of_its_own(function, own) or self._is_called_beside(function)
+        return None
 
-    def _has_epochs_of_its_own(self, function: Function, own: Loop | None) -> bool:
+    def _has_epochs_of_its_own(self, function: Function, own: Loop | None = None) -> bool:
         return self._has_epochs(function.loops, own) or any(map(self._trains_epochs_by, function.calls))
 
     def _has_epochs(self, loops: Iterable[Loop], own: Loop | None) -> bool:
@@ -129,25 +151,31 @@ class SinglePasses:
         """Whether a call trains a model over epochs, itself or in what it runs."""
         if self._loops.batches.are_all_taken_by(call) or self._loops.actions.trains_whole(call):
             return True
-        return any(leads_to(target, self._whole, self._trains_whole) for target in self._calls.targets(call))
+        return any(
+            leads_to(target, self._training_epochs, self._trains_epochs)
+            for target in self._calls.targets(call)
+        )
 
-    def _trains_whole(self, function: Function) -> bool | list[Function]:
+    def _trains_epochs(self, function: Function) -> bool | list[Function]:
         """Whether a function itself trains over epochs, or else the functions that it calls."""
-        if self._has_epochs(function.loops, None):
-            return True
-        return [target for call in function.calls for target in self._calls.targets(call)]
+        return self._has_epochs(function.loops, None) or self._called_by(function)
 
-    def _is_called_beside(self, function: Function) -> bool:
-        """Whether whatever calls a function does so once, beside training."""
-        known = self._called_beside.get(function)
-        if known is None:
-            self._called_beside[function] = False  # functions that call each other
-            sites, outside = self._calls.sites(function), self._calls.callers_outside(function)
-            if any(caller.looped or caller.per_step or caller.may_be_per_step for caller in outside):
-                known = False
-            elif sites:
-                known = all(self._is_beside(site, None) for site in sites)
-            else:
-                known = (bool(outside) or function.name == "main") and self._programs.trains_somewhere()
-            self._called_beside[function] = known
-        return known
+    def _is_called_again(self, function: Function) -> bool | list[Function]:
+        """Whether something calls a function more than once for a model that it trains, or else which functions call it."""
+        sites, outside = self._calls.sites(function), self._calls.callers_outside(function)
+        if any(caller.looped or caller.per_step or caller.may_be_per_step for caller in outside):
+            return True
+        if not sites:
+            return not (outside or function.name == "main") or not self._programs.trains_somewhere()
+        callers = [self._calls.function_at(site) for site in sites if self._is_beside_in_loops(site) is None]
+        if any(self._is_beside_in_loops(site) is False for site in sites):
+            return True
+        if None in callers and not self._programs.trains_somewhere():
+            return True
+        return [caller for caller in callers if caller and not self._has_epochs_of_its_own(caller)]
+
+
+def _calls_in(loop: Loop) -> Iterator[cst.Call]:
+    yield from loop.calls
+    for inner in loop.inner:
+        yield from _calls_in(inner)
