@@ -62,13 +62,13 @@ class Rows:
         self._found: list[RowLoop] | None = None
 
     def all(self) -> list[RowLoop]:
-        """Every loop over rows that certainly runs in eager mode, in the order of the text."""
+        """Every loop over the rows of a tensor that is known to run in eager mode, in the order of the text."""
         if self._found is None:
             self._found = [row for loop in self._walk.loops.values() for row in self._of_loop(loop)]
         return self._found
 
     def takes_rows(self, loop: Loop) -> bool:
-        """Whether a loop is one over rows."""
+        """Whether `loop` takes the rows of a tensor one by one."""
         return any(row.node is loop.node for row in self.all())
 
     def _of_loop(self, loop: Loop) -> Iterator[RowLoop]:
@@ -85,7 +85,7 @@ class Rows:
     # `for` loops
 
     def _rows_of(self, loop: Loop, node: cst.For) -> cst.BaseExpression | None:
-        """The tensor of which a loop takes row after row and computes with it."""
+        """The tensor whose rows `loop` takes one by one to compute with them."""
         counter = self._iterations.counter(loop)
         if counter is None:
             return next(
@@ -116,7 +116,7 @@ class Rows:
         )
 
     def _is_long_tensor(self, node: cst.BaseExpression) -> bool:
-        """Whether iterating over `node` takes rows of a tensor, of which there may be many."""
+        """Whether `node` is a tensor that may have many rows to iterate over."""
         value = self._infer.value(node)
         return (
             value.kind == "tensor" and not self._is_short(node, value) and not self._is_asked_for_kind(node)
@@ -188,7 +188,7 @@ class Rows:
         )
 
     def _feeds_op(self, node: cst.CSTNode) -> bool:
-        """Whether an op takes `node`: as an operand or an argument."""
+        """Whether `node` is an input of an op: as an operand or an argument."""
         parent = self._walk.parents.get(node)
         while isinstance(
             parent, cst.Arg | cst.Element | cst.List | cst.Tuple | cst.ListComp | cst.UnaryOperation
@@ -271,7 +271,7 @@ class Rows:
                 yield RowLoop(node, "stack", part.iter)
 
     def _indexed(self, loop: Loop, element: cst.BaseExpression) -> cst.BaseExpression | None:
-        """The tensor of which an expression takes one row after the other by the counter, and computes with it by ops alone:
+        """The tensor whose rows `element` takes one by one, by the counter, and computes with by ops alone:
         `[tf.image.flip_up_down(images[i]) for i in range(n)]`."""
         counter = self._iterations.counter(loop)
         if counter is None or not self._iterations.are_many(loop, traced=False):
@@ -284,7 +284,7 @@ class Rows:
         return None
 
     def _is_computed_alone(self, element: cst.BaseExpression, row: str) -> bool:
-        """Whether an expression takes a row by ops alone: `tf.nn.sigmoid(x)`, `1 if x > 0.5 else 0`."""
+        """Whether `element` computes with the row by ops alone: `tf.nn.sigmoid(x)`, `1 if x > 0.5 else 0`."""
         uses = [node for node in names_read(element) if node.value == row]
         return any(map(self._feeds_op, uses)) and not any(map(self._is_host_call, calls_below(element)))
 

@@ -120,7 +120,7 @@ def _lies_in_another(model: Model, place: cst.CSTNode) -> bool:
 
 
 def _is_switched_off(model: Model, place: cst.CSTNode) -> bool:
-    """Whether the step is compiled once the switch is gone that turns eager mode on for everything."""
+    """Whether the step at `place` would be compiled without the switch that turns eager mode on for everything."""
     function = model.function_at(place)
     return function is not None and model.compiled.is_switched_off(function)
 

@@ -129,7 +129,7 @@ def _said(model: Model, call: cst.Call) -> str:
 
 
 def _batch_taken_apart(model: Model, call: cst.Call) -> cst.BaseExpression | None:
-    """The batch that the loop around a `predict` goes through, where it asks for one of its samples at a time."""
+    """The batch whose samples the loop around `call` predicts one at a time."""
     loop, given = model.loops.innermost_loop(call), argument(call, 0, "x")
     if callee_name(call) != "predict" or given is None or loop is None or isinstance(loop.node, cst.While):
         return None

@@ -46,8 +46,7 @@ class HostConversions:
                 yield Conversion(call, unchanged)
 
     def _is_per_step(self, call: cst.Call) -> bool:
-        """Whether a conversion runs per step, or beside a gradient step that a loop makes again and again, or may
-        make."""
+        """Whether `call` runs per step, or beside a gradient step that a loop repeats or may repeat."""
         model = self._model
         return model.is_per_step(call) or (
             model.training_steps.hold(call)
@@ -55,7 +54,8 @@ class HostConversions:
         )
 
     def _feeds_a_step(self, call: cst.Call) -> bool:
-        """Whether a step uses the result. A gradient step behind a guard is one all the same, and takes this batch."""
+        """Whether a step uses the result of `call`. A gradient step behind a guard is one all the same, and takes this
+        batch."""
         feeds = self._model.feeds
         guarded = self._model.guard_of(call) is not None
         return feeds.a_gradient_step(call) if guarded else feeds.a_step(call)

@@ -35,12 +35,12 @@ class SessionFeeds:
         return any(map(self._is_batch, self._fed(run)))
 
     def has_array(self, run: cst.Call) -> bool:
-        """Whether a run is fed an array of NumPy's, or a list of which one is made."""
+        """Whether `run` is fed a NumPy array, or a list that becomes one."""
         return any(self._infer.value(value).kind in ("array", "list") for value in self._fed(run))
 
     def has_more_than_settings(self, run: cst.Call) -> bool:
-        """Whether a run is fed what neither the placeholder nor the value is called a number or a switch by: what a
-        session is fed comes from the host, whoever made it."""
+        """Whether `run` is fed something that neither the placeholder nor the value names as a number or a switch: what
+        a session is fed comes from the host, whoever made it."""
         given = argument(run, 1, "feed_dict")
         pairs = self._pairs(given, 0) if given is not None else ()
         return any(not self._has_none(key) and self._may_be_array(key, value) for key, value in pairs)
@@ -57,7 +57,7 @@ class SessionFeeds:
         )
 
     def fills_axes(self, run: cst.Call) -> bool:
-        """Whether a run is fed what goes into a placeholder of one axis or more, as the file declares it."""
+        """Whether `run` feeds a placeholder of one axis or more, as the file declares it."""
         given = argument(run, 1, "feed_dict")
         pairs = self._pairs(given, 0) if given is not None else ()
         return any(self._has_axes(key) and not is_constant(value) for key, value in pairs)

@@ -145,7 +145,7 @@ class Syncs:
         return copied
 
     def _is_given_what_is_made_there(self, node: cst.BaseExpression) -> bool:
-        """Whether code of other files gives a function, as the parameter `node`, what the device made, on each step."""
+        """Whether other files pass, on each step, what the device computed as the parameter `node`."""
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
         if (
             not found
@@ -210,7 +210,7 @@ class Syncs:
     # How often
 
     def is_on_each_step(self, node: cst.CSTNode) -> bool:
-        """Whether each step of a long loop runs `node`, behind no condition, in no loop that waits by its nature."""
+        """Whether each step of a long loop runs `node`, under no condition and in no loop that waits anyway."""
         return leads_to(node, self._on_each_step, self._is_on_each_step)
 
     def _is_on_each_step(self, node: cst.CSTNode) -> bool | list[cst.Call]:
@@ -233,7 +233,7 @@ class Syncs:
         return [site for site in self._calls.sites(function) if self._loops.is_per_step(site)]
 
     def _is_seldom(self, node: cst.CSTNode, loop: Loop | None) -> bool:
-        """Whether most iterations of `loop`, or calls of the function, may leave `node` out."""
+        """Whether most iterations of `loop`, or most calls of the function, may skip `node`."""
         end = loop.node if loop is not None else None
         return not all(map(self._usual.holds, conditions(self._walk, node, end, exits=False)))
 

@@ -109,7 +109,7 @@ class HostSyncPerStep(Rule):
 
 
 def _flagged(model: Model, statement: cst.CSTNode) -> Sync | None:
-    """The first copy of a statement, where each step makes it and the program needs none of them."""
+    """The first copy to the host in `statement`, if it runs on each step and the program could do without all of them."""
     if not model.is_eager(statement) or model.devices.is_on_cpu(statement):
         return None
     syncs = [

@@ -125,7 +125,7 @@ class WeightCopies:
         self._walk = infer.walk
 
     def all(self) -> Iterator[WeightCopy]:
-        """Every copy from the weights of known models, in the order of the text."""
+        """Every copy of a known model's weights through host arrays, in the order of the text."""
         for call in self._walk.calls.get("set_weights", ()):
             if not isinstance(call.func, cst.Attribute) or len(call.args) != 1 or call.args[0].star:
                 continue
@@ -152,7 +152,7 @@ class WeightCopies:
     def _are_put_back(
         target: cst.BaseExpression, sources: list[cst.BaseExpression], places: list[cst.CSTNode]
     ) -> bool:
-        """Whether a model gets weights of its own from which nothing is computed."""
+        """Whether `target` gets its own weights back, with nothing computed from them."""
         name = dotted_name(target)
         return all(dotted_name(source) == name for source in sources) and not any(
             isinstance(part, cst.ListComp | cst.BinaryOperation)
@@ -169,7 +169,7 @@ class WeightCopies:
         )
 
     def _reached(self, node: cst.CSTNode, depth: int, seen: set[Binding]) -> Iterator[cst.CSTNode]:
-        """The expressions that a value is made from, through names and lists that are filled."""
+        """The expressions that `node` is made from, through names and lists that are filled."""
         yield node
         for name in names_read(node):
             found = self._infer.bindings_reaching(name) if depth < _DEEPEST else None
@@ -200,13 +200,13 @@ class WeightCopies:
                     yield value
 
     def is_on_each_step(self, node: cst.CSTNode) -> bool:
-        """Whether a step loop runs `node` each time, but for the time in which it gathers its first samples, or each time
-        that it makes a gradient step."""
+        """Whether a step loop runs `node` on each step after it has gathered its first samples, or with each gradient
+        step."""
         return self._each_step.runs(node, _waits_for_samples) or self._beside_gradients.holds(node)
 
 
 def _asked_for_weights(place: cst.CSTNode) -> Iterator[cst.BaseExpression]:
-    """The models whose weights an expression copies to the host: `get_weights()`, `[v.numpy() for v in model.variables]`."""
+    """The models whose weights `place` copies to the host: `get_weights()`, `[v.numpy() for v in model.variables]`."""
     for part in descendants(place):
         match part:
             case cst.Call(func=cst.Attribute(value=holder, attr=cst.Name("get_weights")), args=[]):

@@ -77,7 +77,7 @@ class GpuMemory:
 
     @cached_property
     def is_settled(self) -> bool:
-        """Whether the file says how much memory TensorFlow takes of a GPU, or may leave that to a helper."""
+        """Whether the file sets how much GPU memory TensorFlow takes, or may leave that to a helper."""
         walk = self._walk
         if any(self._sets(call) for name in _SETTERS for call in walk.calls.get(name, ())):
             return True

@@ -86,7 +86,7 @@ def _loops(model: Model, tape: Tape) -> Iterator[Loop]:
 
 
 def _makes_steps(model: Model, tape: Tape, loop: Loop) -> bool:
-    """Whether an iteration asks the tape for a gradient and applies it."""
+    """Whether `loop` asks `tape` for gradients and applies them, both in its body."""
     return any(
         any(_lies_in(model, call, loop.node) for call in step.gradients)
         and any(_lies_in(model, call, loop.node) for call in step.applied)

@@ -46,7 +46,7 @@ class LateCaches:
         self._model = model
 
     def of(self, cache: cst.Call) -> LateCache | None:
-        """The nearest stage that `cache` stands behind wrongly, on one of the ways in which its dataset is built."""
+        """The nearest stage before `cache` that should not be there, in one of the pipelines that build its dataset."""
         ways = [way for way in self._model.pipelines.stages_before(cache) if way[-1].call is cache]
         for way in ways:
             for index in reversed(range(len(way) - 1)):

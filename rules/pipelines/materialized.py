@@ -62,7 +62,8 @@ class Materializations:
         self._walk = model.walk
 
     def all(self) -> Iterator[Materialization]:
-        """Every place, by form, of datasets that are no few elements or numbers written down."""
+        """Every place that materializes a dataset, by form; not those of a few elements, of file names or of data
+        written in the file."""
         for found in (*self._lists(), *self._lengths(), *self._sums(), *self._loops()):
             if found.value.pipelines and not any(map(self._is_small, found.value.pipelines)):
                 if found.form not in ("list", "stack") or not self._is_condensed(self._kept(found)):
@@ -71,7 +72,8 @@ class Materializations:
     # Forms
 
     def _lists(self) -> Iterator[Materialization]:
-        """`list(ds)`, `tuple(ds.as_numpy_iterator())`, and either within `len(…)`."""
+        """The lists and tuples that hold a dataset: `list(ds)`, `tuple(ds.as_numpy_iterator())`, and either within
+        `len(…)`."""
         for name in ("list", "tuple"):
             for call in self._model.calls_named(name):
                 if len(call.args) != 1 or has_stars(call) or self._builtin(call) != name:
@@ -130,7 +132,7 @@ class Materializations:
     # Datasets
 
     def _dataset(self, node: cst.BaseExpression) -> tuple[cst.BaseExpression, Value] | None:
-        """The dataset that an expression gives the elements of, numbered or not, and what is known of it."""
+        """The dataset whose elements `node` gives, numbered or not, and its value."""
         node = source(self._model.infer, node)
         value = self._model.value(node)
         return (node, value) if value.kind == "dataset" else None
@@ -294,7 +296,7 @@ def _keeps(node: cst.BaseExpression, target: cst.BaseExpression) -> bool:
 
 
 def _only_keeps(loop: cst.For) -> bool:
-    """Whether all that a loop does is to append, its elements or the first parts of them among it."""
+    """Whether `loop` does nothing but append, and appends its elements or their first parts."""
     kept = []
     for statement in _statements(loop):
         call = statement.value if isinstance(statement, cst.Expr) else None
@@ -307,7 +309,7 @@ def _only_keeps(loop: cst.For) -> bool:
 
 
 def _only_counts(loop: cst.For) -> bool:
-    """Whether all that a loop does is `count += 1`."""
+    """Whether `loop` does nothing but count, `count += 1`."""
     match list(_statements(loop)):
         case [cst.AugAssign(target=cst.Name(), operator=cst.AddAssign(), value=added)]:
             return integer(added) == 1

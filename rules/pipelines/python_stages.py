@@ -39,7 +39,7 @@ class PythonStage:
 
     @property
     def computes(self) -> bool:
-        """Whether Python computes with the elements by what has ops, and does not just hand on what is in memory."""
+        """Whether Python does to the elements what TensorFlow has ops for, rather than only hand on what is in memory."""
         return self.ops is not None and self.ops != (SLICES,)
 
 
@@ -50,8 +50,8 @@ class PythonStages:
         self._model = model
 
     def trained_on(self) -> Iterator[PythonStage]:
-        """Those whose elements are trained on and made anew in each epoch, each once by what runs Python: several stages may
-        run it."""
+        """The stages that run Python and whose elements are made anew in each epoch to train on, each once by what runs
+        Python: several stages may run it."""
         seen: set[cst.Call] = set()
         for stage in self._all():
             if stage.node in seen or self._model.successors.is_kept(stage.call):
@@ -97,7 +97,7 @@ class PythonStages:
         return function is not None and not function.yields and not model.own(OtherReads).may_be_in(function)
 
     def _host_calls(self, function: Function, seen: set[Function]) -> Iterator[cst.Call]:
-        """The calls in a function, and in those that it calls, that run Python."""
+        """The calls that run Python in `function`, and in those that it calls."""
         if function in seen:
             return
         seen.add(function)
@@ -108,7 +108,7 @@ class PythonStages:
                 yield from self._host_calls(target, seen)
 
     def is_trained_on(self, call: cst.Call) -> bool:
-        """Whether the elements of the stage that a call adds go into a training step, as far as the file shows."""
+        """Whether the elements of the stage that `call` adds go into a training step, as far as the file shows."""
         successors = self._model.successors
         behind = {other.name for other in successors.behind(call)}
         if is_name_of_evaluation(last_name(argument(call, 0))):

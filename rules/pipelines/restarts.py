@@ -57,7 +57,7 @@ class Restarts:
         self._walk = infer.walk
 
     def all(self) -> Iterator[Restart]:
-        """Every such place, by form."""
+        """Every place that restarts a dataset's pipeline for one element, by form."""
         yield from self._iterators()
         yield from self._loops_over_one()
         for call in self._walk.calls.get("get_single_element", ()):
@@ -70,7 +70,7 @@ class Restarts:
                 yield Restart(call, "single", given)
 
     def changes(self, restart: Restart) -> bool:
-        """Whether the dataset may be another one on each step."""
+        """Whether the dataset of `restart` may be another one on each step."""
         return self._changes(restart.dataset, restart.node, set())
 
     def is_distributed(self, dataset: cst.BaseExpression) -> bool:
@@ -123,7 +123,7 @@ class Restarts:
             yield Restart(maker, "name", dataset, maker)
 
     def _dataset_in(self, maker: cst.BaseExpression) -> cst.BaseExpression | None:
-        """The dataset that an expression makes an iterator of: `iter(d)`, `d.as_numpy_iterator()`."""
+        """The dataset that `maker` makes an iterator of: `iter(d)`, `d.as_numpy_iterator()`."""
         if not isinstance(maker, cst.Call):
             return None
         given: cst.BaseExpression | None = None

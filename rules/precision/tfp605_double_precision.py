@@ -114,7 +114,7 @@ def _solves(model: Model) -> bool:
 
 
 def _has_comment(model: Model, node: cst.CSTNode) -> bool:
-    """Whether a comment that may say why stands on the line of a statement, or directly above it."""
+    """Whether a comment that may say why is on the line of `node`, or directly above it."""
     line = model.parent(model.statement_of(node))
     if not isinstance(line, cst.SimpleStatementLine):
         return False

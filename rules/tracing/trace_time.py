@@ -57,7 +57,7 @@ class TraceTime:
         self._once = once
 
     def host_calls(self) -> Iterator[HostCall]:
-        """Calls of Python in surely compiled code, the outermost of each statement."""
+        """The calls of Python in code that is known to be compiled, the outermost of each statement."""
         for function in self._symbolic.traced_functions():
             yield from self._in_function(function, self._judge)
         for function in self._keras.functions():
@@ -121,7 +121,7 @@ class TraceTime:
     # Values
 
     def _has_no_value(self, node: cst.BaseExpression) -> bool:
-        """Whether a value is a tensor of the graph, or a variable: neither can be read while it is traced."""
+        """Whether `node` is a tensor of the graph, or a variable: neither can be read while it is traced."""
         return self._symbolic.is_symbolic(node) or self._symbolic.is_variable(node)
 
     def _holds_tensor(self, arg: cst.Arg) -> bool:

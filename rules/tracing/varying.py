@@ -53,7 +53,7 @@ class Varying:
         self._walk = infer.walk
 
     def variation(self, node: cst.BaseExpression) -> Variation | None:
-        """How the shape of an argument differs between the calls that a loop makes; None where nothing says so."""
+        """How the shape of `node` differs between the calls that a loop makes; None where nothing says so."""
         loop = self._loops.innermost_loop(node)
         if loop is None:
             return None
@@ -86,7 +86,7 @@ class Varying:
     # Padded batches
 
     def _is_of_padded(self, binding: Binding) -> bool:
-        """Whether a name gets elements of batches that are padded to the longest of each."""
+        """Whether `binding` takes batches that are padded to the longest element in each."""
         if binding.value is None or binding.path is None:
             return False
         value, path = binding.value, binding.path
@@ -140,7 +140,7 @@ class Varying:
         )
 
     def _keeps_shape(self, stage: Stage) -> bool:
-        """Whether a stage behind the batches leaves their shapes as they are."""
+        """Whether `stage`, after batching, leaves the shapes of batches as they are."""
         if stage.name != "map":
             return stage.name not in (
                 "batch",
@@ -257,7 +257,7 @@ class Retracing:
         self._model = model
 
     def makers(self, function: Function | None) -> list[cst.BaseExpression]:
-        """The decorators and calls in sight that make a `tf.function` of a function."""
+        """The decorators and calls in this file that make a `tf.function` of a function."""
         model, found = self._model, list[cst.BaseExpression]()
         if function is None:
             return found
@@ -297,7 +297,7 @@ class Retracing:
 
 
 def serves_all_shapes(maker: cst.BaseExpression) -> bool:
-    """Whether what makes a `tf.function` tells it what to do with other shapes."""
+    """Whether `maker` says what to do with arguments of other shapes."""
     return isinstance(maker, cst.Call) and (
         any(keyword_argument(maker, keyword) is not None for keyword in _FOR_ALL_SHAPES)
         or any(arg.star for arg in maker.args)
