@@ -55,7 +55,8 @@ class Growth:
         self._sizes = ImageSizes(infer, iterations)
 
     def of_stage(self, stage: Stage, before: Pipeline) -> str:
-        """How a stage behind `before` makes elements larger, or a source gives what is large: "decodes images"."""
+        """How `stage` makes elements larger, or gives large ones as a source: "decodes images". `before` are the stages
+        in front of it."""
         if stage.name not in ("map", "from_generator"):
             return ""
         choices = self._choices(stage)
@@ -154,8 +155,8 @@ class Growth:
     # What a mapped function does
 
     def _choices(self, stage: Stage) -> list[list[Function]]:
-        """The functions of this file that a stage runs, for each that it may be given; none where one of these is
-        not in sight."""
+        """The functions of this file that `stage` runs, for each that it may be given; none where one of these is not
+        in sight."""
         given = argument(stage.call, 0, "map_func" if stage.name == "map" else "generator")
         made = (
             [self._infer.value(node).function for node in self._options(given)] if given is not None else []

@@ -68,7 +68,7 @@ class HostBatches:
         self._for_fit = MadeForFit(model, self.sources)
 
     def all(self) -> Iterator[HostBatch]:
-        """The batches of training loops that are made in this way, and generators of Keras's own that train."""
+        """The batches that Python makes on the host in training loops, and Keras's own generators that train."""
         if has_environment(self._walk.calls):
             return  # what an agent does decides what the data are
         for loop in list(self._walk.loops.values()):
@@ -87,7 +87,8 @@ class HostBatches:
                 yield batch
 
     def _is_data(self, batch: HostBatch) -> bool:
-        """Whether samples are put together; sessions are fed with what NumPy draws, and their ops run in the graph."""
+        """Whether `batch` puts samples together; sessions are fed with what NumPy draws, and their ops run in the
+        graph."""
         return batch.how in ("stacked", "augmented") or not self._model.programs.is_graph_code()
 
     def _trains(self, loop: Loop) -> bool:
@@ -162,7 +163,7 @@ class HostBatches:
         )
 
     def _runs_each_step(self, node: cst.CSTNode) -> bool:
-        """Whether each step runs `node`, where the settings say so: `if tokenizer is not None`."""
+        """Whether each step runs `node`, if the settings ask for it: `if tokenizer is not None`."""
         return self._model.each_step.runs(node, self._model.file_reads.usually)
 
     def _iterated(self, node: cst.BaseExpression) -> Iterator[HostBatch]:
@@ -218,7 +219,7 @@ class HostBatches:
         )
 
     def _how(self, node: cst.BaseExpression) -> Batch | None:
-        """How an expression makes a batch; None where it makes none."""
+        """How `node` makes a batch; None where it makes none."""
         if isinstance(node, cst.Subscript):
             return self._of_item(self._infer.value(node.value)) or self.sources.by_index(node)
         if not isinstance(node, cst.Call):
@@ -317,7 +318,7 @@ class HostBatches:
             yield from (b.value for b in found[1] if b.value is not None) if found is not None else ()
 
     def _preprocesses(self, node: cst.CSTNode, depth: int, *words: str) -> bool:
-        """Whether code, or a function of this file that it calls, does to a sample what one of `words` says."""
+        """Whether `node`, or a function of this file that it calls, calls what the API tables mark as `words`."""
         for call in descendants(node):
             if isinstance(call, cst.Call):
                 if has(self._infer.names.qualified(call.func), *words):

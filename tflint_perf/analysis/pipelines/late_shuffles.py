@@ -43,7 +43,8 @@ class LateShuffles:
         self._model = model
 
     def of(self, shuffle: cst.Call) -> LateShuffle | None:
-        """What makes `shuffle` late; None where that is not so on each way in which its dataset is built.
+        """What makes `shuffle` come too late in its pipeline; None where that is not so on each way in which its
+        dataset is built.
 
         A way that leads through the same stage, and then through one of which nothing is known, may be as late.
         """
@@ -132,7 +133,8 @@ class LateShuffles:
         )
 
     def _buckets(self, stage: Stage) -> bool:
-        """Whether a stage makes batches of sequences of like length, also by a function with a name that it applies."""
+        """Whether `stage` makes batches of sequences of similar length, by itself or through a function with a name
+        that it applies."""
         if stage.name != "apply":
             return stage.name == _BUCKETING
         given = argument(stage.call, 0, "transformation_func")

@@ -56,7 +56,7 @@ class Parallelism:
     # Options
 
     def is_off(self, call: cst.Call) -> bool:
-        """Whether options of a pipeline keep TensorFlow from running the stage that `call` adds in parallel."""
+        """Whether the pipeline's options keep TensorFlow from running the stage that `call` adds in parallel."""
         for setter in self._walk.calls.get("with_options", ()):
             options = argument(setter, 0, "options")
             ways = self._model.pipelines.stages_before(setter)
@@ -90,7 +90,7 @@ class Parallelism:
 
     @remembered
     def are_several_files(self, node: cst.BaseExpression, depth: int = 0) -> bool:
-        """Whether an expression surely gives several file names: a list of them, a pattern's matches, a dataset."""
+        """Whether `node` is known to give several file names: a list of them, a pattern's matches, a dataset."""
         match node:
             case _ if depth > _DEEPEST or (not depth and self._are_told_to_be_one(node)):
                 return False

@@ -72,7 +72,7 @@ class Rebuilt:
         return Touched(self._infer, self._calls)
 
     def all(self) -> Iterator[Rebuild]:
-        """Every such dataset, once for each place in a loop."""
+        """Every dataset that a training loop builds anew from the same inputs, once for each place in a loop."""
         seen: set[cst.CSTNode] = set()
         named = [call for calls in self._walk.calls.values() for call in calls if self._may_be_source(call)]
         stages = {c: None for name in _STAGES for c in self._walk.calls.get(name, ()) if _is_first(c)}
@@ -89,7 +89,7 @@ class Rebuilt:
                     yield Rebuild(node, whole, loop)
 
     def _adds_to_same(self, stage: cst.Call, loop: Loop) -> bool:
-        """Whether each epoch puts a stage on a dataset that was made before the loop."""
+        """Whether each epoch of `loop` adds the stage `stage` to a dataset that was made before the loop."""
         given = stage.func.value if isinstance(stage.func, cst.Attribute) else stage
         return self._model.loops.kind(loop) == "epoch" and self._is_from_outside(given, loop)
 
@@ -105,7 +105,7 @@ class Rebuilt:
         return found
 
     def _given_later(self, source: cst.Call) -> Iterator[cst.CSTNode]:
-        """What the stages that are put behind a source get, in other statements too."""
+        """The arguments of the stages that follow `source`, also in other statements."""
         waiting, seen = [source], {source}
         while waiting:
             for call in self._model.pipelines.goes_on(waiting.pop()):
@@ -145,7 +145,7 @@ class Rebuilt:
         return whole
 
     def _places(self, node: cst.BaseExpression) -> Iterator[tuple[cst.BaseExpression, Loop, Entered]]:
-        """The places in training loops that build a dataset, directly or through calls of functions."""
+        """The places in training loops that build the dataset `node`, directly or through calls."""
         waiting: list[tuple[cst.BaseExpression, Entered]] = [(node, {})]
         for _ in range(_MOST_WAYS):
             if not waiting:
@@ -230,7 +230,7 @@ class Rebuilt:
 
 
 def _is_first(call: cst.Call) -> bool:
-    """Whether a call puts the first stage of an expression on a dataset that has a name: `for x in dataset.batch(32):`."""
+    """Whether `call` adds the first stage of an expression to a dataset that has a name: `for x in dataset.batch(32):`."""
     return isinstance(call.func, cst.Attribute) and isinstance(call.func.value, cst.Name | cst.Attribute)
 
 
@@ -266,7 +266,7 @@ class Inputs:
         self._bindings: dict[Binding, bool] = {}
 
     def are_same(self, node: cst.CSTNode) -> bool:
-        """Whether what an expression reads, and what it calls, are the same in each iteration."""
+        """Whether what `node` reads and calls is the same in each iteration."""
         inside = set(descendants(node))
         here = set(descendants_here(node))
         return all(self._is_same(part, inside, called=part in here) for part in inside)
@@ -285,7 +285,7 @@ class Inputs:
         return True
 
     def _is_pure(self, call: cst.Call) -> bool:
-        """Whether a call gives the same for the same arguments, as far as can be told."""
+        """Whether `call` gives the same result for the same arguments, as far as can be told."""
         name = builtin_or_qualified(self._infer, call.func)
         if name:
             return has(name, "settled") and not has(name, "varies", "draws")

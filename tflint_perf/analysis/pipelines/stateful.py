@@ -59,7 +59,7 @@ class Statefulness:
         self._ways: dict[Function, set[Given]] = {}
 
     def nature(self, given: cst.BaseExpression) -> Nature:
-        """The nature of a function given to a dataset's stage."""
+        """The nature of `given`, the function of a dataset's stage."""
         nature = self._worst(self._of_function_node(given))
         return "open" if nature == "hidden" and self._is_in_sight(given) else nature
 

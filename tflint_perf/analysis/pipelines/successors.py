@@ -40,7 +40,7 @@ class Successors:
         self._walk = model.walk
 
     def behind(self, call: cst.Call) -> list[Stage]:
-        """The stages behind that of `call` in all pipelines of the file that it is part of."""
+        """The stages that follow the one that `call` adds, in all pipelines of the file."""
         found: dict[cst.Call, Stage] = {}
         waiting = [call]
         while waiting:
@@ -71,8 +71,9 @@ class Successors:
     # How often
 
     def is_kept(self, call: cst.Call) -> bool:
-        """Whether the program does the work of a stage once, however often it goes over the dataset: a `cache` stands behind
-        it on every way, with no `repeat` in between that would keep it from ever being complete."""
+        """Whether the results of the stage that `call` adds are cached, so that it runs only once over the dataset: a
+        `cache` stands behind it on every way, with no `repeat` in between that would keep it from ever being complete.
+        """
         if self._is_gone_over_once(call):
             return False
         ends = {way[-1].call for consumption in self._consumed(call) for way in consumption.value.pipelines}
@@ -131,7 +132,7 @@ class Successors:
         return "train" in self._purposes.get(call, ())
 
     def is_for_evaluation(self, call: cst.Call) -> bool:
-        """Whether the elements of a stage are evaluated or predicted on alone, or go by such a name."""
+        """Whether the elements of the stage that `call` adds are only for evaluation or prediction, or are named so."""
         purposes = self._purposes.get(call)
         if purposes:
             return "train" not in purposes
@@ -152,8 +153,8 @@ class Successors:
         return bool(self._purposes.get(call))
 
     def is_only_looked_at(self, call: cst.Call) -> bool:
-        """Whether all that becomes of a stage is that a few of its elements are taken, as by `for x in dataset.take(1)`, or
-        nothing at all."""
+        """Whether the program takes only a few elements of what `call` gives, as by `for x in dataset.take(1)`, or none
+        at all."""
         if self._model.infer.integers.takes_few(call):
             return True
         names = self._names_alone(call)
@@ -179,7 +180,7 @@ class Successors:
         )
 
     def _names_alone(self, call: cst.Call) -> set[str] | None:
-        """The names that a statement binds what a stage gives to; None where it does anything else with it."""
+        """The names that a statement assigns the result of `call` to; None where it does anything else with it."""
         statement = self._model.parent(call)
         if not isinstance(statement, cst.Assign) or not all(
             isinstance(target.target, cst.Name) for target in statement.targets
@@ -188,7 +189,7 @@ class Successors:
         return set(names_written([statement]))
 
     def _is_receiver(self, node: cst.CSTNode) -> bool:
-        """Whether a stage is put on what an expression gives."""
+        """Whether another stage is added directly to `node`."""
         asked = self._model.parent(node)
         stage = (
             self._model.parent(asked) if isinstance(asked, cst.Attribute) and asked.value is node else None

@@ -59,7 +59,8 @@ class Feeds:
     def _reaches(
         self, node: cst.CSTNode, is_step: Callable[[cst.Call], bool], depth: int, *, elsewhere: bool = False
     ) -> bool:
-        """Whether a value reaches a step; `elsewhere` also one of another file, which gets what a function returns."""
+        """Whether the value of `node` reaches a step; `elsewhere` also one of another file, which gets what a function
+        returns."""
         current, parent = node, self._walk.parents.get(node)
         while parent is not None and current not in self._walk.at:
             if isinstance(parent, cst.Call) and current is not parent.func and is_step(parent):

@@ -45,7 +45,7 @@ class FileReads:
         self.usually = Usual(infer).holds
 
     def all(self) -> Iterator[cst.Call]:
-        """Every call that reads a file, by the names of what reads."""
+        """Every call that reads a file, by the name of what is called."""
         for name in sorted(
             last_names("opens-files", "reads-images", "reads-arrays", "reads-tables", "reads-file")
         ):
@@ -123,7 +123,7 @@ class FileReads:
         return list(reached)
 
     def is_trained_in(self, loop: Loop) -> bool:
-        """Whether an iteration of a loop trains."""
+        """Whether the body of `loop` trains a model."""
         known = self._trained_in.get(loop)
         if known is None:
             known = self._trained_in[loop] = any(map(self._train_calls.trains, self.calls_in(loop)))
@@ -156,7 +156,7 @@ class FileReads:
         return next(self._writes_in(loop), None)
 
     def reads_what_it_writes(self, read: cst.Call, loop: Loop) -> bool:
-        """Whether an iteration writes the file, by the code that names it, that it reads."""
+        """Whether `loop` also writes the file that `read` reads, by the code that names it."""
         given = argument(read, 0)
         return given is not None and any(
             same_code(arg.value, given) for call in self._writes_in(loop) for arg in call.args

@@ -117,7 +117,7 @@ class ForwardPasses:
                         yield call
 
     def _is_inference(self, call: cst.Call) -> bool:
-        """Whether a call runs a model or a layer that is there, on tensors."""
+        """Whether `call` runs an existing model or layer on tensors."""
         called = call.func
         if isinstance(called, cst.Attribute) and called.attr.value == "call":
             called = called.value  # `model.call(x)`
@@ -166,7 +166,7 @@ class ForwardPasses:
         )
 
     def _is_reached_eagerly(self, call: cst.Call) -> bool:
-        """Whether a call runs per step by more than what a model's own code, or other compiled code, calls."""
+        """Whether `call` runs per step, and not only in a model's own code or other compiled code."""
         model, function = self._model, self._model.function_at(call)
         if function is not None and model.compiled.is_switched_off(function):
             return False
@@ -296,7 +296,7 @@ class ForwardPasses:
         return mentions(callee, {name.value for name in target_names(loop.node.target)})
 
     def _is_made_by_loop(self, call: cst.Call) -> bool:
-        """Whether each iteration makes the model anew that it calls: it converts or compares models, say."""
+        """Whether each iteration makes a new model for `call`: it converts or compares models, say."""
         loop = self._model.loops.innermost_loop(call)
         found = self._model.infer.bindings_reaching(call.func) if isinstance(call.func, cst.Name) else None
         if loop is None or found is None or not found[1]:
@@ -337,7 +337,7 @@ class ForwardPasses:
         )
 
     def makes_variables(self, call: cst.Call) -> bool:
-        """Whether a model is called on made-up numbers, and what it gives thrown away, so that it has its variables."""
+        """Whether `call` runs a model on made-up numbers and drops the result, only to make its variables."""
         match self._walk.parents.get(call):
             case cst.Expr() | cst.Assign(targets=[cst.AssignTarget(target=cst.Name("_"))]):
                 return any(
@@ -374,8 +374,8 @@ class PartsOfSteps:
         self._known: dict[Function, bool] = {}
 
     def has(self, call: cst.Call) -> bool:
-        """Whether a forward pass is that of a gradient step, or beside it and for its tensors. What becomes an array of NumPy
-        is a pass of its own."""
+        """Whether the forward pass `call` is part of a gradient step, or computes tensors for one. What becomes an
+        array of NumPy is a pass of its own."""
         if is_under_tape(self._model.infer, call):
             return True
         return self.belongs(call) and not (self._is_beside(call) and self._goes_to_host(call, 0))

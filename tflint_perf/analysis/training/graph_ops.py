@@ -10,7 +10,7 @@ from tflint_perf.analysis.values.infer import Inference
 
 
 def adds_to_graph(infer: Inference, call: cst.Call) -> bool:
-    """Whether a call, made in graph mode, surely adds ops or variables to the graph."""
+    """Whether `call`, made in graph mode, is known to add ops or variables to the graph."""
     name = infer.names.qualified(call.func)
     if name:
         return _adds_by_name(name)

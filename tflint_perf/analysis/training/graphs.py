@@ -27,7 +27,7 @@ class Graphs:
         self._version_1: bool | None = None
 
     def is_session(self, node: cst.BaseExpression) -> bool:
-        """Whether a value is a session; one of unknown origin goes by its name."""
+        """Whether `node` is a session; one of unknown origin goes by its name."""
         kind = self._infer.value(node).kind
         if kind not in ("unknown", "none"):
             return kind == "session"

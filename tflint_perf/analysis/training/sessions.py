@@ -53,7 +53,7 @@ class Sessions:
         self._calling: dict[tuple[Function, bool], list[_Growing]] = {}
 
     def ops_in_loops(self) -> list[tuple[cst.Call, Loop | None]]:
-        """Calls that add to the graph in each iteration of a loop that runs a session, with that loop; None for one
+        """The calls that add to the graph in each iteration of a loop that runs a session, with that loop; None for one
         in another file.
 
         Of calls inside one another the outermost is given. Of a function that only makes ops, for those who call it, the
@@ -78,7 +78,7 @@ class Sessions:
         return self._graphs.is_graph_code(call) and bool(self._growing(call, runs=True))
 
     def is_run(self, call: cst.Call) -> bool:
-        """`sess.run(…)`, `tensor.eval()`, `op.run(session=…)`."""
+        """Whether `call` runs a session: `sess.run(…)`, `tensor.eval()`, `op.run(session=…)`."""
         func = call.func
         if not isinstance(func, cst.Attribute):
             return False
@@ -102,8 +102,9 @@ class Sessions:
     # Loops
 
     def _growing(self, node: cst.CSTNode, *, runs: bool) -> list[_Growing]:
-        """The loops that run a session, and `node`, in each iteration, all on one graph; what they call stands by them where
-        `node` is in a function that only makes ops, and gives something back. `runs` says that `node` itself runs a session."""
+        """The loops that run both `node` and a session in each iteration, on the same graph; what they call stands by
+        them where `node` is in a function that only makes ops, and gives something back. `runs` says that `node` itself
+        runs a session."""
         if self._loops.innermost_loop(node) is None:
             function = self._calls.function_at(node)
             if function is None or not self._calling_loops(function, runs=runs):
@@ -194,7 +195,7 @@ class Sessions:
         return known
 
     def _is_part_of_op(self, call: cst.Call) -> bool:
-        """Whether a call stands in another one that adds to the graph, in the same statement."""
+        """Whether `call` is inside another call that adds to the graph, in the same statement."""
         current = self._walk.parents.get(call)
         while (
             current is not None

@@ -48,7 +48,7 @@ class SinglePasses:
         self._whole: dict[Function, bool] = {}
 
     def hold(self, node: cst.CSTNode, *, counted: bool = True) -> bool:
-        """Whether only single passes run `node` step by step.
+        """Whether only single passes over data, which train nothing, run `node` per step.
 
         `counted` says whether loops that count may be such passes, too: they may have as many small steps as they like, to make one
         result word by word, or out of noise.

@@ -54,7 +54,7 @@ class TrainCalls:
         )
 
     def fits(self, call: cst.Call) -> bool:
-        """Whether a call is a Keras model's `fit` or a kin of it, or what trains an `Estimator`."""
+        """Whether `call` is a Keras model's `fit` or a similar method, or trains an `Estimator`."""
         name = callee_name(call)
         if self._minimizes(call):
             return True
@@ -151,7 +151,8 @@ class TrainCalls:
         )
 
     def applies(self, call: cst.Call) -> bool:
-        """Whether eager code hands gradients to an optimizer, wherever they are from: another process may send them."""
+        """Whether `call` passes gradients to an optimizer in eager code, wherever they come from: another process may
+        send them."""
         if callee_name(call) != "apply_gradients" or not isinstance(call.func, cst.Attribute):
             return False
         if not isinstance(self._walk.parents.get(call), cst.Expr):
@@ -173,7 +174,7 @@ class TrainCalls:
         return (receiver.kind == "optimizer" or not receiver.known) and self.is_graph_code()
 
     def runs_session(self, call: cst.Call) -> bool:
-        """Whether a call is `session.run` of anything but an initializer, or the method `run` of an op."""
+        """Whether `call` runs anything but an initializer in a session, by `session.run` or the method `run` of an op."""
         fetched = self._fetched(call)
         if fetched is None:
             return False
@@ -182,7 +183,8 @@ class TrainCalls:
         )
 
     def _fetched(self, call: cst.Call) -> cst.BaseExpression | None:
-        """What `session.run` is given to run, or the op whose method `run` it is: `train_step.run(feed_dict=batch)`."""
+        """What `call` runs in a session: what `session.run` is given, or the op whose method `run` it is,
+        `train_step.run(feed_dict=batch)`."""
         if callee_name(call) != "run":
             return None
         given = argument(call, 0, "fetches")
@@ -226,8 +228,8 @@ class TrainCalls:
                 yield from (node for node in descendants(part) if isinstance(node, cst.Name | cst.Attribute))
 
     def runs_own_update(self, call: cst.Call) -> bool:
-        """Whether a session runs, by a call, what by its name trains and is made by no optimizer here: assignments to
-        variables, or an op of a graph that is restored."""
+        """Whether `call` runs a training op, by its name, that no optimizer in this file makes, in a session:
+        assignments to variables, or an op of a graph that is restored."""
         if not self.runs_train_op(call):
             return False
         if "import_meta_graph" in self._walk.calls:
