@@ -68,7 +68,7 @@ class Containers:
         self._walk = infer.walk
 
     def life(self, addition: Addition) -> Life:
-        """How long the container lives; "unknown" for what may be none."""
+        """How long the container of `addition` lives; "unknown" for what may be none."""
         if isinstance(addition.node, cst.Call) and self._calls.targets(addition.node):
             return "unknown"
         return self._life(addition.container, addition.node, 0)
@@ -94,7 +94,7 @@ class Containers:
         return []
 
     def _life_from(self, binding: Binding, node: cst.CSTNode, depth: int) -> Life:
-        """How long a container lives that a binding makes."""
+        """How long the container that `binding` makes lives."""
         if binding.kind == "param":
             function = self._calls.function_at(node)
             given = self._calls.arguments(function, binding.name) if function is not None else []
@@ -117,12 +117,12 @@ class Containers:
         return function is not None and function.name in ("__init__", "build", "setup")
 
     def _is_new_container(self, binding: Binding) -> bool:
-        """Whether a binding makes a container that grows without end; a deque with a greatest length is none."""
+        """Whether `binding` makes a container that can grow without limit; a deque with a greatest length is none."""
         made = made_by(self._infer, binding)
         return made is not None and not made.is_bounded
 
     def _life_at(self, place: cst.CSTNode) -> Life:
-        """How long a container lives that is made or emptied at `place`."""
+        """How long the container that is made or emptied at `place` lives."""
         if self._loops.is_per_step(place):
             return "step"
         return "round" if self._loops.batches.is_made_anew(place) else "run"
@@ -172,7 +172,8 @@ class Containers:
                 yield use
 
     def is_bounded(self, addition: Addition) -> bool:
-        """Whether the loop looks at a number of elements that is written in the code: `dataset.take(50)`, `if n > 16: break`."""
+        """Whether the loop around `addition` takes a fixed number of elements, written in the code: `dataset.take(50)`,
+        `if n > 16: break`."""
         loop = self._loops.innermost_loop(addition.node)
         if loop is not None and self._loops.is_per_step(loop.node):
             return False  # a few elements on each step
@@ -247,7 +248,7 @@ def additions(walk: Walk) -> Iterator[Addition]:
 
 
 def _loses(parent: cst.CSTNode | None, part: cst.Subscript) -> TypeGuard[cst.CSTNode]:
-    """Whether what is done to a part of a container makes it smaller: `del c[:]`, `c[:] = []`, `c[i].pop()`."""
+    """Whether the container gets smaller by what is done to `part`: `del c[:]`, `c[:] = []`, `c[i].pop()`."""
     match parent:
         case cst.Del():
             return True
@@ -294,7 +295,7 @@ class Kept:
         self._walk = infer.walk
 
     def feeds_gradient(self, addition: Addition) -> bool:
-        """Whether the container grows, or is read, under a gradient tape: the gradient needs its tensors."""
+        """Whether the container of `addition` grows, or is read, under a gradient tape: the gradient needs its tensors."""
         places: list[cst.CSTNode] = [*self._containers.reads(addition)]
         if not self._outlives_tape(addition):
             places.append(addition.node)
@@ -331,7 +332,7 @@ class Kept:
         return False
 
     def is_asked_for(self, addition: Addition) -> bool:
-        """Whether who calls the function says by a flag that they want what is kept: `if return_all:`."""
+        """Whether callers ask by a flag for what `addition` keeps: `if return_all:`."""
         tests = conditions(self._walk, addition.node, exits=False)
         names = [test for test in tests if isinstance(test, cst.Name)]
         found = filter(None, map(self._infer.bindings_reaching, names))

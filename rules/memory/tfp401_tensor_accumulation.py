@@ -132,7 +132,8 @@ def _is_guarded(model: Model, addition: Addition) -> bool:
 
 
 def _is_wanted(model: Model, addition: Addition) -> bool:
-    """Whether what is kept are parts of a computation, or scalars for a number at its end."""
+    """Whether the program needs what `addition` keeps, as tensors of a computation or as scalars for a number at its
+    end."""
     if not model.own(Kept).is_used_up(addition):
         return False
     kept = _tensors(model, addition)
@@ -140,7 +141,7 @@ def _is_wanted(model: Model, addition: Addition) -> bool:
 
 
 def _tensors(model: Model, addition: Addition) -> list[cst.BaseExpression]:
-    """The parts of what is added that are tensors."""
+    """The tensors among what `addition` adds."""
     return [kept for kept in addition.added if _is_tensor(model.value(kept))]
 
 

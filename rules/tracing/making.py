@@ -95,7 +95,7 @@ class Making:
                     yield Made(call, kind, last_name(call.func), time, stateless, has_variables)
 
     def _is_part(self, call: cst.Call) -> bool:
-        """Whether an object is made as a part of a model or of another object, or handed to `compile`."""
+        """Whether `call` makes a part of a model or of another object, or an argument of `compile`."""
         function = self._calls.function_at(call)
         if function is not None and (
             function.name in CONSTRUCTORS or self._loops.training_loop(call) is None
@@ -133,7 +133,8 @@ class Making:
         return isinstance(parent, cst.Return)
 
     def _uses_of_factory(self, made: cst.Call, kind: Kind) -> list[cst.Call]:
-        """The calls of a function that does nothing but make a new optimizer for its callers, where none keeps it."""
+        """The calls of the function around `made`, if it only makes a new optimizer for its callers and none of them
+        keeps it."""
         function = self._calls.function_at(made)
         if kind != "optimizer" or not isinstance(self._walk.parents.get(made), cst.Return):
             return []

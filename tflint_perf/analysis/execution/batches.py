@@ -79,7 +79,7 @@ class Batches:
         return self._sizes.is_made_anew(node)
 
     def are_taken_by(self, call: cst.Call) -> bool:
-        """Whether `predict`, `evaluate` or `fit` gets one batch or sample."""
+        """Whether `call` gives `predict`, `evaluate` or `fit` one batch or sample."""
         given = argument(call, 0, "x")
         if given is None or self._infer.value(given).kind in ("dataset", "iterator", "generator"):
             return False

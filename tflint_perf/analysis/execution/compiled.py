@@ -46,7 +46,7 @@ class Compiled:
         self._has_other_way: dict[Function, bool] = {}
 
     def state(self, function: Function | None) -> State:
-        """Whether the body of a function is compiled code; module-level code (None) is eager."""
+        """How the body of a function runs: "compiled", "eager" or "unknown"; module-level code (None) is eager."""
         if function is None:
             return "eager"
         if self._states is None:
@@ -54,11 +54,11 @@ class Compiled:
         return self._states.get(function, "unknown")
 
     def is_eager(self, node: cst.CSTNode) -> bool:
-        """Whether `node` certainly runs in eager mode."""
+        """Whether `node` is known to run in eager mode."""
         return self.state(self._calls.function_at(node)) == "eager"
 
     def is_compiled(self, node: cst.CSTNode) -> bool:
-        """Whether `node` is compiled code."""
+        """Whether `node` is known to run in compiled code."""
         return self.state(self._calls.function_at(node)) == "compiled"
 
     def is_traced(self, function: Function) -> bool:
@@ -215,7 +215,8 @@ class Compiled:
         )
 
     def _may_be_entry(self, function: Function) -> bool:
-        """Whether a function is judged by itself: nobody is known to call it, or to wrap it."""
+        """Whether `function` is judged on its own, as a possible entry point: nobody is known to call it, or to wrap
+        it."""
         if (
             self._calls.sites(function)
             or self._handed.used.get(function)

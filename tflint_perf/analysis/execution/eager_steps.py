@@ -20,7 +20,7 @@ class EagerSteps:
         self._known: dict[cst.CSTNode, bool] = {}
 
     def run(self, node: cst.CSTNode) -> bool:
-        """Whether a step loop in code that is not compiled runs `node`, through any number of such calls."""
+        """Whether a step loop runs `node` outside compiled code, directly or through calls there."""
         return leads_to(node, self._known, self._runs)
 
     def _runs(self, node: cst.CSTNode) -> bool | list[cst.Call]:

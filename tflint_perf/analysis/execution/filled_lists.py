@@ -16,7 +16,7 @@ from tflint_perf.analysis.values.new_containers import made_by
 
 
 def is_filled_within(infer: Inference, node: cst.BaseExpression, loop: Loop) -> bool:
-    """Whether `node` is `np.array(images)`, and a loop within `loop` fills that list with what it works out."""
+    """Whether `node` makes an array of a list that a loop within `loop` fills with computed values: `np.array(images)`."""
     given = argument(node, 0) if isinstance(node, cst.Call) else None
     if not isinstance(given, cst.Name) or not isinstance(node, cst.Call) or names_experience(given.value):
         return False

@@ -30,7 +30,8 @@ class GivenModels:
         self._calls = calls
 
     def has(self, node: cst.BaseExpression) -> bool:
-        """Whether a model is given, and calling it runs its layers one by one: none has a `call` that is compiled."""
+        """Whether `node` is a model that this code is given, and that runs its layers one by one when it is called:
+        none has a `call` that is compiled."""
         given = self._given(node)
         return bool(given) and not any(self._kind(each, "call") == "compiled" for each in given)
 

@@ -49,7 +49,8 @@ class Guards:
         self._at_sites: dict[Function, Guard | None] = {}
 
     def guard_of(self, node: cst.CSTNode) -> Guard | None:
-        """The guard in front of `node`, in its function or at each place that calls that per step; None when there is none."""
+        """The guard that `node` runs under, in its function or at each place that calls that per step; None when there
+        is none."""
         here = self.guard_here(node)
         if here is not None:
             return here
@@ -107,7 +108,8 @@ class Guards:
         return None
 
     def _left_off(self, node: cst.CSTNode, function: Function) -> Guard | None:
-        """The flag in front of `node` that no call on a step sets: `log(epoch, loss, at_end=True)` ends an epoch."""
+        """The flag that `node` depends on and that no call on a step sets: `log(epoch, loss, at_end=True)` ends an
+        epoch."""
         flag = self._flag_before(node, function)
         sites = (
             [site for site in self._calls.sites(function) if self._loops.is_per_step(site)] if flag else []

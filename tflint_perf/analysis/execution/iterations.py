@@ -40,7 +40,7 @@ class Iterations:
         self._filling: set[Binding] = set()
 
     def are_many(self, loop: Loop, *, traced: bool) -> bool:
-        """Whether a `for` runs more than 16 times, or as often as the code does not show.
+        """Whether `loop` runs more than 16 times, or an unknown number of times.
 
         In `traced` code, what may be a tensor is no Python value: AutoGraph makes a loop of the graph of it.
         What is not known to be a count or a list, and what counts the layers of a model, is not taken for many.
@@ -53,7 +53,7 @@ class Iterations:
         return int(most) if 0 < most < math.inf else None
 
     def counter(self, loop: Loop) -> cst.Name | None:
-        """The name that a `for` over `range` or `tf.range` gives its counter."""
+        """The counter that `loop` gets from `range` or `tf.range`."""
         target = loop.node.target if isinstance(loop.node, cst.For | cst.CompFor) else None
         iterable = loop.iterable
         if not isinstance(iterable, cst.Call) or not isinstance(target, cst.Name):

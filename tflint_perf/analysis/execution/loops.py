@@ -129,7 +129,7 @@ class Loops:
     # Functions
 
     def has_step_loop(self, function: Function) -> bool:
-        """Whether calling a function runs a step loop."""
+        """Whether calling `function` runs a step loop."""
         return self._epochs.has_step_loop(function)
 
     def looks_on(self, loop: Loop) -> bool:
@@ -143,13 +143,13 @@ class Loops:
         return loop.iterable is None or counting(self._infer, loop.iterable) is not None
 
     def takes_batches(self, iterable: cst.BaseExpression) -> bool:
-        """Whether iterating over it takes batches or samples from a dataset."""
+        """Whether iterating over `iterable` takes batches or samples from a dataset."""
         return runs_over_batches(self._infer.value(iterable))
 
     # Per step
 
     def innermost_loop(self, node: cst.CSTNode) -> Loop | None:
-        """The innermost loop of the same function whose iterations run `node`."""
+        """The innermost loop in the same function whose iterations run `node`."""
         if node not in self._innermost:
             self._innermost[node] = self._loop_around(node)
         return self._innermost[node]
@@ -180,14 +180,14 @@ class Loops:
         return None
 
     def training_loop(self, node: cst.CSTNode) -> Loop | None:
-        """The innermost loop of steps or epochs of the same function that runs `node`."""
+        """The innermost loop over steps or epochs, in the same function, that runs `node`."""
         loop = self.innermost_loop(node)
         while loop is not None and self.kind(loop) == "none":
             loop = loop.parent
         return loop
 
     def step_loop(self, node: cst.CSTNode) -> Loop | None:
-        """The step loop of the same function that runs `node`, where there is one."""
+        """The step loop in the same function that runs `node`; None where there is none."""
         loop = self.training_loop(node)
         return loop if loop is not None and self.kind(loop) == "step" else None
 
@@ -202,7 +202,7 @@ class Loops:
         return self.is_function_per_step(function)
 
     def is_function_per_step(self, function: Function) -> bool:
-        """Whether a step loop runs the function, through any number of calls."""
+        """Whether a step loop calls `function`, directly or through other functions."""
         known = self._per_step.get(function)
         if known is None:
             self._per_step[function] = False
@@ -224,7 +224,7 @@ class Loops:
         )
 
     def _is_driven(self, function: Function) -> bool:
-        """Whether a generator is driven per step, by `next()` in a step loop or by a step loop over it."""
+        """Whether a step loop advances the generator that `function` makes, by `next()` or by iterating over it."""
         return (
             any(map(self.is_per_step, self.nexts.get(function, ())))
             or any(
@@ -314,7 +314,7 @@ class Loops:
         return [caller for call in sites if (caller := self._calls.function_at(call)) is not None]
 
     def may_be_per_step(self, node: cst.CSTNode) -> bool:
-        """Whether `node` runs per step, or in a function that nobody here calls and that is judged by itself."""
+        """Whether `node` runs per step, or may do so in a function that is judged on its own."""
         loop = self.training_loop(node)
         if loop is not None:
             return self.kind(loop) == "step"
@@ -395,14 +395,14 @@ class Epochs:
         self._may_learn: dict[bool, dict[Function, bool]] = {True: {}, False: {}}
 
     def is_epoch(self, loop: Loop, calls: list[cst.Call]) -> bool:
-        """Whether a step loop lies inside; gathers in `calls` what one iteration calls otherwise."""
+        """Whether `loop` contains a step loop; gathers in `calls` what one iteration calls otherwise."""
         inside = list(self._inside(loop, calls))
         over = loop.iterable
         takes = over is not None and (self._loops.takes_batches(over) or self._loops.batches.come_from(over))
         return not self._are_parts_of_one_step(inside, calls, takes=takes)
 
     def has_step_loop(self, function: Function) -> bool:
-        """Whether calling a function runs a step loop."""
+        """Whether calling `function` runs a step loop."""
         known = self._has_loop.get(function)
         if known is None:
             self._has_loop[function] = False
@@ -649,7 +649,7 @@ class Actions:
         self._whole: dict[Function, bool] = {}
 
     def acts(self, call: cst.Call) -> bool:
-        """Whether a call makes a gradient step or an inference call, or runs a function that does."""
+        """Whether `call` makes a gradient step, runs inference, or calls a function that does either."""
         if self._is_one_of_several(call.func) or self._is_made_here(call.func):
             return False
         if any(map(self._infer.outside.acts, self._run_outside(call))):

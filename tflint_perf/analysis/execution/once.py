@@ -42,7 +42,7 @@ class Once:
         self._sets_up: dict[Function, bool] = {}
 
     def runs_seldom(self, node: cst.CSTNode) -> bool:
-        """Whether `node` stands behind a cache or a first-call test, handles an exception, or ends its loop."""
+        """Whether `node` runs behind a cache or a first-call test, handles an exception, or ends its loop."""
         if self._here(node):
             return True
         function = self._calls.function_at(node)
@@ -212,7 +212,7 @@ def _written(node: cst.CSTNode) -> set[str]:
 
 
 def _answers(statement: cst.CSTNode, block: cst.IndentedBlock) -> bool:
-    """Whether a statement of a block returns what is there already: `if self.fn: return self.fn`, or returns because what
+    """Whether `statement` returns early because something exists already: `if self.fn: return self.fn`, or because what
     the block makes is there."""
     if not isinstance(statement, cst.If) or statement.orelse is not None:
         return False

@@ -90,7 +90,7 @@ class OpLoops:
         return (self._infer.bindings_reaching(target) or (None, []))[1]
 
     def updated_tensors(self, loop: Loop) -> list[str]:
-        """The names of tensors that each iteration computes by ops from what the one before it left."""
+        """The tensors that each iteration of `loop` computes by ops from what the one before it left."""
         return [
             name
             for name, bindings in self.carried(loop).items()
@@ -117,7 +117,7 @@ class OpLoops:
     # What else an iteration does
 
     def runs_ops_alone(self, loop: Loop) -> bool:
-        """Whether an iteration calls nothing but ops, and what shows or collects their results."""
+        """Whether `loop` calls nothing but ops, and functions that show or collect their results."""
         body = loop.node.body if not isinstance(loop.node, cst.CompFor) else None
         return body is not None and all(self.is_op_call(call, 0) for call in calls_below(body))
 
@@ -175,7 +175,7 @@ class OpLoops:
         return all(self.is_op_call(call, depth, gradients=gradients) for call in function.calls)
 
     def is_steered(self, loop: Loop) -> bool:
-        """Whether what is computed in the loop decides, on the host, how it goes on."""
+        """Whether the host decides how `loop` goes on, by what is computed in it."""
         written = names_written([loop.node.body]) if not isinstance(loop.node, cst.CompFor) else set()
         return any(self._is_host_test(test, loop, written) for test in _tests(loop))
 
@@ -198,7 +198,7 @@ class OpLoops:
         )
 
     def counts(self, loop: Loop) -> bool:
-        """Whether a `while` counts: `while i < n:` with `i += 1` in it."""
+        """Whether `loop` is a `while` that counts: `while i < n:` with `i += 1` in it."""
         if not isinstance(loop.node, cst.While) or not isinstance(loop.node.test, cst.Comparison):
             return False
         test = loop.node.test
@@ -208,7 +208,7 @@ class OpLoops:
         )
 
     def builds_ops(self, loop: Loop) -> bool:
-        """Whether an iteration computes with tensors."""
+        """Whether `loop` computes with tensors."""
         if isinstance(loop.node, cst.CompFor):
             return False
         for node in descendants_here(loop.node.body):
@@ -233,7 +233,7 @@ class OpLoops:
         return all(binding.kind == "param" for binding in found[1])
 
     def takes_parts(self, loop: Loop) -> bool:
-        """Whether an iteration takes one of several layers, variables or other objects by the loop's counter."""
+        """Whether `loop` picks a layer, a variable or another object by its counter in each iteration."""
         counter = self._iterations.counter(loop)
         if counter is None or isinstance(loop.node, cst.CompFor):
             return False
@@ -305,7 +305,7 @@ def _added(binding: Binding) -> cst.BaseExpression | None:
 
 
 def is_read(parents: dict[cst.CSTNode, cst.CSTNode], node: cst.Name) -> bool:
-    """Whether a name is read where it stands, rather than bound."""
+    """Whether `node` is read here, rather than assigned."""
     current: cst.CSTNode = node
     parent = parents.get(node)
     while isinstance(parent, cst.Element | cst.Tuple | cst.List | cst.StarredElement):

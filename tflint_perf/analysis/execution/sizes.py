@@ -235,7 +235,7 @@ class Sizes:
         }
 
     def part(self, value: cst.BaseExpression, path: tuple[int, ...]) -> Size | None:
-        """The size of a part of an unpacked value."""
+        """The size of the part that is unpacked from `value`."""
         if not path:
             return self.partial(value)
         if isinstance(value, cst.Tuple | cst.List) and path[0] < len(value.elements):

@@ -230,7 +230,7 @@ class GradientSteps:
         return bool(step.applied)
 
     def _applied(self, gradient: cst.Call, function: Function | None, end: float) -> list[cst.Call]:
-        """The calls in the same function before `end` that apply what `gradient` gives."""
+        """The calls in the same function that apply what `gradient` gives. Those from `end` on do not count."""
         if self._applies_too(gradient):
             return [gradient]
         return self._uses_of_gradient(gradient, function, end)[0]
@@ -327,7 +327,7 @@ class GradientSteps:
 
     @cached_property
     def _statements(self) -> dict[Function | None, list[tuple[int, cst.CSTNode]]]:
-        """The statements that may hand a value on, by the function around them."""
+        """The statements that may pass a value on, by the function around them."""
         found: dict[Function | None, list[tuple[int, cst.CSTNode]]] = {}
         for statement, at in self._walk.at.items():
             if isinstance(statement, _HANDING_ON):
@@ -362,7 +362,7 @@ class GradientSteps:
         return held, frozenset(returned)
 
     def _keys(self, node: cst.BaseExpression, held: _Held) -> set[Keys]:
-        """Under which keys a value holds the gradient or something computed from it; none where it does not."""
+        """The keys under which `node` holds the gradient or something computed from it; none where it does not."""
         match node:
             case cst.Call() if node is not held.given and callee_name(node) in _GRADIENTS:
                 return set()  # a gradient of something computed from ours is another tape's

@@ -53,11 +53,11 @@ class Symbolic:
     # Where
 
     def traced_functions(self) -> Iterator[Function]:
-        """The functions whose bodies are traced however they are reached."""
+        """The functions whose bodies are traced, whatever calls them."""
         return (function for function in self._walk.functions.values() if self.is_traced(function))
 
     def is_traced(self, function: Function | None) -> bool:
-        """Whether a function's body is traced however it is reached."""
+        """Whether the body of a function is traced, whatever calls it."""
         if function is None:
             return False
         known = self._surely.get(function)
@@ -155,7 +155,7 @@ class Symbolic:
         return True
 
     def is_guarded(self, node: cst.CSTNode) -> bool:
-        """Whether `node` stands behind a question for the mode or the kind of a value, or in a `try`."""
+        """Whether `node` runs under a check of the mode or of the kind of a value, or in a `try`."""
         child, current = node, self._walk.parents.get(node)
         while current is not None and not isinstance(current, cst.FunctionDef | cst.Lambda | cst.Module):
             match current:
@@ -246,7 +246,7 @@ class Symbolic:
         return handed or self._is_handed_to_tracer(function) or value.kind == "tensor"
 
     def _is_input_of_keras(self, function: Function, name: str) -> bool:
-        """Whether a parameter is what a `call` of a model or layer gets first: tensors, where that is traced."""
+        """Whether the parameter `name` is the input of a model's or layer's `call`: tensors, where that is traced."""
         kind = self._infer.classes.keras_kind(function.owner) if function.owner is not None else ""
         return kind in ("model", "layer") and function.name == "call" and function.positional[1:2] == [name]
 

@@ -37,7 +37,7 @@ class Tapes:
         self._readers = Readers(infer)
 
     def all(self) -> Iterator[Tape]:
-        """The tapes, in the order of the text."""
+        """The gradient tapes of the file, in the order of the text."""
         seen: set[cst.Call] = set()
         for node in self._walk.withs:
             for made, target in opened(self._infer, node):
@@ -67,8 +67,8 @@ class Tapes:
 
 
 def opened(infer: Inference, node: cst.With) -> Iterator[tuple[cst.Call, cst.Name]]:
-    """The tapes that a `with` opens, each with the call that makes it and the name that it gets there or was given before:
-    `with tf.GradientTape() as tape`, or `tape = tf.GradientTape()` and `with tape`."""
+    """The tapes that `node` opens, each with the call that makes it and its name; named there, `with tf.GradientTape()
+    as tape`, or before, `tape = tf.GradientTape()` and `with tape`."""
     for item in node.items:
         made: cst.BaseExpression | None = item.item
         name: cst.CSTNode | None = item.asname.name if item.asname is not None else None

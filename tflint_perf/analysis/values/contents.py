@@ -78,7 +78,7 @@ class Contents:
         return made is not None and self._infer.value(made).kind in _KINDS
 
     def _made(self, binding: Binding) -> cst.BaseExpression | None:
-        """The container that a name gets, also as a part of a tuple and from a function that makes it."""
+        """The container that `binding` gives its name, also as a part of a tuple or from a function that makes it."""
         made = part_at(binding.value, binding.path) if binding.value is not None else None
         is_new = isinstance(made, cst.Call) or new_container(self._infer, made) is not None
         return made if is_new else None

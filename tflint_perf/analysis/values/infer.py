@@ -262,7 +262,7 @@ class Inference:
         return Value("compiled" if compiled else "function", function=function)
 
     def compiles(self, decorator: cst.BaseExpression) -> bool:
-        """Whether an expression, used as a decorator or called with a function, gives a `tf.function`."""
+        """Whether `decorator` makes a `tf.function`, as a decorator or when called with a function."""
         name = self.names.qualified(decorator)
         if has(name, "compiles"):
             return True

@@ -48,7 +48,7 @@ class MadeKinds:
         self._weightless: dict[Class, bool] = {}
 
     def kind(self, call: cst.Call) -> Kind | None:
-        """The kind of what a call makes, if it is one of those."""
+        """The kind of object that `call` makes, an optimizer for instance; None for what is none of these."""
         made = self._infer.value(call.func)
         name = builtin_or_qualified(self._infer, call.func)
         if made.kind == "class":
@@ -63,7 +63,7 @@ class MadeKinds:
         return kind if kind in _KINDS else None  # type: ignore[return-value]
 
     def is_stateless(self, call: cst.Call, kind: Kind) -> bool:
-        """Whether an object gives the same however often it was used before."""
+        """Whether the object that `call` makes gives the same result however often it was used before."""
         name = builtin_or_qualified(self._infer, call.func)
         last = name.rpartition(".")[2]
         if not name:
@@ -82,7 +82,8 @@ class MadeKinds:
         return self.is_stateless(call, "layer") or last_name(call.func) == "Lambda"
 
     def has_weights(self, call: cst.Call) -> bool:
-        """Whether a layer learns something, as far as is known; older versions of Keras drop units, too, without a variable."""
+        """Whether the layer that `call` makes has weights to learn, as far as is known; older versions of Keras drop
+        units, too, without a variable."""
         name = last_name(call.func)
         made = self._infer.value(call.func)
         if made.kind == "class" and made.klass is None:

@@ -86,7 +86,7 @@ class Value:
 
     @property
     def alternatives(self) -> tuple[Value, ...]:
-        """The objects, functions or classes that it is one of; itself alone where it is not one of several."""
+        """The objects, functions or classes that a value may be; itself alone where it is not one of several."""
         return self.either or (self,)
 
     @property

@@ -44,7 +44,7 @@ class Versions:
         return current is None
 
     def builds_graphs(self) -> bool:
-        """Whether the file uses what builds a graph for a session, or a module that is of version 1."""
+        """Whether the file uses an API that builds graphs for sessions, or a module of TensorFlow 1."""
         return self._imports(_MODULES_OF_VERSION_1) or any(map(self._mentions, named("builds-graphs")))
 
     def _mentions(self, name: str) -> bool:
