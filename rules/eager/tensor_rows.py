@@ -107,7 +107,7 @@ class Rows:
         return None
 
     def _computes_alone(self, loop: Loop) -> bool:
-        """Whether a loop does nothing but ops that could be done at once."""
+        """Whether `loop` runs only ops, which could run on all rows at once."""
         return (
             self._op_loops.runs_ops_alone(loop)
             and not self._op_loops.is_steered(loop)
@@ -123,7 +123,7 @@ class Rows:
         )
 
     def _is_asked_for_kind(self, node: cst.BaseExpression) -> bool:
-        """Whether it stands below a question whether it is a list: `if isinstance(outputs, list):`."""
+        """Whether `node` is under a check whether it is a list: `if isinstance(outputs, list):`."""
         names = {name.value for name in names_read(node)}
         current = self._walk.parents.get(node)
         while current is not None and not isinstance(current, cst.FunctionDef):
@@ -135,7 +135,7 @@ class Rows:
         return False
 
     def _is_short(self, node: cst.BaseExpression, value: Value) -> bool:
-        """Whether a tensor counts, holds sizes, has few rows in sight, or is a row itself."""
+        """Whether `node` is a tensor that counts, holds sizes, is seen to have few rows, or is a row itself."""
         if has(value.name, "few-rows"):
             return True
         if isinstance(node, cst.Subscript):
@@ -177,7 +177,7 @@ class Rows:
         )
 
     def _is_row(self, node: cst.Subscript, counter: str) -> bool:
-        """`t[i]`, `t[i, :]`: a row of a tensor by the loop's counter."""
+        """Whether `node` is a row by the counter: `t[i]`, `t[i, :]`."""
         first = node.slice[0].slice
         return (
             isinstance(first, cst.Index)
@@ -289,7 +289,7 @@ class Rows:
         return any(map(self._feeds_op, uses)) and not any(map(self._is_host_call, calls_below(element)))
 
     def _is_unpacked(self, node: cst.BaseExpression) -> bool:
-        """Whether it is one of several things that a call gives, which may be lists of tensors: `logits, past = model(x)`."""
+        """Whether `node` is one of several results of a call, which may be lists of tensors: `logits, past = model(x)`."""
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
         return found is not None and any(binding.path != () for binding in found[1])
 
@@ -297,7 +297,8 @@ class Rows:
         return (builtin_or_qualified(self._infer, call.func) or callee_name(call)) in _ON_HOST
 
     def _is_joined(self, node: cst.ListComp) -> bool:
-        """Whether what a comprehension gives becomes one tensor: `tf.stack([tf.constant(x) for x in rows])`."""
+        """Whether the results of the comprehension `node` become one tensor: `tf.stack([tf.constant(x) for x in
+        rows])`."""
         parent = self._walk.parents.get(node)
         call = self._walk.parents.get(parent) if isinstance(parent, cst.Arg) else None
         return (

@@ -105,7 +105,7 @@ class EagerTrainStep(Rule):
 
 
 def _is_applied_elsewhere(model: Model, step: GradientStep) -> bool:
-    """Whether another file calls the function around a tape, and applies the gradients that it gives back."""
+    """Whether another file calls the function around the tape of `step`, and applies the gradients that it returns."""
     callers = model.calls.callers_outside(step.function) if step.function is not None else ()
     return any(caller.applied for caller in callers)
 

@@ -155,7 +155,8 @@ def _is_of_keras_model(model: Model, call: cst.Call) -> bool:
 
 
 def _is_for_each_file(model: Model, call: cst.Call) -> bool:
-    """Whether `predict` is asked of each file: such a loop is one of epochs where it trains, and of steps where it does not."""
+    """Whether `call` predicts for each of several files: such a loop is one of epochs where it trains, and of steps
+    where it does not."""
     if callee_name(call) != "predict":
         return False
     function, loops = model.function_at(call), [model.loops.innermost_loop(call)]
@@ -165,7 +166,7 @@ def _is_for_each_file(model: Model, call: cst.Call) -> bool:
 
 
 def _gives_tensors(model: Model, call: cst.Call) -> bool:
-    """Whether what a call gives is asked for its NumPy values: it is no method of Keras's, then, which gives these."""
+    """Whether the result of `call` is asked for its NumPy values: it is no method of Keras's, then, which gives these."""
     statement, function = model.statement_of(call), model.function_at(call)
     if not isinstance(statement, cst.Assign) or statement.value is not call:
         return False

@@ -93,8 +93,8 @@ class HostConversions:
         )
 
     def _is_made_of_unchanged(self, node: cst.BaseExpression) -> bool:
-        """Whether the step loop makes the same data in each iteration, of numbers that it does not change: labels, as many
-        ones as a batch has samples."""
+        """Whether the step loop makes `node` from the same data in each iteration, by numbers that it does not change:
+        labels, as many ones as a batch has samples."""
         model, loop = self._model, self._model.loops.step_loop(node)
         if loop is None or isinstance(node, cst.Name | cst.Attribute | cst.Subscript):
             return False
@@ -105,7 +105,7 @@ class HostConversions:
         )
 
     def _is_unchanged_array(self, node: cst.BaseExpression) -> bool:
-        """Whether a NumPy array with a name stays the same in the step loop."""
+        """Whether `node` is a NumPy array with a name, which stays the same in the step loop."""
         model = self._model
         loop = model.loops.step_loop(node)
         if (

@@ -63,19 +63,21 @@ class SessionFeeds:
         return any(self._has_axes(key) and not is_constant(value) for key, value in pairs)
 
     def _has_axes(self, key: cst.BaseExpression) -> bool:
-        """Whether a placeholder is that of a vector or more: `tf.placeholder(tf.float32, [None, 4])`."""
+        """Whether the placeholder `key` has one axis or more: `tf.placeholder(tf.float32, [None, 4])`."""
         shapes = self._declared(key, 0)
         return bool(shapes) and all(map(_is_of_axes, shapes))
 
     def _has_none(self, key: cst.BaseExpression) -> bool:
-        """Whether a placeholder is that of one number or text, the handle of an iterator for instance."""
+        """Whether the placeholder `key` has no axis: it takes one number or text, the handle of an iterator for
+        instance."""
         shapes = self._declared(key, 0)
         return bool(shapes) and all(
             isinstance(shape, cst.List | cst.Tuple) and not shape.elements for shape in shapes
         )
 
     def _declared(self, key: cst.BaseExpression, depth: int) -> list[cst.BaseExpression | None]:
-        """The shapes with which the file declares a placeholder; none where one of its values is something else."""
+        """The shapes with which the file declares the placeholder `key`; none where one of its values is something
+        else."""
         if isinstance(key, cst.Call):
             is_placeholder = has(self._infer.names.qualified(key.func), "placeholder")
             return [argument(key, 1, "shape")] if is_placeholder else []

@@ -214,7 +214,8 @@ class Syncs:
         return leads_to(node, self._on_each_step, self._is_on_each_step)
 
     def _is_on_each_step(self, node: cst.CSTNode) -> bool | list[cst.Call]:
-        """Whether that is so by the function around `node`, or else the calls of it, any of which may do it."""
+        """Whether each step of a long loop runs `node`, as far as its function shows; or else the calls of that
+        function, any of which may do it."""
         loop = self.loop_of(node)
         if self._is_seldom(node, loop) or self._guards.guard_of(node) is not None:
             return False

@@ -45,7 +45,8 @@ class BesideGradients:
         return self._loops.is_per_step(node) and leads_to(node, self._known, self._stands_beside)
 
     def _stands_beside(self, node: cst.CSTNode) -> bool | list[cst.Call]:
-        """Whether that is so by the function around `node`, or else the calls of it, of any of which it may be so."""
+        """Whether a gradient step comes with `node`, as far as its function shows; or else the calls of that function,
+        for any of which that may be so."""
         block = self._infer.place(node).block
         while True:
             if any(self._is_training(statement) for statement in block.statements):
@@ -59,7 +60,7 @@ class BesideGradients:
         return [site for site in self._calls.sites(function) if self._loops.is_per_step(site)]
 
     def _is_training(self, statement: cst.CSTNode) -> bool:
-        """Whether a statement makes a gradient step, or calls what makes one; of an `if`, each of its branches."""
+        """Whether `statement` makes a gradient step, or calls what makes one; of an `if`, each of its branches."""
         if isinstance(statement, cst.If):
             return all(any(map(self._is_training, lines)) for lines in _branches(statement))
         if isinstance(statement, _DECIDING):
@@ -219,7 +220,8 @@ def _asked_for_weights(place: cst.CSTNode) -> Iterator[cst.BaseExpression]:
 
 
 def _waits_for_samples(condition: cst.CSTNode) -> bool:
-    """`if len(buffer) > batch_size:`, `if buffer.can_sample:` and their like: they hold from some step on."""
+    """Whether `condition` waits for enough samples: `if len(buffer) > batch_size:`, `if buffer.can_sample:` and their
+    like."""
     if asks_for_enough(condition):
         return True
     match condition:

@@ -160,7 +160,7 @@ class Containers:
         return isinstance(parent, cst.AssignTarget)
 
     def reads(self, addition: Addition) -> Iterator[cst.BaseExpression]:
-        """Every use of the container that does not make it grow."""
+        """Every use of the container of `addition` that does not make it grow."""
         for use in self.uses(addition.container):
             outer = use
             parent = self._walk.parents.get(outer)
@@ -203,7 +203,8 @@ class Containers:
     # Loops that are no step loops
 
     def is_store(self, addition: Addition) -> bool:
-        """Whether a loop that trains nothing fills a container with tensors that it makes, for other loops to read.
+        """Whether a loop that trains nothing fills the container of `addition` with tensors that it makes, for other
+        loops to read.
 
         Containers that are passed on or returned are none: layers of a model and time steps end in `tf.concat`.
         """
@@ -224,7 +225,7 @@ class Containers:
         )
 
     def _is_long(self, loop: Loop) -> bool:
-        """Whether a loop counts to an unknown number, or to more than a few."""
+        """Whether `loop` counts to an unknown number, or to more than a few."""
         stop = counts_to(self._infer, loop.iterable)
         if stop is None or (isinstance(stop, cst.Name | cst.Attribute) and names_a_part(last_name(stop))):
             return False  # the layers of a model
@@ -260,7 +261,7 @@ def _loses(parent: cst.CSTNode | None, part: cst.Subscript) -> TypeGuard[cst.CST
 
 
 def _base(node: cst.BaseExpression) -> cst.Name | cst.Attribute | None:
-    """`d` for `d[k][j]`: what holds the container that grows."""
+    """The container that `node` is an item of: `d` for `d[k][j]`."""
     while isinstance(node, cst.Subscript):
         node = node.value
     return node if isinstance(node, cst.Name | cst.Attribute) else None

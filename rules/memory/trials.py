@@ -100,7 +100,7 @@ class Trials:
         return any(mentions(arg.value, names) for arg in trial.made.args)
 
     def are_few(self, trial: Trial) -> bool:
-        """Whether there are, as the loop shows, so few models that all of them fit into memory, unless they are huge."""
+        """Whether the loop shows that it makes so few models that all of them fit into memory, unless they are huge."""
         count = self._infer.integers.length(trial.loop.iterable)
         return count is not None and count <= _SEVERAL
 

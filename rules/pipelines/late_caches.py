@@ -75,7 +75,7 @@ class LateCaches:
         return "shuffle" if stage.name == "shuffle" and self._keeps_order(way, index) else None
 
     def _excludes(self, one: cst.Call, other: cst.Call) -> bool:
-        """Whether conditions in front of two stages ask different things of one value: both may never hold."""
+        """Whether the conditions on `one` and on `other` ask different things of one value: both may never hold."""
         asked, also = (list(conditions(self._model.walk, call, exits=False)) for call in (one, other))
         return any(
             here is not there and _names_in(here) & _names_in(there) and not same_code(here, there)

@@ -88,7 +88,7 @@ class Materializations:
                     yield Materialization(call, "list", *found)
 
     def _lengths(self) -> Iterator[Materialization]:
-        """`len([x for x in ds])`."""
+        """The lengths of lists made of a dataset: `len([x for x in ds])`."""
         for call in self._model.calls_named("len"):
             given = call.args[0].value if len(call.args) == 1 and self._builtin(call) == "len" else None
             part = given.for_in if isinstance(given, cst.ListComp) else None
@@ -98,7 +98,7 @@ class Materializations:
                     yield Materialization(call, "count", *found)
 
     def _sums(self) -> Iterator[Materialization]:
-        """`sum(1 for _ in ds)`."""
+        """The sums that count a dataset's elements: `sum(1 for _ in ds)`."""
         for call in self._model.calls_named("sum"):
             given = call.args[0].value if len(call.args) == 1 else None
             if self._builtin(call) != "sum" or not isinstance(given, cst.GeneratorExp | cst.ListComp):
@@ -150,7 +150,7 @@ class Materializations:
         return source.name == "range" or {stage.name for stage in pipeline} <= _NAMES
 
     def _is_trained_on(self, call: cst.Call, value: Value) -> bool:
-        """Whether the list that a call makes, or the dataset itself, is trained on."""
+        """Whether the list that `call` makes, or the dataset itself, is trained on."""
         if self._ends_in_training(value):
             return True
         statement = self._model.statement_of(call)
@@ -167,12 +167,12 @@ class Materializations:
         )
 
     def _is_made_an_array(self, around: cst.Call | None, found: tuple[cst.BaseExpression, Value]) -> bool:
-        """Whether `np.array(list(ds))` holds all elements in one array, where nothing says that they are tested on."""
+        """Whether all elements end in one array, as in `np.array(list(ds))`, and nothing says that they are tested on."""
         holds = around is not None and has(self._builtin(around), "makes-array", "joins-arrays")
         return holds and not any(map(is_name_of_evaluation, map(last_name, _receivers(found[0]))))
 
     def _is_counted_in_vain(self, found: tuple[cst.BaseExpression, Value]) -> bool:
-        """Whether TensorFlow knows how many elements a dataset has, or training runs through all of them anyhow."""
+        """Whether TensorFlow knows how many elements the dataset has, or training runs through all of them anyhow."""
         if self.unknown_size(found[1]) is None or self._is_named_for_training(found):
             return True
         is_named = self._model.successors.is_named_for_training
@@ -213,8 +213,8 @@ class Materializations:
         return holder if holder is not None else found.node
 
     def _is_condensed(self, node: cst.CSTNode, depth: int = 0) -> bool:
-        """Whether the program keeps no more of all elements than a statistic, or what is distinct among them: a
-        vocabulary, bounds, what a layer adapts to. That is learnt from the whole dataset, once."""
+        """Whether the program keeps only a statistic of the elements that `node` gives, or the distinct ones among
+        them: a vocabulary, bounds, what a layer adapts to. That is learnt from the whole dataset, once."""
         parent = self._model.parent(node)
         if depth > _DEEPEST:
             return False
@@ -250,13 +250,13 @@ class Materializations:
         return builtin_or_qualified(self._model.infer, call.func)
 
     def _call_around(self, node: cst.CSTNode) -> cst.Call | None:
-        """The call whose first argument `node` is."""
+        """The call whose first argument is `node`."""
         arg = self._model.parent(node)
         outer = self._model.parent(arg) if isinstance(arg, cst.Arg) else None
         return outer if isinstance(outer, cst.Call) and arg is outer.args[0] else None
 
     def _comprehension_keeps(self, loop: Loop) -> bool:
-        """Whether a list comprehension keeps the elements of what it runs over, or the first part of each."""
+        """Whether `loop`, of a list comprehension, keeps the elements that it iterates over, or the first part of each."""
         holder = self._model.parent(loop.node)
         plain = isinstance(holder, cst.ListComp) and holder.for_in is loop.node
         around = self._call_around(holder) if plain and holder is not None else None
@@ -282,7 +282,7 @@ def _repeats_some_times(stage: Stage) -> bool:
 
 
 def _keeps(node: cst.BaseExpression, target: cst.BaseExpression) -> bool:
-    """Whether an expression is what a loop gives, or the first part of it, as it is, as NumPy or as text."""
+    """Whether `node` is what a loop gives, or the first part of it, as it is, as NumPy or as text."""
     match node:
         case cst.Call(func=cst.Name("str"), args=[cst.Arg(value=given)]):
             return _keeps(given, target)

@@ -81,7 +81,7 @@ class PythonStages:
                         yield PythonStage(call, host, None if ops is None else tuple(ops))
 
     def _only_computes(self, node: cst.BaseExpression, *, generates: bool = False) -> bool:
-        """Whether a function of Python is in sight, and reads nothing that TensorFlow can't."""
+        """Whether `node` is a Python function of this file that reads nothing that TensorFlow can't read."""
         model = self._model
         if generates:
             generators = model.own(PlainNumpy).generators(node)

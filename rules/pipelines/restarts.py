@@ -110,7 +110,8 @@ class Restarts:
         )
 
     def _by_name(self, iterator: cst.Name) -> Iterator[Restart]:
-        """`iterator = iter(dataset)` in the loop of its `next(iterator)`."""
+        """The iterators with a name that a loop makes anew for each element: `iterator = iter(dataset)` in the loop of
+        its `next(iterator)`."""
         loop = self._loops.step_loop(iterator)
         bindings = self._bindings(iterator)
         if loop is None or len(bindings) != 1 or not self._invariance.is_bound_in(bindings[0], loop):

@@ -38,7 +38,7 @@ class Discarded:
                 yield call
 
     def _is_of_tensors(self, statement: cst.Expr, node: cst.BinaryOperation) -> bool:
-        """Whether arithmetic stands as a statement of a function and makes a tensor: `loss * mask`."""
+        """Whether `node` is arithmetic that makes a tensor, as a statement of a function: `loss * mask`."""
         return (
             not self._is_shown(statement)
             and not self._model.programs.is_graph_code()

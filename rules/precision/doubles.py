@@ -97,7 +97,7 @@ class Doubles:
         ]
 
     def _on_batches(self) -> Iterator[cst.BaseExpression]:
-        """Arrays that a loop cuts into the batches of `train_on_batch` and its kin."""
+        """The arrays that a loop cuts into batches for `train_on_batch` and the like."""
         for call in self._model.calls_named(*_ON_BATCH):
             if not isinstance(call.func, cst.Attribute) or self._model.value(call.func.value).kind != "model":
                 continue
@@ -172,7 +172,7 @@ class Doubles:
 
     @remembered
     def _is_whole(self, node: cst.BaseExpression, depth: int) -> bool:
-        """Whether an expression is surely an array of integers, which a division makes float64."""
+        """Whether `node` is known to be an array of integers, which a division makes float64."""
         if depth > _DEEPEST:
             return False
         if self._model.value(node).kind == "array" and self._model.value(node).dtype in _INTEGER_TYPES:

@@ -49,7 +49,7 @@ class Writes:
         self._on_each_step: dict[cst.CSTNode, bool] = {}
 
     def all(self) -> list[Write]:
-        """Every call that writes, in the order of the text."""
+        """Every call that writes weights, checkpoints or large summaries, in the order of the text."""
         return sorted(self._find(), key=lambda write: self._infer.place(write.call).order)
 
     def _find(self) -> Iterator[Write]:
@@ -68,8 +68,8 @@ class Writes:
                 yield Write(call, "flush")
 
     def _is_writer(self, call: cst.Call, receiver: cst.BaseExpression) -> bool:
-        """Whether what is flushed is a writer of summaries: it is made as one, or is given a summary beside the call, or
-        `with writer.as_default():` stands around the call and a summary is written there."""
+        """Whether `receiver`, which is flushed, is a writer of summaries: it is made as one, or is given a summary
+        beside the call, or `with writer.as_default():` stands around the call and a summary is written there."""
         value = self._infer.value(receiver)
         if value.known:
             return has(value.name, "summary-writer")
@@ -96,7 +96,7 @@ class Writes:
         return False
 
     def _is_compat(self, func: cst.BaseExpression) -> bool:
-        """Whether a summary is that of TensorFlow 1, which makes an op and writes nothing."""
+        """Whether `func` is a summary of TensorFlow 1, which makes an op and writes nothing."""
         return ".compat.v1." in (self._infer.names.dotted(func) or "")
 
     def _saves(self, call: cst.Call, receiver: cst.BaseExpression) -> bool:
@@ -143,7 +143,7 @@ class Writes:
         return sites
 
     def _is_called_behind_counter(self, function: Function | None) -> bool:
-        """Whether all calls of a function, a validation's perhaps, stand behind `if step % n`."""
+        """Whether all calls of `function`, such as a validation, run under `if step % n`."""
         sites = self._model.calls.sites(function) if function is not None else []
         guards = [self._model.guards.guard_of(site) for site in sites]
         return bool(guards) and all(guard is not None and guard.counts for guard in guards)

@@ -123,7 +123,7 @@ class Making:
         )
 
     def _is_returned(self, call: cst.Call, function: Function) -> bool:
-        """Whether a function makes an object for its callers, who may keep it."""
+        """Whether `function` makes an object for its callers, who may keep it."""
         if call is function.node.body:
             return True
         parent = self._walk.parents.get(call)
@@ -230,7 +230,7 @@ class Making:
         return function.name in methods(kind, "compiled")
 
     def _call_served_by(self, function: Function | None, depth: int) -> Function | None:
-        """The `call` of a Keras class that a function is, or that alone runs it, itself or through others."""
+        """The `call` of a Keras class that `function` is, or that alone runs it, itself or through others."""
         if function is None or depth > _DEEPEST:
             return None
         if self._is_called_by_keras(function):
@@ -244,7 +244,7 @@ class Making:
         return served[0] if None not in served else None
 
     def _is_only_tried(self, function: Function | None) -> bool:
-        """Whether a `call` is run by nothing but a script that does so once, and trains nothing."""
+        """Whether `function`, a `call`, is only run by a script that does so once, and trains nothing."""
         sites = self._calls.sites(function) if function is not None and function.name == "call" else []
         if not sites or self._trains or any(map(self._loops.is_per_step, sites)):
             return False
@@ -253,7 +253,7 @@ class Making:
         )
 
     def _is_called_eagerly(self, function: Function | None) -> bool:
-        """Whether eager code runs, on each step, a `call` that Keras would trace."""
+        """Whether eager code runs `function`, a `call` that Keras would trace, on each step."""
         return function is not None and any(
             (caller := self._calls.function_at(site)) is not None
             and self._symbolic.is_eager(caller)
@@ -269,7 +269,7 @@ class Making:
         return {self._loops.kind(inner) for inner in inside}
 
     def _is_epoch_loop(self, loop: Loop, call: cst.Call, kind: Kind) -> bool:
-        """Whether a loop runs epochs of one training, which make the same object each time."""
+        """Whether `loop` runs epochs of one training, which make the same object each time."""
         if self._loops.kind(loop) != "epoch" or self._kinds_inside(loop) - {"none"} != {"step"}:
             return False
         if kind == "variable" and holds_state(self._calls, self._walk.parents.get(call), loop):
@@ -313,7 +313,7 @@ def holds_state(calls: CallGraph, statement: cst.CSTNode | None, loop: Loop) -> 
 
 
 def _assigns(call: cst.Call, names: set[str]) -> bool:
-    """`state.assign(x)`, `state[0].assign(x)`."""
+    """Whether `call` assigns to a variable of one of these names: `state.assign(x)`, `state[0].assign(x)`."""
     if callee_name(call) != "assign" or not isinstance(call.func, cst.Attribute):
         return False
     written = call.func.value

@@ -125,14 +125,14 @@ class TraceTime:
         return self._symbolic.is_symbolic(node) or self._symbolic.is_variable(node)
 
     def _holds_tensor(self, arg: cst.Arg) -> bool:
-        """Whether an argument is a tensor, or a list or tuple with one."""
+        """Whether `arg` is a tensor, or a list or tuple with one."""
         value = arg.value
         if isinstance(value, cst.List | cst.Tuple):
             return any(self._has_no_value(element.value) for element in value.elements)
         return self._has_no_value(value)
 
     def _is_part_of_name(self, call: cst.Call) -> bool:
-        """Whether a draw becomes part of a string, for a name that nothing else in the graph has."""
+        """Whether what `call` draws becomes part of a string, for a name that nothing else in the graph has."""
         parent = self._infer.walk.parents.get(call)
         if isinstance(parent, cst.FormattedStringExpression):
             return True
@@ -157,7 +157,7 @@ class TraceTime:
         return any(self._has_no_value(value) or self._seems_computed(value) for value in values)
 
     def _seems_computed(self, node: cst.BaseExpression, depth: int = 0) -> bool:
-        """Whether a value of unknown kind is an optimizer's variable, or what models, losses and arithmetic made of
+        """Whether `node`, of unknown kind, is an optimizer's variable, or what models, losses and arithmetic made of
         tensors."""
         if self._infer.value(node).kind not in ("unknown", "tensor", "variable") or depth > _DEEPEST:
             return False

@@ -116,7 +116,7 @@ class Varying:
         return False
 
     def _pads_to_longest(self, stage: Stage, path: tuple[int, ...]) -> bool:
-        """Whether a `padded_batch` leaves a length of the part at `path` to the batch."""
+        """Whether the `padded_batch` of `stage` leaves the length of the part that is asked for to the batch."""
         shapes = argument(stage.call, 1, "padded_shapes")
         if shapes is None or is_name(shapes, "None"):
             return True
@@ -195,7 +195,8 @@ class Varying:
         return any(is_name(part, binding.name) for part in given)
 
     def _is_growing_list(self, name: cst.Name, loop: Loop) -> bool:
-        """Whether a list has a different length on each call: it grows in the loop, or is as long as an episode."""
+        """Whether `name` is a list that has a different length on each call: it grows in the loop, or is as long as an
+        episode."""
         found = self._infer.names.lookup(name.value, self._infer.names.scope_of(name))
         if found is None or not all(is_empty_list(self._infer, binding) for binding in found[1]):
             return False
@@ -230,7 +231,7 @@ def _only_bound(part: cst.Slice) -> cst.BaseExpression | None:
 
 
 def _ends_anywhere(loop: Loop) -> bool:
-    """Whether a loop runs as often as what happens in it says: `while not done`, or a `break`."""
+    """Whether `loop` runs as often as what happens in it decides: `while not done`, or a `break`."""
     if isinstance(loop.node, cst.While):
         return not any(
             isinstance(part, cst.ComparisonTarget)
