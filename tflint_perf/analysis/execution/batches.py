@@ -58,7 +58,7 @@ class Batches:
         return bool(found[1]) and all(b.path == () and _is_part_of_shape(b.value) for b in found[1])
 
     def is_made_one_of(self, call: cst.Call) -> bool:
-        """Whether what a call gives is one sample, of which a batch is made next: `x = tf.expand_dims(x, 0)`."""
+        """Whether `call` gives one sample, of which a batch is made next: `x = tf.expand_dims(x, 0)`."""
         parents = self._infer.walk.parents
         target = parents.get(call)
         if not isinstance(target, cst.Assign) or len(target.targets) != 1:
@@ -104,11 +104,12 @@ class Batches:
         return is_dataset or any(keyword_argument(call, name) is not None for name in _OF_WHOLE_DATASETS)
 
     def _is_one(self, number: cst.BaseExpression) -> bool:
-        """Whether a number is 1, here or by all that a name stands for."""
+        """Whether `number` is 1, here or by all that a name stands for."""
         return self._infer.integers.only(number) == 1
 
     def _is_generated(self, given: cst.BaseExpression) -> bool:
-        """Whether a loop takes something from what is called a generator, or a dataset: a sample or a batch."""
+        """Whether `given` is what a loop takes from something with the name of a generator or a dataset: a sample or a
+        batch."""
         found = self._infer.bindings_reaching(given) if isinstance(given, cst.Name) else None
         bindings = found[1] if found is not None else []
         return bool(bindings) and all(
@@ -180,7 +181,7 @@ class Batches:
         return [given, *(part for each in below for part in self._parts(each, depth + 1))]
 
     def _sources(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
-        """`node`, or where it is a name the expressions that it is assigned or runs over."""
+        """The expressions that `node` is, or is assigned or runs over where it is a name."""
         if not isinstance(node, cst.Name):
             return [node]
         found = self._infer.bindings_reaching(node)

@@ -67,18 +67,18 @@ class Compiled:
         return function in self._traced
 
     def would_be_traced(self, function: Function) -> bool:
-        """Like `is_traced`, also where the file turns eager on for everything."""
+        """Like `is_traced`, also where the file turns eager mode on for everything."""
         self.state(function)
         return function in self._traceable
 
     def is_switched_off(self, function: Function) -> bool:
-        """Whether a function would be compiled, by itself or with all that call it, were it not for a switch that turns
-        eager mode on for everything."""
+        """Whether `function` would be compiled, by itself or with all that calls it, without a switch that turns eager
+        mode on for everything."""
         self.state(function)
         return bool(self._switched_off) and not leads_to(function, self._has_other_way, self._callers_to_ask)
 
     def hands_functions_over(self) -> bool:
-        """Whether this file gives functions of its own to others, as arguments, which may call them."""
+        """Whether this file passes functions of its own to others, which may call them."""
         if self._states is None:
             self._states = self._settle()
         return any(isinstance(place, cst.Arg) for place in self._handed.to_others.values())
@@ -135,7 +135,7 @@ class Compiled:
         )
 
     def _is_behind_flag(self, call: cst.Call) -> bool:
-        """Whether a condition besides `if __name__ == "__main__"` decides on a call."""
+        """Whether `call` runs under a condition other than `if __name__ == "__main__"`."""
         child: cst.CSTNode = call
         current = self._walk.parents.get(call)
         while current is not None:
@@ -200,7 +200,8 @@ class Compiled:
             mark(waiting.pop().calls)
 
     def _is_called_as_method(self, call: cst.Call, function: Function) -> bool:
-        """Whether a program calls `model.train_step(batch)` itself, which then is not what Keras compiles."""
+        """Whether the program calls `function` itself as a method, `model.train_step(batch)`, which then is not what
+        Keras compiles."""
         return (
             function in self._by_keras
             and isinstance(call.func, cst.Attribute)
@@ -404,13 +405,13 @@ class Handed:
             self.used.setdefault(function, []).append(node)
 
     def _is_for_others(self, parent: cst.CSTNode) -> bool:
-        """Whether what stands there goes to another file: as an argument, or as what a function gives."""
+        """Whether `parent` passes what it holds to another file: as an argument, or as what a function gives."""
         if isinstance(parent, cst.Call):
             return bool(self._infer.value(parent.func).paths)
         return isinstance(parent, cst.Return)
 
     def _is_taken(self, call: cst.Call, function: Function) -> bool:
-        """Whether it is known what a call does with a function that it is given; notes it then."""
+        """Whether it is known what `call` does with a function that it is given; notes it then."""
         name = self._names.qualified(call.func)
         if has(name, "runs-python"):
             self.on_host.add(function)

@@ -64,6 +64,6 @@ def _is_worked_out(node: cst.BaseExpression) -> bool:
 
 
 def is_empty_list(infer: Inference, binding: Binding) -> bool:
-    """Whether an assignment gives a name a list with nothing in it."""
+    """Whether `binding` gives its name an empty list."""
     made = made_by(infer, binding)
     return made is not None and made.kind == "list" and made.is_empty

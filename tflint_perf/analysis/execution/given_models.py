@@ -36,7 +36,8 @@ class GivenModels:
         return bool(given) and not any(self._kind(each, "call") == "compiled" for each in given)
 
     def is_method_of_keras(self, method: cst.BaseExpression) -> bool:
-        """Whether a method, `model.predict`, is asked of a given model whose class does not define it anew."""
+        """Whether `method` is Keras's own method of a model that this code is given, `model.predict` for instance, and
+        the model's class does not override it."""
         if not isinstance(method, cst.Attribute):
             return False
         given = self._given(method.value)

@@ -32,7 +32,7 @@ class Guard:
 
     @property
     def counts(self) -> bool:
-        """Whether it is `counter % n`: what stands behind it runs again and again."""
+        """Whether the guard is `counter % n`: what stands behind it runs again and again."""
         return isinstance(self.node, cst.BinaryOperation)
 
 
@@ -137,7 +137,7 @@ class Guards:
         return None
 
     def _skipped(self, child: cst.CSTNode, suite: cst.CSTNode) -> Guard | None:
-        """A guard of the form `if step % 100: continue`, or `return` outside loops, on a statement before `child`."""
+        """The guard that skips `child` by leaving before it: `if step % 100: continue`, or `return` outside loops."""
         if not isinstance(suite, cst.IndentedBlock):
             return None
         for statement in exits_before(self._walk, child, suite):
@@ -155,7 +155,7 @@ class Guards:
         )
 
     def _of_test(self, test: cst.BaseExpression, *, holds: bool) -> Guard | None:
-        """The guard that a condition is, for code that runs when it holds or when it does not."""
+        """The guard that the condition `test` is, for code that runs when it holds or when it does not."""
         match test:
             case cst.BooleanOperation():
                 if isinstance(test.operator, cst.And) == holds:
@@ -224,7 +224,7 @@ class Guards:
         return None
 
     def _is_of_loop(self, node: cst.BaseExpression) -> bool:
-        """Whether it is what a loop counts by, or the number before or behind that: `step`, `step + 1`."""
+        """Whether `node` is the counter of a loop, or the number before or after it: `step`, `step + 1`."""
         if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add | cst.Subtract):
             node = node.left if self._infer.integers.only(node.right) is not None else node
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None

@@ -82,7 +82,7 @@ class Invariance:
         return None
 
     def _is_conditional(self, node: cst.CSTNode, loop: Loop) -> bool:
-        """Whether a condition in the loop decides whether `node` runs."""
+        """Whether a condition in `loop` decides whether `node` runs."""
         current: cst.CSTNode | None = node
         while current is not None and current is not loop.node:
             if isinstance(current, cst.If):
@@ -108,15 +108,15 @@ class Invariance:
         return self._varies(node, loop, set())
 
     def draws_random_numbers(self, node: cst.CSTNode) -> bool:
-        """Whether `node`, or a function of this file that it calls, has TensorFlow draw random numbers."""
+        """Whether `node`, or a function of this file that it calls, draws random numbers by TensorFlow."""
         return any(
             has(self._infer.names.qualified(call.func), "draws") or callee_name(call) == "sample"
             for call in self._all_calls([node])
         )
 
     def asks_the_host(self, node: cst.CSTNode) -> bool:
-        """Whether `node`, or a function of this file that it calls, asks Python for random numbers or the time, or an object
-        of another file for anything: what that gives may be another thing each time."""
+        """Whether `node`, or a function of this file that it calls, gets random numbers or the time from Python, or
+        anything from an object of another file: what that gives may be another thing each time."""
         return any(
             has(self._infer.names.qualified(call.func), "varies") or self._is_asked_elsewhere(call)
             for call in self._all_calls([node])

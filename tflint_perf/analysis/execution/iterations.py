@@ -171,7 +171,7 @@ class Iterations:
     # Bounds that are not in sight
 
     def _counts(self, node: cst.BaseExpression, traced: bool) -> bool:
-        """Whether a bound whose value is not in sight is a Python number that counts time or data."""
+        """Whether `node`, a bound of unknown value, is a Python number that counts time or data."""
         match node:
             case cst.BinaryOperation():
                 return all(
@@ -228,7 +228,7 @@ class Iterations:
 
     @staticmethod
     def _is_static_size(node: cst.Subscript) -> bool:
-        """`x.shape[1]`; not the last one, which counts features, nor a size of what an object keeps."""
+        """Whether `node` is a static size: `x.shape[1]`."""
         index = node.slice[0].slice if len(node.slice) == 1 else None
         if not is_shape(node.value) or not isinstance(index, cst.Index):
             return False
@@ -238,7 +238,7 @@ class Iterations:
         return position in (0, 1, -2)
 
     def _is_setting(self, node: cst.CSTNode) -> bool:
-        """Whether a value is a setting of the program, `args.n_steps`, `FLAGS.ratio`, `config["k"]`, or an object's own
+        """Whether `node` is a setting of the program: `args.n_steps`, `FLAGS.ratio`, `config["k"]`, or an object's own
         that is one."""
         match node:
             case cst.Attribute(value=cst.Name(value="self")):
@@ -260,7 +260,7 @@ class Iterations:
 
 
 def is_shape(node: cst.BaseExpression) -> bool:
-    """`x.shape`, `x.get_shape()`, `x.shape.as_list()`: sizes that are known when a function is traced."""
+    """Whether `node` is a shape: `x.shape`, `x.get_shape()`, `x.shape.as_list()`."""
     if isinstance(node, cst.Call):
         return callee_name(node) in ("get_shape", "as_list") and isinstance(node.func, cst.Attribute)
     return isinstance(node, cst.Attribute) and node.attr.value == "shape"

@@ -53,7 +53,7 @@ class LeftOn:
 
 
 def is_main_guard(test: cst.CSTNode) -> bool:
-    """Whether a condition is `__name__ == "__main__"`."""
+    """Whether `test` is `__name__ == "__main__"`."""
     parts = list(descendants(test))
     return any(is_name(part, "__name__") for part in parts) and any(
         string(part) == "__main__" for part in parts

@@ -113,7 +113,8 @@ class Loops:
         return "none"
 
     def _asks_person(self, loop: Loop) -> bool:
-        """Whether each iteration waits for a person: `input("Next?")`, but not where a flag has it wait: `if debug:`."""
+        """Whether each iteration of `loop` waits for a person: `input("Next?")`, but not where a flag has it wait: `if
+        debug:`."""
         for call in loop.calls:
             if is_name(call.func, "input"):
                 tests = conditions(self._walk, call, loop.node, exits=False)
@@ -122,7 +123,7 @@ class Loops:
         return False
 
     def _plays(self, loop: Loop) -> bool:
-        """Whether a loop decides on what it does in an environment: what stands beside it there is a first step."""
+        """Whether `loop` decides what it does in an environment: what stands beside it there is a first step."""
         steps = [call for call in loop.calls if _is_step_of_environment(call)]
         return bool(steps) and any(self.actions.acts(call) for call in loop.calls if call not in steps)
 
@@ -133,13 +134,13 @@ class Loops:
         return self._epochs.has_step_loop(function)
 
     def looks_on(self, loop: Loop) -> bool:
-        """Whether a loop does no more than look at what was learnt, in a step of the loop around it: at one picture for
-        each class."""
+        """Whether `loop` only looks at what was learned, in one step of the loop around it: at one picture for each
+        class."""
         outer = self.training_loop(loop.node)
         return outer is not None and self.kind(outer) == "step" and self._epochs.only_counts_inferences(loop)
 
     def counts(self, loop: Loop) -> bool:
-        """Whether a loop counts, or goes on while something holds, rather than runs over things."""
+        """Whether `loop` counts, or goes on while a condition holds, rather than iterates over things."""
         return loop.iterable is None or counting(self._infer, loop.iterable) is not None
 
     def takes_batches(self, iterable: cst.BaseExpression) -> bool:
@@ -215,7 +216,7 @@ class Loops:
         return known
 
     def is_batch_callback(self, function: Function) -> bool:
-        """Whether it is a method of a callback that Keras calls for each batch."""
+        """Whether `function` is a method of a callback that Keras calls for each batch."""
         owner = function.owner
         return (
             owner is not None
@@ -285,7 +286,7 @@ class Loops:
             yield from loop.calls[:1]
 
     def is_repeated(self, node: cst.CSTNode) -> bool:
-        """Whether a loop of steps or epochs runs `node`, here or through calls: once an episode, for instance."""
+        """Whether a loop over steps or epochs runs `node`, here or through calls: once an episode, for instance."""
         if self.training_loop(node) is not None:
             return True
         function = self._calls.function_at(node)
@@ -322,7 +323,7 @@ class Loops:
         return function is not None and leads_to(function, self._own_judges, self._is_own_judge)
 
     def _is_own_judge(self, function: Function) -> bool | list[Function]:
-        """Whether that is true of a function, or else of which of its callers it has to be."""
+        """Whether `function` may run per step, as far as its callers show; or else the callers of which one has to."""
         sites = self._calls.sites(function)
         callers = self._calls.callers_outside(function)
         if any(caller.per_step or caller.may_be_per_step for caller in callers):
@@ -367,7 +368,7 @@ def _is_step_of_environment(call: cst.Call) -> bool:
 
 
 def fitted(call: cst.Call) -> cst.BaseExpression | None:
-    """What a call of `fit` trains on."""
+    """What `call`, of `fit`, trains on."""
     return argument(call, 0, "x") or argument(call, 0, "generator")
 
 
@@ -429,7 +430,7 @@ class Epochs:
         return any(map(self.has_step_loop, self._calls.targets(call)))
 
     def only_counts_inferences(self, loop: Loop) -> bool:
-        """Whether a loop counts what it infers: it goes through no data, makes no gradient steps and acts in no
+        """Whether `loop` only counts what it infers: it goes through no data, makes no gradient steps and acts in no
         environment."""
         return self._loops.counts(loop) and self._counts_inferences(loop)
 
@@ -456,7 +457,7 @@ class Epochs:
         )
 
     def _counts_inferences(self, part: Inside) -> bool:
-        """Whether a loop that counts, or one in what a call runs, does nothing but infer from the batch that the loop around it
+        """Whether `part`, or a loop in what a call runs, counts and only infers from the batch that the loop around it
         took: it decodes words one by one."""
         if self._is_work(part):
             return False
@@ -473,7 +474,7 @@ class Epochs:
         )
 
     def _trains_on_same_batch(self, part: Inside) -> bool:
-        """Whether a loop counts how often a model learns from the batch that the loop around it took."""
+        """Whether `part` counts how often a model trains on the batch that the loop around it took."""
         if not isinstance(part, Loop) or not self._loops.counts(part):
             return False
         return not any(map(self._takes_batch, _calls_in(part))) and not any(
@@ -481,7 +482,7 @@ class Epochs:
         )
 
     def _gathers_gradients(self, part: Inside) -> bool:
-        """Whether a loop only asks for gradients, sample by sample of one batch, which the loop around it applies."""
+        """Whether `part` only computes gradients, sample by sample of one batch, which the loop around it applies."""
         counted = counting(self._infer, part.iterable) if isinstance(part, Loop) else None
         if counted is None or not counted.args or not isinstance(part, Loop):
             return False
@@ -493,7 +494,7 @@ class Epochs:
         )
 
     def _is_unrolled(self, part: Inside) -> bool:
-        """Whether compiled code counts a loop in Python: one call of it is one step."""
+        """Whether `part` is a Python loop that counts in compiled code, and so is unrolled: one call of it is one step."""
         return (
             isinstance(part, Loop)
             and (counted := counting(self._infer, part.iterable)) is not None
@@ -507,7 +508,7 @@ class Epochs:
         return is_under_tape(self._infer, node) and not self._is_work(part, acting=False)
 
     def _is_seldom(self, part: Inside) -> bool:
-        """Whether it stands behind `if step % n`."""
+        """Whether `part` runs under `if step % n`."""
         parents = self._infer.walk.parents
         child: cst.CSTNode = part.node if isinstance(part, Loop) else part
         current = parents.get(child)
@@ -518,7 +519,7 @@ class Epochs:
         return False
 
     def _is_work(self, part: Inside, *, acting: bool = True) -> bool:
-        """Whether what loops may train too, or acts in an environment: then it is no mere part of a step."""
+        """Whether what `part` runs may train too, or acts in an environment: then it is no mere part of a step."""
         calls = _calls_in(part) if isinstance(part, Loop) else [part]
         return any(self._may_learn_by(call, acting=acting) for call in calls)
 
@@ -539,7 +540,7 @@ class Epochs:
         return trains_by(self._infer, call) in ("update", "batch")
 
     def _learns_by(self, call: cst.Call) -> bool:
-        """Whether a call makes a gradient step, here or in a function that makes it outside loops."""
+        """Whether `call` makes a gradient step, here or in a function that makes it outside loops."""
         return self._is_gradient_step(call) or any(map(self._function_learns, self._calls.targets(call)))
 
     def _function_learns(self, function: Function) -> bool:
@@ -552,7 +553,7 @@ class Epochs:
         return known
 
     def _may_learn_by(self, call: cst.Call, *, acting: bool = True) -> bool:
-        """Whether anything that a call runs makes gradient steps, acts in an environment, or can't be seen."""
+        """Whether anything that `call` runs makes gradient steps, acts in an environment, or can't be seen."""
         known, ask = self._may_learn[acting], partial(self._may_learn_in, acting=acting)
         return self._may_learn_here(call, acting) or any(
             leads_to(function, known, ask) for function in self._calls.targets(call)
@@ -664,7 +665,7 @@ class Actions:
             yield from self._infer.value(function).paths
 
     def function_acts(self, function: Function) -> bool:
-        """Whether calling a function makes a step or an inference call, outside loops of its own."""
+        """Whether calling `function` makes a gradient step or runs inference, outside loops of its own."""
         known = self._acts.get(function)
         if known is None:
             self._acts[function] = False
@@ -673,7 +674,7 @@ class Actions:
         return known
 
     def trains_whole(self, call: cst.Call) -> bool:
-        """Whether a call runs a function that trains a model from beginning to end: by a `fit` of several epochs."""
+        """Whether `call` runs a function that trains a model from beginning to end: by a `fit` of several epochs."""
         if any(map(self._infer.outside.trains_whole, self._infer.value(call.func).paths)):
             return True
         return any(map(self.function_trains_whole, self._calls.targets(call)))
@@ -746,7 +747,8 @@ class Actions:
         }
 
     def _is_one_of_several(self, callee: cst.BaseExpression) -> bool:
-        """Whether a loop goes through models: `for i in range(4): x = blocks[i](x)` is one pass through all of them."""
+        """Whether `callee` is one of several models that a loop iterates over: `for i in range(4): x = blocks[i](x)` is
+        one pass through all of them."""
         return isinstance(callee, cst.Subscript) and any(
             binding.kind in ("for", "comprehension")
             for part in callee.slice
@@ -767,19 +769,19 @@ class Actions:
         )
 
     def _is_made_here(self, callee: cst.BaseExpression) -> bool:
-        """Whether a layer is put into a model: `x = Block(filters)(x)`."""
+        """Whether `callee` is a layer that is put into a model: `x = Block(filters)(x)`."""
         if not isinstance(callee, cst.Call):
             return False
         return self._infer.value(callee.func).kind == "class" or self._infer.value(callee).kind == "layer"
 
     def _counts(self, call: cst.Call) -> bool:
-        """Whether the innermost loop around a call counts, rather than runs over things."""
+        """Whether the innermost loop around `call` counts, rather than iterates over things."""
         loop = self._loops.innermost_loop(call)
         iterable = loop.iterable if loop is not None else None
         return loop is not None and (iterable is None or is_numbered(self._infer, iterable))
 
     def _only_computes(self, function: Function) -> bool:
-        """Whether a function calls nothing but ops: it neither trains nor runs a model."""
+        """Whether `function` calls nothing but ops: it neither trains nor runs a model."""
         return all(
             self._infer.names.dotted(call.func)
             or (isinstance(call.func, cst.Attribute) and self._is_local(call.func))
@@ -787,7 +789,7 @@ class Actions:
         )
 
     def _is_local(self, node: cst.Attribute) -> bool:
-        """Whether a method is one of a value that its function makes itself, and that is no model."""
+        """Whether `node` is a method of a value that its function makes itself, and that is no model."""
         if not isinstance(node.value, cst.Name) or self._infer.value(node.value).kind in (
             "model",
             "tape",
@@ -799,11 +801,11 @@ class Actions:
 
 
 def _looks_like_session(node: cst.BaseExpression) -> bool:
-    """`sess.run`, `self.session.run`: a session of unknown origin goes by its usual names."""
+    """Whether `node` runs a session, by its name: `sess.run`, `self.session.run`."""
     return bool(names_a_session(last_name(node)))
 
 
 def is_told_whether_it_trains(call: cst.Call) -> bool:
-    """`model(x, training=False)`; what is part of another model hands on what that was told."""
+    """Whether `call` is told whether it trains: `model(x, training=False)`."""
     told = keyword_argument(call, "training")
     return told is not None and (is_name(told, "True") or is_name(told, "False"))

@@ -58,7 +58,7 @@ class Once:
         return known
 
     def sets_up(self, function: Function) -> bool:
-        """Whether a function makes an object ready, as a constructor and `build` do, or is called by such functions alone."""
+        """Whether `function` sets up an object, as a constructor and `build` do, or is called by such functions alone."""
         known = self._sets_up.get(function)
         if known is None:
             self._sets_up[function] = False  # functions that call each other
@@ -107,8 +107,8 @@ class Once:
         return False
 
     def _keeps_what_it_compares(self, node: cst.If) -> bool:
-        """Whether something is made anew only where what an object keeps says that it is another one:
-        `if size != self.size: self.make(size)`, where the method keeps the size."""
+        """Whether `node` makes something anew only where what an object keeps says that it is another one: `if size !=
+        self.size: self.make(size)`, where the method keeps the size."""
         compared = _kept_by_self(node.test)
         return bool(compared) and any(
             not compared.isdisjoint(_written(body)) for body in (node.body, *self._run_by(node.body))
@@ -136,7 +136,7 @@ class Once:
         return loop
 
     def _is_kept_choice(self, choice: cst.IfExp) -> bool:
-        """`fn = tf.function(f) if fn is None else fn`."""
+        """Whether `choice` keeps what it makes for the next time: `fn = tf.function(f) if fn is None else fn`."""
         return _makes_what_it_asks_for(choice.test, self._walk.parents[choice])
 
     @remembered
@@ -161,7 +161,8 @@ def extent(walk: Walk, loop: Loop) -> cst.CSTNode:
 
 
 def _makes_what_it_asks_for(test: cst.BaseExpression, maker: cst.CSTNode) -> bool:
-    """`if x is None: x = …`, `if key not in cache: cache[key] = …`, `if not hasattr(self, "fn"): self.fn = …`."""
+    """Whether `test` asks for what is then made: `if x is None: x = …`, `if key not in cache: cache[key] = …`, `if not
+    hasattr(self, "fn"): self.fn = …`."""
     asked = _asked_for(test)
     return bool(asked) and not asked.isdisjoint(_written(maker))
 

@@ -265,8 +265,8 @@ class OpLoops:
     # Where a loop runs
 
     def runs_in_eager_program(self, loop: Loop, *, taped: bool = False) -> bool:
-        """Whether the file shows the eager program that runs a loop: a script, or the loop of its training; under a tape, as
-        a part of a gradient step, only where `taped` says so.
+        """Whether this file shows the eager program that runs `loop`: a script, or the loop of its training; under a
+        tape, as a part of a gradient step, only where `taped` says so.
 
         A function that nothing here calls may be compiled by someone else; so may what it calls.
         """

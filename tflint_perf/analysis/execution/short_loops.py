@@ -43,7 +43,8 @@ _PARTS_OF_A_MODEL = frozenset(
 
 
 def is_part_of_one_iteration(infer: Inference, loop: Loop) -> bool:
-    """Loops over a few literal items, elements, layers, variables, devices or file names; loops that run once."""
+    """Whether `loop` is short, and part of one iteration of the loop around it: over a few literal items, elements,
+    layers, variables, devices or file names, or run once."""
     known = infer.parts_of_iterations.get(loop)
     if known is None:
         known = infer.parts_of_iterations[loop] = _is_part(infer, loop)
@@ -109,7 +110,7 @@ def shows_a_few(infer: Inference, calls: CallGraph, loop: Loop, made: Collection
 
 
 def _takes_few(infer: Inference, node: cst.BaseExpression) -> bool:
-    """`dataset.take(3)`."""
+    """Whether `node` takes a few elements: `dataset.take(3)`."""
     count = infer.integers.cut(node)
     return count is not None and count <= _FEW
 
@@ -123,7 +124,7 @@ def _setting(node: cst.BaseExpression) -> str:
 
 
 def runs_over_files(infer: Inference, loop: Loop | None) -> bool:
-    """Whether a loop runs over the names of files."""
+    """Whether `loop` iterates over file names."""
     iterable = loop.iterable if loop is not None else None
     if loop is not None and isinstance(loop.node, cst.For) and _names_file(infer, loop.node):
         return True

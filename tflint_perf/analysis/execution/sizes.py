@@ -201,7 +201,7 @@ class Sizes:
         return "unknown"
 
     def given(self, parameter: Binding) -> list[cst.BaseExpression]:
-        """What callers in the file pass as a parameter."""
+        """What callers in this file pass as `parameter`."""
         function = self._functions.get(parameter.node)
         return self.calls.arguments(function, parameter.name) if function is not None else []
 
@@ -250,7 +250,7 @@ class Sizes:
         return "batch" if self.partial(value) == "batch" else "unknown"
 
     def of_function(self, function: Function, path: tuple[int, ...]) -> Size | None:
-        """The size of what a function of this file returns, or yields."""
+        """The size of what `function` returns, or yields."""
         key = (function, path)
         if key in self._returned:
             return self._returned[key]
@@ -289,11 +289,11 @@ class Sizes:
         return "sample" if self.partial(iterable) == "batch" else "unknown"
 
     def is_length_of_batch(self, length: cst.BaseExpression) -> bool:
-        """Whether a number is how long a batch is: `len(images)`, `images.shape[0]`, or a name of that."""
+        """Whether `length` is the number of samples in a batch: `len(images)`, `images.shape[0]`, or a name of that."""
         return any(self.size(name) == "batch" for part in self.sources(length) for name in names_read(part))
 
     def gives_batches(self, node: cst.BaseExpression) -> bool:
-        """Whether an expression is a Keras generator of batches: `generator.flow_from_directory(…)`, or a name of it."""
+        """Whether `node` is a Keras generator of batches: `generator.flow_from_directory(…)`, or a name of it."""
         if isinstance(node, cst.Name):
             found = self.infer.bindings_reaching(node)
             return found is not None and any(
@@ -304,7 +304,7 @@ class Sizes:
 
     @remembered
     def varies(self, node: cst.BaseExpression, depth: int = 0) -> bool:
-        """Whether an expression has another value in each iteration of a loop, here or at a call site."""
+        """Whether `node` has another value in each iteration of a loop, here or where the function is called."""
         for name in names_read(node):
             found = self.infer.bindings_reaching(name)
             if found is not None and any(self._binding_varies(binding, depth) for binding in found[1]):
@@ -325,7 +325,7 @@ class Sizes:
 
     @remembered
     def is_made_anew(self, node: cst.CSTNode, depth: int = 0) -> bool:
-        """Whether a loop runs `node`, here or through a call, also of another file."""
+        """Whether a loop runs `node`, here or through a call, also in another file."""
         if self._loops.innermost_loop(node) is not None:
             return True
         function = self.calls.function_at(node)
@@ -402,7 +402,7 @@ def _size_of_slice(sizes: Sizes, base: cst.BaseExpression, cut: cst.Slice) -> Si
 
 
 def is_batch_length(number: cst.BaseExpression | None) -> bool:
-    """Whether a number is the size of a batch, by its name."""
+    """Whether `number` is the size of a batch, by its name."""
     return number is not None and bool(names_a_batch_size(last_name(number)))
 
 
@@ -602,7 +602,8 @@ def _is_given_as_batch_size(sizes: Sizes, length: cst.BaseExpression) -> bool:
 
 
 def _by_first_axis(sizes: Sizes, length: cst.BaseExpression | None, call: cst.Call) -> Size:
-    """The size by the length of the first axis: a number counts where the array is made anew in a loop."""
+    """The size of an array whose first axis has the length `length`: a number counts where the array is made anew in a
+    loop."""
     if length is None:
         return "scalar"
     if sizes.infer.integers.only(length) == 1:
@@ -646,12 +647,12 @@ def begins_with_one(shape: cst.BaseExpression | None) -> bool:
 
 
 def looks_like_environment(node: cst.BaseExpression) -> bool:
-    """`env`, `self.env`: an environment of reinforcement learning goes by its usual names."""
+    """Whether `node` has the name of an environment: `env`, `self.env`."""
     return bool(names_an_environment(last_name(node)))
 
 
 def is_of_environment(call: cst.Call) -> bool:
-    """`env.step(…)` and `env.reset()`."""
+    """Whether `call` steps or resets an environment: `env.step(…)` and `env.reset()`."""
     return (
         callee_name(call) in ("step", "reset")
         and isinstance(call.func, cst.Attribute)
@@ -660,8 +661,8 @@ def is_of_environment(call: cst.Call) -> bool:
 
 
 def remembers_step(call: cst.Call) -> bool:
-    """`memory.append((state, action, reward, next_state, done))`, `agent.remember(state, action, reward, …)`: what an agent
-    keeps of one step of its environment, whatever that is called."""
+    """Whether `call` stores a step in a replay memory: `memory.append((state, action, reward, next_state, done))`,
+    `agent.remember(state, action, reward, …)`."""
     if not isinstance(call.func, cst.Attribute):
         return False
     name = callee_name(call)
@@ -678,7 +679,7 @@ def remembers_step(call: cst.Call) -> bool:
 
 
 def draws_batch(call: cst.Call) -> bool:
-    """`memory.sample(…)`, `loader.next_batch()`: a batch drawn on the host, where nothing shows another make."""
+    """Whether `call` draws a batch: `memory.sample(…)`, `loader.next_batch()`."""
     if not isinstance(call.func, cst.Attribute):
         return False
     name = callee_name(call)
@@ -705,7 +706,7 @@ def has_environment(calls: Mapping[str, Sequence[cst.Call]]) -> bool:
 
 
 def _hears_of_worker(call: cst.Call) -> bool:
-    """`conn.recv()`: what a process gives that steps an environment of its own."""
+    """Whether `call` receives from another process: `conn.recv()`."""
     return isinstance(call.func, cst.Attribute) and bool(names_a_worker(last_name(call.func.value)))
 
 

@@ -39,7 +39,7 @@ class Usual:
         self._infer = infer
 
     def holds(self, condition: cst.CSTNode) -> bool:
-        """Whether a condition is known to hold on most steps, or on all of them if on any."""
+        """Whether `condition` is known to hold on most steps, or on all of them if on any."""
         match condition:
             case cst.BooleanOperation():
                 return self.holds(condition.left) and self.holds(condition.right)
@@ -177,7 +177,7 @@ def _measures(node: cst.BaseExpression) -> bool:
 
 
 def _is_modulo_one(node: cst.BaseExpression) -> bool:
-    """`step % 1`, which is 0 on each step."""
+    """Whether `node` is `step % 1`, which is 0 on each step."""
     return (
         isinstance(node, cst.BinaryOperation)
         and isinstance(node.operator, cst.Modulo)

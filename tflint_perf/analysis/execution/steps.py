@@ -138,7 +138,7 @@ class GradientSteps:
         ]
 
     def are_applied(self, given: cst.Call) -> bool:
-        """Whether what a call gives changes variables, as gradients do that another file computes."""
+        """Whether what `given` returns changes variables, as gradients do that another file computes."""
         return bool(self._updates) and bool(self._applied_anywhere(given, self._calls.function_at(given)))
 
     def tapes(self) -> list[GradientStep]:
@@ -236,7 +236,7 @@ class GradientSteps:
         return self._uses_of_gradient(gradient, function, end)[0]
 
     def _applies_too(self, asking: cst.Call) -> bool:
-        """Whether what asks for gradients applies them itself."""
+        """Whether `asking` computes gradients and applies them itself."""
         return callee_name(asking) == "minimize" or asking in self._hand_tapes
 
     def _applied_anywhere(self, gradient: cst.Call, function: Function | None) -> list[cst.Call]:

@@ -58,7 +58,7 @@ class Tapes:
         return frozenset(binding.node for binding in bindings)
 
     def call_on(self, mention: cst.Name) -> cst.Call | None:
-        """The call of a method of the tape that a mention of it belongs to: `tape.gradient(loss, variables)`."""
+        """The call of a method of the tape that `mention` belongs to: `tape.gradient(loss, variables)`."""
         method = self._walk.parents.get(mention)
         call = self._walk.parents.get(method) if method is not None else None
         if isinstance(method, cst.Attribute) and isinstance(call, cst.Call) and call.func is method:
@@ -81,13 +81,13 @@ def opened(infer: Inference, node: cst.With) -> Iterator[tuple[cst.Call, cst.Nam
 
 
 def is_under_tape(infer: Inference, node: cst.CSTNode) -> bool:
-    """Whether a gradient tape of the same function records what `node` does."""
+    """Whether a gradient tape in the same function records what `node` does."""
     return tape_around(infer, node) is not None
 
 
 def tape_around(infer: Inference, node: cst.CSTNode) -> cst.With | None:
-    """The innermost `with` of the same function whose body holds `node` while it has a gradient tape open, however that is held:
-    made there or before, in an attribute, entered by an `ExitStack`. A tape that `stop_recording` pauses records nothing."""
+    """The innermost `with` in the same function whose body holds `node` while it has a gradient tape open: made there
+    or before, in an attribute, entered by an `ExitStack`. A tape that `stop_recording` pauses records nothing."""
     child, current = node, infer.walk.parents.get(node)
     while current is not None and not isinstance(current, cst.FunctionDef):
         if isinstance(current, cst.With) and child is current.body:
@@ -102,7 +102,7 @@ def tape_around(infer: Inference, node: cst.CSTNode) -> cst.With | None:
 
 
 def _pauses(infer: Inference, context: cst.BaseExpression) -> bool:
-    """`tape.stop_recording()`."""
+    """Whether `context` pauses a tape: `tape.stop_recording()`."""
     match context:
         case cst.Call(func=cst.Attribute(value=tape, attr=cst.Name("stop_recording"))):
             return infer.value(tape).kind == "tape"
