@@ -158,7 +158,7 @@ def names_a_generator(identifier: str) -> str:
 
 
 def names_a_stream(identifier: str) -> str:
-    """What gives batches or samples when it is iterated: a dataset, an iterator, or what gives batches."""
+    """A source that gives batches or samples when it is iterated over: a dataset, an iterator, or what gives batches."""
     return _STREAM.in_name(identifier) or names_a_generator(identifier)
 
 
@@ -198,7 +198,7 @@ def names_noise(identifier: str) -> str:
 
 
 def names_a_file(identifier: str) -> str:
-    """One file: `image_path`; no `paths`."""
+    """A file: `image_path`; no `paths`."""
     return _FILE.in_name(identifier)
 
 
@@ -495,7 +495,7 @@ def names_no_batch(identifier: str) -> str:
 
 
 def names_settings(identifier: str) -> str:
-    """What holds the settings of a program: `args`, `self.cfg`, `FLAGS`."""
+    """An object that holds the settings of a program: `args`, `self.cfg`, `FLAGS`."""
     return _SETTINGS.in_name(identifier)
 
 

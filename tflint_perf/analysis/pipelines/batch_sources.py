@@ -46,7 +46,7 @@ class BatchSources:
         self._has_any: bool | None = None
 
     def of(self, node: cst.BaseExpression, path: tuple[int, ...] = ()) -> Batch | None:
-        """How the batches are made that an expression, or a part of it, gives; None where it gives none."""
+        """How the batches that `node` gives, or the part of it that is asked for, are made; None where it gives none."""
         self._asked.clear()
         return self._of(node, path)
 

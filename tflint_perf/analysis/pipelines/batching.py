@@ -172,7 +172,7 @@ class Batching:
     # The batch size
 
     def names_size_above_one(self) -> bool:
-        """Whether the file gives something named like a batch size an integer above 1."""
+        """Whether the file gives something named like a batch size an integer value above 1."""
         return self._names_size
 
     @cached_property

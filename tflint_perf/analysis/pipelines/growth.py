@@ -94,8 +94,8 @@ class Growth:
         return _OF_BYTES if self._size_before(before, scaled=how == _SCALED) else ""
 
     def stays_large(self, stage: Stage, before: Pipeline, how: str) -> bool:
-        """Whether a stage behind `before` surely does not make much smaller elements of what became large, as `how`
-        says: next to the name of a file any image is large."""
+        """Whether `stage` is known to keep elements large: it makes nothing much smaller of what became large, as `how`
+        says. `before` are the stages in front of it; next to the name of a file any image is large."""
         if stage.name != "map":
             return stage.name in methods("Dataset", "keeps-elements") or stage.name in (
                 "filter",

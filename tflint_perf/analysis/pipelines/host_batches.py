@@ -100,7 +100,7 @@ class HostBatches:
         )
 
     def _validates(self, loop: Loop) -> bool:
-        """Whether a loop goes through other batches in each epoch of a training, here or in a function for that."""
+        """Whether `loop` iterates over other batches in each epoch of a training, here or in a function for that."""
         places: list[cst.CSTNode] = [loop.node]
         if loop.parent is None and loop.function is not None:
             places = [*self._model.calls.sites(loop.function)]
@@ -156,7 +156,7 @@ class HostBatches:
         return found
 
     def _asks_model(self, node: cst.BaseExpression) -> bool:
-        """Whether an expression asks a model for its answers."""
+        """Whether `node` asks a model for its predictions."""
         return any(
             isinstance(part, cst.Call) and self._model.pipelines.use_of_call(part) == "infer"
             for part in descendants(node)
@@ -182,7 +182,7 @@ class HostBatches:
         return self._of_class(klass)
 
     def _of_class(self, klass: Class) -> Batch | None:
-        """How objects of a class, or the iterators that they give, make batches."""
+        """How objects of the class `klass`, or their iterators, make batches."""
         if klass not in self._made_by_class:
             self._made_by_class[klass] = None
             self._made_by_class[klass] = self._by_methods(klass)
@@ -210,7 +210,7 @@ class HostBatches:
         return next((member for member in members if member is not None), UNKNOWN)
 
     def _works_on_samples(self, function: Function, depth: int = 0) -> bool:
-        """Whether a function, or one that it calls, calls anything for one sample after the other, or by `tf.map_fn`."""
+        """Whether `function`, or one that it calls, calls anything for one sample after the other, or by `tf.map_fn`."""
         loop_of, name_of = self._model.loops.innermost_loop, self._infer.names.qualified
         return any(loop_of(call) or has(name_of(call.func), "maps") for call in function.calls) or any(
             self._works_on_samples(target, depth + 1)
@@ -262,7 +262,8 @@ class HostBatches:
         return self._infer.outside.makes_batches(value.outside) if value.outside.endswith("()") else None
 
     def _of_stack(self, call: cst.Call) -> Batch | None:
-        """`np.array([f(x) for x in …])`, `tf.stack([tf.image.resize(x, …) for x in …])`, `pad_sequences(texts)`."""
+        """How `call` stacks samples to a batch: `np.array([f(x) for x in …])`, `tf.stack([tf.image.resize(x, …) for x
+        in …])`, `pad_sequences(texts)`."""
         name = self._infer.names.qualified(call.func)
         given = argument(call, 0)
         if has(name, "pads-sequences"):
@@ -295,7 +296,7 @@ class HostBatches:
         return made[0].value if loops.innermost_loop(made[0].node) is loops.innermost_loop(call) else None
 
     def _of_samples(self, call: cst.Call, function: Function) -> Batch | None:
-        """`tf.image.resize(images, …)`, `tf.stack(images)`: of samples that a loop or comprehension decodes one by one."""
+        """How `call` makes a batch of samples: `tf.image.resize(images, …)`, `tf.stack(images)`."""
         given = argument(call, 0)
         if not isinstance(given, cst.Name) or library(self._infer.names.qualified(call.func)) != "tensorflow":
             return None
@@ -331,7 +332,7 @@ class HostBatches:
         return False
 
     def _decodes(self, call: cst.Call) -> bool:
-        """Whether a call reads or decodes a sample by an eager op."""
+        """Whether `call` reads or decodes a sample by an eager op."""
         return has(self._infer.names.qualified(call.func), "decodes", "reads-file") and self._model.is_eager(
             call
         )
@@ -339,7 +340,7 @@ class HostBatches:
     # Functions
 
     def _of_function(self, function: Function, depth: int = 0) -> Batch | None:
-        """How a function, or one that it calls, makes arrays sample by sample, or draws them."""
+        """How `function`, or one that it calls, makes arrays sample by sample, or draws them."""
         if function in self._made or depth > _DEEPEST or names_experience(function.name):
             return self._made.get(function)
         self._made[function] = None
@@ -383,7 +384,7 @@ class HostBatches:
 
 
 def _cuts_windows(comprehension: cst.ListComp) -> bool:
-    """`[signal[at : at + size] for at in starts]`: one window of an array after the other."""
+    """Whether `comprehension` cuts windows out of one array: `[signal[at : at + size] for at in starts]`."""
     picked = comprehension.elt
     at = {name.value for name in target_names(comprehension.for_in.target)}
     return isinstance(picked, cst.Subscript) and any(
@@ -392,7 +393,7 @@ def _cuts_windows(comprehension: cst.ListComp) -> bool:
 
 
 def _maps_samples(node: cst.BaseExpression | None) -> bool:
-    """Whether an expression is `list(map(load, paths))`, of a function that makes a sample."""
+    """Whether `node` is `list(map(load, paths))`, with a function that makes a sample."""
     while isinstance(node, cst.Call) and callee_name(node) in ("list", "tuple") and node.args:
         node = node.args[0].value
     if not isinstance(node, cst.Call) or not is_name(node.func, "map") or len(node.args) != 2:
@@ -429,7 +430,7 @@ class MadeForFit:
         self._makers = Makers(model.infer, model.calls)
 
     def all(self) -> Iterator[tuple[cst.BaseExpression, Batch]]:
-        """What `fit` is given to train on, once however many are given it, and each generator of images behind what it is given."""
+        """What each `fit` is given to train on, and the generators of images behind that; each once."""
         fits = [call for name in FITS for call in self._model.walk.calls.get(name, ()) if self._trains(call)]
         seen: set[cst.CSTNode] = set()
         for call in fits:
@@ -443,7 +444,7 @@ class MadeForFit:
                 yield maker.func, "augmented"
 
     def _trains(self, call: cst.Call) -> bool:
-        """Whether a call is a `fit` of Keras's that waits for Python to make batches: not one for which several processes
+        """Whether `call` is a `fit` of Keras that waits for Python to make batches: not one for which several processes
         do that at a time."""
         workers = self._infer.integers.only(keyword_argument(call, "workers"))
         asked = keyword_argument(call, "workers") is not None and workers not in (0, 1)

@@ -160,5 +160,5 @@ class LateShuffles:
 
 
 def _is_in_memory(stage: Stage) -> bool:
-    """Whether a stage keeps all elements in memory, so that a buffer of them takes no more."""
+    """Whether `stage` keeps all elements in memory, so that a buffer of them takes no more."""
     return stage.name == "cache" and not stage.call.args

@@ -79,7 +79,7 @@ class Parallelism:
     # Files
 
     def reads_each_file(self, function: cst.BaseExpression) -> bool:
-        """Whether a function given to a stage does no more than open the file that it gets as a dataset."""
+        """Whether `function`, given to a stage, only opens the file that it gets as a dataset."""
         if has(self._infer.names.qualified(function), "reads-records"):
             return True
         found = mapped_function(self._infer, function)
@@ -157,7 +157,7 @@ class Parallelism:
         return made_elsewhere or self.is_dataset_of_files(value, depth + 1)
 
     def is_dataset_of_files(self, value: Value, depth: int = 0) -> bool:
-        """Whether a dataset's elements are file names, several of them."""
+        """Whether the elements of a dataset are several file names."""
         return bool(value.pipelines) and all(self._is_of_files(way, depth) for way in value.pipelines)
 
     def _is_of_files(self, way: Pipeline, depth: int) -> bool:

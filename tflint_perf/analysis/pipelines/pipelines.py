@@ -64,7 +64,7 @@ class Consumption:
 
     @property
     def infers_in_loop(self) -> bool:
-        """Whether a loop asks a model for its results one by one, as it does to show or to write them."""
+        """Whether a loop runs inference one by one, as it does to show or to write the results."""
         return self.use == "infer" and self.loop is not None
 
 
@@ -98,7 +98,7 @@ class Pipelines:
                 yield Consumption(node, self._infer.value(node), use)
 
     def arguments_of_keras(self) -> Iterator[tuple[cst.BaseExpression, Use]]:
-        """What `fit`, `evaluate` and `predict` of models are given to take elements from."""
+        """What `fit`, `evaluate` and `predict` of models take their elements from."""
         for name in ("fit", "fit_generator", "evaluate", "predict"):
             for call in self._walk.calls.get(name, ()):
                 if not self._is_keras_method(call):
@@ -125,7 +125,7 @@ class Pipelines:
                     yield Consumption(node, self._infer.value(node), "train")
 
     def _is_keras_method(self, call: cst.Call) -> bool:
-        """Whether a call runs a method of a Keras model, and not one that the file defines."""
+        """Whether `call` runs a method of a Keras model, and not one that the file defines."""
         if not isinstance(call.func, cst.Attribute) or self._model.calls.targets(call):
             return False
         receiver = call.func.value
@@ -310,7 +310,7 @@ class Pipelines:
         return count > 0 and parts_of_element(before) in (None, count)
 
     def elementwise_arity(self, function: Function) -> int:
-        """How many parameters a function has that gives on a batch what it gives on each element; 0 for others."""
+        """How many parameters `function` has, if it gives on a batch what it gives on each element; 0 for others."""
         return (arity(function) or 0) if is_elementwise(self._infer, function) else 0
 
     def goes_on(self, stage: cst.Call) -> Iterator[cst.Call]:

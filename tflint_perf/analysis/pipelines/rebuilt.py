@@ -317,7 +317,7 @@ class Inputs:
         return all(self._is_pure(call) or self._gets_elements(call, inside) for call in function.calls)
 
     def _gets_elements(self, call: cst.Call, inside: set[cst.CSTNode]) -> bool:
-        """Whether a call in traced code works on what that code gets, and so is traced: it runs in the pipeline."""
+        """Whether `call`, in traced code, works on what that code gets, and so is traced: it runs in the pipeline."""
         for name in names_read(call):
             found = self._infer.names.lookup(name.value, self._infer.names.scope_of(name))
             if found is not None and found[0].node in inside:

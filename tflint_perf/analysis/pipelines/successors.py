@@ -94,12 +94,12 @@ class Successors:
         )
 
     def _is_sure(self, cache: cst.Call, stage: cst.Call) -> bool:
-        """Whether a `cache` stands behind no condition that its stage does not stand behind as well."""
+        """Whether `cache` runs under no condition that `stage` does not run under as well."""
         asked = set(conditions(self._walk, stage, exits=False))
         return asked.issuperset(conditions(self._walk, cache, exits=False))
 
     def _is_gone_over_once(self, call: cst.Call) -> bool:
-        """Whether all that the file does with the elements of a stage is to go over them once."""
+        """Whether the file only iterates once over the elements of the stage that `call` adds."""
         consumed = self._consumed(call)
         if len(consumed) != 1 or any(stage.name == "repeat" for stage in self.behind(call)):
             return False
@@ -114,7 +114,7 @@ class Successors:
         return once and self._model.loops.innermost_loop(fit) is None
 
     def _consumed(self, call: cst.Call) -> list[Consumption]:
-        """Where the elements of a stage are taken."""
+        """The places that take the elements of the stage that `call` adds."""
         return self._consumptions.get(call, [])
 
     @cached_property
@@ -128,7 +128,7 @@ class Successors:
     # What for
 
     def is_for_training(self, call: cst.Call) -> bool:
-        """Whether a step or `fit` gets the elements of a stage."""
+        """Whether a step or `fit` gets the elements of the stage that `call` adds."""
         return "train" in self._purposes.get(call, ())
 
     def is_for_evaluation(self, call: cst.Call) -> bool:

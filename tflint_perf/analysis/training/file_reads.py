@@ -107,7 +107,7 @@ class FileReads:
         return any(self._is_called_in_training(site, seen) for site in self._calls.sites(function))
 
     def calls_in(self, loop: Loop) -> list[cst.Call]:
-        """The calls of one iteration, also in loops inside and in functions of this file that it calls."""
+        """The calls that one iteration of `loop` makes, also in loops inside and in functions of this file."""
         reached: dict[cst.Call, None] = {}
         waiting = [*loop.calls]
         loops = [*loop.inner]
@@ -130,8 +130,8 @@ class FileReads:
         return known
 
     def is_of_each(self, read: cst.Call) -> bool:
-        """Whether only loops over a list of what there is run a read, each iteration that of an item of its own: by the
-        item's name, or by what is made of it. A dataset, or what counts, may go over the same files again."""
+        """Whether only loops over a list run `read`, and each iteration reads the file of its own item: by the item's
+        name, or by what is made of it. A dataset, or what counts, may go over the same files again."""
         return self._is_of_each(read, 0)
 
     def _is_of_each(self, call: cst.Call, depth: int) -> bool:

@@ -140,7 +140,7 @@ class ForwardPasses:
         )
 
     def _is_loaded(self, called: cst.BaseExpression) -> bool:
-        """Whether a name is bound to what was saved, and compiled for that."""
+        """Whether `called` was loaded from a saved model, in compiled form."""
         found = self._model.infer.bindings_reaching(called) if isinstance(called, cst.Name) else None
         return found is not None and any(
             isinstance(binding.value, cst.Call)
@@ -249,7 +249,7 @@ class ForwardPasses:
         return takes or any(map(model.loops.actions.acts, outer.calls))
 
     def _trains(self, loop: Loop) -> bool:
-        """Whether a loop makes gradient steps, in functions of this file or by Keras: then it looks at nothing."""
+        """Whether `loop` makes gradient steps, in functions of this file or by Keras: then it looks at nothing."""
         waiting, seen = [loop], set[Function]()
         while waiting:
             current = waiting.pop()
@@ -275,8 +275,8 @@ class ForwardPasses:
         return count is not None and 0 <= count <= _FEW
 
     def _is_bound_by_loop(self, call: cst.Call) -> bool:
-        """Whether a loop runs over parts of one model: `for layer in layers: x = layer(x)`. Several models that are asked side
-        by side, in each step around that loop, are no such parts."""
+        """Whether a loop around `call` iterates over the parts of one model that it calls: `for layer in layers: x =
+        layer(x)`. Several models that are asked side by side, in each step around that loop, are no such parts."""
         loop, over = self._model.loops.innermost_loop(call), False
         while loop is not None and self._binds(loop, call.func):
             node, over = extent(self._walk, loop), True
@@ -311,7 +311,7 @@ class ForwardPasses:
         return found is not None and any(b.kind in ("for", "comprehension") for b in found[1])
 
     def _is_chained(self, call: cst.Call) -> bool:
-        """Whether a call is given what the one in the iteration before gave: `x = net(x)`."""
+        """Whether `call` is given what it gave in the iteration before: `x = net(x)`."""
         statement: cst.CSTNode | None = call
         while statement is not None and statement not in self._walk.at:
             statement = self._walk.parents.get(statement)
@@ -321,8 +321,8 @@ class ForwardPasses:
         return any(mentions(arg.value, made) for arg in call.args)
 
     def _builds_model(self, call: cst.Call) -> bool:
-        """Whether a layer is called to build a model of Keras: on what stands for its input, or in a function that makes that or
-        the model itself."""
+        """Whether `call` applies a layer to build a Keras model: on what stands for its input, or in a function that
+        makes that or the model itself."""
         models, function = self._model.functional_models, self._model.function_at(call)
         return models.applies(call) or (function is not None and models.builds(function))
 
@@ -381,7 +381,7 @@ class PartsOfSteps:
         return self.belongs(call) and not (self._is_beside(call) and self._goes_to_host(call, 0))
 
     def _is_beside(self, call: cst.Call) -> bool:
-        """Whether a call stands in the function of a gradient step, or in one that such functions call outside tapes."""
+        """Whether `call` is in the function of a gradient step, or in one that such functions call outside tapes."""
         function = self._model.function_at(call)
         if function is None or self._is_in_step(call):
             return self._runs_once_a_step(call)
@@ -513,8 +513,8 @@ class CompiledModels:
         self._walk = model.walk
 
     def has(self, called: cst.BaseExpression, value: Value) -> bool:
-        """Whether the class has a `call` that is a `tf.function`, or the object was given one: `net.call = tf.function(…)`,
-        or the model is a parameter for which somebody gives such a one."""
+        """Whether the class of `called` has a `call` that is a `tf.function`, or the object was given one: `net.call =
+        tf.function(…)`, or the model is a parameter for which somebody gives such a one."""
         return (
             any(map(self._is_compiled, value.alternatives))
             or (self._is_of_any_class(value) and self._are_all_here)

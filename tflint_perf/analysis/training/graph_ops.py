@@ -54,7 +54,7 @@ def makes_state(infer: Inference, call: cst.Call) -> bool:
 
 
 def assigned(infer: Inference, call: cst.Call) -> cst.BaseExpression | None:
-    """The variable that `tf.assign(v, x)` or `v.assign(x)` gives a value."""
+    """The variable that `call` assigns to: `tf.assign(v, x)` or `v.assign(x)`."""
     if callee_name(call) not in methods("Variable", "assigns"):
         return None
     if infer.names.qualified(call.func):

@@ -41,7 +41,8 @@ class Graphs:
         return False
 
     def has_own_graph(self, node: cst.CSTNode, stop: cst.CSTNode | None) -> bool:
-        """Whether a `with` between `node` and the loop or function around it brings a graph made there, or an unknown one."""
+        """Whether a `with` between `node` and the loop or function around it makes a graph made there the default, or
+        an unknown one."""
         return any(
             self._is_new_graph(graph, with_statement)
             for with_statement in self._withs_around(node, stop)

@@ -120,7 +120,7 @@ class OnDevice:
         return False
 
     def _ask(self, node: cst.BaseExpression, path: tuple[int, ...]) -> bool | None:
-        """Whether the part of `node` that `path` leads to was made on the device; None where nothing tells."""
+        """Whether `node`, or the part of it that is asked for, was made on the device; None where nothing tells."""
         key = (node, path)
         if len(path) > _DEEPEST_PATH:
             return None  # a function that takes a part of what it gives itself: `first, rest = split(x)` in `split`

@@ -149,7 +149,7 @@ class Sessions:
         return None
 
     def _is_bounded(self, loop: Loop) -> bool:
-        """Loops of a bounded length, over variables for instance: they make one op for each."""
+        """Whether `loop` has a bounded length, over variables for instance: it makes one op for each."""
         if (
             is_part_of_one_iteration(self._infer, loop)
             or _counts_to_a_few(self._infer, loop)

@@ -46,7 +46,7 @@ class TrainCalls:
         self._walk = infer.walk
 
     def trains(self, call: cst.Call) -> bool:
-        """Whether a call trains: by an optimizer or by Keras, in a session, or in a function of another file."""
+        """Whether `call` trains a model: by an optimizer or by Keras, in a session, or in a function of another file."""
         return (
             trains_by(self._infer, call) is not None
             or self.runs_train_op(call)
@@ -163,7 +163,7 @@ class TrainCalls:
     # TensorFlow 1
 
     def makes_train_op(self, call: cst.Call) -> bool:
-        """Whether a call makes the op by which a session trains, in TensorFlow 1 graph code."""
+        """Whether `call` makes the op by which a session trains, in graph code of TensorFlow 1."""
         if has(self._infer.names.qualified(call.func), "makes-train-op"):
             return True
         if callee_name(call) not in ("minimize", "apply_gradients"):
@@ -207,7 +207,7 @@ class TrainCalls:
         )
 
     def runs_train_op(self, call: cst.Call) -> bool:
-        """Whether a session runs, by a call, what by its name or by what made it is an op that trains."""
+        """Whether `call` runs an op in a session that trains, by its name or by what made it."""
         fetched = self._fetched(call)
         if fetched is None or not self.runs_session(call) or not isinstance(call.func, cst.Attribute):
             return False

@@ -295,7 +295,7 @@ class ByUse:
         )
 
     def _is_of(self, use: cst.CSTNode, klass: Class) -> bool:
-        """Whether an expression is an attribute of an object of a class."""
+        """Whether `use` is an attribute of an object of the class `klass`."""
         return (
             isinstance(use, cst.Attribute)
             and isinstance(use.value, cst.Name)

@@ -258,7 +258,7 @@ class CallGraph:
         return self._targets.get(call, [])
 
     def run_by_strategy(self, call: cst.Call) -> cst.BaseExpression | None:
-        """`f` in `strategy.run(f, args=(x,))`."""
+        """The function that `call` runs by a strategy: `f` in `strategy.run(f, args=(x,))`."""
         if (
             callee_name(call) not in methods("Strategy", "runs")
             or not call.args
@@ -274,7 +274,8 @@ class CallGraph:
         return len(call.args) == 2 and is_name(call.func, "map") and self._is_builtin(call.func)
 
     def mapped_over(self, function: Function | None) -> cst.BaseExpression | None:
-        """`values` in `map(f, values)` where nothing else calls the function."""
+        """What Python's own `map` runs `function` over: `values` in `map(f, values)` where nothing else calls the
+        function."""
         sites = self.sites(function) if function is not None else []
         return sites[0].args[1].value if len(sites) == 1 and self.is_map(sites[0]) else None
 
@@ -283,7 +284,7 @@ class CallGraph:
         return self._methods_by_name.get(name, [])
 
     def callers_outside(self, function: Function) -> tuple[Caller, ...]:
-        """The places in other files that call `function`, or hand it to something."""
+        """The places in other files that call `function`, or pass it on."""
         names = filter(None, map(name_outside, (function, *self.makers_of_iterators(function))))
         callers = (caller for name in names for caller in self._outside.callers(name))
         return tuple(caller for caller in callers if caller.how != "consume")
@@ -339,7 +340,7 @@ class CallGraph:
         return self._names.scope_of(node).function
 
     def arguments(self, function: Function, parameter: str) -> list[cst.BaseExpression]:
-        """What the calls in this file pass as `parameter`; empty when one of them hides it."""
+        """What the calls of `function` in this file pass as `parameter`; empty when one of them hides it."""
         if self._given is None:
             return self._passed(function, parameter)
         known = self._given.get((function, parameter))

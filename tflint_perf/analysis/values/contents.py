@@ -73,7 +73,7 @@ class Contents:
         return None
 
     def holds(self, binding: Binding) -> bool:
-        """Whether a binding makes a container."""
+        """Whether `binding` makes a container."""
         made = self._made(binding)
         return made is not None and self._infer.value(made).kind in _KINDS
 

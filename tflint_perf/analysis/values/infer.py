@@ -159,7 +159,7 @@ class Inference:
         return At(0, self.walk.body)
 
     def bindings_reaching(self, node: cst.Name) -> tuple[Scope, list[Binding]] | None:
-        """The bindings whose value the name may have where it stands, and the scope they are in."""
+        """The bindings from which `node` may have its value, and the scope they are in."""
         if node not in self._reaching:
             self._reaching[node] = self._bindings_reaching(node)
         return self._reaching[node]

@@ -105,12 +105,12 @@ class Integers:
         return known
 
     def length(self, node: cst.BaseExpression | None) -> int | None:
-        """How many items a sequence, or what else a loop goes over, has at most; None where that is not in sight."""
+        """How many items `node`, a sequence or another iterable, has at most; None where that is not in sight."""
         return self._length(node, 0) if node is not None else None
 
     def cut(self, iterable: cst.BaseExpression | None) -> int | None:
-        """How many elements a loop takes at most by what cuts them off: `dataset.take(n)`, `islice(batches, n)`; None where
-        nothing does, or nothing says after how many."""
+        """How many elements of `iterable` a loop takes at most, where something cuts them off: `dataset.take(n)`,
+        `islice(batches, n)`; None where nothing does, or nothing says after how many."""
         return self._cut(iterable, frozenset()) if iterable is not None else None
 
     def takes_few(self, node: cst.BaseExpression) -> bool:

@@ -204,7 +204,7 @@ def _taken(
 
 
 def counting(infer: Inference, iterable: cst.BaseExpression | None) -> cst.Call | None:
-    """The call of `range`, or of what else counts, whose numbers a loop goes over: `for step in tqdm(range(n))`."""
+    """The call of `range` or the like whose numbers a loop over `iterable` takes: `for step in tqdm(range(n))`."""
     inner = source(infer, iterable) if iterable is not None else None
     return inner if isinstance(inner, cst.Call) and is_counting(infer, inner) else None
 
@@ -218,7 +218,7 @@ def counts_to(infer: Inference, iterable: cst.BaseExpression | None) -> cst.Base
 
 
 def is_numbered(infer: Inference, iterable: cst.BaseExpression) -> bool:
-    """Whether a loop has the number of each iteration: it counts, or what it goes over is numbered."""
+    """Whether a loop over `iterable` has the number of each iteration: it counts, or what it goes over is numbered."""
     found = wrapper(infer, iterable)
     seen: set[cst.Call] = set()
     while found is not None and found.how.gives == "elements" and found.call not in seen:
@@ -235,7 +235,7 @@ def is_counting(infer: Inference, call: cst.Call) -> bool:
 
 
 def is_count(infer: Inference, binding: Binding) -> bool:
-    """Whether a loop binds a name to how far it has come: to a number of `range`, or to that of `enumerate`."""
+    """Whether `binding` gives its name the number of the iteration: a number of `range`, or that of `enumerate`."""
     if binding.kind not in ("for", "comprehension") or binding.value is None or binding.path is None:
         return False
     found = taken_part(infer, binding.value, binding.path)

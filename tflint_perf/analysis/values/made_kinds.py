@@ -48,7 +48,7 @@ class MadeKinds:
         self._weightless: dict[Class, bool] = {}
 
     def kind(self, call: cst.Call) -> Kind | None:
-        """The kind of object that `call` makes, an optimizer for instance; None for what is none of these."""
+        """The kind of object that `call` makes; None for what is no optimizer, layer or the like."""
         made = self._infer.value(call.func)
         name = builtin_or_qualified(self._infer, call.func)
         if made.kind == "class":
