@@ -170,7 +170,7 @@ class Rows:
         return binding.path == () and self._is_short(binding.value, self._infer.value(binding.value))
 
     def _is_computed(self, node: cst.For, row: str) -> bool:
-        """Whether ops take the row."""
+        """Whether ops take the row `node`."""
         return any(
             isinstance(part, cst.Name) and part.value == row and self._feeds_op(part)
             for part in descendants_here(node.body)
@@ -207,14 +207,14 @@ class Rows:
         return False
 
     def _reads_host(self, loop: Loop) -> bool:
-        """Whether rows go to the host: what is done there is done row by row."""
+        """Whether `loop` takes rows to the host: what is done there is done row by row."""
         for node in descendants_here(loop.node):
             if isinstance(node, cst.Call) and self._is_host_call(node):
                 return True
         return False
 
     def _is_reduction(self, loop: Loop) -> bool:
-        """Whether iterations hand on nothing but a sum or a list: then they could be done at once."""
+        """Whether the iterations of `loop` pass on nothing but a sum or a list: then they could be done at once."""
         for name, bindings in self._op_loops.carried(loop).items():
             for binding in bindings:
                 if binding.value is None or binding.path != ():
@@ -227,7 +227,7 @@ class Rows:
         return True
 
     def _adds(self, value: cst.BaseExpression, name: str) -> bool:
-        """`x + f(row)`, `tf.concat([x, row], 0)`."""
+        """Whether `value` adds to `name`: `x + f(row)`, `tf.concat([x, row], 0)`."""
         match value:
             case cst.BinaryOperation(operator=cst.Add(), left=cst.Name(value=left)):
                 return left == name and not reads(value.right, name)

@@ -205,7 +205,7 @@ def _call_on_batch(edit: Editor, call: cst.Call) -> Repair | Refusal:
 
 
 def _is_used(model: Model, call: cst.Call) -> bool:
-    """Whether the program does anything with what a call returns."""
+    """Whether the program does anything with what `call` returns."""
     statement = model.statement_of(call)
     if isinstance(statement, cst.Expr) and statement.value is call:
         return False

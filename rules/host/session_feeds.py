@@ -153,7 +153,7 @@ class SessionFeeds:
 
 
 def _is_of_axes(shape: cst.BaseExpression | None) -> bool:
-    """Whether a shape has an axis; nobody gives that of a number a name."""
+    """Whether the shape `shape` has an axis; nobody gives that of a number a name."""
     if isinstance(shape, cst.List | cst.Tuple):
         return bool(shape.elements)
     named = isinstance(shape, cst.Name | cst.Attribute | cst.Subscript | cst.BinaryOperation)

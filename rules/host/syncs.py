@@ -109,7 +109,7 @@ class Syncs:
         )
 
     def _is_timed(self, node: cst.CSTNode) -> bool:
-        """Whether the same iteration, or call of the function, looks at a clock whenever it makes a copy."""
+        """Whether the same iteration, or call of the function, reads a clock whenever `node` makes a copy."""
         loop, function = self.loop_of(node), self._calls.function_at(node)
         return any(
             self.loop_of(call) is loop
@@ -247,7 +247,7 @@ class Syncs:
         return loop if loop is not None and self._loops.kind(loop) == "none" and self._carries(loop) else None
 
     def _carries(self, loop: Loop) -> bool:
-        """Whether each iteration makes a tensor of the one before: `x = x * 2.0`."""
+        """Whether each iteration of `loop` makes a tensor of the one before: `x = x * 2.0`."""
         return any(
             mentions(statement.value, {name.value})
             for statement in self._assignments.get(loop.node, ())
@@ -266,7 +266,7 @@ class Syncs:
         return found
 
     def _is_short(self, loop: Loop) -> bool:
-        """Whether a loop runs once, for few iterations."""
+        """Whether `loop` runs once, for a few iterations."""
         if loop.parent is not None or isinstance(loop.node, cst.While):
             return False
         function = loop.function
@@ -279,7 +279,7 @@ class Syncs:
         return False
 
     def _is_asked_for(self, tensor: cst.BaseExpression) -> bool:
-        """Whether the same tensor decides, in the same loop or function, how to go on: it is copied for that anyway."""
+        """Whether `tensor` decides, in the same loop or function, how to go on: it is copied for that anyway."""
         name = _name_of(tensor)
         if not name:
             return False
@@ -303,7 +303,7 @@ class Syncs:
     # Counters
 
     def _is_no_question(self, node: cst.CSTNode) -> bool:
-        """Whether a condition only asks whether something is there, or for a multiple: `step % 100 == 0`."""
+        """Whether the condition `node` only asks whether something exists, or for a multiple: `step % 100 == 0`."""
         parent = self._walk.parents.get(node)
         while isinstance(parent, cst.Attribute | cst.Call | cst.Arg):
             node, parent = parent, self._walk.parents.get(parent)

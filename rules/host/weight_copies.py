@@ -143,7 +143,7 @@ class WeightCopies:
                 yield WeightCopy(call, target, given, tuple(sources))
 
     def _are_models(self, nodes: list[cst.BaseExpression]) -> bool:
-        """Whether one is known to be a model or layer of Keras, and none to be anything else."""
+        """Whether one of `nodes` is known to be a model or layer of Keras, and none to be anything else."""
         kinds = [self._infer.value(node).kind for node in nodes]
         return any(kind in _HOLDERS for kind in kinds) and all(
             kind in (*_HOLDERS, "unknown") for kind in kinds

@@ -107,7 +107,7 @@ class Containers:
         return self._life_at(binding.node)
 
     def _may_be_list(self, binding: Binding) -> bool:
-        """Whether a binding makes a container, or calls what may give one, outside step loops."""
+        """Whether `binding` makes a container, or calls what may give one, outside step loops."""
         if binding.kind != "assign" or self._is_new_container(binding):
             return binding.kind == "assign"
         return isinstance(binding.value, cst.Call) and not self._loops.is_per_step(binding.node)
@@ -182,7 +182,7 @@ class Containers:
         return loop is not None and self._infer.integers.cut(loop.iterable) is not None
 
     def _breaks_soon(self, loop: Loop) -> bool:
-        """Whether a loop is left when the count of its iterations comes to a small number."""
+        """Whether `loop` ends when the count of its iterations reaches a small number."""
         counter = Counters(self._infer).name(loop)
         for line in loop.node.body.body if counter and not isinstance(loop.node, cst.CompFor) else ():
             if not isinstance(line, cst.If) or not isinstance(last_statement(line.body), cst.Break):
@@ -303,7 +303,8 @@ class Kept:
         return any(self._is_under_tape(place, 0) for place in places)
 
     def _outlives_tape(self, addition: Addition) -> bool:
-        """Whether a list grows under the tape of each step and lives through all of them: who reads it decides."""
+        """Whether the list of `addition` grows under the tape of each step and lives through all of them: who reads it
+        decides."""
         return (
             isinstance(addition.container, cst.Name)
             and is_under_tape(self._infer, addition.node)
@@ -340,7 +341,8 @@ class Kept:
         return any(binding.kind == "param" for _, bindings in found for binding in bindings)
 
     def is_used_up(self, addition: Addition) -> bool:
-        """Whether all that is held goes into ops, right behind the loop that fills a list and as often as that is made.
+        """Whether all that the list of `addition` holds goes into ops, right after the loop that fills it and as often
+        as it is made.
 
         It is then parts of a computation: `tf.stack(outputs)`. In an evaluation, so are numbers for a mean.
         """

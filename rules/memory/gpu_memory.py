@@ -125,7 +125,7 @@ class GpuMemory:
         )
 
     def _is_foreign(self, call: cst.Call) -> bool:
-        """Whether a call runs a function that is neither in this project nor TensorFlow's."""
+        """Whether `call` runs a function that is neither in this project nor TensorFlow's."""
         if self._infer.value(call.func).outside:
             return False  # the texts of what is imported have been looked at
         dotted = self._infer.names.dotted(call.func)

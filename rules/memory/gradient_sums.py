@@ -143,7 +143,7 @@ class GradientSums:
 
     @remembered
     def _is_one_gradient(self, node: cst.BaseExpression, depth: int) -> bool:
-        """Whether a value is computed from one of the gradients that a tape gave."""
+        """Whether `node` is computed from one of the gradients that a tape gave."""
         if depth > _DEEPEST:
             return False
         match node:
@@ -256,7 +256,7 @@ class GradientSums:
         return not isinstance(self._walk.parents.get(name), cst.AssignTarget)
 
     def _is_over_gradients(self, loop: Loop) -> bool:
-        """Whether a loop runs over gradients, or over their indices."""
+        """Whether `loop` runs over gradients, or over their indices."""
         if isinstance(loop.node, cst.While) or loop.iterable is None:
             return False
         counted = counting(self._infer, loop.iterable)

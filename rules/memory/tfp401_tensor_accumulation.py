@@ -123,7 +123,8 @@ def _accumulates(model: Model, addition: Addition) -> bool:
 
 
 def _is_guarded(model: Model, addition: Addition) -> bool:
-    """Whether a guard keeps tensors from being added on each step; one that the step itself stands behind does not."""
+    """Whether a guard keeps `addition` from adding tensors on each step; one that the step itself stands behind does
+    not."""
     guard = model.guard_of(addition.node)
     if guard is None:
         return False
@@ -176,7 +177,7 @@ def _made_for(model: Model, addition: Addition) -> list[cst.Assign]:
 
 
 def _is_never_read(model: Model, addition: Addition) -> bool:
-    """Whether a function keeps tensors in a list of its own that nothing reads, and computes nothing to do so."""
+    """Whether `addition` keeps tensors in a function's own list that nothing reads, and computes nothing to do so."""
     if not isinstance(addition.container, cst.Name) or model.function_at(addition.node) is None:
         return False
     scope = model.names.home(addition.container)

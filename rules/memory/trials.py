@@ -86,8 +86,8 @@ class Trials:
         return loop
 
     def _is_short(self, loop: Loop) -> bool:
-        """Whether a loop has a few iterations: `range(2)`, or `range(RUNS)`, or over a list of two items; where the code
-        does not show how many, one that is part of an iteration of the loop around it."""
+        """Whether `loop` has only a few iterations: `range(2)`, or `range(RUNS)`, or over a list of two items; where
+        the code does not show how many, one that is part of an iteration of the loop around it."""
         count = self._infer.integers.length(loop.iterable)
         return count <= _FEW if count is not None else is_part_of_one_iteration(self._infer, loop)
 
@@ -166,7 +166,7 @@ class Trials:
         return False
 
     def _updates_compiled(self, function: Function) -> bool:
-        """Whether a function is compiled and changes a model's variables."""
+        """Whether `function` is compiled and changes a model's variables."""
         return self._compiled.state(function) == "compiled" and any(
             trains_by(self._infer, call) == "update" for call in function.calls
         )

@@ -85,7 +85,7 @@ class LateCaches:
         )
 
     def _keeps_order(self, way: Pipeline, index: int) -> bool:
-        """Whether a shuffle gives another order in each epoch, which nothing behind the cache does again."""
+        """Whether a shuffle gives another order in each epoch, which nothing after the cache does again."""
         stage = way[index]
         again = argument(stage.call, 2, "reshuffle_each_iteration")
         if again is not None and not is_name(again, "True"):

@@ -138,7 +138,7 @@ class Materializations:
         return (node, value) if value.kind == "dataset" else None
 
     def _is_small(self, pipeline: Pipeline) -> bool:
-        """Whether a pipeline gives a few elements, names of files, or what is written down in the file."""
+        """Whether a pipeline gives a few elements, file names, or data written in the file."""
         source = pipeline[0]
         for stage in pipeline:
             if stage.name == "take":
@@ -240,7 +240,7 @@ class Materializations:
         return False
 
     def _may_be(self, name: cst.Name, value: cst.CSTNode) -> bool:
-        """Whether a name is read where it may stand for what `value` gave."""
+        """Whether `name` is read where it may stand for what `value` gave."""
         found = self._model.infer.bindings_reaching(name) if is_read(self._walk.parents, name) else None
         return found is not None and any(binding.value is value for binding in found[1])
 

@@ -119,8 +119,8 @@ class PythonStages:
         return bool(around & _FOR_TRAINING) and not successors.is_for_evaluation(call)
 
     def is_for_steps(self, call: cst.Call) -> bool:
-        """Whether the elements of the stage that a call adds are batched for steps that train or evaluate, as far as the
-        file shows, rather than written somewhere."""
+        """Whether the elements of the stage that `call` adds are batched for steps that train or evaluate, as far as
+        the file shows, rather than written somewhere."""
         successors = self._model.successors
         if successors.is_consumed(call):
             return successors.is_for_training(call) or successors.is_for_evaluation(call)
@@ -175,7 +175,7 @@ class OtherReads:
         return called
 
     def _is_reader(self, call: cst.Call) -> bool:
-        """Whether a call of what is not defined here reads something that TensorFlow can't."""
+        """Whether `call`, of a function that is not defined here, reads something that TensorFlow can't."""
         name = builtin_or_qualified(self._infer, call.func)
         if name == "open":
             given = argument(call, 1, "mode")

@@ -74,7 +74,7 @@ class Restarts:
         return self._changes(restart.dataset, restart.node, set())
 
     def is_distributed(self, dataset: cst.BaseExpression) -> bool:
-        """Whether a dataset comes from a strategy: such a one has no `repeat`."""
+        """Whether `dataset` comes from a distribution strategy: such a one has no `repeat`."""
         match dataset:
             case cst.Call():
                 return callee_name(dataset) in _DISTRIBUTES
@@ -154,7 +154,7 @@ class Restarts:
         return self._infer.value(node).kind == "dataset"
 
     def _is_called_one(self, node: cst.BaseExpression) -> bool:
-        """Whether what a loop takes one element of is a dataset by its name, where nothing more is known of it."""
+        """Whether `node`, of which a loop takes one element, is a dataset by its name alone."""
         unknown = isinstance(node, cst.Name | cst.Attribute) and not self._infer.value(node).known
         return unknown and bool(names_a_dataset(last_name(node)))
 
@@ -175,7 +175,7 @@ class Restarts:
         )
 
     def _name_changes(self, name: cst.Name, place: cst.CSTNode, seen: set[Binding]) -> bool:
-        """Whether a name in a function that a step loop calls may stand for another value on each call."""
+        """Whether `name`, in a function that a step loop calls, may stand for another value on each call."""
         function = self._calls.function_at(place)
         for binding in self._bindings(name):
             if binding.kind == "import" or (

@@ -201,7 +201,7 @@ class Doubles:
         return False
 
     def _is_loaded(self, binding: Binding) -> bool:
-        """Whether a name stands for the 8-bit images of one of Keras's data sets."""
+        """Whether `binding` holds the 8-bit images of one of Keras's data sets."""
         value, path = binding.value, binding.path or ()
         for _ in range(_DEEPEST):
             outer = self._only_binding(value) if isinstance(value, cst.Name) else None

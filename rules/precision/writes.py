@@ -115,7 +115,8 @@ class Writes:
         return not self._model.once.runs_seldom(node) and leads_to(node, self._on_each_step, self._each_step)
 
     def _shows_each_item(self, call: cst.Call) -> bool:
-        """Whether each item of a loop gets a summary of its own for a step around it: `image(f"digit {i}", …, step=epoch)`."""
+        """Whether `call` writes a summary of each item of a loop, for a step around it: `image(f"digit {i}", …,
+        step=epoch)`."""
         loop = self._model.loops.innermost_loop(call)
         name, step = argument(call, 0, "name"), keyword_argument(call, "step")
         if name is None or step is None or loop is None or isinstance(loop.node, cst.While):
@@ -149,7 +150,7 @@ class Writes:
         return bool(guards) and all(guard is not None and guard.counts for guard in guards)
 
     def _asks_whether_there(self, condition: cst.CSTNode) -> bool:
-        """Whether a condition only asks if there is something: `if writer is not None`."""
+        """Whether `condition` only asks whether something exists: `if writer is not None`."""
         match condition:
             case cst.Comparison(
                 left=left,
@@ -161,7 +162,7 @@ class Writes:
         return False
 
     def _is_told_each_time(self, node: cst.BaseExpression) -> bool:
-        """Whether a loop calls something anew for a name's value: `reward = agent.play()`."""
+        """Whether a loop calls something again for the value of `node`: `reward = agent.play()`."""
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
         return found is not None and any(
             binding.kind == "assign"

@@ -151,7 +151,8 @@ class Making:
         )
 
     def _builds(self, function: Function) -> bool:
-        """Whether a function makes a model or an object, or is called by such alone: what it makes are parts of that."""
+        """Whether `function` makes a model or an object, or only such functions call it: what it makes are parts of
+        that."""
         known = self._builders.get(function)
         if known is None:
             self._builders[function] = False  # functions that call each other
@@ -217,7 +218,7 @@ class Making:
         return any(trains_by(self._infer, call) for call in named)
 
     def _is_compiled(self, function: Function | None) -> bool:
-        """Whether a function is compiled and runs more than once: reached per step, or Keras's to call."""
+        """Whether `function` is compiled and runs more than once: reached per step, or Keras's to call."""
         if function is None:
             return False
         if self._is_called_by_keras(function):
@@ -284,7 +285,7 @@ _ASKS_OR_STEPS = GRADIENTS | {"watch", "assign_sub", "assign_add"}
 
 
 def holds_state(calls: CallGraph, statement: cst.CSTNode | None, loop: Loop) -> bool:
-    """Whether a loop assigns to the variable that a statement of it makes, here or in a function that it hands that to, and
+    """Whether `loop` assigns to the variable that `statement` makes, here or in a function that it passes that to, and
     nothing trains it."""
     if not isinstance(statement, cst.Assign):
         return False

@@ -118,7 +118,7 @@ def _are_epochs(model: Model, loop: Loop) -> bool:
 
 
 def _is_another(model: Model, node: cst.BaseExpression, loop: Loop) -> bool:
-    """Whether each iteration gives a function another model, optimizer or what may hold one: it is a trial."""
+    """Whether `node` is another model, optimizer or what may hold one in each iteration of `loop`: it is a trial."""
     return model.value(node).kind not in (
         "number",
         "dataset",

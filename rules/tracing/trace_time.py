@@ -190,7 +190,7 @@ class TraceTime:
         return False
 
     def _is_unknown_parameter(self, node: cst.BaseExpression) -> bool:
-        """Whether a value is what the `tf.function` around it gets, which nothing tells to be a Python value."""
+        """Whether `node` is an argument of the `tf.function` around it that nothing shows to be a Python value."""
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
         if found is None or self._infer.value(node).kind != "unknown":
             return False
@@ -205,7 +205,7 @@ class TraceTime:
         return self._has_no_value(node) or self._seems_computed(node, depth)
 
     def _is_kept_outside(self, container: cst.BaseExpression) -> bool:
-        """Whether a list lives where eager code made it, and no compiled code empties it."""
+        """Whether the list `container` lives where eager code made it, and no compiled code empties it."""
         if isinstance(container, cst.Attribute):
             bindings = [b for b in self._infer.classes.bindings_of(container) if not _is_cut(b)]
             return bool(bindings) and not any(

@@ -131,7 +131,7 @@ class Varying:
         return bool(lengths)
 
     def _cuts_to_size(self, stage: Stage) -> bool:
-        """Whether a stage makes all images as large as one another, so that nothing is padded."""
+        """Whether `stage` makes all images the same size, so that nothing is padded."""
         if stage.name != "map" or not stage.call.args:
             return False
         function = mapped_function(self._infer, stage.call.args[0].value)
@@ -157,7 +157,7 @@ class Varying:
     # Slices
 
     def _is_cut_at_counter(self, node: cst.Subscript) -> bool:
-        """Whether a slice ends, or begins, where a loop's counter says: `x[:, :i]`."""
+        """Whether the slice `node` ends, or begins, at a loop's counter: `x[:, :i]`."""
         return any(
             isinstance(part.slice, cst.Slice)
             and (bound := _only_bound(part.slice)) is not None
@@ -179,7 +179,8 @@ class Varying:
     # What grows
 
     def _is_joined_to_itself(self, name: cst.Name, loop: Loop) -> bool:
-        """`x = tf.concat([x, y], axis)` in the loop, and nothing else there that gives `x` a value."""
+        """Whether `loop` joins something to `name` in each iteration: `x = tf.concat([x, y], axis)`, and nothing else
+        there gives `x` a value."""
         found = self._infer.names.lookup(name.value, self._infer.names.scope_of(name))
         inside = [b for b in (found[1] if found is not None else ()) if self._invariance.is_bound_in(b, loop)]
         return bool(inside) and all(self._joins(binding) for binding in inside)
