@@ -120,7 +120,7 @@ class Batches:
         )
 
     def come_from(self, iterable: cst.BaseExpression) -> bool:
-        """Whether a loop runs over what, by its name, gives batches: `enumerate(loader.load_batch(size))`."""
+        """Whether `iterable` gives batches, by its name: `enumerate(loader.load_batch(size))`."""
         return self._is_stream(source(self._infer, iterable))
 
     def _is_stream(self, source: cst.BaseExpression) -> bool:
@@ -130,7 +130,8 @@ class Batches:
         return bool(named) and not self._infer.value(source).known
 
     def _is_batched(self, source: cst.BaseExpression) -> bool:
-        """Whether what nothing is known of is batched as a dataset is: `data.shuffle(n).batch(32).enumerate()`."""
+        """Whether `source`, of which nothing is known, is batched as a dataset is:
+        `data.shuffle(n).batch(32).enumerate()`."""
         while isinstance(source, cst.Call) and isinstance(source.func, cst.Attribute):
             if callee_name(source) in ("batch", "padded_batch"):
                 return not self._infer.value(source).known
@@ -140,7 +141,7 @@ class Batches:
         return False
 
     def _is_trial(self, call: cst.Call) -> bool:
-        """Whether the loop makes the model anew: a fold or trial, whose slices are datasets."""
+        """Whether the loop around `call` makes its model anew: a fold or trial, whose slices are datasets."""
         receiver = call.func.value if isinstance(call.func, cst.Attribute) else None
         loop = self._loops.innermost_loop(call)
         if loop is None or not isinstance(receiver, cst.Name):
@@ -151,7 +152,7 @@ class Batches:
         )
 
     def _is_cut_further(self, call: cst.Call, given: cst.BaseExpression) -> bool:
-        """Whether a call says itself that it takes a slice in batches of another size than the slice's."""
+        """Whether `call` itself cuts the slice it is given into batches of another size."""
         size = keyword_argument(call, "batch_size")
         if size is None:
             return False

@@ -62,7 +62,7 @@ class Compiled:
         return self.state(self._calls.function_at(node)) == "compiled"
 
     def is_traced(self, function: Function) -> bool:
-        """Whether TensorFlow itself is handed the function to trace: a decorator, a call, a Keras method."""
+        """Whether TensorFlow itself is given `function` to trace: a decorator, a call, a Keras method."""
         self.state(function)
         return function in self._traced
 
@@ -84,7 +84,7 @@ class Compiled:
         return any(isinstance(place, cst.Arg) for place in self._handed.to_others.values())
 
     def is_dataset_tracer(self, call: cst.Call) -> bool:
-        """Whether a call gives a dataset a function that it traces: `dataset.map(f)`."""
+        """Whether `call` gives a dataset a function to trace: `dataset.map(f)`."""
         return self._handed.is_dataset_tracer(call)
 
     def _callers_to_ask(self, function: Function) -> bool | list[Function]:
@@ -209,7 +209,7 @@ class Compiled:
         )
 
     def _is_called_outside(self, function: Function, state: State) -> bool:
-        """Whether code of that state in another file calls a function, or goes over what it gives."""
+        """Whether code of that state in another file calls `function`, or iterates over what it gives."""
         return any(
             caller.how in ("call", "drive") and caller.state == state
             for caller in self._calls.callers_outside(function)
@@ -265,7 +265,7 @@ class Compiled:
 
 
 def _is_defined_anew(function: Function) -> bool:
-    """Whether its class defines another method of that name below, so that nobody can call this one."""
+    """Whether the class of `function` defines another method of that name below, so that nobody can call this one."""
     last = function.owner.methods.get(function.name, function) if function.owner is not None else function
     return last is not function and last.at.block is function.at.block and not function.decorators
 
@@ -323,7 +323,7 @@ class Handed:
         self._follow_names()
 
     def is_dataset_tracer(self, call: cst.Call) -> bool:
-        """Whether a call gives a dataset a function that it traces: `dataset.map(f)`."""
+        """Whether `call` gives a dataset a function to trace: `dataset.map(f)`."""
         return (
             callee_name(call) in methods("Dataset", "traces")
             and isinstance(call.func, cst.Attribute)
@@ -433,7 +433,7 @@ class Handed:
 
 
 def _runs_later(call: cst.Call) -> bool:
-    """Whether a call has a window run a function that it is given."""
+    """Whether `call` lets a window run a function later."""
     return callee_name(call) == _LATER and bool(call.args) and integer(call.args[0].value) is not None
 
 
@@ -458,8 +458,8 @@ _TOLD = frozenset({"print", "time", "info"})
 
 
 def runs_loop_on_host(function: Function) -> bool:
-    """Whether a function has a loop, and with it what fails or means nothing in compiled code: a progress bar, `.numpy()`, an
-    environment's step, or what is printed in a loop over epochs."""
+    """Whether `function` has a loop, and in it what fails or means nothing in compiled code: a progress bar,
+    `.numpy()`, an environment's step, or what is printed in a loop over epochs."""
     if not function.loops:
         return False
     if any(
@@ -473,7 +473,7 @@ def runs_loop_on_host(function: Function) -> bool:
 
 
 def _runs_epochs(loop: Loop) -> bool:
-    """Whether a loop runs over epochs or episodes, by the name of what it counts or of how many there are."""
+    """Whether `loop` runs over epochs or episodes, by the name of what it counts or of their number."""
     iterable = loop.iterable
     if iterable is None or not hasattr(loop.node, "target"):
         return False

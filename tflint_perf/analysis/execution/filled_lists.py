@@ -56,7 +56,7 @@ def _sources(infer: Inference, node: cst.BaseExpression) -> Iterator[cst.BaseExp
 
 
 def _is_worked_out(node: cst.BaseExpression) -> bool:
-    """Whether an expression makes a sample, rather than picks it or counts."""
+    """Whether `node` makes a sample, rather than picks it or counts."""
     if isinstance(node, cst.BinaryOperation):
         picked = isinstance(node.left, cst.Subscript | cst.Call | cst.Name)
         return picked and isinstance(node.operator, cst.Divide | cst.Subtract)

@@ -63,7 +63,7 @@ class FunctionalModels:
 
     @remembered
     def builds(self, function: Function) -> bool:
-        """Whether a function makes inputs of a functional model, or a model by its class."""
+        """Whether `function` makes inputs of a functional model, or a model by its class."""
         return any(has(self._infer.names.qualified(call.func), "builds-model") for call in function.calls)
 
     def makes_model(self, calls: list[cst.Call]) -> bool:
@@ -154,7 +154,8 @@ class FunctionalModels:
                 yield put.value
 
     def _is_given(self, function: Function, name: str) -> bool:
-        """Whether all callers give a symbolic tensor as a parameter. What Keras calls gets tensors, too."""
+        """Whether all callers give `function` a symbolic tensor as the parameter `name`. What Keras calls gets tensors,
+        too."""
         known = self._parameters.get((function, name))
         if known is None:
             self._parameters[function, name] = False

@@ -180,7 +180,7 @@ class Guards:
         return None
 
     def _is_early(self, test: cst.BaseExpression) -> bool:
-        """Whether a condition holds on the first few steps alone: `step < 10`."""
+        """Whether the condition `test` holds on the first few steps only: `step < 10`."""
         match test:
             case cst.Comparison(
                 left=left,

@@ -146,7 +146,7 @@ class Iterations:
         return self._most(binding.value, traced, depth + 1)
 
     def _is_filled_often(self, binding: Binding, traced: bool) -> bool:
-        """Whether many are appended to a list, by a loop that may run over the list itself."""
+        """Whether many items are appended to the list of `binding`, by a loop that may run over the list itself."""
         calls = self._infer.contents.appends(binding.at.block.function, binding.name)
         around = [self._walk.loops.get(loop.node) for c in calls for loop in self._loops_from(c, binding)]
         self._filling.add(binding)
@@ -212,7 +212,8 @@ class Iterations:
         return kind == "unknown" and not traced and all(b.kind == "param" for b in bindings)
 
     def _is_size(self, binding: Binding, traced: bool) -> bool:
-        """Whether a name is bound to a static size, or a number made of such: `n = x.shape[1] - 1`, `b, t, _ = x.shape`."""
+        """Whether `binding` gives its name a static size, or a number made of such: `n = x.shape[1] - 1`, `b, t, _ =
+        x.shape`."""
         value = binding.value
         if value is None:
             return False

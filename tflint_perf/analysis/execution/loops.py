@@ -293,18 +293,19 @@ class Loops:
         return function is not None and leads_to(function, self._repeated, self._repeats)
 
     def _repeats(self, function: Function) -> bool | list[Function]:
-        """Whether a loop of steps or epochs calls the function, or else the functions that call it."""
+        """Whether a loop over steps or epochs calls `function`; or else the functions that call it."""
         sites = self._calls.sites(function)
         if any(self.training_loop(call) is not None for call in sites):
             return True
         return [caller for call in sites if (caller := self._calls.function_at(call)) is not None]
 
     def is_function_per_batch(self, function: Function) -> bool:
-        """Whether a function runs per step, or once for each batch of a loop around, which it may train on several times."""
+        """Whether `function` runs per step, or once for each batch of a loop around it, which may train on it several
+        times."""
         return self.is_function_per_step(function) or leads_to(function, self._per_batch, self._gets_batches)
 
     def _gets_batches(self, function: Function) -> bool | list[Function]:
-        """Whether a loop over batches calls the function, or else the functions that call it."""
+        """Whether a loop over batches calls `function`; or else the functions that call it."""
         sites = self._calls.sites(function)
         for call in sites:
             loop = self.innermost_loop(call)
@@ -560,7 +561,8 @@ class Epochs:
         )
 
     def _may_learn_in(self, function: Function, *, acting: bool) -> bool | list[Function]:
-        """Whether a function itself does so, or else the functions that it calls."""
+        """Whether `function` itself makes gradient steps, acts in an environment, or can't be seen; or else the
+        functions that it calls."""
         if any(self._may_learn_here(call, acting) for call in function.calls):
             return True
         return [target for call in function.calls for target in self._calls.targets(call)]
@@ -578,7 +580,7 @@ class Epochs:
         )
 
     def _acts_outside(self, value: Value, acting: bool) -> bool:
-        """Whether what is called is of another file, and may do more there than compute, or than train."""
+        """Whether what is called is in another file, and may do more there than compute, or than train."""
         if not value.outside or value.kind in ("model", "layer", "loss", "metric"):
             return False
         outside = self._infer.outside
@@ -592,7 +594,7 @@ def _calls_in(loop: Loop) -> list[cst.Call]:
 
 
 def _counts(infer: Inference, test: cst.BaseExpression) -> bool:
-    """Whether a condition asks a counter: `step % n == 0`; `% 1` asks nothing."""
+    """Whether the condition `test` asks a counter: `step % n == 0`; `% 1` asks nothing."""
     match test:
         case cst.BooleanOperation(operator=cst.And()):
             return _counts(infer, test.left) or _counts(infer, test.right)
@@ -680,7 +682,7 @@ class Actions:
         return any(map(self.function_trains_whole, self._calls.targets(call)))
 
     def function_trains_whole(self, function: Function) -> bool:
-        """Whether calling a function does so, itself or by what it calls."""
+        """Whether calling `function` trains a model from beginning to end, itself or by what it calls."""
         return leads_to(function, self._whole, self._fits_whole)
 
     def _fits_whole(self, function: Function) -> bool | list[Function]:
@@ -697,7 +699,7 @@ class Actions:
         return True
 
     def _is_action(self, call: cst.Call) -> bool:
-        """Whether a call is a gradient step, an inference call, or takes one batch or sample."""
+        """Whether `call` is a gradient step or runs inference, or takes one batch or sample."""
         name = callee_name(call)
         func = call.func
         if isinstance(func, cst.Attribute):
@@ -757,7 +759,7 @@ class Actions:
         )
 
     def _is_made_for_one_of_several(self, call: cst.Call, function: Function | None) -> bool:
-        """Whether a loop that goes through models makes a function anew for each of them, which calls that."""
+        """Whether a loop over models makes `function`, which has `call`, anew for each of them."""
         loop = self._loops.innermost_loop(call)
         if function is None or loop is None or loop.iterable is None:
             return False

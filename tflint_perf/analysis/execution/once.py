@@ -115,7 +115,7 @@ class Once:
         )
 
     def _keeps_what_it_asks_for(self, node: cst.If) -> bool:
-        """Whether what is called where something is not there makes that: `if self.optimizer is None: self.set_up()`."""
+        """Whether `node` calls a function that makes what it found missing: `if self.optimizer is None: self.set_up()`."""
         asked = _asked_for(node.test) - {name.value for name in names_read(node.test)}  # which are its own
         return bool(asked) and any(not asked.isdisjoint(_written(body)) for body in self._run_by(node.body))
 
@@ -148,7 +148,7 @@ class Once:
 
     @staticmethod
     def _left_at_end(block: cst.IndentedBlock, loop: Loop | None) -> bool:
-        """Whether the loop is left at the end of a block in it."""
+        """Whether the loop ends at the end of a block in it."""
         return loop is not None and isinstance(_last_statement(block), cst.Return | cst.Break | cst.Raise)
 
 

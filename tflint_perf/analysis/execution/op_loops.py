@@ -122,8 +122,8 @@ class OpLoops:
         return body is not None and all(self.is_op_call(call, 0) for call in calls_below(body))
 
     def follows_gradients(self, loop: Loop) -> bool:
-        """Whether an iteration asks a tape for gradients, by ops and models alone, and changes no variable by them: it
-        looks for an input, and trains no model."""
+        """Whether `loop` asks a tape for gradients, by ops and models alone, and changes no variable by them: it looks
+        for an input, and trains no model."""
         own = list(calls_below(loop.node.body)) if not isinstance(loop.node, cst.CompFor) else []
         calls = list(own)
         for call in calls:
@@ -137,7 +137,7 @@ class OpLoops:
         )
 
     def is_op_call(self, call: cst.Call, depth: int, *, gradients: bool = False) -> bool:
-        """Whether a call runs ops alone, or shows what they gave; with `gradients`, models and tapes as well."""
+        """Whether `call` runs ops alone, or shows what they gave; with `gradients`, models and tapes as well."""
         name = builtin_or_qualified(self._infer, call.func)
         kind = self._infer.value(call).kind
         if has(name, "harmless") or (gradients and self._is_of_tape(call, name)):
@@ -152,7 +152,7 @@ class OpLoops:
         return isinstance(call.func, cst.Attribute) and self._is_op_method(call.func)
 
     def _is_of_tape(self, call: cst.Call, name: str) -> bool:
-        """Whether a call opens a tape, asks it, or runs a model or loss for it."""
+        """Whether `call` opens a tape, asks it, or runs a model or loss for it."""
         if fact(name, "gives") == "tape" or self._infer.value(call.func).kind in ("model", "layer", "loss"):
             return True
         return isinstance(call.func, cst.Attribute) and self._infer.value(call.func.value).kind == "tape"
@@ -169,7 +169,7 @@ class OpLoops:
 
     @remembered
     def _runs_ops(self, function: Function, depth: int, *, gradients: bool) -> bool:
-        """Whether a function of the file does nothing but run ops."""
+        """Whether `function` does nothing but run ops."""
         if self._compiled.is_traced(function) or function.yields:
             return False
         return all(self.is_op_call(call, depth, gradients=gradients) for call in function.calls)
@@ -190,7 +190,7 @@ class OpLoops:
         return False
 
     def _is_counter(self, name: cst.Name, loop: Loop) -> bool:
-        """Whether all that the loop does to a name is to count: `i += 1`."""
+        """Whether all that `loop` does to `name` is to count: `i += 1`."""
         scope = self._infer.names.lookup(name.value, self._infer.names.scope_of(name))
         within = [b for b in scope[1] if self._invariance.is_bound_in(b, loop)] if scope is not None else []
         return bool(within) and all(
@@ -226,7 +226,7 @@ class OpLoops:
         return False
 
     def _is_tensor_given(self, name: cst.Name) -> bool:
-        """Whether a name is a parameter of compiled code: one that is cut along several axes is a tensor."""
+        """Whether `name` is a parameter of compiled code: one that is cut along several axes is a tensor."""
         found = self._infer.bindings_reaching(name)
         if found is None or found[0].function is None or not self._compiled.is_traced(found[0].function):
             return False
@@ -256,7 +256,7 @@ class OpLoops:
         return False
 
     def _is_shown(self, node: cst.CSTNode) -> bool:
-        """Whether a string is printed."""
+        """Whether `node` is a string that is printed."""
         current = self._walk.parents.get(node)
         while current is not None and not isinstance(current, cst.Call):
             current = self._walk.parents.get(current)
@@ -330,5 +330,5 @@ def _tests(loop: Loop) -> Iterator[cst.BaseExpression]:
 
 
 def reads(node: cst.CSTNode, name: str) -> bool:
-    """Whether a name is mentioned in `node`."""
+    """Whether `name` is mentioned in `node`."""
     return any(found.value == name for found in names_read(node))

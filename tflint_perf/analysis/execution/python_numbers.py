@@ -189,7 +189,7 @@ class Numbers:
         return isinstance(node, cst.Attribute) and self._counts(node)
 
     def _runs_trainings(self, loop: Loop, inner: Loop | None) -> bool:
-        """Whether a loop around epochs runs a few trainings, or phases of one, one after the other: over a list of
+        """Whether `loop`, around epochs, runs a few trainings, or phases of one, one after the other: over a list of
         datasets or resolutions. What differs between them is traced once for each."""
         if inner is None or self._loops.kind(inner) == "step" or loop.iterable is None:
             return False
@@ -200,7 +200,7 @@ class Numbers:
         return number is not None and number <= FEW
 
     def _counts(self, node: cst.Attribute) -> bool:
-        """Whether an attribute is a counter: `self.step += 1` somewhere."""
+        """Whether the attribute `node` is a counter: `self.step += 1` somewhere."""
         klass = self._infer.value(node.value).klass
         return klass is not None and any(
             binding.kind == "augment"

@@ -119,11 +119,11 @@ class Sizes:
         return "sample" if self.partial(iterable) == "sample" else "unknown"
 
     def _runs_over_batch(self, iterable: cst.BaseExpression) -> bool:
-        """Whether a loop runs over the samples of one batch."""
+        """Whether `iterable` is one batch, of which a loop takes the samples."""
         return any(map(self._is_batch_or_its_length, sources(self.infer, iterable)))
 
     def _is_batch_or_its_length(self, iterable: cst.BaseExpression) -> bool:
-        """Whether a loop goes over the samples of a batch, or counts them."""
+        """Whether `iterable` gives the samples of a batch, or counts them."""
         if isinstance(iterable, cst.Call) and is_counting(self.infer, iterable) and len(iterable.args) == 1:
             length = iterable.args[0].value
             if names_a_batch_size(last_name(length)):
@@ -150,7 +150,7 @@ class Sizes:
         return join(self._binding(b) for b in found[1] if b.kind not in ("augment", "delete"))
 
     def _is_filled_from_batch(self, node: cst.Name, made: list[Binding]) -> bool:
-        """Whether a loop over the samples of a batch adds to a list that is made outside it."""
+        """Whether a loop over the samples of a batch adds to the list `node`, which is made outside it."""
         scope = self.infer.names.scope_of(node)
         filling = [
             loop
@@ -407,7 +407,7 @@ def is_batch_length(number: cst.BaseExpression | None) -> bool:
 
 
 def _is_as_long_as_a_batch(cut: cst.Slice) -> bool:
-    """Whether a slice takes the first or the last samples, as many as a batch has: `order[:batch_size]`."""
+    """Whether the slice `cut` takes the first or the last samples, as many as a batch has: `order[:batch_size]`."""
     if cut.upper is None:
         match cut.lower:
             case cst.UnaryOperation(operator=cst.Minus(), expression=length):
@@ -527,12 +527,12 @@ def _method(sizes: Sizes, call: cst.Call, receiver: cst.BaseExpression, name: st
 
 
 def _holds_samples(node: cst.BaseExpression) -> bool:
-    """Whether something is a memory or a batch, by its name."""
+    """Whether `node` is a replay memory or a batch, by its name."""
     return bool(names_a_memory(last_name(node)) or names_a_batch(last_name(node)))
 
 
 def _is_told_batch_size(call: cst.Call) -> bool:
-    """Whether a call is given how many samples make a batch: `replay.sample(batch_size)`."""
+    """Whether `call` is given how many samples make a batch: `replay.sample(batch_size)`."""
     return bool(call.args) and bool(names_a_batch_size(last_name(call.args[0].value)))
 
 
@@ -587,13 +587,13 @@ def _first_part(shape: cst.BaseExpression | None) -> cst.BaseExpression | None:
 
 
 def _joins_within_samples(call: cst.Call, name: str) -> bool:
-    """Whether `concat` joins arrays along another axis than the first: what was one sample stays one."""
+    """Whether `call`, a `concat`, joins arrays along another axis than the first: what was one sample stays one."""
     axis = argument(call, 1, "axis")
     return name in ("concat", "concatenate") and integer(axis) not in (0, None)
 
 
 def _is_given_as_batch_size(sizes: Sizes, length: cst.BaseExpression) -> bool:
-    """Whether a length is a parameter for which a caller gives what it calls a batch size."""
+    """Whether `length` is a parameter for which a caller gives something named a batch size."""
     found = sizes.infer.bindings_reaching(length) if isinstance(length, cst.Name) else None
     given = (
         [each for b in found[1] if b.kind == "param" for each in sizes.given(b)] if found is not None else []
@@ -618,7 +618,7 @@ def _by_first_axis(sizes: Sizes, length: cst.BaseExpression | None, call: cst.Ca
 
 
 def _is_asked_for(sizes: Sizes, call: cst.Call, length: cst.BaseExpression) -> bool:
-    """Whether who calls `sample(n)` says how many to draw."""
+    """Whether the caller says how many samples `call`, as in `sample(n)`, is to draw."""
     function = sizes.calls.function_at(call)
     return (
         function is not None
@@ -638,7 +638,7 @@ def counted(numbers: Iterable[cst.BaseExpression]) -> list[cst.BaseExpression]:
 
 
 def begins_with_one(shape: cst.BaseExpression | None) -> bool:
-    """Whether a shape is `(1, …)`."""
+    """Whether `shape` is `(1, …)`."""
     return (
         isinstance(shape, cst.Tuple | cst.List)
         and bool(shape.elements)
@@ -687,7 +687,7 @@ def draws_batch(call: cst.Call) -> bool:
 
 
 def gives_batches_by_name(sizes: Sizes, call: cst.Call) -> bool:
-    """Whether a loop over `data.get_batch_data()` gets one batch after the other: a generator of another file.
+    """Whether a loop over `call` gets one batch after the other, by its name: `data.get_batch_data()`.
 
     A memory of reinforcement learning is asked for one batch, whose transitions the loop goes through.
     """
@@ -725,7 +725,7 @@ def size_of_element(value: Value) -> Size:
 
 
 def is_flow(node: cst.CSTNode | None) -> bool:
-    """Whether an expression makes a Keras generator of batches."""
+    """Whether `node` makes a Keras generator of batches."""
     if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
         return False
     if callee_name(node) == "flow":

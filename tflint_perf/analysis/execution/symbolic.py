@@ -137,7 +137,7 @@ class Symbolic:
         )
 
     def is_eager(self, function: Function) -> bool:
-        """Whether a function's body certainly runs in eager mode."""
+        """Whether the body of a function is known to run in eager mode."""
         return self._compiled.state(function) == "eager"
 
     def is_converted(self, node: cst.CSTNode) -> bool:

@@ -231,7 +231,7 @@ class Growth:
         return self._sizes.least((self._name(call), call) for call in calls)
 
     def _reduces(self, functions: list[Function]) -> bool:
-        """Whether what a function gives first is a statistic, and not an image that one was used for."""
+        """Whether what the function returns first is a statistic, rather than an image that was used for one."""
         return any(self._is_reduced(given) for function in functions for given in _given_first(function))
 
     def _is_reduced(self, node: cst.BaseExpression) -> bool:
@@ -279,7 +279,7 @@ class Growth:
         return self._eight_bits.at_source(before, scaled=scaled)
 
     def _keeps_bytes(self, stage: Stage) -> bool:
-        """Whether a map surely gives images of bytes where it gets such."""
+        """Whether `stage` is a map that is known to give images of bytes where it gets such."""
         given = argument(stage.call, 0, "map_func")
         if given is not None and has(self._infer.names.qualified(given), "keeps-bytes"):
             return True
@@ -402,7 +402,7 @@ def gives_images(generator: cst.Call) -> bool:
 
 
 def keeps_numbers(call: cst.Call) -> bool:
-    """Whether a call resizes by taking the nearest pixels, which leaves bytes what they are."""
+    """Whether `call` resizes to the nearest pixels, which leaves bytes as they are."""
     method = argument(call, 2, "method") if callee_name(call) == "resize" else None
     return method is not None and "nearest" in (string(method) or last_name(method)).lower()
 
@@ -561,14 +561,14 @@ class EightBits:
 
 
 def is_label(node: cst.BaseExpression) -> bool:
-    """Whether something goes by the name of a label: `y`, `features["label"]`."""
+    """Whether `node` has the name of a label: `y`, `features["label"]`."""
     if isinstance(node, cst.Subscript) and isinstance(node.slice[0].slice, cst.Index):
         return bool(names_a_label(string(node.slice[0].slice.value) or ""))
     return bool(names_a_label(last_name(node)))
 
 
 def computes(function: Function) -> bool:
-    """Whether a function multiplies or divides."""
+    """Whether `function` multiplies or divides."""
     return any(
         isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Divide | cst.Multiply)
         for node in descendants_here(function.node.body)
@@ -576,7 +576,7 @@ def computes(function: Function) -> bool:
 
 
 def divides_by_255(function: Function) -> bool:
-    """Whether a function divides by the integer 255: of bytes, that makes floats."""
+    """Whether `function` divides by the integer 255: of bytes, that makes floats."""
     return any(
         isinstance(node, cst.BinaryOperation)
         and isinstance(node.operator, cst.Divide)
@@ -588,7 +588,7 @@ def divides_by_255(function: Function) -> bool:
 
 
 def scales_eight_bits(function: Function) -> bool:
-    """Whether a function divides by 255 or the half of it, or multiplies by the reciprocal."""
+    """Whether `function` divides by 255 or half of it, or multiplies by the reciprocal."""
     return any(
         (
             isinstance(node, cst.BinaryOperation)

@@ -491,11 +491,11 @@ class HostDraws:
         self._infer = model.infer
 
     def is_batch(self, call: cst.Call) -> bool:
-        """Whether a call draws a batch, of data or of noise."""
+        """Whether `call` draws a batch, of data or of noise."""
         return self._draws(call) and self._model.loops.batches.size(call) == "batch"
 
     def is_data(self, call: cst.Call) -> bool:
-        """Whether a call draws a batch that goes by a name of its own, unless that is a name for noise."""
+        """Whether `call` draws a batch that has a name of its own, unless that is a name for noise."""
         if not self.is_batch(call):
             return False
         statement = self._model.statement_of(call)

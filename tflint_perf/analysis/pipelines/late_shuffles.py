@@ -66,7 +66,8 @@ class LateShuffles:
         return late if all(any(stage.call is large for stage in way) for way in others) else None
 
     def _is_thrown_away(self, shuffle: cst.Call) -> bool:
-        """Whether `dataset.shuffle(n)` stands for itself: nothing is shuffled by that."""
+        """Whether the result of `shuffle` is thrown away, as in a statement `dataset.shuffle(n)`: nothing is shuffled
+        by that."""
         receiver = shuffle.func.value if isinstance(shuffle.func, cst.Attribute) else None
         return isinstance(receiver, cst.Name) and isinstance(self._model.parent(shuffle), cst.Expr)
 
@@ -147,7 +148,7 @@ class LateShuffles:
         )
 
     def _makes_batches(self, stage: Stage, shuffle: cst.Call) -> bool:
-        """Whether a stage makes the batches that a step gets, and not sequences that are batched later."""
+        """Whether `stage` makes the batches that a step gets, and not sequences that are batched later."""
         if self._is_batched_later(shuffle):
             return False
         if fact(stage.name, "batched") == "yes":

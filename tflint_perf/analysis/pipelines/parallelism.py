@@ -118,7 +118,7 @@ class Parallelism:
         return False
 
     def _are_told_to_be_one(self, files: cst.BaseExpression) -> bool:
-        """Whether code is only run where there is no more than one file: in the other branch of `len(files) > 1`."""
+        """Whether the code only runs where `files` are no more than one: in the other branch of `len(files) > 1`."""
         if not isinstance(files, cst.Name | cst.Attribute):
             return False
         child: cst.CSTNode = files
@@ -178,7 +178,7 @@ class Parallelism:
         )
 
     def _are_filled(self, node: cst.Name | cst.Attribute, depth: int) -> bool:
-        """Whether all lists that a name stands for are filled by a loop, or with all of several names."""
+        """Whether all lists that `node` stands for are filled by a loop, or with all of several names."""
         if isinstance(node, cst.Attribute):
             scope, bindings = self._infer.names.scope_of(node), self._infer.classes.bindings_of(node)
         elif (found := self._infer.bindings_reaching(node)) is not None:
@@ -212,7 +212,7 @@ class Parallelism:
                 yield node
 
     def _is_given_several(self, node: cst.Name, depth: int) -> bool:
-        """Whether a name is a parameter as which all callers, here and in other files, give several file names."""
+        """Whether `node` is a parameter for which all callers, here and in other files, give several file names."""
         found = self._infer.bindings_reaching(node)
         if found is None or found[0].function is None or len(found[1]) != 1 or found[1][0].kind != "param":
             return False

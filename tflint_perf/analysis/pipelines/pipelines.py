@@ -247,7 +247,7 @@ class Pipelines:
         return self._uses[function]
 
     def _measures(self, function: Function) -> bool:
-        """Whether a function computes a loss or a metric."""
+        """Whether `function` computes a loss or a metric."""
         return any(self._infer.value(call.func).kind in ("loss", "metric") for call in function.calls)
 
     def makes_batches_itself(self, consumption: Consumption) -> bool:
@@ -264,11 +264,11 @@ class Pipelines:
         )
 
     def is_used_otherwise(self, stage: cst.Call) -> bool:
-        """Whether what a stage gives goes into further stages, or into loops that neither train nor infer."""
+        """Whether what `stage` gives goes into further stages, or into loops that neither train nor infer."""
         return self.is_looped_over_otherwise(stage) or any(self.goes_on(stage))
 
     def is_looped_over_otherwise(self, stage: cst.Call) -> bool:
-        """Whether what a stage gives goes into loops that neither train nor infer."""
+        """Whether what `stage` gives goes into loops that neither train nor infer."""
         return stage in self._looped_over_otherwise
 
     @cached_property
@@ -328,6 +328,6 @@ class Pipelines:
 
 
 def _looks_like_model(call: cst.Call) -> bool:
-    """Whether something of unknown origin is called as a model is: `self.model(x)`, `net(x, training=False)`."""
+    """Whether `call` calls something of unknown origin as a model is called: `self.model(x)`, `net(x, training=False)`."""
     given = bool(call.args) and bool(names_the_model(last_name(call.func)))
     return given or keyword_argument(call, "training") is not None

@@ -183,7 +183,7 @@ class Rebuilt:
         return None if loop is None or self._makes_trials(loop) else loop
 
     def _fits_once(self, loop: Loop) -> bool:
-        """Whether each iteration of a loop fits a model from outside it for one epoch."""
+        """Whether each iteration of `loop` fits a model from outside it for one epoch."""
         return any(
             callee_name(call) == "fit"
             and isinstance(call.func, cst.Attribute)
@@ -204,7 +204,7 @@ class Rebuilt:
         )
 
     def _makes_trials(self, loop: Loop) -> bool:
-        """Whether each iteration of a loop trains for several epochs."""
+        """Whether each iteration of `loop` trains for several epochs."""
         known = self._trials.get(loop)
         if known is None:
             known = self._trials[loop] = self._trains_for_epochs(loop)
@@ -303,7 +303,7 @@ class Inputs:
         return all(map(self._is_pure, function.calls)) and self._reads_the_same(function)
 
     def _reads_the_same(self, function: Function) -> bool:
-        """Whether what a function reads from outside is the same in each iteration."""
+        """Whether what `function` reads from outside is the same in each iteration."""
         inside = set(descendants(function.node))
         return all(
             self._is_same_name(part, inside)
@@ -312,7 +312,7 @@ class Inputs:
         )
 
     def _traces_the_same(self, function: Function) -> bool:
-        """Whether what a function given to a stage does when it is traced is the same in each iteration."""
+        """Whether `function`, given to a stage, does the same in each iteration when it is traced."""
         inside = set(descendants(function.node))
         return all(self._is_pure(call) or self._gets_elements(call, inside) for call in function.calls)
 
@@ -360,7 +360,7 @@ class Inputs:
         return binding.at.block.function is function or binding.kind == "param"
 
     def _is_same_argument(self, function: Function, binding: Binding) -> bool:
-        """Whether the call by which a function was entered gives a parameter the same each time."""
+        """Whether the call of `function` gives the parameter of `binding` the same value each time."""
         call = self._entered[function]
         if _is_instance(function, binding):
             return not isinstance(call.func, cst.Attribute) or self.are_same(call.func.value)

@@ -140,7 +140,7 @@ class Successors:
         return any(is_name_of_evaluation(name) for each in calls for name in self._names_of(each))
 
     def is_named_for_training(self, call: cst.Call) -> bool:
-        """Whether the elements of a stage get the name of data to train on."""
+        """Whether the elements of the stage that `call` adds are named as data to train on."""
         calls = [call, *(stage.call for stage in self.behind(call))]
         return any(
             names_training_data(name) and not is_name_of_evaluation(name)
@@ -149,7 +149,7 @@ class Successors:
         )
 
     def is_consumed(self, call: cst.Call) -> bool:
-        """Whether something in the file takes the elements of a stage."""
+        """Whether something in the file takes the elements of the stage that `call` adds."""
         return bool(self._purposes.get(call))
 
     def is_only_looked_at(self, call: cst.Call) -> bool:
@@ -201,7 +201,7 @@ class Successors:
         )
 
     def _is_inspected(self, node: cst.CSTNode) -> bool:
-        """Whether an expression is what a loop goes over that ends after a few elements."""
+        """Whether `node` is what a loop iterates over that ends after a few elements."""
         around = self._model.parent(node)
         return (
             isinstance(around, cst.For)
@@ -239,7 +239,7 @@ class Successors:
 
 
 def is_name_of_evaluation(name: str) -> bool:
-    """Whether something goes by the name of data to evaluate or predict on: `val_ds`, `get_test_data`."""
+    """Whether `name` is that of data to evaluate or predict on: `val_ds`, `get_test_data`."""
     return bool(names_evaluation(name))
 
 

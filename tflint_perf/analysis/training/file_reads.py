@@ -75,7 +75,7 @@ class FileReads:
     # Loops
 
     def training_loop(self, node: cst.CSTNode) -> Loop | None:
-        """The step loop that runs `node`, here or through a call, and trains; None where there is none."""
+        """The step loop that trains and runs `node`, here or through a call; None where there is none."""
         return next(self._training_loops(node, set()), None)
 
     def _training_loops(self, node: cst.CSTNode, seen: set[Function]) -> Iterator[Loop]:
@@ -152,7 +152,7 @@ class FileReads:
         return bool(sites) and all(self._is_of_each(site, depth + 1) for site in sites)
 
     def writes(self, loop: Loop) -> cst.Call | None:
-        """A call in an iteration that may change a file."""
+        """A call in an iteration of `loop` that may change a file."""
         return next(self._writes_in(loop), None)
 
     def reads_what_it_writes(self, read: cst.Call, loop: Loop) -> bool:

@@ -76,7 +76,7 @@ class ForwardPasses:
                     yield one
 
     def _is_in_single_pass(self, found: ForwardPass) -> bool:
-        """Whether it runs over data once, or makes a text once, each of whose lengths would be traced."""
+        """Whether the pass runs over data once, or makes a text once, so that each of its lengths would be traced."""
         return self._model.single_passes.hold(found.calls[0], counted=self.grows(found))
 
     def _passes(self, calls: list[cst.Call]) -> list[list[cst.Call]]:
@@ -206,7 +206,7 @@ class ForwardPasses:
         return bool(sites) and all(map(self.looks_at_few, sites))
 
     def runs_over_files_alone(self, call: cst.Call) -> bool:
-        """Whether only loops over the names of files run a call, here or where its function is called."""
+        """Whether only loops over file names run `call`, here or where its function is called."""
         model = self._model
         loop, function = model.loops.innermost_loop(call), model.function_at(call)
         loops = [loop]
@@ -216,8 +216,8 @@ class ForwardPasses:
         return bool(loops) and all(runs_over_files(model.infer, each) for each in loops)
 
     def looks_at_few(self, loop: Loop | None) -> bool:
-        """Whether a loop looks at a few results, or runs behind a flag or for the best score. A counter of the loop around
-        it guards none."""
+        """Whether `loop` looks at a few results, or runs under a flag or for the best score. A counter of the loop
+        around it guards none."""
         if loop is None:
             return False
         model, iterable = self._model, loop.iterable
@@ -235,8 +235,8 @@ class ForwardPasses:
         return bool(pipelines) and all(map(self._takes_few, pipelines))
 
     def _is_for_each_step(self, loop: Loop) -> bool:
-        """Whether a loop runs anew on each step of a loop around it that looks at more, or whenever its function is called
-        on a step."""
+        """Whether `loop` runs again on each step of a loop around it that looks at more, or whenever its function is
+        called on a step."""
         model = self._model
         outer, function = model.loops.training_loop(extent(self._walk, loop)), model.function_at(loop.node)
         if outer is None and function is not None:
@@ -290,7 +290,7 @@ class ForwardPasses:
         )
 
     def _binds(self, loop: Loop, callee: cst.BaseExpression) -> bool:
-        """Whether a loop gives its values to names that a callee has."""
+        """Whether `loop` gives its values to names in `callee`."""
         if isinstance(loop.node, cst.While):
             return False
         return mentions(callee, {name.value for name in target_names(loop.node.target)})
@@ -327,7 +327,7 @@ class ForwardPasses:
         return models.applies(call) or (function is not None and models.builds(function))
 
     def _is_of_network(self, call: cst.Call) -> bool:
-        """Whether a call is part of another library's network: it runs a recurrent cell for each time step."""
+        """Whether `call` is part of another library's network: it runs a recurrent cell for each time step."""
         function = self._model.function_at(call)
         return (
             function is not None
@@ -349,7 +349,7 @@ class ForwardPasses:
     # Inputs
 
     def grows(self, found: ForwardPass) -> bool:
-        """Whether an input gets longer with each call, as text does that a model writes."""
+        """Whether an input gets longer with each call, as text does that a model generates."""
         sites = (
             self._model.calls.sites(found.function) if found.function is not None and not found.loop else ()
         )
@@ -464,7 +464,7 @@ class PartsOfSteps:
     # Results that leave the device
 
     def _goes_to_host(self, node: cst.CSTNode, depth: int) -> bool:
-        """Whether all that is done with a value, or with what ops make of it, takes it to the host."""
+        """Whether all that is done with `node`, or with what ops make of it, takes it to the host."""
         parents = self._walk.parents
         parent = parents.get(node)
         while isinstance(parent, cst.Arg | cst.Subscript) and depth <= _DEEPEST:
@@ -524,7 +524,7 @@ class CompiledModels:
 
     @staticmethod
     def _is_of_any_class(value: Value) -> bool:
-        """Whether nothing is known of a model but that it is one, by its name or what is asked of it."""
+        """Whether nothing is known of the class of a model, which is one by its name or by its use."""
         return value.klass is None and not value.outside and not value.either and not value.name
 
     @cached_property
@@ -547,7 +547,7 @@ class CompiledModels:
 
     @remembered
     def _is_given(self, called: cst.BaseExpression, depth: int) -> bool:
-        """Whether a name is a parameter, and callers, here or in other files, give a model as that which is compiled."""
+        """Whether `called` is a parameter, and callers, here or in other files, give a compiled model as that."""
         model = self._model
         found = model.infer.bindings_reaching(called) if isinstance(called, cst.Name) else None
         function = found[0].function if found is not None else None
@@ -579,7 +579,7 @@ _JOINING = frozenset({"concat", "concatenate", "append", "vstack", "hstack", "st
 
 
 def gets_longer(loops: Loops, call: cst.Call) -> bool:
-    """Whether the loop around a call joins something to what it gives that call."""
+    """Whether the loop around `call` joins something to what it gives that call."""
     loop = loops.innermost_loop(call)
     if loop is None:
         return False

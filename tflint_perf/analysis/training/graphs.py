@@ -75,7 +75,7 @@ class Graphs:
                     yield graph
 
     def _is_new_graph(self, graph: cst.BaseExpression, place: cst.With) -> bool:
-        """Whether a graph is made where it is used, or nobody knows where."""
+        """Whether `graph` is made where it is used, or nobody knows where."""
         if isinstance(graph, cst.Call):
             return not has(self._infer.names.qualified(graph.func), "default-graph")
         if isinstance(graph, cst.Attribute):
@@ -94,7 +94,7 @@ class Graphs:
         return isinstance(node, cst.Call) and has(self._infer.names.qualified(node.func), "graph")
 
     def resets_graph(self, node: cst.CSTNode) -> bool:
-        """Whether a loop or function itself throws the graph away."""
+        """Whether the loop or function `node` itself resets the graph."""
         holder = self._walk.functions.get(node) or self._walk.loops.get(node)
         calls = holder.calls if holder is not None else []
         return any(has(self._infer.names.qualified(call.func), "new-graph") for call in calls)

@@ -86,7 +86,7 @@ class Programs:
 
     @remembered
     def trains_somewhere(self) -> bool:
-        """Whether the file trains when it is run, or has a gradient step that something is seen to run."""
+        """Whether the file trains when it is run, or has a gradient step that some code is seen to run."""
         calls = self._model.calls
         return self.trains() or any(
             step.function is not None and (calls.sites(step.function) or calls.callers_outside(step.function))
@@ -137,7 +137,7 @@ class Programs:
         return None
 
     def _imports_training(self) -> bool:
-        """Whether what the file imports of the project speaks of training a model."""
+        """Whether the modules of the project that the file imports mention training a model."""
         imports = [node for node in self._walk.at if isinstance(node, cst.Import | cst.ImportFrom)]
         names = dict.fromkeys(name for node in imports for name in imported_names(node))
         return any(
@@ -163,7 +163,7 @@ class Programs:
         )
 
     def _trains_elsewhere(self, call: cst.Call) -> bool:
-        """Whether a call runs, or hands on, a function of another file that trains a model."""
+        """Whether `call` runs, or passes on, a function of another file that trains a model."""
         given = (
             self._infer.value(arg.value)
             for arg in call.args
@@ -311,7 +311,7 @@ class Programs:
         )
 
     def _is_harmless(self, line: cst.CSTNode) -> bool:
-        """Whether a line surely runs no op: it defines nothing, loops over nothing, and calls only builtins and
+        """Whether `line` is known to run no op: it defines nothing, loops over nothing, and calls only builtins and
         modules that know nothing of TensorFlow."""
         if not isinstance(line, cst.SimpleStatementLine | cst.Try | cst.If):
             return False

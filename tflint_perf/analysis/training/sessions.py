@@ -74,7 +74,7 @@ class Sessions:
                         yield from ((place or call, loop) for place, loop in found)
 
     def runs_again(self, call: cst.CSTNode) -> bool:
-        """Whether a loop makes a call again and again on one graph, be it that what is called runs a session."""
+        """Whether a loop repeats `call` on one graph, whether or not the function that it calls runs a session."""
         return self._graphs.is_graph_code(call) and bool(self._growing(call, runs=True))
 
     def is_run(self, call: cst.Call) -> bool:
@@ -91,7 +91,7 @@ class Sessions:
         return name in ("run", "partial_run") and (given or self._graphs.is_session(func.value))
 
     def is_pure(self, call: cst.Call) -> bool:
-        """Whether a call, made while a graph is built, gives the same for the same arguments and does nothing else."""
+        """Whether `call`, made while a graph is built, gives the same for the same arguments and does nothing else."""
         name = builtin_or_qualified(self._infer, call.func)
         if library(name) == "numpy":
             return not has(name, "varies")
@@ -213,19 +213,19 @@ def _calls_in(loop: Loop) -> list[cst.Call]:
 
 
 def _goes_through_dict(loop: Loop) -> bool:
-    """`[f(x) for x in layers.values()]`: one op for each of what has a name."""
+    """Whether `loop` iterates over the values of a dict: `[f(x) for x in layers.values()]`."""
     over = loop.iterable if isinstance(loop.node, cst.CompFor) else None
     return isinstance(over, cst.Call) and callee_name(over) in ("items", "values", "keys")
 
 
 def _counts_to_a_few(infer: Inference, loop: Loop) -> bool:
-    """`for i in range(3)`: what it adds to the graph is soon at an end."""
+    """Whether `loop` counts to a small number: `for i in range(3)`."""
     length = infer.integers.length(loop.iterable) if counting(infer, loop.iterable) is not None else None
     return length is not None and length <= _FEW
 
 
 def _is_test(function: Function) -> bool:
-    """Whether a method belongs to a test case: those get a fresh graph for each test."""
+    """Whether `function` is a method of a test case: those get a fresh graph for each test."""
     bases = function.owner.node.bases if function.owner is not None else ()
     names = [getattr(base.value, "attr", base.value) for base in bases]
     return any(isinstance(name, cst.Name) and name.value.endswith("TestCase") for name in names)

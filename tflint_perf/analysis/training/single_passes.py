@@ -81,7 +81,7 @@ class SinglePasses:
         return self._only_looks(loop) and self._is_beside(extent(self._walk, loop), loop)
 
     def _only_looks(self, loop: Loop) -> bool:
-        """Whether a loop comes to an end, and neither trains nor acts in an environment."""
+        """Whether `loop` comes to an end, and neither trains nor acts in an environment."""
         if isinstance(loop.node, cst.While) and is_name(loop.node.test, "True"):
             return False
         return not self._trains(loop) and not any(
@@ -126,7 +126,7 @@ class SinglePasses:
         )
 
     def _trains_epochs_by(self, call: cst.Call) -> bool:
-        """Whether a call trains a model over epochs, itself or in what it runs."""
+        """Whether `call` trains a model over epochs, itself or in what it runs."""
         if self._loops.batches.are_all_taken_by(call) or self._loops.actions.trains_whole(call):
             return True
         return any(leads_to(target, self._whole, self._trains_whole) for target in self._calls.targets(call))
@@ -138,7 +138,7 @@ class SinglePasses:
         return [target for call in function.calls for target in self._calls.targets(call)]
 
     def _is_called_beside(self, function: Function) -> bool:
-        """Whether whatever calls a function does so once, beside training."""
+        """Whether everything that calls `function` does so once, beside training."""
         known = self._called_beside.get(function)
         if known is None:
             self._called_beside[function] = False  # functions that call each other

@@ -234,7 +234,7 @@ class CallGraph:
         return self._infer.classes.run_of_thread(klass) if klass is not None else None
 
     def _applies_to_dataset(self, call: cst.Call) -> bool:
-        """Whether it is `dataset.apply(prepare)`, which runs `prepare(dataset)`."""
+        """Whether `call` is `dataset.apply(prepare)`, which runs `prepare(dataset)`."""
         return (
             callee_name(call) == "apply"
             and len(call.args) == 1
@@ -270,7 +270,7 @@ class CallGraph:
         return call.args[0].value
 
     def is_map(self, call: cst.Call) -> bool:
-        """Whether it is Python's own `map(f, values)`."""
+        """Whether `call` is Python's own `map(f, values)`."""
         return len(call.args) == 2 and is_name(call.func, "map") and self._is_builtin(call.func)
 
     def mapped_over(self, function: Function | None) -> cst.BaseExpression | None:

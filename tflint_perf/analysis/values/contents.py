@@ -88,7 +88,8 @@ class Contents:
         return self._appends.get((function, name), [])
 
     def grows(self, name: str) -> bool:
-        """Whether something is added, anywhere in the file, to a list with that name or in an attribute of that name."""
+        """Whether something is added, anywhere in the file, to a list of the name `name`, or in an attribute of that
+        name."""
         return name in self._grown
 
     def filled(self, made: Value, binding: Binding, scope: Scope) -> Value:

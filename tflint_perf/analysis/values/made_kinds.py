@@ -78,7 +78,8 @@ class MadeKinds:
         return False
 
     def makes_no_variable(self, call: cst.Call) -> bool:
-        """Whether a layer may be made while a function is traced: it makes neither weights nor a state of random numbers."""
+        """Whether the layer that `call` makes may be made while a function is traced: it makes neither weights nor a
+        state of random numbers."""
         return self.is_stateless(call, "layer") or last_name(call.func) == "Lambda"
 
     def has_weights(self, call: cst.Call) -> bool:
@@ -93,8 +94,8 @@ class MadeKinds:
         return not self.is_stateless(call, "layer") and not any(word in name for word in _WITHOUT_WEIGHTS)
 
     def _learns_nothing(self, klass: Class) -> bool:
-        """Whether a layer of this file has no weights: nothing that it does makes any, and its constructor calls nothing else
-        that might."""
+        """Whether a layer of the class `klass`, of this file, has no weights: nothing that it does makes any, and its
+        constructor calls nothing else that might."""
         known = self._weightless.get(klass)
         if known is None:
             self._weightless[klass] = (
