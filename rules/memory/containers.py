@@ -268,7 +268,7 @@ def _base(node: cst.BaseExpression) -> cst.Name | cst.Attribute | None:
 
 
 def _items(value: cst.BaseExpression, method: str) -> tuple[cst.BaseExpression, ...]:
-    """What is kept: the parts of a tuple, list or dict one by one."""
+    """What is kept of `value`: the parts of a tuple, list or dict one by one."""
     if isinstance(value, cst.Dict):
         return tuple(element.value for element in value.elements)
     if isinstance(value, cst.Tuple) or (method == "extend" and isinstance(value, cst.List)):
@@ -375,8 +375,8 @@ class Kept:
         return has(name, "combines") or (reduced and has(name, "one-number"))
 
     def use_as_tensor(self, addition: Addition, *, besides_ops: bool = False) -> cst.CSTNode | None:
-        """Where something asks of what is held what only a tensor can do; with `besides_ops`, what takes a list of numbers as
-        well, `tf.reduce_mean(losses)`, does not count."""
+        """Where what `addition` keeps is asked for what only a tensor can do; with `besides_ops`, what takes a list of
+        numbers as well, `tf.reduce_mean(losses)`, does not count."""
         for read in self._containers.reads(addition):
             outer: cst.CSTNode = read
             parent = self._walk.parents.get(outer)

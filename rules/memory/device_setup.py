@@ -50,7 +50,8 @@ class DeviceSetup:
         return self._known[function]
 
     def _first_in(self, function: Function | None, node: cst.CSTNode) -> cst.Call | None:
-        """The first such call that surely runs before `node`, in the text of `function` or of the module."""
+        """The first call before `node`, in the same function or in the module, that is known to make TensorFlow set up
+        its devices."""
         at = self._infer.place(node)
         calls = function.calls if function is not None else self._walk.module_calls
         before = [call for call in calls if self._infer.place(call).order < at.order]

@@ -99,7 +99,7 @@ def _persistent(call: cst.Call) -> cst.Arg | None:
 
 
 def _asked(model: Model, tape: Tape) -> list[cst.Call] | None:
-    """The gradients asked of a tape; None where it may be asked for more elsewhere."""
+    """The gradients that the file asks of `tape`; None where it may be asked for more elsewhere."""
     asked: list[cst.Call] = []
     for mention in model.tapes.mentions(tape):
         if model.function_at(mention) is not tape.function:

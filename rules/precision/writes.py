@@ -68,8 +68,8 @@ class Writes:
                 yield Write(call, "flush")
 
     def _is_writer(self, call: cst.Call, receiver: cst.BaseExpression) -> bool:
-        """Whether `receiver`, which is flushed, is a writer of summaries: it is made as one, or is given a summary
-        beside the call, or `with writer.as_default():` stands around the call and a summary is written there."""
+        """Whether `call` flushes a writer of summaries: `receiver` is made as one, or is given a summary beside the
+        call, or `with writer.as_default():` stands around the call and a summary is written there."""
         value = self._infer.value(receiver)
         if value.known:
             return has(value.name, "summary-writer")
@@ -127,7 +127,8 @@ class Writes:
         return mentions(name, items) and not mentions(step, items)
 
     def _each_step(self, node: cst.CSTNode) -> bool | list[cst.Call]:
-        """Whether that is so by the function around `node`, or else the calls of it, any of which may do it."""
+        """Whether each step runs `node`, as far as its function shows; or else the calls of that function, any of which
+        may do it."""
         loop = self._model.loops.step_loop(node)
         end = loop.node if loop is not None else None
         if not all(map(self._asks_whether_there, conditions(self._walk, node, end))):

@@ -123,7 +123,7 @@ class Making:
         )
 
     def _is_returned(self, call: cst.Call, function: Function) -> bool:
-        """Whether `function` makes an object for its callers, who may keep it."""
+        """Whether `function` makes what `call` gives for its callers, who may keep it."""
         if call is function.node.body:
             return True
         parent = self._walk.parents.get(call)

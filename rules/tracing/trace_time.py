@@ -235,7 +235,7 @@ def _is_cut(binding: Binding) -> bool:
 
 
 def _parts(node: cst.BaseExpression) -> list[cst.BaseExpression]:
-    """The elements of a tuple, list or dict that is written out; else the expression itself."""
+    """The elements of `node`, a tuple, list or dict that is written out; else the expression itself."""
     match node:
         case cst.Tuple() | cst.List():
             return [element.value for element in node.elements]

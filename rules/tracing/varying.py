@@ -224,7 +224,7 @@ class Varying:
 
 
 def _only_bound(part: cst.Slice) -> cst.BaseExpression | None:
-    """The one end of a slice that is given and is no literal."""
+    """The only end of the slice `part`, where it is no literal."""
     if (part.lower is None) == (part.upper is None) or part.step is not None:
         return None
     bound = part.lower or part.upper

@@ -309,7 +309,7 @@ _RANK = Notion(
 
 
 def names_an_epoch(identifier: str) -> str:
-    """A pass over the data, or what stands for one in reinforcement learning: `n_epochs`, `episode`."""
+    """An epoch, or what takes its place in reinforcement learning: `n_epochs`, `episode`."""
     return _EPOCH.in_name(identifier)
 
 
@@ -543,7 +543,7 @@ def names_a_part(identifier: str) -> str:
 
 
 def names_much(identifier: str) -> str:
-    """Time or data, of which there is much: `n_samples`, `seq_len`."""
+    """A large amount of time or data: `n_samples`, `seq_len`."""
     return _MUCH.in_name(identifier)
 
 

@@ -51,7 +51,7 @@ class Batches:
         return self._sizes.size(node)
 
     def is_length(self, node: cst.BaseExpression) -> bool:
-        """Whether `node` is how many rows something has: `x.shape[0]`, or a name of that."""
+        """Whether `node` is the number of rows of something: `x.shape[0]`, or a name of that."""
         found = self._infer.bindings_reaching(node) if isinstance(node, cst.Name) else None
         if found is None:
             return _is_part_of_shape(node)
@@ -95,7 +95,7 @@ class Batches:
         return not self._is_trial(call) and not self._is_cut_further(call, given)
 
     def are_all_taken_by(self, call: cst.Call) -> bool:
-        """Whether `fit` is told to go over a whole dataset several times: it is a training by itself."""
+        """Whether `call` is a `fit` over a whole dataset, several times: it is a training by itself."""
         epochs = keyword_argument(call, "epochs") or keyword_argument(call, "nb_epoch")
         if callee_name(call) not in FITS or epochs is None or self._is_one(epochs):
             return False

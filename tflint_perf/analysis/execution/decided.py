@@ -35,7 +35,8 @@ class Decided:
         self._calls = calls
 
     def never_runs(self, node: cst.CSTNode) -> bool:
-        """Whether a constant keeps `node` from running: behind `if not use_gpu:`, where all callers say `True`."""
+        """Whether a constant condition keeps `node` from running: behind `if not use_gpu:`, where all callers say
+        `True`."""
         return is_left_out(self._infer.walk, node, lambda name: self._of_name(name, 0))
 
     def _of_name(self, name: cst.Name, depth: int) -> Constant:

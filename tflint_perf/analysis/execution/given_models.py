@@ -36,8 +36,8 @@ class GivenModels:
         return bool(given) and not any(self._kind(each, "call") == "compiled" for each in given)
 
     def is_method_of_keras(self, method: cst.BaseExpression) -> bool:
-        """Whether `method` is Keras's own method of a model that this code is given, `model.predict` for instance, and
-        the model's class does not override it."""
+        """Whether `method`, of a model that this code is given, is Keras's own: the model's class does not override it,
+        `model.predict` for instance."""
         if not isinstance(method, cst.Attribute):
             return False
         given = self._given(method.value)

@@ -319,7 +319,7 @@ def is_read(parents: dict[cst.CSTNode, cst.CSTNode], node: cst.Name) -> bool:
 
 
 def _tests(loop: Loop) -> Iterator[cst.BaseExpression]:
-    """The conditions that decide how an iteration goes on."""
+    """The conditions that decide how `loop` goes on."""
     if isinstance(loop.node, cst.CompFor):
         return
     if isinstance(loop.node, cst.While):

@@ -125,7 +125,7 @@ class Numbers:
         return None
 
     def _element(self, iterable: cst.BaseExpression, path: tuple[int, ...]) -> _Found:
-        """The type of what a loop over `iterable` gives its target."""
+        """The type of what a loop over `iterable` assigns to its target."""
         found = taken_part(self._infer, iterable, path)
         if found is None:
             return "int"

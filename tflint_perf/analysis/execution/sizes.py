@@ -113,7 +113,7 @@ class Sizes:
         return "unknown"
 
     def _of_parts(self, iterable: cst.BaseExpression) -> Size | None:
-        """The size of a list that is made of the parts of a batch or of a sample."""
+        """The size of the list `iterable`, made of the parts of a batch or of a sample."""
         if self._runs_over_batch(iterable):
             return "batch"
         return "sample" if self.partial(iterable) == "sample" else "unknown"
@@ -206,7 +206,8 @@ class Sizes:
         return self.calls.arguments(function, parameter.name) if function is not None else []
 
     def _told_by_name(self, parameter: Binding) -> Size | None:
-        """The size of a parameter that a step loop of another file gives, if it is called as an observation or batch is."""
+        """The size of `parameter`, which a step loop of another file gives, if it is named as an observation or a batch
+        is."""
         function = self._functions.get(parameter.node)
         by_name: Size | None = None
         if names_an_observation(parameter.name):
@@ -263,7 +264,7 @@ class Sizes:
         return result
 
     def element(self, iterable: cst.BaseExpression, path: tuple[int, ...]) -> Size | None:
-        """The size of what a loop over `iterable` gives its target."""
+        """The size of what a loop over `iterable` assigns to its target."""
         found = taken_part(self.infer, iterable, path)
         if found is None:
             return "scalar"
@@ -357,7 +358,7 @@ def join(sizes: Iterable[Size | None]) -> Size | None:
 
 
 def size_of_subscript(sizes: Sizes, node: cst.Subscript) -> Size | None:
-    """The size of `x[i]`, `x[a:b]`, `x[None]`."""
+    """The size of `node`, a part of something: `x[i]`, `x[a:b]`, `x[None]`."""
     first = node.slice[0].slice
     if isinstance(first, cst.Slice):
         return _size_of_slice(sizes, node.value, first)
@@ -417,7 +418,8 @@ def _is_as_long_as_a_batch(cut: cst.Slice) -> bool:
 
 
 def size_of_repeated(sizes: Sizes, node: cst.BinaryOperation) -> Size | None:
-    """The size of `[[1.0]] * batch_size`; None for what is no list that is repeated as often as a batch has samples."""
+    """The size of `node`, a repeated list: `[[1.0]] * batch_size`; None for what is no list that is repeated as often
+    as a batch has samples."""
     if not isinstance(node.operator, cst.Multiply):
         return None
     for repeated, length in ((node.left, node.right), (node.right, node.left)):
@@ -450,7 +452,7 @@ _REDUCTIONS = frozenset(["mean", "sum", "max", "min", "amax", "amin", "std", "va
 
 
 def size_of_call(sizes: Sizes, call: cst.Call) -> Size | None:
-    """The size of what a call gives; None while it is being worked out."""
+    """The size of what `call` gives; None while it is being worked out."""
     name = callee_name(call)
     qualified = sizes.infer.names.qualified(call.func)
     if isinstance(call.func, cst.Attribute) and not qualified:
@@ -489,7 +491,8 @@ def size_of_call(sizes: Sizes, call: cst.Call) -> Size | None:
 
 
 def _passed_through(sizes: Sizes, call: cst.Call, name: str, qualified: str) -> Size | None:
-    """Functions that keep their first argument's size: most of NumPy and TensorFlow, and models."""
+    """The size of what `call` gives, where it keeps the size of its first argument: most of NumPy and TensorFlow, and
+    models."""
     if not call.args or name in _REDUCTIONS:
         # What `squeeze` takes away of a batch is an axis within its samples; of one sample it is the batch's.
         of_batch = name == "squeeze" and call.args and sizes.partial(call.args[0].value) == "batch"
@@ -510,7 +513,7 @@ def _passed_through(sizes: Sizes, call: cst.Call, name: str, qualified: str) -> 
 
 
 def _method(sizes: Sizes, call: cst.Call, receiver: cst.BaseExpression, name: str) -> Size | None:
-    """The size of what a method gives; None where its name does not tell."""
+    """The size of what `call`, of a method, gives; None where its name does not tell."""
     if name in ("reset", "step") and looks_like_environment(receiver):
         return "sample"
     if name == "reshape" and call.args:
@@ -551,7 +554,7 @@ def _drawn(sizes: Sizes, call: cst.Call) -> Size | None:
 
 
 def _of_list(sizes: Sizes, given: cst.List) -> Size | None:
-    """`np.array([x])` adds an axis of length one; several samples in a list make a batch."""
+    """The size of an array made of the list `given`: `np.array([x])` adds an axis of length one."""
     if len(given.elements) == 1:
         return "sample" if not is_constant(given) else "scalar"
     parts = {sizes.partial(element.value) for element in given.elements}
@@ -561,7 +564,7 @@ def _of_list(sizes: Sizes, given: cst.List) -> Size | None:
 
 
 def _new_array(sizes: Sizes, call: cst.Call, name: str, qualified: str) -> Size | None:
-    """The size of a new array, by its shape; None for other calls of such names."""
+    """The size of the new array that `call` makes, by its shape; None for other calls of such names."""
     if qualified in _TF_SHAPE_AT:
         shape = argument(call, _TF_SHAPE_AT[qualified], "shape")
     elif qualified.startswith("np.") or keyword_argument(call, "size") is not None:
@@ -687,7 +690,8 @@ def draws_batch(call: cst.Call) -> bool:
 
 
 def gives_batches_by_name(sizes: Sizes, call: cst.Call) -> bool:
-    """Whether a loop over `call` gets one batch after the other, by its name: `data.get_batch_data()`.
+    """Whether a loop over `call` gets one batch after the other, by its name: `data.get_batch_data()`, a generator of
+    another file.
 
     A memory of reinforcement learning is asked for one batch, whose transitions the loop goes through.
     """

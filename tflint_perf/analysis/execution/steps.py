@@ -200,7 +200,7 @@ class GradientSteps:
         return _in_order(found)
 
     def _next_tape(self, step: GradientStep) -> float:
-        """Where the tape's name is given to another tape of the same function."""
+        """The place where the tape's name is given to another tape of the same function."""
         orders = self._named[step.function, step.name]
         later = bisect_right(orders, self._walk.at[step.tape].order)
         return orders[later] if later < len(orders) else _END

@@ -46,7 +46,7 @@ class Tapes:
                     yield Tape(node, made, target, self._calls.function_at(node))
 
     def mentions(self, tape: Tape) -> list[cst.Name]:
-        """Every place where the tape's name is read and may mean it; a `del` is none, nor the `with` that opens it."""
+        """Every place where the name of `tape` is read and may mean it; a `del` is none, nor the `with` that opens it."""
         name, home = tape.target.value, self._infer.names.home(tape.target)
         none = {*self._bound(name, home), *(item.item for item in tape.node.items)}
         return [node for node in self._readers.of(name, home).get(tape.target, ()) if node not in none]

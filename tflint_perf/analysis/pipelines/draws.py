@@ -56,7 +56,7 @@ class Draws:
         )
 
     def _holder(self, call: cst.Call) -> cst.CSTNode | None:
-        """The innermost loop around a call, or the function."""
+        """The innermost loop around `call`, or the function."""
         loop, function = self._model.loops.innermost_loop(call), self._model.function_at(call)
         return loop.node if loop is not None else function.node if function is not None else None
 

@@ -459,7 +459,7 @@ class EightBits:
         self._calls = calls
 
     def at_source(self, pipeline: Pipeline, *, scaled: bool) -> float | None:
-        """How many pixels the images have that a pipeline begins with; `inf` where that is not known.
+        """How many pixels the images have at the source of the pipeline; `inf` where that is not known.
 
         None where they are not known to be of bytes. With `scaled`, a function divides them by 255, as is done to
         bytes alone.
@@ -487,7 +487,7 @@ class EightBits:
 
     @remembered
     def of_array(self, node: cst.BaseExpression, depth: int = 0) -> float | None:
-        """How many pixels the images of an array have, if it is surely one of bytes."""
+        """How many pixels the images of the array `node` have, if it is known to hold bytes."""
         if depth > _DEEPEST:
             return None
         match node:

@@ -174,7 +174,7 @@ class HostBatches:
                 yield HostBatch(each, how)
 
     def made_by(self, function: Function) -> Batch | None:
-        """How a function, called in a loop, or a generator makes batches."""
+        """How `function`, called in a loop or as a generator, makes batches."""
         return self._of_function(function)
 
     def objects_make(self, klass: Class) -> Batch | None:
@@ -246,12 +246,12 @@ class HostBatches:
         return self._of_function(makers[0]) if len(makers) == 1 else None
 
     def _by_other_file(self, callee: Value) -> Batch | None:
-        """How a function makes batches that another file defines; None where that is not known to be one."""
+        """How `callee`, a function that another file defines, makes batches; None where that is not known to be one."""
         known = callee.outside and callee.kind != "class"
         return self._infer.outside.makes_batches(callee.outside) if known else None
 
     def _of_item(self, value: Value) -> Batch | None:
-        """How an object makes what it is asked for by an index: `batches[step]`."""
+        """How an object makes the items that it is asked for by an index: `batches[step]`."""
         if value.either:
             ways = [self._of_item(each) for each in value.either]
             return ways[0] if None not in ways else None
@@ -371,7 +371,7 @@ class HostBatches:
         return None
 
     def _of_called(self, call: cst.Call, depth: int) -> Batch | None:
-        """How a function, of this file or another, makes arrays that a function calls for them."""
+        """How the function that `call` runs, in this file or another, makes arrays for its caller."""
         for target in self._model.calls.targets(call):
             if not target.yields and target.name != "__init__":
                 how = self._of_function(target, depth)
@@ -456,7 +456,7 @@ class MadeForFit:
         )
 
     def _made_at(self, given: cst.BaseExpression) -> cst.CSTNode:
-        """Where what a `fit` is given was made, as far as one name shows."""
+        """Where `given`, the argument of a `fit`, is made, as far as one name shows."""
         found = self._infer.bindings_reaching(given) if isinstance(given, cst.Name) else None
         made = found[1][0].value if found is not None and len(found[1]) == 1 else None
         return made if made is not None else given

@@ -231,7 +231,7 @@ def _is_empty(node: cst.BaseExpression) -> bool:
 
 
 def _says_one(test: cst.BaseExpression, files: cst.BaseExpression, *, holds: bool) -> bool:
-    """Whether `files` are no more than one where a comparison of their number holds, or does not."""
+    """Whether `files` are at most one where the comparison `test` of their number holds, or does not."""
     match test:
         case cst.Comparison(
             left=cst.Call(func=cst.Name("len"), args=[cst.Arg(value=measured)]),

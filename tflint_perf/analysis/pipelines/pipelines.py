@@ -238,7 +238,7 @@ class Pipelines:
         return "infer" if value.outside and self._infer.outside.acts(value.outside) else None
 
     def _use_in_function(self, function: Function) -> Use | None:
-        """Whether calling a function of this file makes a gradient step or asks a model, itself or further down."""
+        """What calling `function` does: a gradient step, inference, or neither, itself or further down."""
         if function not in self._uses:
             self._uses[function] = None
             trains = bool(self._model.steps.of(function))

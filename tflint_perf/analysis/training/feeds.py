@@ -134,7 +134,7 @@ class Feeds:
 
 
 def _filled(target: cst.BaseExpression) -> cst.Name | None:
-    """The name of the list or array that an assignment puts something into: `targets[i][j] = x`."""
+    """The name of the list or array that the assignment to `target` puts something into: `targets[i][j] = x`."""
     holder = target
     while isinstance(holder, cst.Subscript):
         holder = holder.value

@@ -80,7 +80,7 @@ class ForwardPasses:
         return self._model.single_passes.hold(found.calls[0], counted=self.grows(found))
 
     def _passes(self, calls: list[cst.Call]) -> list[list[cst.Call]]:
-        """Calls of one place, those together that stand in one statement, or of which one, a layer's, takes what the other
+        """The calls of one place, together those of one statement, or of which one, a layer's, takes what the other
         gives: several models that are asked one after the other are several passes."""
         place = self._model.infer.place
         calls.sort(key=lambda call: place(call).order)
@@ -97,7 +97,7 @@ class ForwardPasses:
         return passes
 
     def _taken_by(self, call: cst.Call) -> set[cst.CSTNode]:
-        """All that is computed on the way to what a call is given, by its function."""
+        """All that is computed on the way to the arguments of `call`, by its function."""
         found: set[cst.CSTNode] = set()
         waiting: list[cst.BaseExpression] = [arg.value for arg in call.args]
         while waiting:

@@ -45,7 +45,7 @@ def minimizes_loss(infer: Inference, call: cst.Call) -> bool:
 
 
 def builtin_or_qualified(infer: Inference, function: cst.BaseExpression) -> str:
-    """The qualified name of what is called; the plain name for a builtin that the file does not redefine."""
+    """The qualified name of `function`; the plain name for a builtin that the file does not redefine."""
     name = infer.names.qualified(function)
     if not name and isinstance(function, cst.Name):
         if infer.names.lookup(function.value, infer.names.scope_of(function)) is None:

@@ -38,7 +38,7 @@ class NewContainer:
 
 
 def new_container(infer: Inference, node: cst.BaseExpression | None) -> NewContainer | None:
-    """The container that an expression makes; None where it makes none, or gives one that something else may hold."""
+    """The container that `node` makes; None where it makes none, or gives one that something else may hold."""
     kind = node.__class__
     if kind in _DISPLAYS:
         return NewContainer(_DISPLAYS[kind], is_empty=not getattr(node, "elements", ()))
