@@ -226,6 +226,12 @@ def test_the_last_question_is_that_at_which_the_rule_turned_away(
             "losses.append(loss)",
             "The last question was how long the container of `losses.append(loss)` lives. The answer is step, so the rule leaves it alone.",
         ),
+        (
+            "TFP502",
+            "TFP502",
+            "return dataset.batch(BATCH_SIZE).prefetch(tf.data.AUTOTUNE)",
+            "The last question was what the first `return` of `def make_dataset()` (row 29) gives, or a part of that. The answer is `dataset.batch(BATCH_SIZ….prefetch(tf.data.AUTOTUN…`, and the rule leaves it alone.",
+        ),
     ],
 )
 def test_where_nothing_is_found_the_last_line_says_what_decided(

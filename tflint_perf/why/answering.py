@@ -182,9 +182,11 @@ def _left_alone(given: Answer, what: str) -> Answer:
     """The answer with a sentence at its end about the question that decided."""
     last = given.questions[-1]
     asked = f"{_asked_for(last)}{last.text[0].lower()}{last.text[1:]}"
+    # A place is no reason by itself: what the rule made of it was not asked of the analysis.
+    hence = "and" if last.spots else "so"
     return replace(
         given,
-        conclusion=f"The last question was {asked}. The answer is {last.answer}, so the rule leaves {what} alone.",
+        conclusion=f"The last question was {asked}. The answer is {last.answer}, {hence} the rule leaves {what} alone.",
     )
 
 
